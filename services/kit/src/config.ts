@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs';
+
+/** One configuration key: what it means, how it is read, what it is without being set. */
+export interface ConfigKey<T> {
+  /** What it does, for the docs; one sentence. */
+  readonly doc: string;
+  /** A valid value, shown when the given one is not. */
+  readonly example: string;
+  /** Value when the variable is not set; undefined with `required` false means "absent". */
+  readonly default?: T;
+  readonly required?: boolean;
+  /** Throws an Error whose message says what is wrong with the text. */
+  readonly parse: (text: string) => T;
+  /** Never shown in messages or logs; may be given as a file by KEY_FILE. */
+  readonly secret?: boolean;
+}
+
+export type ConfigSpec = Record<string, ConfigKey<unknown>>;
+
+/** The values of a specification: absent keys are undefined only where no default is given. */
+export type ConfigOf<S extends ConfigSpec> = {
+  readonly [K in keyof S]: S[K] extends { default: infer _D } | { required: true }
+    ? S[K] extends ConfigKey<infer T>
+      ? T
+      : never
+    : S[K] extends ConfigKey<infer T>
+      ? T | undefined
+      : never;
+};
+
+type KeyOptions<T> = Omit<ConfigKey<T>, 'parse'>;
+
+/** A non-empty text, optionally of a certain form. */
+export function text<const O extends KeyOptions<string> & { pattern?: RegExp; form?: string }>(o: O) {
+  return {
+    ...o,
+    parse: (value: string): string => {
+      if (value === '') throw new Error('is empty');
+      if (o.pattern && !o.pattern.test(value)) throw new Error(`is not ${o.form ?? o.pattern}`);
+      return value;
+    },
+  };
+}
+
+/** A whole number within bounds. */
+export function integer<const O extends KeyOptions<number> & { min: number; max: number }>(o: O) {
+  return {
+    ...o,
+    parse: (value: string): number => {
+      const n = /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
+      if (!(n >= o.min && n <= o.max)) {
+        throw new Error(`is not a whole number from ${o.min} to ${o.max}`);
+      }
+      return n;
+    },
+  };
+}
+
+/** true or false. */
+export function boolean<const O extends KeyOptions<boolean>>(o: O) {
+  return {
+    ...o,
+    parse: (value: string): boolean => {
+      if (value !== 'true' && value !== 'false') throw new Error('is not true or false');
+      return value === 'true';
+    },
+  };
+}
+
+/** One of a few words. */
+export function choice<const W extends string, const O extends KeyOptions<W> & { words: readonly W[] }>(
+  o: O,
+) {
+  return {
+    ...o,
+    parse: (value: string): W => {
+      if (!(o.words as readonly string[]).includes(value)) {
+        throw new Error(`is not one of ${o.words.join(', ')}`);
+      }
+      return value as W;
+    },
+  };
+}
+
+/** Where to listen: host:port, port 0 lets the system choose. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** host:port. */
+export function address<const O extends KeyOptions<ListenAddress>>(o: O) {
+  return {
+    ...o,
+    parse: (value: string): ListenAddress => {
+      const m = /^(\[[0-9a-fA-F:]+\]|[^:[\]]+):(\d{1,5})$/.exec(value);
+      const port = Number(m?.[2]);
+      if (!m || port > 65535) throw new Error('is not host:port');
+      return { host: (m[1] as string).replace(/^\[|\]$/g, ''), port };
+    },
+  };
+}
+
+/** A wrong configuration: names every bad key, its problem and an example. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/**
+ * Reads a specification from environment variables, once, into a frozen value. A secret may be
+ * given as KEY_FILE, the path of a file that holds it. Throws ConfigError that names every bad key.
+ */
+export function readConfig<const S extends ConfigSpec>(
+  spec: S,
+  env: Record<string, string | undefined>,
+): ConfigOf<S> {
+  const values: Record<string, unknown> = {};
+  const problems: string[] = [];
+  for (const [key, k] of Object.entries(spec)) {
+    let raw = env[key];
+    const file = env[`${key}_FILE`];
+    if (raw === undefined && k.secret && file !== undefined) {
+      try {
+        raw = readFileSync(file, 'utf8').trim();
+      } catch (e) {
+        problems.push(`${key}_FILE cannot be read (${(e as Error).message}). ${k.doc}`);
+        continue;
+      }
+    }
+    if (raw === undefined || raw === '') {
+      if (raw === '' || (k.required && k.default === undefined)) {
+        problems.push(`${key} is ${raw === '' ? 'empty' : 'missing'}. ${k.doc} Example: ${key}=${k.example}`);
+      } else {
+        values[key] = k.default;
+      }
+      continue;
+    }
+    try {
+      values[key] = k.parse(raw);
+    } catch (e) {
+      const shown = k.secret ? 'the value' : JSON.stringify(raw);
+      problems.push(`${key}: ${shown} ${(e as Error).message}. ${k.doc} Example: ${key}=${k.example}`);
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return Object.freeze(values) as ConfigOf<S>;
+}

@@ -1,0 +1,88 @@
+import { status as GrpcStatus } from '@grpc/grpc-js';
+
+/**
+ * The platform's error catalogue: one stable code for each thing that can go wrong, with the gRPC
+ * status it travels as and the HTTP status an integrator sees (specification api.md section 8,
+ * rulings A2 to A4). This is the only table of its kind.
+ */
+export const errorCatalogue = {
+  invalid_argument: { grpc: GrpcStatus.INVALID_ARGUMENT, http: 400 },
+  invalid_body: { grpc: GrpcStatus.INVALID_ARGUMENT, http: 400 },
+  unauthenticated: { grpc: GrpcStatus.UNAUTHENTICATED, http: 401 },
+  unknown_path: { grpc: GrpcStatus.PERMISSION_DENIED, http: 403 },
+  scope_missing: { grpc: GrpcStatus.PERMISSION_DENIED, http: 403 },
+  application_forbidden: { grpc: GrpcStatus.PERMISSION_DENIED, http: 403 },
+  device_not_activated: { grpc: GrpcStatus.FAILED_PRECONDITION, http: 403 },
+  device_activated_by_other: { grpc: GrpcStatus.FAILED_PRECONDITION, http: 403 },
+  activation_limit: { grpc: GrpcStatus.FAILED_PRECONDITION, http: 403 },
+  client_id_in_use: { grpc: GrpcStatus.ALREADY_EXISTS, http: 403 },
+  not_found: { grpc: GrpcStatus.NOT_FOUND, http: 404 },
+  destination_not_set: { grpc: GrpcStatus.FAILED_PRECONDITION, http: 404 },
+  method_not_allowed: { grpc: GrpcStatus.UNIMPLEMENTED, http: 405 },
+  conflict: { grpc: GrpcStatus.ABORTED, http: 409 },
+  body_too_large: { grpc: GrpcStatus.INVALID_ARGUMENT, http: 413 },
+  idempotency_key_reused: { grpc: GrpcStatus.FAILED_PRECONDITION, http: 422 },
+  developer_not_registered: { grpc: GrpcStatus.INTERNAL, http: 500 },
+  database_failed: { grpc: GrpcStatus.INTERNAL, http: 500 },
+  internal: { grpc: GrpcStatus.INTERNAL, http: 500 },
+  unavailable: { grpc: GrpcStatus.UNAVAILABLE, http: 503 },
+  deadline_exceeded: { grpc: GrpcStatus.DEADLINE_EXCEEDED, http: 503 },
+} as const;
+
+export type ErrorCode = keyof typeof errorCatalogue;
+
+/**
+ * An error with a stable code, a message that an integrator may read, and, apart from it, what the
+ * logs get to know (`internal`, `cause`).
+ */
+export class DomainError extends Error {
+  readonly code: ErrorCode;
+  /** For the logs only; never leaves the platform. */
+  readonly internal: string | undefined;
+  /** When to try again, for codes that pass; milliseconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    code: ErrorCode,
+    publicMessage: string,
+    options: { cause?: unknown; internal?: string; retryAfterMs?: number } = {},
+  ) {
+    super(publicMessage, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'DomainError';
+    this.code = code;
+    this.internal = options.internal;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** True for errors that pass by themselves (a peer or database away), where trying again is right. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof DomainError) {
+    return (
+      error.code === 'unavailable' || error.code === 'deadline_exceeded' || error.code === 'database_failed'
+    );
+  }
+  const name = error instanceof Error ? error.name : '';
+  return name.startsWith('Mongo')
+    ? !['MongoBulkWriteError', 'MongoInvalidArgumentError', 'MongoAPIError'].includes(name) &&
+        (error as { code?: unknown }).code !== 11000
+    : false;
+}
+
+/** Makes a DomainError of whatever was thrown: driver errors become `database_failed`, others `internal`. */
+export function toDomainError(error: unknown): DomainError {
+  if (error instanceof DomainError) return error;
+  const name = error instanceof Error ? error.name : '';
+  if (name.startsWith('Mongo')) {
+    return new DomainError('database_failed', 'The database failed.', {
+      cause: error,
+      retryAfterMs: 2000,
+    });
+  }
+  return new DomainError('internal', 'Internal error.', { cause: error });
+}
+
+/** True when a write met a unique index (MongoDB's error 11000, on both stacks). */
+export function isDuplicateKey(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 11000;
+}

@@ -1,0 +1,84 @@
+/** One event as it is published: bytes under a key; events of one key keep their order. */
+export interface OutgoingEvent {
+  readonly key: string;
+  readonly value: Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One event as it is consumed. `position` is unique in the topic and rises within a key. */
+export interface LogEvent {
+  readonly topic: string;
+  readonly key: string;
+  readonly value: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+  /** partition:offset, for logs and dead letters. */
+  readonly position: string;
+  /** When it was published, milliseconds since 1970. */
+  readonly timestampMs: number;
+}
+
+export interface Subscription {
+  readonly topic: string;
+  /** Members of one group share the topic's events; each group sees all. */
+  readonly group: string;
+  /**
+   * Handles a batch, in order of each key. Resolves when everything in it is durable; then, and only
+   * then, the group's offset moves past it. When it throws:
+   *  - a transient error (kit/errors.ts isTransient): the batch is tried again, without end;
+   *  - a PoisonEventError: the event it names goes to the dead letters, the rest is tried again;
+   *  - any other error: tried again a few times, then event by event, and an event that still
+   *    fails alone goes to the dead letters.
+   * May be called again with events it has handled before (crash, rebalance): be idempotent.
+   */
+  handle(events: readonly LogEvent[]): Promise<void>;
+  /** Most events a batch; default 500. */
+  readonly maxBatch?: number;
+}
+
+/** Thrown by a handler: this event can never be handled. */
+export class PoisonEventError extends Error {
+  override readonly name = 'PoisonEventError';
+  readonly event: LogEvent;
+  constructor(event: LogEvent, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.event = event;
+  }
+}
+
+/** Runs until closed. */
+export interface RunningSubscription {
+  /** Undefined while consuming; otherwise why not (not joined yet, broker away). */
+  notReady(): string | undefined;
+  /** Stops taking batches, waits for the one in hand, gives the partitions back. */
+  close(): Promise<void>;
+}
+
+/** The event log: Kafka, or the embedded one (decisions 4 and 5). */
+export interface EventLog {
+  /** Creates missing topics (and their dead-letter topics); idempotent. */
+  ensureTopics(topics: readonly string[]): Promise<void>;
+  /**
+   * Publishes in the given order; resolves when durable on the log (acks=all). Concurrent calls are
+   * batched together. Rejects with a transient DomainError('unavailable') when the log is away for
+   * longer than the given time (default 10 s); the events may then have been stored or not.
+   */
+  publish(topic: string, events: readonly OutgoingEvent[]): Promise<void>;
+  subscribe(subscription: Subscription): Promise<RunningSubscription>;
+  /** Up to `limit` newest events of a topic, oldest first; for operators (dead letters). */
+  readNewest(topic: string, limit: number): Promise<LogEvent[]>;
+  /** Events behind the newest for a group, by topic; for metrics. */
+  lag(group: string, topic: string): Promise<number>;
+  notReady(): string | undefined;
+  close(): Promise<void>;
+}
+
+/** Name of a topic's dead letters. Headers: dead-group, dead-error, dead-position. */
+export function deadLetterTopic(topic: string): string {
+  return `${topic}.dead`;
+}
+
+/** The platform's topics; all keyed by device id (application id where no device is known). */
+export const topics = {
+  deviceReports: 'device-reports',
+  notifications: 'notifications',
+} as const;

@@ -1,0 +1,77 @@
+import type { Logger } from './logger.ts';
+
+/** Something that runs: started once, stopped once. `stop` resolves when nothing of it is left. */
+export interface Component {
+  readonly name: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Undefined when ready; otherwise the reason it is not, for /readyz. Never calls other services. */
+  notReady?(): string | undefined;
+}
+
+/**
+ * Starts components in order and stops them in reverse, each within a deadline (style 15:
+ * not ready → stop accepting → drain → consumers → stores → telemetry).
+ */
+export class Lifecycle {
+  readonly #logger: Logger;
+  readonly #stopTimeoutMs: number;
+  readonly #running: Component[] = [];
+  #stopping: Promise<void> | undefined;
+
+  constructor(logger: Logger, options: { stopTimeoutMs?: number } = {}) {
+    this.#logger = logger;
+    this.#stopTimeoutMs = options.stopTimeoutMs ?? 5000;
+  }
+
+  /** Starts one component; when it fails, everything before it is stopped and the error thrown. */
+  async start(component: Component): Promise<void> {
+    try {
+      await component.start();
+      this.#running.push(component);
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
+  /** Reasons why the process is not ready; empty when it is. */
+  notReady(): string[] {
+    if (this.#stopping) return ['shutting down'];
+    return this.#running.flatMap((c) => {
+      const reason = c.notReady?.();
+      return reason ? [`${c.name}: ${reason}`] : [];
+    });
+  }
+
+  /** Stops everything in reverse order. Safe to call twice. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopAll();
+    return this.#stopping;
+  }
+
+  async #stopAll(): Promise<void> {
+    for (const component of this.#running.reverse()) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<'late'>((resolve) => {
+        timer = setTimeout(() => resolve('late'), this.#stopTimeoutMs);
+      });
+      try {
+        if ((await Promise.race([component.stop(), late])) === 'late') {
+          this.#logger.error({ component: component.name }, 'did not stop in time');
+        }
+      } catch (error) {
+        this.#logger.error({ component: component.name, err: error }, 'failed to stop');
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+  }
+}
+
+/** Resolves with the first SIGINT or SIGTERM. */
+export function untilSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal));
+  });
+}

@@ -1,0 +1,203 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import {
+  type ChannelOptions,
+  credentials,
+  Client as GrpcClient,
+  type handleUnaryCall,
+  Metadata,
+  type MethodDefinition,
+  Server,
+  ServerCredentials,
+  type ServiceError,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { context } from '@opentelemetry/api';
+import { HealthImplementation } from 'grpc-health-check';
+import type { ListenAddress } from '../config.ts';
+import { isTransient } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { contextFrom, currentTraceparent } from '../telemetry.ts';
+import { fromStatus, toStatus } from './status.ts';
+import type { CallOptions, Channel, RpcBinding } from './types.ts';
+
+/** grpc-js's description of one method of a generated service: the adapter of decision 2. */
+export function methodDefinition(
+  method: DescMethod,
+): MethodDefinition<MessageShape<DescMessage>, MessageShape<DescMessage>> {
+  const bytes = (data: Uint8Array) => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  return {
+    path: `/${method.parent.typeName}/${method.name}`,
+    requestStream: method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming',
+    responseStream: method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
+    requestSerialize: (message) => bytes(toBinary(method.input, message)),
+    requestDeserialize: (data) => fromBinary(method.input, data),
+    responseSerialize: (message) => bytes(toBinary(method.output, message)),
+    responseDeserialize: (data) => fromBinary(method.output, data),
+  };
+}
+
+const messageLimitBytes = 8 * 1024 * 1024;
+
+/** A gRPC server with the health service; `start` answers the port it listens on. */
+export class RpcServer {
+  readonly #server: Server;
+  readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
+  readonly #logger: Logger;
+
+  constructor(bindings: readonly RpcBinding[], logger: Logger, options: ChannelOptions = {}) {
+    this.#logger = logger;
+    this.#server = new Server({
+      'grpc.max_receive_message_length': messageLimitBytes,
+      'grpc.keepalive_time_ms': 20_000,
+      'grpc.keepalive_timeout_ms': 8_000,
+      ...options,
+    });
+    this.#health.addToServer(this.#server);
+    for (const { service, handlers } of bindings) {
+      const definitions: Record<string, ReturnType<typeof methodDefinition>> = {};
+      const implementation: UntypedServiceImplementation = {};
+      for (const method of service.methods) {
+        const handler = handlers[method.localName];
+        if (method.methodKind !== 'unary' || !handler) continue;
+        definitions[method.localName] = methodDefinition(method);
+        implementation[method.localName] = this.#unary(method as DescMethodUnary, handler);
+      }
+      this.#server.addService(definitions, implementation);
+    }
+  }
+
+  /** The grpc-js server, for services that stream. */
+  get server(): Server {
+    return this.#server;
+  }
+
+  #unary(
+    method: DescMethodUnary,
+    handler: RpcBinding['handlers'][string],
+  ): handleUnaryCall<MessageShape<DescMessage>, MessageShape<DescMessage>> {
+    return (call, callback) => {
+      const abort = new AbortController();
+      call.on('cancelled', () => abort.abort());
+      const traceparent = call.metadata.get('traceparent')[0]?.toString();
+      const run = () => handler(call.request as never, { signal: abort.signal });
+      const work = traceparent ? context.with(contextFrom(traceparent), run) : run();
+      work.then(
+        (answer) => callback(null, create(method.output, answer as MessageInitShape<DescMessage>)),
+        (error) => {
+          const s = toStatus(error);
+          if (s.metadata?.get('x-error-code')[0] === 'internal' || isTransient(error)) {
+            this.#logger.error(
+              { rpc: `${method.parent.typeName}/${method.name}`, err: error },
+              'call failed',
+            );
+          }
+          callback(s);
+        },
+      );
+    };
+  }
+
+  /** Listens; resolves with the port. Throws when the address is taken. */
+  start(address: ListenAddress): Promise<number> {
+    const host = address.host.includes(':') ? `[${address.host}]` : address.host;
+    return new Promise((resolve, reject) => {
+      this.#server.bindAsync(`${host}:${address.port}`, ServerCredentials.createInsecure(), (error, port) => {
+        if (error)
+          reject(
+            new Error(
+              `cannot listen on ${host}:${address.port}: ${error.message}. Is the port taken? Choose another.`,
+            ),
+          );
+        else {
+          this.#health.setStatus('', 'SERVING');
+          resolve(port);
+        }
+      });
+    });
+  }
+
+  /** Answers what is in hand (at most graceMs), then closes. */
+  async stop(graceMs = 3000): Promise<void> {
+    this.#health.setStatus('', 'NOT_SERVING');
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        this.#server.forceShutdown();
+        resolve();
+      }, graceMs);
+      this.#server.tryShutdown(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+}
+
+// Read-only or idempotent-by-id calls may be sent again by grpc-js itself; it retries only what
+// the server has not begun to answer. Others are retried by their owners, who know how.
+const serviceConfig = JSON.stringify({
+  loadBalancingConfig: [{ round_robin: {} }],
+  methodConfig: [],
+});
+
+/** Reaches services at `target` (host:port, or dns:///name:port for a headless service). */
+export class GrpcChannel implements Channel {
+  readonly #client: GrpcClient;
+
+  constructor(target: string, options: ChannelOptions = {}) {
+    this.#client = new GrpcClient(target, credentials.createInsecure(), {
+      'grpc.service_config': serviceConfig,
+      'grpc.keepalive_time_ms': 20_000,
+      'grpc.keepalive_timeout_ms': 5_000,
+      'grpc.max_receive_message_length': messageLimitBytes,
+      'grpc.initial_reconnect_backoff_ms': 100,
+      'grpc.max_reconnect_backoff_ms': 2_000,
+      ...options,
+    });
+  }
+
+  readonly #definitions = new Map<DescMethodUnary, ReturnType<typeof methodDefinition>>();
+
+  unary(
+    method: DescMethodUnary,
+    request: MessageInitShape<DescMessage>,
+    options: CallOptions,
+  ): Promise<MessageShape<DescMessage>> {
+    let definition = this.#definitions.get(method);
+    if (!definition) {
+      definition = methodDefinition(method);
+      this.#definitions.set(method, definition);
+    }
+    const { path, requestSerialize, responseDeserialize } = definition;
+    const metadata = new Metadata();
+    const traceparent = currentTraceparent();
+    if (traceparent) metadata.set('traceparent', traceparent);
+    return new Promise((resolve, reject) => {
+      const call = this.#client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        create(method.input, request),
+        metadata,
+        { deadline: Date.now() + (options.deadlineMs ?? 5000) },
+        (error: ServiceError | null, answer) => {
+          if (error) reject(fromStatus(error, path));
+          else resolve(answer as MessageShape<DescMessage>);
+        },
+      );
+      options.signal?.addEventListener('abort', () => call.cancel(), { once: true });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#client.close();
+  }
+}

@@ -1,0 +1,50 @@
+import { create, type DescMessage, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
+import { DomainError, toDomainError } from '../errors.ts';
+import type { CallOptions, Channel, RpcBinding } from './types.ts';
+
+/**
+ * Calls handlers of the same process: the embedded stack's channel. It keeps what callers rely on
+ * over the network: deadlines, DomainErrors, messages that are complete protobuf messages. Messages
+ * are passed by reference: handlers must not change a request.
+ */
+export class LocalChannel implements Channel {
+  readonly #bindings = new Map<string, RpcBinding>();
+
+  /** Makes services reachable; called as they start. */
+  register(bindings: readonly RpcBinding[]): void {
+    for (const b of bindings) this.#bindings.set(b.service.typeName, b);
+  }
+
+  async unary(
+    method: Parameters<Channel['unary']>[0],
+    request: MessageInitShape<DescMessage>,
+    options: CallOptions,
+  ): Promise<MessageShape<DescMessage>> {
+    const handler = this.#bindings.get(method.parent.typeName)?.handlers[method.localName];
+    if (!handler) throw new DomainError('unavailable', `${method.parent.typeName} is not running.`);
+    const abort = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const expired = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        abort.abort();
+        reject(new DomainError('deadline_exceeded', `${method.name} took too long.`));
+      }, options.deadlineMs ?? 5000);
+    });
+    options.signal?.addEventListener('abort', () => abort.abort(), { once: true });
+    try {
+      const answer = await Promise.race([
+        handler(create(method.input, request) as never, { signal: abort.signal }),
+        expired,
+      ]);
+      return create(method.output, answer as MessageInitShape<DescMessage>);
+    } catch (error) {
+      throw toDomainError(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#bindings.clear();
+  }
+}

@@ -1,0 +1,47 @@
+import { Metadata, type ServiceError, type StatusObject, status } from '@grpc/grpc-js';
+import { DomainError, type ErrorCode, errorCatalogue, toDomainError } from '../errors.ts';
+
+const codeKey = 'x-error-code';
+const retryKey = 'x-retry-after-ms';
+
+/** DomainError → gRPC status: the catalogue's status, the public message, the stable code in the trailers. */
+export function toStatus(error: unknown): Partial<StatusObject> {
+  const e = toDomainError(error);
+  const metadata = new Metadata();
+  metadata.set(codeKey, e.code);
+  if (e.retryAfterMs !== undefined) metadata.set(retryKey, String(e.retryAfterMs));
+  return { code: errorCatalogue[e.code].grpc, details: e.message, metadata };
+}
+
+/** gRPC status → DomainError, by the stable code, else by the status. */
+export function fromStatus(error: ServiceError, method: string): DomainError {
+  const code = error.metadata?.get(codeKey)[0]?.toString();
+  const retryAfter = error.metadata?.get(retryKey)[0]?.toString();
+  if (code && code in errorCatalogue) {
+    return new DomainError(code as ErrorCode, error.details, {
+      ...(retryAfter && { retryAfterMs: Number(retryAfter) }),
+      cause: error,
+    });
+  }
+  switch (error.code) {
+    case status.UNAVAILABLE:
+    case status.RESOURCE_EXHAUSTED:
+    case status.CANCELLED:
+      return new DomainError('unavailable', 'A service cannot be reached.', {
+        cause: error,
+        internal: `${method}: ${error.details}`,
+        retryAfterMs: 1000,
+      });
+    case status.DEADLINE_EXCEEDED:
+      return new DomainError('deadline_exceeded', 'A service took too long.', {
+        cause: error,
+        internal: method,
+        retryAfterMs: 1000,
+      });
+    default:
+      return new DomainError('internal', 'Internal error.', {
+        cause: error,
+        internal: `${method}: ${error.details}`,
+      });
+  }
+}

@@ -1,0 +1,74 @@
+import type {
+  DescMessage,
+  DescMethodUnary,
+  DescService,
+  MessageInitShape,
+  MessageShape,
+} from '@bufbuild/protobuf';
+
+/** What a handler gets to know beside the request. */
+export interface HandlerContext {
+  /** Aborted when the caller has gone or its deadline has passed. */
+  readonly signal: AbortSignal;
+}
+
+export interface CallOptions {
+  /** Every call has a deadline; milliseconds from now. */
+  readonly deadlineMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+type UnaryInput<M> = M extends DescMethodUnary<infer I, DescMessage> ? I : never;
+type UnaryOutput<M> = M extends DescMethodUnary<DescMessage, infer O> ? O : never;
+
+/** A service's unary RPCs as functions: what a service implements. */
+export type Handlers<S extends DescService> = {
+  [K in keyof S['method']]: (
+    request: MessageShape<UnaryInput<S['method'][K]>>,
+    context: HandlerContext,
+  ) => Promise<MessageInitShape<UnaryOutput<S['method'][K]>>>;
+};
+
+/** A service's unary RPCs as functions: what a caller uses. Failures are DomainErrors. */
+export type Client<S extends DescService> = {
+  [K in keyof S['method']]: (
+    request: MessageInitShape<UnaryInput<S['method'][K]>>,
+    options?: CallOptions,
+  ) => Promise<MessageShape<UnaryOutput<S['method'][K]>>>;
+};
+
+/** One implemented service; made by `bind`. */
+export interface RpcBinding {
+  readonly service: DescService;
+  readonly handlers: Readonly<Record<string, (request: never, context: HandlerContext) => Promise<unknown>>>;
+}
+
+/** Ties handlers to their service description. */
+export function bind<S extends DescService>(service: S, handlers: Handlers<S>): RpcBinding {
+  return { service, handlers: handlers as unknown as RpcBinding['handlers'] };
+}
+
+/** A way to reach services: gRPC over the network, or the same process. */
+export interface Channel {
+  unary(
+    method: DescMethodUnary,
+    request: MessageInitShape<DescMessage>,
+    options: CallOptions,
+  ): Promise<MessageShape<DescMessage>>;
+  close(): Promise<void>;
+}
+
+/** Makes a typed client. `deadlineMs` applies where a call names none. */
+export function createClient<S extends DescService>(
+  service: S,
+  channel: Channel,
+  defaults: { deadlineMs: number } = { deadlineMs: 5000 },
+): Client<S> {
+  const client: Record<string, unknown> = {};
+  for (const method of service.methods) {
+    if (method.methodKind !== 'unary') continue;
+    client[method.localName] = (request: MessageInitShape<DescMessage>, options: CallOptions = {}) =>
+      channel.unary(method as DescMethodUnary, request, { ...defaults, ...options });
+  }
+  return client as Client<S>;
+}

@@ -1,0 +1,80 @@
+import type {
+  AnyBulkWriteOperation,
+  BulkWriteOptions,
+  BulkWriteResult,
+  CountDocumentsOptions,
+  DeleteResult,
+  Document,
+  Filter,
+  FindOneAndUpdateOptions,
+  FindOptions,
+  IndexDescription,
+  InsertManyResult,
+  InsertOneResult,
+  OptionalUnlessRequiredId,
+  UpdateFilter,
+  UpdateOptions,
+  UpdateResult,
+  WithId,
+} from 'mongodb';
+
+/**
+ * The part of the official driver's Collection that services use. A driver `Collection<T>` is one;
+ * so is the embedded store's (decision 5). The contract suite holds both to the same answers.
+ */
+export interface StoreCollection<T extends Document> {
+  readonly collectionName: string;
+  findOne(filter: Filter<T>, options?: FindOptions): Promise<WithId<T> | null>;
+  find(filter: Filter<T>, options?: FindOptions): StoreCursor<WithId<T>>;
+  countDocuments(filter?: Filter<T>, options?: CountDocumentsOptions): Promise<number>;
+  insertOne(doc: OptionalUnlessRequiredId<T>): Promise<InsertOneResult<T>>;
+  insertMany(
+    docs: readonly OptionalUnlessRequiredId<T>[],
+    options?: BulkWriteOptions,
+  ): Promise<InsertManyResult<T>>;
+  updateOne(filter: Filter<T>, update: UpdateFilter<T>, options?: UpdateOptions): Promise<UpdateResult<T>>;
+  updateMany(filter: Filter<T>, update: UpdateFilter<T>, options?: UpdateOptions): Promise<UpdateResult<T>>;
+  /** Answers the document (before or after, by `returnDocument`), null when none matched. */
+  findOneAndUpdate(
+    filter: Filter<T>,
+    update: UpdateFilter<T>,
+    options?: FindOneAndUpdateOptions,
+  ): Promise<WithId<T> | null>;
+  deleteOne(filter: Filter<T>): Promise<DeleteResult>;
+  deleteMany(filter: Filter<T>): Promise<DeleteResult>;
+  bulkWrite(
+    operations: readonly AnyBulkWriteOperation<T>[],
+    options?: BulkWriteOptions,
+  ): Promise<BulkWriteResult>;
+  createIndexes(indexes: IndexDescription[]): Promise<string[]>;
+}
+
+/** The part of the driver's FindCursor that services use. */
+export interface StoreCursor<T> extends AsyncIterable<T> {
+  toArray(): Promise<T[]>;
+  close(): Promise<void>;
+}
+
+/** One service's database: the driver's `Db`, or the embedded one. */
+export interface Store {
+  collection<T extends Document = Document>(name: string): StoreCollection<T>;
+}
+
+/** Opens databases; knows when the server cannot be reached. */
+export interface StoreConnection {
+  /** The named service's database. Writes are majority-acknowledged and journalled. */
+  database(name: string): Store;
+  /** Undefined while it answers; otherwise why not. Never blocks: the driver's own monitoring tells. */
+  notReady(): string | undefined;
+  close(): Promise<void>;
+}
+
+/** Indexes stand beside each store's adapter and are created at start. */
+export async function ensureIndexes(
+  store: Store,
+  indexes: Readonly<Record<string, IndexDescription[]>>,
+): Promise<void> {
+  for (const [name, list] of Object.entries(indexes)) {
+    if (list.length > 0) await store.collection(name).createIndexes(list);
+  }
+}

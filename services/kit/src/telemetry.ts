@@ -1,0 +1,57 @@
+import {
+  type Context,
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+
+export { SpanKind };
+
+const tracer = trace.getTracer('headset-cloud');
+
+/** The active trace as a W3C traceparent; empty when nothing is traced. */
+export function currentTraceparent(): string {
+  if (!trace.getSpan(context.active())) return '';
+  const carrier: Record<string, string> = {};
+  propagation.inject(context.active(), carrier);
+  return carrier['traceparent'] ?? '';
+}
+
+/** The context a traceparent describes; the root context when it is empty or malformed. */
+export function contextFrom(traceparent: string | undefined): Context {
+  return traceparent ? propagation.extract(ROOT_CONTEXT, { traceparent }) : ROOT_CONTEXT;
+}
+
+/**
+ * Runs `work` in a span; a failure is recorded and thrown on. `parent` is a traceparent to go on
+ * from (a stored document's, a log event's header); without one the active span is the parent.
+ */
+export function inSpan<T>(
+  name: string,
+  options: { kind?: SpanKind; parent?: string; attributes?: Record<string, string | number | boolean> },
+  work: (span: Span) => Promise<T>,
+): Promise<T> {
+  const parent = options.parent === undefined ? context.active() : contextFrom(options.parent);
+  return tracer.startActiveSpan(
+    name,
+    {
+      kind: options.kind ?? SpanKind.INTERNAL,
+      ...(options.attributes && { attributes: options.attributes }),
+    },
+    parent,
+    async (span) => {
+      try {
+        return await work(span);
+      } catch (error) {
+        span.setStatus({ code: SpanStatusCode.ERROR, message: (error as Error).message });
+        throw error;
+      } finally {
+        span.end();
+      }
+    },
+  );
+}

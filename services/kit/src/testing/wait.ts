@@ -1,0 +1,17 @@
+/**
+ * Waits until `probe` answers something other than undefined, null or false, and answers it.
+ * Throws with `what` when that takes longer than `timeoutMs` (default 10 s).
+ */
+export async function waitFor<T>(
+  what: string,
+  probe: () => T | Promise<T>,
+  options: { timeoutMs?: number; intervalMs?: number } = {},
+): Promise<NonNullable<T>> {
+  const deadline = Date.now() + (options.timeoutMs ?? 10_000);
+  for (;;) {
+    const value = await probe();
+    if (value !== undefined && value !== null && value !== false) return value as NonNullable<T>;
+    if (Date.now() > deadline) throw new Error(`waited in vain for: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, options.intervalMs ?? 10));
+  }
+}
