@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file headset/device_link/v1/delivery.proto.
  */
 export const file_headset_device_link_v1_delivery: GenFile = /*@__PURE__*/
-  fileDesc("CiVoZWFkc2V0L2RldmljZV9saW5rL3YxL2RlbGl2ZXJ5LnByb3RvEhZoZWFkc2V0LmRldmljZV9saW5rLnYxImUKDkRlbGl2ZXJSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRItCgZvZmZlcnMYAiADKAsyHS5oZWFkc2V0LmRldmljZV9saW5rLnYxLk9mZmVyEhEKCWZvcndhcmRlZBgDIAEoCCIoCg9EZWxpdmVyUmVzcG9uc2USFQoNc2Vzc2lvbl9lcG9jaBgBIAEoBCJgCg9XaXRoZHJhd1JlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhcKD3RyYW5zYWN0aW9uX2lkcxgCIAMoAxIOCgZyZWFzb24YAyABKAkSEQoJZm9yd2FyZGVkGAQgASgIIhIKEFdpdGhkcmF3UmVzcG9uc2UiKAoSR2V0UHJlc2VuY2VSZXF1ZXN0EhIKCmRldmljZV9pZHMYASADKAkiowEKE0dldFByZXNlbmNlUmVzcG9uc2USVgoOc2Vzc2lvbl9lcG9jaHMYASADKAsyPi5oZWFkc2V0LmRldmljZV9saW5rLnYxLkdldFByZXNlbmNlUmVzcG9uc2UuU2Vzc2lvbkVwb2Noc0VudHJ5GjQKElNlc3Npb25FcG9jaHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBMrQCCg9EZWxpdmVyeVNlcnZpY2USWgoHRGVsaXZlchImLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuRGVsaXZlclJlcXVlc3QaJy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkRlbGl2ZXJSZXNwb25zZRJdCghXaXRoZHJhdxInLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuV2l0aGRyYXdSZXF1ZXN0GiguaGVhZHNldC5kZXZpY2VfbGluay52MS5XaXRoZHJhd1Jlc3BvbnNlEmYKC0dldFByZXNlbmNlEiouaGVhZHNldC5kZXZpY2VfbGluay52MS5HZXRQcmVzZW5jZVJlcXVlc3QaKy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkdldFByZXNlbmNlUmVzcG9uc2ViBnByb3RvMw", [file_headset_device_link_v1_device_link]);
+  fileDesc("CiVoZWFkc2V0L2RldmljZV9saW5rL3YxL2RlbGl2ZXJ5LnByb3RvEhZoZWFkc2V0LmRldmljZV9saW5rLnYxImUKDkRlbGl2ZXJSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRItCgZvZmZlcnMYAiADKAsyHS5oZWFkc2V0LmRldmljZV9saW5rLnYxLk9mZmVyEhEKCWZvcndhcmRlZBgDIAEoCCIoCg9EZWxpdmVyUmVzcG9uc2USFQoNc2Vzc2lvbl9lcG9jaBgBIAEoBCJgCg9XaXRoZHJhd1JlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhcKD3RyYW5zYWN0aW9uX2lkcxgCIAMoAxIOCgZyZWFzb24YAyABKAkSEQoJZm9yd2FyZGVkGAQgASgIIhIKEFdpdGhkcmF3UmVzcG9uc2UiKAoSR2V0UHJlc2VuY2VSZXF1ZXN0EhIKCmRldmljZV9pZHMYASADKAkiowEKE0dldFByZXNlbmNlUmVzcG9uc2USVgoOc2Vzc2lvbl9lcG9jaHMYASADKAsyPi5oZWFkc2V0LmRldmljZV9saW5rLnYxLkdldFByZXNlbmNlUmVzcG9uc2UuU2Vzc2lvbkVwb2Noc0VudHJ5GjQKElNlc3Npb25FcG9jaHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIj0KE0Nsb3NlU2Vzc2lvblJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhMKC2JlbG93X2Vwb2NoGAIgASgEIhYKFENsb3NlU2Vzc2lvblJlc3BvbnNlMp8DCg9EZWxpdmVyeVNlcnZpY2USWgoHRGVsaXZlchImLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuRGVsaXZlclJlcXVlc3QaJy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkRlbGl2ZXJSZXNwb25zZRJdCghXaXRoZHJhdxInLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuV2l0aGRyYXdSZXF1ZXN0GiguaGVhZHNldC5kZXZpY2VfbGluay52MS5XaXRoZHJhd1Jlc3BvbnNlEmYKC0dldFByZXNlbmNlEiouaGVhZHNldC5kZXZpY2VfbGluay52MS5HZXRQcmVzZW5jZVJlcXVlc3QaKy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkdldFByZXNlbmNlUmVzcG9uc2USaQoMQ2xvc2VTZXNzaW9uEisuaGVhZHNldC5kZXZpY2VfbGluay52MS5DbG9zZVNlc3Npb25SZXF1ZXN0GiwuaGVhZHNldC5kZXZpY2VfbGluay52MS5DbG9zZVNlc3Npb25SZXNwb25zZWIGcHJvdG8z", [file_headset_device_link_v1_device_link]);
 
 /**
  * @generated from message headset.device_link.v1.DeliverRequest
@@ -146,6 +146,43 @@ export const GetPresenceResponseSchema: GenMessage<GetPresenceResponse> = /*@__P
   messageDesc(file_headset_device_link_v1_delivery, 5);
 
 /**
+ * @generated from message headset.device_link.v1.CloseSessionRequest
+ */
+export type CloseSessionRequest = Message<"headset.device_link.v1.CloseSessionRequest"> & {
+  /**
+   * @generated from field: string device_id = 1;
+   */
+  deviceId: string;
+
+  /**
+   * Sessions of the headset below this epoch are over.
+   *
+   * @generated from field: uint64 below_epoch = 2;
+   */
+  belowEpoch: bigint;
+};
+
+/**
+ * Describes the message headset.device_link.v1.CloseSessionRequest.
+ * Use `create(CloseSessionRequestSchema)` to create a new message.
+ */
+export const CloseSessionRequestSchema: GenMessage<CloseSessionRequest> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_delivery, 6);
+
+/**
+ * @generated from message headset.device_link.v1.CloseSessionResponse
+ */
+export type CloseSessionResponse = Message<"headset.device_link.v1.CloseSessionResponse"> & {
+};
+
+/**
+ * Describes the message headset.device_link.v1.CloseSessionResponse.
+ * Use `create(CloseSessionResponseSchema)` to create a new message.
+ */
+export const CloseSessionResponseSchema: GenMessage<CloseSessionResponse> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_delivery, 7);
+
+/**
  * For transactions. Reaches any instance; is forwarded to the one that holds the session.
  *
  * @generated from service headset.device_link.v1.DeliveryService
@@ -180,6 +217,17 @@ export const DeliveryService: GenService<{
     methodKind: "unary";
     input: typeof GetPresenceRequestSchema;
     output: typeof GetPresenceResponseSchema;
+  },
+  /**
+   * From one instance to another: the headset has opened a newer session elsewhere. Closes an
+   * older one with GoAway SUPERSEDED; without one it does nothing. Idempotent.
+   *
+   * @generated from rpc headset.device_link.v1.DeliveryService.CloseSession
+   */
+  closeSession: {
+    methodKind: "unary";
+    input: typeof CloseSessionRequestSchema;
+    output: typeof CloseSessionResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_headset_device_link_v1_delivery, 0);

@@ -1,0 +1,59 @@
+# The two commands: `make up` and `make test`. `make help` lists the rest.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+NODE := node_modules/.bin/node --disable-warning=ExperimentalWarning
+JEST := $(NODE) --experimental-vm-modules node_modules/jest/bin/jest.js
+
+node_modules/.installed: package-lock.json package.json $(wildcard proto/package.json services/*/package.json gateway/package.json tests/package.json)
+	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer (it brings npm); the project installs its own Node 26." >&2; exit 1; }
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.PHONY: install
+install: node_modules/.installed ## Install what the project needs
+
+.PHONY: up
+up: install ## Run the platform with a headset and an integrator's server (STACK=real: MongoDB and Kafka)
+	@STACK=$(STACK) exec $(NODE) tests/support/stack/up.ts
+
+.PHONY: test
+test: install ## Every check that CI runs
+	@exec $(NODE) tests/run.ts
+
+.PHONY: check
+check: install ## Format, lint, types, cycles, generated code, unit and architecture tests: under a minute
+	@exec $(NODE) tests/run.ts check
+
+.PHONY: unit
+unit: install ## Unit tests only (ARGS=path to choose)
+	$(JEST) $(ARGS)
+
+.PHONY: e2e
+e2e: install ## End-to-end suite (STACK=embedded or real)
+	STACK=$(STACK) $(JEST) -c tests/jest.e2e.config.js --runInBand $(ARGS)
+
+.PHONY: faults
+faults: install ## Crash test (STACK, ROUNDS=300, SEED=…)
+	@STACK=$(STACK) exec $(NODE) tests/faults/main.ts
+
+.PHONY: bench
+bench: install ## Speed and memory against their floors (STACK)
+	@STACK=$(STACK) exec $(NODE) tests/bench/main.ts
+
+.PHONY: generate
+generate: install ## Generate proto/gen
+	cd proto && buf generate
+
+.PHONY: fix
+fix: install ## Format and fix what can be fixed
+	biome check --write .
+
+.PHONY: clean
+clean: ## Remove the state of make up
+	@if [ -f .data/up.pid ] && kill -0 $$(cat .data/up.pid) 2>/dev/null; then echo "The platform is running (process $$(cat .data/up.pid)): stop it first." >&2; exit 1; fi
+	rm -rf .data
+
+.PHONY: help
+help:
+	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## (.*)/  make \1\t\2/' | expand -t 18

@@ -1,0 +1,110 @@
+import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { Router } from '@koa/router';
+import Koa, { type Context } from 'koa';
+import type { Registry } from 'prom-client';
+import type { GatewayClients } from './clients.ts';
+import type { GatewayConfig } from './config.ts';
+import { GatewayError } from './http/errors.ts';
+import { observe, type RequestState } from './http/observe.ts';
+import { type ApiOperation, operationsOf, readDocument } from './openapi/document.ts';
+import { SchemaCompiler } from './openapi/validators.ts';
+import { createOwnership } from './ownership.ts';
+import { type CallRunner, createCallRunner } from './pipeline.ts';
+import { createHandlers } from './routes/index.ts';
+import type { Handlers } from './routes/types.ts';
+import type { TokenVerifier } from './tokens/types.ts';
+
+export interface GatewayOptions {
+  readonly clients: GatewayClients;
+  readonly tokens: TokenVerifier;
+  readonly config: Pick<GatewayConfig, 'BODY_LIMIT_BYTES'>;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly metrics: Registry;
+}
+
+/** The REST API, not yet listening. */
+export interface Gateway {
+  readonly handler: (req: IncomingMessage, res: ServerResponse) => void;
+  /** What the document describes, and so what the gateway serves. */
+  readonly operations: readonly ApiOperation[];
+}
+
+/**
+ * Builds the gateway from cws_api.yaml: the document's paths are the routes, its schemas the checks
+ * (decision 19). Throws when the document and the handlers do not name the same operations.
+ */
+export function buildGateway(options: GatewayOptions): Gateway {
+  const { clients, tokens, config, logger, clock, metrics } = options;
+  const document = readDocument('cws_api');
+  const operations = operationsOf(document);
+  const handlers = createHandlers(clients);
+  requireSameOperations(operations, handlers);
+
+  const compiler = new SchemaCompiler('cws_api', document);
+  const ownership = createOwnership(clients.applications, clock);
+  const router = new Router<RequestState>({ strict: true, sensitive: true });
+  refuseOtherMethods(router, operations);
+  for (const operation of literalFirst(operations)) {
+    const handler = handlers[operation.operationId];
+    if (!handler) continue;
+    const bodyLimitBytes = config.BODY_LIMIT_BYTES;
+    const run = createCallRunner(operation, handler, { tokens, ownership, bodyLimitBytes, compiler });
+    serve(router, operation, run);
+  }
+
+  const app = new Koa<RequestState>();
+  app.on('error', (error: Error) => logger.debug({ err: error }, 'connection failed'));
+  app.use(observe({ logger, clock, metrics }));
+  app.use(router.routes());
+  app.use(() => {
+    throw unknownPath();
+  });
+  return { handler: app.callback() as Gateway['handler'], operations };
+}
+
+function unknownPath(): GatewayError {
+  return new GatewayError('unknown_path', 'There is no such path or method.');
+}
+
+/** {name} of OpenAPI as :name of the router. */
+const routerPath = (path: string) => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+/** Paths with fewer parameters first, so that `devices/status` is not taken for a device. */
+function literalFirst(operations: readonly ApiOperation[]): ApiOperation[] {
+  const parameters = (o: ApiOperation) => o.path.split('{').length;
+  return operations.toSorted((a, b) => parameters(a) - parameters(b));
+}
+
+function serve(router: Router<RequestState>, operation: ApiOperation, run: CallRunner): void {
+  router.register(routerPath(operation.path), [operation.method], (ctx) => {
+    // The router lets HEAD into every GET; a method that the document lacks is 403 (ruling A3).
+    if (ctx.method !== operation.method) throw unknownPath();
+    ctx.state.route = operation.path;
+    return run(ctx as unknown as Context, ctx['params']);
+  });
+}
+
+/** The paths that document 405 answer it for every method but their own, before any other check (ruling A3). */
+function refuseOtherMethods(router: Router<RequestState>, operations: readonly ApiOperation[]): void {
+  for (const { path, method } of operations.filter((o) => '405' in o.responses)) {
+    const others = METHODS.filter((m) => m !== method);
+    router.register(routerPath(path), others, (ctx) => {
+      ctx.state.route = path;
+      throw new GatewayError('method_not_allowed', `Only ${method} is allowed here.`, { Allow: method });
+    });
+  }
+}
+
+function requireSameOperations(operations: readonly ApiOperation[], handlers: Handlers): void {
+  const documented = new Set(operations.map((o) => o.operationId));
+  const missing = [...documented].filter((id) => !(id in handlers));
+  const extra = Object.keys(handlers).filter((id) => !documented.has(id));
+  if (missing.length + extra.length > 0) {
+    throw new Error(
+      `cws_api.yaml and the handlers differ: without handler [${missing}], without document [${extra}]`,
+    );
+  }
+}

@@ -1,0 +1,38 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Channel } from '@headset-cloud/kit/rpc/types.ts';
+import type { Registry } from 'prom-client';
+import { buildGateway } from './app.ts';
+import { createGatewayClients } from './clients.ts';
+import type { GatewayConfig } from './config.ts';
+import { createGatewayServer, type GatewayServer } from './server.ts';
+import { KeySet } from './tokens/key-set.ts';
+import { createTokenVerifier } from './tokens/verifier.ts';
+
+/** The gateway with its clients, token keys and server, not yet listening; the same on both stacks. */
+export function assembleGateway(
+  config: GatewayConfig,
+  host: {
+    readonly channel: (to: 'devices' | 'transactions') => Channel;
+    readonly logger: Logger;
+    readonly clock: Clock;
+    readonly metrics: Registry;
+  },
+): GatewayServer {
+  const { logger, clock, metrics } = host;
+  const keys = new KeySet({ issuer: config.OIDC_ISSUER, jwksUri: config.OIDC_JWKS_URI, logger, clock });
+  const gateway = buildGateway({
+    clients: createGatewayClients(host.channel, config.UPSTREAM_DEADLINE_MS),
+    tokens: createTokenVerifier({
+      issuer: config.OIDC_ISSUER,
+      audience: config.OIDC_AUDIENCE,
+      keys,
+      clock,
+    }),
+    config,
+    logger,
+    clock,
+    metrics,
+  });
+  return createGatewayServer(gateway, config, logger);
+}

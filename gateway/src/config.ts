@@ -1,0 +1,80 @@
+import { address, type ConfigOf, type ConfigSpec, integer, text } from '@headset-cloud/kit/config.ts';
+
+const httpUrl = { pattern: /^https?:\/\/[^\s?#]+$/, form: 'an http or https address' };
+
+/** The gateway's keys. Limits guard one process; they are no part of the API except BODY_LIMIT_BYTES (413). */
+export const gatewayConfigSpec = {
+  GATEWAY_LISTEN: address({
+    doc: 'Where integrators reach the REST API.',
+    example: '0.0.0.0:8080',
+    default: { host: '127.0.0.1', port: 8080 },
+  }),
+  OIDC_ISSUER: text({
+    doc: 'Issuer of the access tokens, exactly as in their `iss` claim.',
+    example: 'https://id.example.com',
+    required: true,
+    ...httpUrl,
+  }),
+  OIDC_AUDIENCE: text({
+    doc: 'The audience that access tokens must name.',
+    example: 'https://api.example.com',
+    required: true,
+  }),
+  OIDC_JWKS_URI: text({
+    doc: "Address of the issuer's keys; without it the discovery document names it.",
+    example: 'https://id.example.com/jwks',
+    pattern: /^https?:\/\/\S+$/,
+    form: 'an http or https address',
+  }),
+  BODY_LIMIT_BYTES: integer({
+    doc: 'Largest request body; a larger one is answered with 413.',
+    example: '65536',
+    default: 65_536,
+    min: 8192,
+    max: 16 * 1024 * 1024,
+  }),
+  UPSTREAM_DEADLINE_MS: integer({
+    doc: 'How long one call to a service may take before the answer is 503.',
+    example: '5000',
+    default: 5000,
+    min: 10,
+    max: 60_000,
+  }),
+  HEADERS_TIMEOUT_MS: integer({
+    doc: "How long a request's headers may take to arrive.",
+    example: '10000',
+    default: 10_000,
+    min: 100,
+    max: 120_000,
+  }),
+  REQUEST_TIMEOUT_MS: integer({
+    doc: 'How long a whole request, body included, may take to arrive.',
+    example: '30000',
+    default: 30_000,
+    min: 100,
+    max: 300_000,
+  }),
+  KEEP_ALIVE_TIMEOUT_MS: integer({
+    doc: "How long an idle connection stays open; more than the load balancer's own idle time.",
+    example: '65000',
+    default: 65_000,
+    min: 100,
+    max: 600_000,
+  }),
+  SOCKET_STALL_TIMEOUT_MS: integer({
+    doc: 'A connection on which nothing moves for this long while it is answered is destroyed.',
+    example: '60000',
+    default: 60_000,
+    min: 100,
+    max: 600_000,
+  }),
+  DRAIN_TIMEOUT_MS: integer({
+    doc: 'How long requests in hand may take to finish when the gateway stops.',
+    example: '4000',
+    default: 4000,
+    min: 0,
+    max: 120_000,
+  }),
+} as const satisfies ConfigSpec;
+
+export type GatewayConfig = ConfigOf<typeof gatewayConfigSpec>;

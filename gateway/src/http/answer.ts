@@ -1,0 +1,36 @@
+import { type DomainError, errorCatalogue } from '@headset-cloud/kit/errors.ts';
+import type { Context } from 'koa';
+import { GatewayError, headerText, invalidBodyMessage } from './errors.ts';
+
+/** What a handler answers: a JSON object, or JSON text in pieces that is never held whole. */
+export type Answer =
+  | { readonly status: 200 | 201; readonly json: object; readonly location?: string }
+  | { readonly status: 200; readonly pieces: AsyncGenerator<string> };
+
+/** Sends a JSON text. */
+export function sendJson(ctx: Context, status: number, text: string): void {
+  ctx.status = status;
+  ctx.set('Content-Type', 'application/json');
+  ctx.body = text;
+}
+
+const passing = new Set(['unavailable', 'deadline_exceeded', 'database_failed']);
+const defaultRetryMs = 1000;
+
+/** Whole seconds, at least one, for what passes by itself (ruling A4); otherwise undefined. */
+function retryAfter(error: DomainError): string | undefined {
+  if (error.retryAfterMs === undefined && !passing.has(error.code)) return undefined;
+  return String(Math.max(1, Math.ceil((error.retryAfterMs ?? defaultRetryMs) / 1000)));
+}
+
+/** Answers an error: status by the catalogue, body `{"message"}` and nothing else (decision 12). */
+export function sendError(ctx: Context, error: DomainError): void {
+  const isBody = error.code === 'invalid_body';
+  if (error instanceof GatewayError) ctx.set(error.headers as Record<string, string>);
+  else if (isBody && error.message !== invalidBodyMessage)
+    ctx.set('X-Error-Detail', headerText(error.message));
+  const seconds = retryAfter(error);
+  if (seconds !== undefined) ctx.set('Retry-After', seconds);
+  const message = isBody ? invalidBodyMessage : error.message;
+  sendJson(ctx, errorCatalogue[error.code].http, JSON.stringify({ message }));
+}

@@ -1,0 +1,52 @@
+import { hash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { DomainError } from '@headset-cloud/kit/errors.ts';
+import getRawBody from 'raw-body';
+import { GatewayError, invalidBody } from './errors.ts';
+import { type JsonText, parseBody } from './json.ts';
+
+const jsonType = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
+
+/** Reads a request's bytes, at most `limit`. Throws body_too_large, or invalid_body when it was cut short. */
+export async function readBytes(
+  req: IncomingMessage,
+  res: ServerResponse,
+  limit: number,
+): Promise<Uint8Array> {
+  const declared = req.headers['content-length'];
+  if (declared !== undefined && Number(declared) > limit) throw tooLarge(limit);
+  // Only a request that passed every earlier check is told to send its body.
+  if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue();
+  try {
+    return await getRawBody(req, { length: declared ?? null, limit });
+  } catch (error) {
+    if ((error as { type?: unknown }).type === 'entity.too.large') throw tooLarge(limit);
+    throw invalidBody('', 'The body did not arrive whole.');
+  }
+}
+
+function tooLarge(limit: number): DomainError {
+  return new GatewayError('body_too_large', `The request body is larger than ${limit} bytes.`);
+}
+
+/** Throws invalid_body unless the headers announce JSON in UTF-8, not compressed. */
+export function requireJson(req: IncomingMessage): void {
+  const type = req.headers['content-type'];
+  if (type === undefined) throw invalidBody('', 'Content-Type is missing; it must be application/json.');
+  if (!jsonType.test(type)) throw invalidBody('', 'Content-Type must be application/json in UTF-8.');
+  const encoding = req.headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw invalidBody('', 'Content-Encoding is not supported.');
+  }
+}
+
+/** Parses a JSON body. Throws invalid_body. */
+export function parseJson(bytes: Uint8Array): JsonText {
+  if (bytes.length === 0) throw invalidBody('', 'The body is missing.');
+  return parseBody(bytes);
+}
+
+/** The digest that ties an Idempotency-Key to a body (ruling A19). */
+export function bodyDigest(bytes: Uint8Array): Uint8Array {
+  return hash('sha256', bytes, 'buffer');
+}

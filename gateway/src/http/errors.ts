@@ -1,0 +1,40 @@
+import { DomainError, type ErrorCode } from '@headset-cloud/kit/errors.ts';
+
+/** A refusal of the gateway's own, with the headers that belong to its answer. */
+export class GatewayError extends DomainError {
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(code, message);
+    this.name = 'GatewayError';
+    this.headers = headers;
+  }
+}
+
+/** The message of every body that fails validation (specification api.md section 8, ruling A4). */
+export const invalidBodyMessage = 'Invalid request body';
+
+const detailLimit = 256;
+
+/** Printable ASCII of bounded length: safe as a header whatever the request held. */
+export function headerText(text: string): string {
+  const ascii = text.replace(/[^ -~]/g, '?');
+  return ascii.length <= detailLimit ? ascii : `${ascii.slice(0, detailLimit - 3)}...`;
+}
+
+/** 400 with the JSON pointer and the reason in X-Error-Detail (ruling A4); the pointer of the whole body is empty. */
+export function invalidBody(pointer: string, reason: string): GatewayError {
+  return new GatewayError('invalid_body', invalidBodyMessage, {
+    'X-Error-Detail': headerText(pointer === '' ? reason : `${pointer} ${reason}`),
+  });
+}
+
+/** 401 with the challenge of RFC 6750. `reason` names no part of the token. */
+export function unauthenticated(reason?: string): GatewayError {
+  const challenge = reason ? `Bearer error="invalid_token", error_description="${reason}"` : 'Bearer';
+  return new GatewayError(
+    'unauthenticated',
+    reason ? `Authentication failed: ${reason}.` : 'Authentication failed: no access token was given.',
+    { 'WWW-Authenticate': challenge },
+  );
+}

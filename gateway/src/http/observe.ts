@@ -1,0 +1,80 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { toDomainError } from '@headset-cloud/kit/errors.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
+import type { Middleware } from 'koa';
+import { Histogram, type Registry } from 'prom-client';
+import { sendError } from './answer.ts';
+import { requestId } from './request-id.ts';
+
+/** What the checks and handlers tell about a request, for its log line, metric and span. */
+export interface RequestState {
+  /** The document's path; undefined for a path that no document has. */
+  route?: string;
+  clientId?: string;
+}
+
+const bucketsS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/**
+ * The outermost middleware: request id, span, error answers, one log line and one measurement for each
+ * request (decision 18). It logs no body, token or query.
+ */
+export function observe(options: {
+  logger: Logger;
+  clock: Clock;
+  metrics: Registry;
+}): Middleware<RequestState> {
+  const { logger, metrics } = options;
+  const duration = new Histogram({
+    name: 'headset_gateway_request_duration_seconds',
+    help: 'Time from the headers of a request to its answer.',
+    labelNames: ['route', 'method', 'status'],
+    buckets: bucketsS,
+    registers: [metrics],
+  });
+  return (ctx, next) => {
+    const began = performance.now();
+    const id = requestId(ctx.req.headers['x-request-id']);
+    ctx.set('X-Request-Id', id);
+    ctx.set('Cache-Control', 'no-store');
+    const { method } = ctx;
+    const parent = ctx.get('traceparent');
+    return inSpan(method, { kind: SpanKind.SERVER, parent }, async (span) => {
+      let failure: unknown;
+      try {
+        await next();
+      } catch (error) {
+        failure = error;
+        if (!ctx.headerSent) sendError(ctx, toDomainError(error));
+      }
+      const { status } = ctx;
+      const route = ctx.state.route ?? 'unknown';
+      const seconds = (performance.now() - began) / 1000;
+      duration.observe({ route, method, status }, seconds);
+      span.updateName(`${method} ${route}`);
+      span.setAttribute('http.request.method', method);
+      span.setAttribute('http.route', route);
+      span.setAttribute('http.response.status_code', status);
+      if (status >= 500) span.setStatus({ code: 2 });
+      const line = {
+        method,
+        route,
+        status,
+        durationMs: Math.round(seconds * 1e6) / 1000,
+        requestId: id,
+        clientId: ctx.state.clientId,
+      };
+      if (failure === undefined) logger.info(line, 'request');
+      else logFailure(logger, line, failure, ctx.headerSent);
+    });
+  };
+}
+
+function logFailure(logger: Logger, line: { status: number }, failure: unknown, cut: boolean): void {
+  const error = toDomainError(failure);
+  const more = { ...line, code: error.code, internal: error.internal };
+  if (cut) logger.warn({ ...more, err: error }, 'answer cut off');
+  else if (line.status >= 500) logger.error({ ...more, err: error.cause ?? error }, 'request failed');
+  else logger.info(more, 'request');
+}

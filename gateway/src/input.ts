@@ -1,0 +1,53 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Context } from 'koa';
+import { bodyDigest, parseJson, readBytes, requireJson } from './http/body.ts';
+import type { JsonText } from './http/json.ts';
+import type { ApiOperation } from './openapi/document.ts';
+import { bodyValidator, parameterReader, type SchemaCompiler } from './openapi/validators.ts';
+import type { Call } from './routes/types.ts';
+
+/** What a request carries beside its path and query. */
+export interface Input {
+  readonly body: JsonText | undefined;
+  readonly idempotency: Call['caller']['idempotency'];
+}
+
+const noInput: Promise<Input> = Promise.resolve({ body: undefined, idempotency: undefined });
+const noBytes = new Uint8Array(0);
+
+/**
+ * Compiles the reading of a call's Idempotency-Key and body. The reader throws invalid_argument,
+ * invalid_body or body_too_large.
+ */
+export function inputReader(
+  operation: ApiOperation,
+  compiler: SchemaCompiler,
+  limitBytes: number,
+): (ctx: Context) => Promise<Input> {
+  const keyParameter = operation.parameters.find((p) => p.in === 'header' && p.name === 'Idempotency-Key');
+  const readKey = keyParameter && parameterReader(keyParameter, compiler);
+  const check =
+    operation.bodyRef === undefined ? undefined : bodyValidator(compiler.ofReference(operation.bodyRef));
+  if (!readKey && !check) return () => noInput;
+
+  return async (ctx) => {
+    const given = ctx.req.headers['idempotency-key'] as string | undefined;
+    const key = given === undefined ? undefined : readKey?.(given);
+    if (given !== undefined && readKey && key === undefined) {
+      throw new DomainError(
+        'invalid_argument',
+        'Idempotency-Key must be 1 to 255 printable ASCII characters.',
+      );
+    }
+    if (check) requireJson(ctx.req);
+    // A body that the call does not need is read only where the key must be tied to it (ruling A19).
+    const bytes = check || key !== undefined ? await readBytes(ctx.req, ctx.res, limitBytes) : noBytes;
+    const body = check ? parseJson(bytes) : undefined;
+    check?.(body?.value);
+    const idempotency =
+      key === undefined
+        ? undefined
+        : { key: String(key), method: ctx.method, path: ctx.path, bodySha256: bodyDigest(bytes) };
+    return { body, idempotency };
+  };
+}

@@ -1,0 +1,46 @@
+import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
+import { readConfig } from '@headset-cloud/kit/config.ts';
+import { addressesOf, createChannels, createMetrics, main } from '@headset-cloud/kit/host.ts';
+import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { createTracing } from '@headset-cloud/kit/tracing.ts';
+import { assembleGateway } from './assemble.ts';
+import { gatewayConfigSpec } from './config.ts';
+
+const { LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN } = commonConfig;
+const { DEVICES_ADDRESS, TRANSACTIONS_ADDRESS, DEVICE_LINK_ADDRESS, NOTIFIER_ADDRESS } = distributedConfig;
+const hostConfig = {
+  ...{ LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN },
+  ...{ DEVICES_ADDRESS, TRANSACTIONS_ADDRESS, DEVICE_LINK_ADDRESS, NOTIFIER_ADDRESS },
+} as const;
+
+await main(async () => {
+  const common = readConfig(hostConfig, process.env);
+  const config = readConfig(gatewayConfigSpec, process.env);
+  const logger = createLogger({ service: 'gateway', level: common.LOG_LEVEL });
+  const metrics = createMetrics('gateway');
+  const lifecycle = new Lifecycle(logger);
+  const signal = untilSignal();
+
+  await lifecycle.start(createTracing('gateway', process.env));
+  const channels = createChannels(addressesOf(common));
+  await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
+  await lifecycle.start(
+    createAdminServer({
+      listen: common.ADMIN_LISTEN,
+      token: common.ADMIN_TOKEN,
+      bindings: [],
+      metrics,
+      notReady: () => lifecycle.notReady(),
+      logger,
+    }),
+  );
+  await lifecycle.start(
+    assembleGateway(config, { channel: channels.channel, logger, clock: systemClock, metrics }),
+  );
+  logger.info('ready');
+  logger.info({ signal: await signal }, 'stopping');
+  await lifecycle.stop();
+});

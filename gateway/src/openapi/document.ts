@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+
+/** The documents of decision 19. */
+export type DocumentName = 'cws_api' | 'cws_notification';
+
+export type JsonObject = { readonly [key: string]: unknown };
+
+export interface ApiParameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly schema: JsonObject;
+}
+
+/** One call of the API, as the document describes it. */
+export interface ApiOperation {
+  readonly operationId: string;
+  /** Upper case. */
+  readonly method: string;
+  /** With {parameters}, as in the document. */
+  readonly path: string;
+  readonly parameters: readonly ApiParameter[];
+  /** Reference of the JSON body's schema within the document; undefined when the call has no body. */
+  readonly bodyRef: string | undefined;
+  readonly scopes: readonly string[];
+  /** By status: what each answer looks like, references resolved. */
+  readonly responses: Readonly<Record<string, JsonObject>>;
+}
+
+/** Reads a document from the gateway's openapi folder. */
+export function readDocument(name: DocumentName): JsonObject {
+  const file = new URL(`../../openapi/${name}.yaml`, import.meta.url);
+  return parse(readFileSync(file, 'utf8')) as JsonObject;
+}
+
+/** Follows a local $ref; keywords beside it win over the target's, as OpenAPI 3.1 has it for descriptions. */
+export function resolve(document: JsonObject, value: unknown): JsonObject {
+  const object = value as JsonObject;
+  const ref = object['$ref'];
+  if (typeof ref !== 'string') return object;
+  let target: unknown = document;
+  for (const part of ref.replace(/^#\//, '').split('/')) {
+    target = (target as JsonObject | undefined)?.[part.replaceAll('~1', '/').replaceAll('~0', '~')];
+  }
+  if (target === undefined) throw new Error(`the OpenAPI document refers to ${ref}, which is not there`);
+  const { $ref: _, ...beside } = object;
+  return { ...resolve(document, target), ...beside };
+}
+
+const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;
+
+/** The calls of a document, in its order. Throws when an operation lacks what the gateway needs. */
+export function operationsOf(document: JsonObject): ApiOperation[] {
+  const operations: ApiOperation[] = [];
+  for (const [path, item] of Object.entries(document['paths'] as Record<string, JsonObject>)) {
+    for (const method of methods) {
+      const operation = item[method] as JsonObject | undefined;
+      if (operation) operations.push(describe(document, path, method, item, operation));
+    }
+  }
+  return operations;
+}
+
+function describe(
+  document: JsonObject,
+  path: string,
+  method: string,
+  item: JsonObject,
+  operation: JsonObject,
+): ApiOperation {
+  const operationId = operation['operationId'];
+  if (typeof operationId !== 'string') throw new Error(`${method} ${path} has no operationId`);
+  const security = (operation['security'] as Record<string, string[]>[] | undefined)?.[0];
+  const scopes = Object.values(security ?? {})[0];
+  if (!scopes?.length) throw new Error(`${operationId} names no scope`);
+  const list = [
+    ...((item['parameters'] as unknown[]) ?? []),
+    ...((operation['parameters'] as unknown[]) ?? []),
+  ];
+  return {
+    operationId,
+    method: method.toUpperCase(),
+    path,
+    parameters: list.map((p) => {
+      const parameter = resolve(document, p);
+      return {
+        name: parameter['name'] as string,
+        in: parameter['in'] as ApiParameter['in'],
+        required: parameter['required'] === true,
+        schema: parameter['schema'] as JsonObject,
+      };
+    }),
+    bodyRef: bodyRefOf(document, operationId, operation['requestBody']),
+    scopes,
+    responses: Object.fromEntries(
+      Object.entries(operation['responses'] as Record<string, unknown>).map(([status, response]) => [
+        status,
+        resolve(document, response),
+      ]),
+    ),
+  };
+}
+
+/** The reference of an operation's JSON body schema; undefined without a body. Throws when it is no reference. */
+export function bodyRefOf(document: JsonObject, name: string, requestBody: unknown): string | undefined {
+  if (!requestBody) return undefined;
+  const content = resolve(document, requestBody)['content'] as Record<string, { schema?: JsonObject }>;
+  const ref = content['application/json']?.schema?.['$ref'];
+  if (typeof ref !== 'string') throw new Error(`${name}: the body's schema must be a reference`);
+  return ref;
+}

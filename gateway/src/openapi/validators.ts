@@ -1,0 +1,121 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { type GatewayError, invalidBody } from '../http/errors.ts';
+import type { ApiParameter, DocumentName, JsonObject } from './document.ts';
+
+/** Compiles schemas of one OpenAPI document. Compiling is slow: once at start. */
+export class SchemaCompiler {
+  readonly #ajv: Ajv2020;
+  readonly #name: DocumentName;
+
+  constructor(name: DocumentName, document: JsonObject) {
+    this.#name = name;
+    this.#ajv = new Ajv2020({
+      strict: true,
+      allowUnionTypes: true,
+      strictRequired: false,
+      strictTypes: false,
+    });
+    // ajv-formats is CommonJS: its plugin function is the module's `default`.
+    formats.default(this.#ajv, ['date-time', 'int64']);
+    this.#ajv.addFormat('uri', (text) => URL.canParse(text));
+    for (const word of ['example', 'discriminator', 'xml', 'externalDocs']) this.#ajv.addKeyword(word);
+    this.#ajv.addSchema(document, name, undefined, false);
+  }
+
+  /** The validator of a schema that the document holds, by its reference (`#/components/schemas/…`). */
+  ofReference(ref: string): ValidateFunction {
+    return this.#ajv.compile({ $ref: `${this.#name}${ref}` });
+  }
+
+  /** The validator of a schema that refers to nothing, such as a parameter's. */
+  ofSchema(schema: JsonObject): ValidateFunction {
+    return this.#ajv.compile(schema);
+  }
+}
+
+/** Checks a body; throws invalid_body with the pointer and the reason (ruling A4). */
+export type BodyValidator = (body: unknown) => void;
+
+export function bodyValidator(validate: ValidateFunction): BodyValidator {
+  return (body) => {
+    if (!validate(body)) throw bodyError(validate.errors ?? []);
+  };
+}
+
+function bodyError(errors: readonly ErrorObject[]): GatewayError {
+  // Of the readings that a oneOf tried, the error deepest in the body says the most.
+  let worst = errors.at(-1);
+  for (const e of errors) {
+    if (depth(e) > depth(worst)) worst = e;
+  }
+  if (!worst) return invalidBody('', 'The body is not valid.');
+  const name = (worst.params['missingProperty'] ?? worst.params['additionalProperty']) as string | undefined;
+  const pointer = name === undefined ? worst.instancePath : `${worst.instancePath}/${escapePointer(name)}`;
+  switch (worst.keyword) {
+    case 'required':
+      return invalidBody(pointer, 'is required.');
+    case 'additionalProperties':
+      return invalidBody(pointer, 'is not a known field.');
+    case 'oneOf':
+      return invalidBody(pointer, 'The body must have exactly one of its documented forms.');
+    case 'enum':
+      return invalidBody(
+        pointer,
+        `must be one of ${(worst.params['allowedValues'] as unknown[]).join(', ')}.`,
+      );
+    default:
+      return invalidBody(pointer, `${worst.message ?? 'is not valid'}.`);
+  }
+}
+
+const depth = (e: ErrorObject | undefined) => e?.instancePath.split('/').length ?? 0;
+const escapePointer = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** Reads a parameter's text; undefined when it does not have the documented form. */
+export type ParameterReader = (text: string) => string | number | undefined;
+
+/** The reader of a path, query or header parameter: integers in plain decimal digits, otherwise text. */
+export function parameterReader(parameter: ApiParameter, compiler: SchemaCompiler): ParameterReader {
+  const validate = compiler.ofSchema(parameter.schema);
+  const isInteger = parameter.schema['type'] === 'integer';
+  return (text) => {
+    // 16 digits hold every safe integer; the schema's bounds do the rest.
+    const value = isInteger && /^\d{1,16}$/.test(text) ? Number(text) : text;
+    return validate(value) ? value : undefined;
+  };
+}
+
+/** Reads the query parameters of one call; unknown ones are ignored. Throws invalid_argument that names the parameter. */
+export type QueryReader = (search: string) => Readonly<Record<string, string | number>>;
+
+const noQuery: QueryReader = () => Object.freeze({});
+
+export function queryReader(parameters: readonly ApiParameter[], compiler: SchemaCompiler): QueryReader {
+  const known = parameters
+    .filter((p) => p.in === 'query')
+    .map((p) => ({ name: p.name, schema: p.schema, read: parameterReader(p, compiler) }));
+  if (known.length === 0) return noQuery;
+  return (search) => {
+    const given = new URLSearchParams(search);
+    const values: Record<string, string | number> = {};
+    for (const { name, schema, read } of known) {
+      const texts = given.getAll(name);
+      if (texts.length > 1)
+        throw new DomainError('invalid_argument', `The query parameter ${name} is given twice.`);
+      const value = texts[0] === undefined ? (schema['default'] as string | undefined) : read(texts[0]);
+      if (value !== undefined) values[name] = value;
+      else if (texts[0] !== undefined) {
+        throw new DomainError('invalid_argument', `The query parameter ${name} must be ${form(schema)}.`);
+      }
+    }
+    return values;
+  };
+}
+
+function form(schema: JsonObject): string {
+  if (schema['enum']) return `one of ${(schema['enum'] as string[]).join(', ')}`;
+  if (schema['type'] === 'integer') return `a whole number from ${schema['minimum']} to ${schema['maximum']}`;
+  return `text of the form ${schema['pattern']}`;
+}

@@ -1,0 +1,45 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Client } from '@headset-cloud/kit/rpc/types.ts';
+import type { ApplicationsService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { LRUCache } from 'lru-cache';
+
+/** How long an ownership once seen is believed; a withdrawal takes effect within it. */
+const keepMs = 5000;
+
+/**
+ * Asks whether the token's client owns the application (decision 11), and remembers the good answers
+ * for a moment. Throws what AuthorizeApplication throws: developer_not_registered (500),
+ * application_forbidden (403).
+ */
+export type Ownership = (clientId: string, applicationId: string) => Promise<void>;
+
+export function createOwnership(
+  applications: Pick<Client<typeof ApplicationsService>, 'authorizeApplication'>,
+  clock: Clock,
+  size = 10_000,
+): Ownership {
+  const until = new LRUCache<string, number>({ max: size });
+  const asking = new Map<string, Promise<void>>();
+
+  async function ask(key: string, clientId: string, applicationId: string): Promise<void> {
+    const askedAt = clock.now();
+    try {
+      await applications.authorizeApplication({ clientId, applicationId });
+      until.set(key, askedAt + keepMs);
+    } finally {
+      asking.delete(key);
+    }
+  }
+
+  return async (clientId, applicationId) => {
+    const key = JSON.stringify([clientId, applicationId]);
+    if ((until.get(key) ?? 0) > clock.now()) return;
+    // Requests that miss together share one question.
+    let answer = asking.get(key);
+    if (!answer) {
+      answer = ask(key, clientId, applicationId);
+      asking.set(key, answer);
+    }
+    await answer;
+  };
+}

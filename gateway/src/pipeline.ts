@@ -1,0 +1,110 @@
+import { Readable } from 'node:stream';
+import { pipeline as flow } from 'node:stream/promises';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Context } from 'koa';
+import { type Answer, sendJson } from './http/answer.ts';
+import { GatewayError } from './http/errors.ts';
+import { inputReader } from './input.ts';
+import type { ApiOperation } from './openapi/document.ts';
+import { parameterReader, queryReader, type SchemaCompiler } from './openapi/validators.ts';
+import type { Ownership } from './ownership.ts';
+import type { Call, Handler } from './routes/types.ts';
+import { bearerToken } from './tokens/bearer.ts';
+import type { TokenVerifier } from './tokens/types.ts';
+
+export interface PipelineOptions {
+  readonly tokens: TokenVerifier;
+  readonly ownership: Ownership;
+  readonly bodyLimitBytes: number;
+  readonly compiler: SchemaCompiler;
+}
+
+/** Runs one call of the API for a request whose path and method are known. */
+export type CallRunner = (ctx: Context, params: Readonly<Record<string, string>>) => Promise<void>;
+
+/**
+ * The checks of ruling A3 after path and method, in its order, compiled once for an operation: token
+ * 401, scope 403, developer 500, ownership 403, path parameter 404, query and body 400. What depends
+ * on the device is the service's to check.
+ */
+export function createCallRunner(
+  operation: ApiOperation,
+  handler: Handler,
+  { tokens, ownership, bodyLimitBytes, compiler }: PipelineOptions,
+): CallRunner {
+  const readPath = pathReader(operation, compiler);
+  const readQuery = queryReader(operation.parameters, compiler);
+  const readInput = inputReader(operation, compiler, bodyLimitBytes);
+
+  return async (ctx, params) => {
+    const principal = await tokens.verify(bearerToken(ctx.req.headers.authorization));
+    ctx.state.clientId = principal.clientId;
+    for (const scope of operation.scopes) {
+      if (!principal.scopes.has(scope)) throw scopeMissing(scope);
+    }
+    const { clientId } = principal;
+    const applicationId = params['applicationId'] ?? '';
+    await ownership(clientId, applicationId);
+    const path = readPath(params);
+    const query = readQuery(ctx.querystring);
+    const { body, idempotency } = await readInput(ctx);
+    await send(
+      ctx,
+      await handler({
+        applicationId,
+        ...path,
+        query,
+        body,
+        caller: { clientId, applicationId, idempotency },
+      }),
+    );
+  };
+}
+
+function scopeMissing(scope: string): GatewayError {
+  return new GatewayError('scope_missing', `The access token lacks the scope ${scope}.`, {
+    'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"`,
+  });
+}
+
+type PathValues = Pick<Call, 'deviceId' | 'transactionId'>;
+
+/** Reads the path parameters beside applicationId. Throws not_found for a wrong one (ruling A3). */
+function pathReader(
+  operation: ApiOperation,
+  compiler: SchemaCompiler,
+): (params: Readonly<Record<string, string>>) => PathValues {
+  const readers = operation.parameters
+    .filter((p) => p.in === 'path' && p.name !== 'applicationId')
+    .map((p) => ({ name: p.name, read: parameterReader(p, compiler) }));
+  return (params) => {
+    const values: Record<string, string | number> = { deviceId: '', transactionId: 0 };
+    for (const { name, read } of readers) {
+      const value = read(params[name] ?? '');
+      if (value === undefined) throw new DomainError('not_found', `The path parameter ${name} is not valid.`);
+      values[name] = value;
+    }
+    return values as unknown as PathValues;
+  };
+}
+
+async function send(ctx: Context, answer: Answer): Promise<void> {
+  if ('json' in answer) {
+    if (answer.location !== undefined) ctx.set('Location', answer.location);
+    sendJson(ctx, answer.status, JSON.stringify(answer.json));
+    return;
+  }
+  // The first piece comes before the headers: what fails until then is an ordinary error answer.
+  const first = await answer.pieces.next();
+  ctx.status = answer.status;
+  ctx.set('Content-Type', 'application/json');
+  ctx.respond = false;
+  // On a failure midway this destroys the connection: a cut answer must not look whole.
+  await flow(Readable.from(rest(first, answer.pieces)), ctx.res);
+}
+
+async function* rest(first: IteratorResult<string>, pieces: AsyncGenerator<string>): AsyncGenerator<string> {
+  if (first.done) return;
+  yield first.value;
+  yield* pieces;
+}

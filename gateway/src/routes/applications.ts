@@ -1,0 +1,52 @@
+import type { Settings } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { GatewayClients } from '../clients.ts';
+import type { Answer } from '../http/answer.ts';
+import type { Handlers } from './types.ts';
+
+/** The settings that an integrator writes; the same names in JSON and in the messages. */
+const settingNames = [
+  'deviceEvent',
+  'remoteSupportEvent',
+  'soraEvent',
+  'soraFileSendEvent',
+  'soraRecGetPresignedUrl',
+  'soraRecGetMultiPresignedUrl',
+  'fileUploadEvent',
+  'fileUploadGetUrl',
+] as const;
+
+type SettingName = (typeof settingNames)[number];
+
+/** The read form: what is not set is null, a key that was never issued is absent (ruling A1). */
+function settingsAnswer(settings: Settings | undefined): Answer {
+  const json: Record<string, string | null> = {};
+  if (settings?.authenticationKey) json['authenticationKey'] = settings.authenticationKey;
+  for (const name of settingNames) json[name] = settings?.[name] ?? null;
+  return { status: 200, json };
+}
+
+/** Settings and authentication key of an application. */
+export function applicationHandlers({ applications }: Pick<GatewayClients, 'applications'>): Handlers {
+  return {
+    'get-v1-applications': async ({ applicationId }) =>
+      settingsAnswer((await applications.getSettings({ applicationId })).settings),
+
+    // Missing: unchanged; null: removed (ruling A6).
+    'patch-v1-applications': async ({ caller, body }) => {
+      const set: Partial<Record<SettingName, string>> = {};
+      const remove: string[] = [];
+      const patch = body?.value as Partial<Record<SettingName, string | null>>;
+      for (const name of settingNames) {
+        const value = patch[name];
+        if (value === null) remove.push(name);
+        else if (value !== undefined) set[name] = value;
+      }
+      return settingsAnswer((await applications.updateSettings({ caller, set, remove })).settings);
+    },
+
+    'post-v1-applications-refresh-authkey': async ({ caller }) => {
+      const { authenticationKey } = await applications.refreshAuthenticationKey({ caller });
+      return { status: 201, json: { authenticationKey } };
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import {
+  type CommandSchema,
+  ExtraType,
+  LaunchType,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { GatewayClients } from '../clients.ts';
+import { type ExtraKind, extraKind, extrasLimitBytes } from '../domain/extras.ts';
+import { invalidBody } from '../http/errors.ts';
+import { compact, type JsonText, parseText } from '../http/json.ts';
+import { transactionCreated } from './encode.ts';
+import type { Handlers } from './types.ts';
+
+const launchTypes: Readonly<Record<string, LaunchType>> = {
+  activity: LaunchType.ACTIVITY,
+  service: LaunchType.SERVICE,
+  foregroundservice: LaunchType.FOREGROUNDSERVICE,
+  broadcast: LaunchType.BROADCAST,
+};
+
+const extraTypes: Readonly<Record<ExtraKind, ExtraType>> = {
+  string: ExtraType.STRING,
+  boolean: ExtraType.BOOLEAN,
+  integer: ExtraType.INTEGER,
+  long: ExtraType.LONG,
+  double: ExtraType.DOUBLE,
+  array: ExtraType.ARRAY,
+  object: ExtraType.OBJECT,
+};
+
+interface CommandBody {
+  readonly package?: string;
+  readonly classpath?: string;
+  readonly action?: string;
+  readonly launchType: string;
+  readonly extras?: object;
+}
+
+type Extras = Required<Pick<MessageInitShape<typeof CommandSchema>, 'extrasJson' | 'extraTypes'>>;
+
+/** Extras as they were written, without insignificant white space, and each entry's type (ruling A8). */
+function readExtras(body: JsonText): Extras {
+  const span = body.members.get('extras');
+  if (!span) return { extrasJson: '', extraTypes: {} };
+  const extrasJson = compact(body.text.slice(span.from, span.to));
+  if (Buffer.byteLength(extrasJson) > extrasLimitBytes) {
+    throw invalidBody('/extras', `is longer than ${extrasLimitBytes} bytes.`);
+  }
+  const entries: [string, ExtraType][] = [];
+  for (const [name, { from, to }] of parseText(extrasJson).members) {
+    entries.push([name, extraTypes[extraKind(extrasJson.slice(from, to))]]);
+  }
+  // fromEntries makes own properties of names such as __proto__, too.
+  return { extrasJson, extraTypes: Object.fromEntries(entries) };
+}
+
+/** A command request as the services know it. Throws invalid_body when the extras are too long. */
+export function decodeCommand(body: JsonText): MessageInitShape<typeof CommandSchema> {
+  const command = body.value as CommandBody;
+  const { extrasJson, extraTypes: types } = readExtras(body);
+  return {
+    package: command.package ?? '',
+    classpath: command.classpath ?? '',
+    action: command.action ?? '',
+    launchType: launchTypes[command.launchType] ?? LaunchType.UNSPECIFIED,
+    extrasJson,
+    extraTypes: types,
+  };
+}
+
+/** Commands (ruling A8). A command without a target goes on: its failure is a callback. */
+export function commandHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
+  return {
+    'put-v1-applications-devices-commands': async ({ applicationId, deviceId, caller, body }) => {
+      const command = decodeCommand(body as JsonText);
+      const { transactionId } = await devices.sendCommand({ caller, deviceId, command });
+      return transactionCreated(applicationId, transactionId);
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import type { Answer } from '../http/answer.ts';
+
+/** RFC 3339 in UTC with milliseconds (ruling A1). */
+export function dateOf(ms: bigint): string {
+  return new Date(Number(ms)).toISOString();
+}
+
+/** dateOf, null for what is not known. */
+export function dateOrNull(ms: bigint | undefined): string | null {
+  return ms === undefined ? null : dateOf(ms);
+}
+
+/** 201 with the transaction's address (specification api.md section 7). */
+export function transactionCreated(applicationId: string, transactionId: bigint): Answer {
+  return {
+    status: 201,
+    json: { transactionId: Number(transactionId) },
+    location: `/v1/applications/${encodeURIComponent(applicationId)}/transactions/${transactionId}`,
+  };
+}

@@ -1,0 +1,24 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { CallerSchema } from '@headset-cloud/proto/headset/common/v1/common_pb.ts';
+import type { Answer } from '../http/answer.ts';
+import type { JsonText } from '../http/json.ts';
+
+/** A request that passed every check of the gateway. */
+export interface Call {
+  readonly applicationId: string;
+  /** Empty where the path has none. */
+  readonly deviceId: string;
+  /** 0 where the path has none. */
+  readonly transactionId: number;
+  readonly query: Readonly<Record<string, string | number>>;
+  /** Present where the call has a body; its value fits the document. */
+  readonly body: JsonText | undefined;
+  /** For the services: who calls, and the Idempotency-Key. */
+  readonly caller: MessageInitShape<typeof CallerSchema>;
+}
+
+/** Decodes a call, asks the service, encodes its answer; knows nothing of HTTP. */
+export type Handler = (call: Call) => Promise<Answer>;
+
+/** Handlers by operationId. */
+export type Handlers = Readonly<Record<string, Handler>>;

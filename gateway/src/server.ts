@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Component } from '@headset-cloud/kit/lifecycle.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Gateway } from './app.ts';
+import type { GatewayConfig } from './config.ts';
+import { requestId } from './http/request-id.ts';
+
+const maxHeaderBytes = 16 * 1024;
+/** How long a body that nobody wants may go on arriving after its answer. */
+const unwantedBodyMs = 2000;
+
+/** The listening gateway. */
+export interface GatewayServer extends Component {
+  /** Where it listens; throws before `start`. */
+  readonly port: number;
+}
+
+export type GatewayServerConfig = Pick<
+  GatewayConfig,
+  | 'GATEWAY_LISTEN'
+  | 'HEADERS_TIMEOUT_MS'
+  | 'REQUEST_TIMEOUT_MS'
+  | 'KEEP_ALIVE_TIMEOUT_MS'
+  | 'SOCKET_STALL_TIMEOUT_MS'
+  | 'DRAIN_TIMEOUT_MS'
+>;
+
+/**
+ * Owns the HTTP server: limits of size and time for what arrives, and the graceful stop (not ready →
+ * stop accepting → finish what is in hand → destroy what is left).
+ */
+export function createGatewayServer(
+  gateway: Pick<Gateway, 'handler'>,
+  config: GatewayServerConfig,
+  logger: Logger,
+): GatewayServer {
+  const inHand = new Set<ServerResponse>();
+  const latest = new WeakMap<Duplex, ServerResponse>();
+  let state: 'new' | 'running' | 'draining' = 'new';
+
+  const server = createServer({
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: config.HEADERS_TIMEOUT_MS,
+    requestTimeout: config.REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS,
+    connectionsCheckingInterval: Math.min(1000, config.HEADERS_TIMEOUT_MS),
+    // Checked below, so that this answer, too, has the form of all others.
+    requireHostHeader: false,
+  });
+  server.timeout = config.SOCKET_STALL_TIMEOUT_MS;
+
+  const serve = (req: IncomingMessage, res: ServerResponse) => {
+    latest.set(req.socket, res);
+    inHand.add(res);
+    res.once('close', () => {
+      inHand.delete(res);
+      if (state === 'draining') setImmediate(() => server.closeIdleConnections());
+    });
+    res.once('finish', () => dropUnwantedBody(req));
+    if (state === 'draining') res.setHeader('Connection', 'close');
+    if (req.headers.host === undefined && req.httpVersion === '1.1') answerMissingHost(req, res);
+    else gateway.handler(req, res);
+  };
+  server.on('request', serve);
+  // The body's reader says "continue", once every earlier check has passed.
+  server.on('checkContinue', serve);
+  server.on('checkExpectation', serve);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const answering = latest.get(socket);
+    refuse(error, socket, answering?.headersSent === true && !answering.writableFinished);
+  });
+
+  return {
+    name: 'gateway',
+    get port() {
+      return (server.address() as AddressInfo).port;
+    },
+    notReady: () => (state === 'running' ? undefined : state === 'new' ? 'not started' : 'draining'),
+    async start() {
+      await listen(server, config.GATEWAY_LISTEN);
+      server.on('error', (error) => logger.error({ err: error }, 'gateway server failed'));
+      state = 'running';
+      logger.info({ port: (server.address() as AddressInfo).port }, 'gateway listens');
+    },
+    async stop() {
+      if (state !== 'running') return;
+      state = 'draining';
+      for (const res of inHand) if (!res.headersSent) res.setHeader('Connection', 'close');
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      const late = setTimeout(() => {
+        logger.warn({ inHand: inHand.size }, 'requests were cut off at the end of the drain');
+        server.closeAllConnections();
+      }, config.DRAIN_TIMEOUT_MS);
+      await closed;
+      clearTimeout(late);
+    },
+  };
+}
+
+async function listen(server: Server, { host, port }: GatewayConfig['GATEWAY_LISTEN']): Promise<void> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new Error(
+      `cannot listen on ${host}:${port}: ${(error as Error).message}. Is the port taken? Choose another GATEWAY_LISTEN.`,
+    );
+  }
+}
+
+/** An answer may come before its request's body; a client that goes on sending is cut off. */
+function dropUnwantedBody(req: IncomingMessage): void {
+  if (req.complete) return;
+  const timer = setTimeout(() => {
+    if (!req.complete) req.socket.destroy();
+  }, unwantedBodyMs);
+  timer.unref();
+  req.once('close', () => clearTimeout(timer));
+}
+
+function answerMissingHost(req: IncomingMessage, res: ServerResponse): void {
+  res.writeHead(400, {
+    'Content-Type': 'application/json',
+    'X-Request-Id': requestId(req.headers['x-request-id']),
+    Connection: 'close',
+  });
+  res.end(JSON.stringify({ message: 'The Host header is missing.' }));
+}
+
+const refusals: Readonly<Record<string, readonly [string, string]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The request headers are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request did not arrive in time.'],
+};
+
+/** Answers what is not an HTTP request at all, in the form of all errors. */
+function refuse(error: NodeJS.ErrnoException, socket: Duplex, midAnswer: boolean): void {
+  if (error.code === 'ECONNRESET' || midAnswer || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] = refusals[error.code ?? ''] ?? [
+    '400 Bad Request',
+    'The request is not valid HTTP.',
+  ];
+  const body = JSON.stringify({ message });
+  const head = [
+    `HTTP/1.1 ${status}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${randomUUID()}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}

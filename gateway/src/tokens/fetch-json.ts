@@ -1,0 +1,24 @@
+/** Fetches a JSON document of bounded size in bounded time. Redirects are refused: the address is configured. */
+export async function fetchJson(
+  url: string,
+  options: { timeoutMs: number; limitBytes: number },
+): Promise<unknown> {
+  const response = await fetch(url, {
+    signal: AbortSignal.timeout(options.timeoutMs),
+    redirect: 'error',
+    headers: { accept: 'application/json' },
+  });
+  if (!response.ok || !response.body) {
+    await response.body?.cancel();
+    throw new Error(`${url} answered ${response.status}`);
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body) {
+    size += chunk.byteLength;
+    // Leaving the loop cancels the body.
+    if (size > options.limitBytes) throw new Error(`${url} answered more than ${options.limitBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+}

@@ -1,0 +1,142 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { fetchJson } from './fetch-json.ts';
+import { type Algorithm, type SigningKey, signingKeys } from './jwks.ts';
+
+export interface KeySetOptions {
+  readonly issuer: string;
+  /** Absent: the discovery document names it. */
+  readonly jwksUri?: string | undefined;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** An unknown key id causes at most one fetch in this time. */
+  readonly cooldownMs?: number;
+  /** After a failed fetch the next is tried this much later. */
+  readonly retryMs?: number;
+  /** Keys older than this are fetched again, beside the requests that still use them. */
+  readonly maxAgeMs?: number;
+  readonly timeoutMs?: number;
+  readonly limitBytes?: number;
+}
+
+/**
+ * The issuer's public keys (decision 11): fetched when first needed, kept, fetched again when they are
+ * old and, throttled, when a token names an unknown key. While the issuer is away the kept keys serve.
+ */
+export class KeySet {
+  readonly #options: Required<Omit<KeySetOptions, 'jwksUri'>> & Pick<KeySetOptions, 'jwksUri'>;
+  #keys: readonly SigningKey[] | undefined;
+  #fetchedAt = Number.NEGATIVE_INFINITY;
+  #triedAt = Number.NEGATIVE_INFINITY;
+  #failed = false;
+  #fetching: Promise<void> | undefined;
+  #generation = 0;
+
+  constructor(options: KeySetOptions) {
+    this.#options = {
+      cooldownMs: 10_000,
+      retryMs: 1000,
+      maxAgeMs: 600_000,
+      timeoutMs: 3000,
+      limitBytes: 256 * 1024,
+      ...options,
+    };
+  }
+
+  /** Changes whenever a key may have gone: what was verified before must be verified again. */
+  get generation(): number {
+    this.#refreshWhenOld();
+    return this.#generation;
+  }
+
+  /**
+   * The key for a token's header, or undefined when the issuer has none. Throws unavailable when the
+   * keys cannot be had, or the last try to learn about an unknown key failed.
+   */
+  async find(kid: string | undefined, algorithm: Algorithm): Promise<SigningKey | undefined> {
+    if (!this.#keys) {
+      if (this.#mayTry(this.#options.retryMs)) await this.#fetch();
+      else await this.#fetching;
+      if (!this.#keys) throw this.#unavailable();
+    }
+    const known = this.#pick(kid, algorithm);
+    if (known) return known;
+    const wait = this.#failed ? this.#options.retryMs : this.#options.cooldownMs;
+    if (this.#mayTry(wait)) await this.#fetch();
+    else await this.#fetching;
+    const found = this.#pick(kid, algorithm);
+    if (!found && this.#failed) throw this.#unavailable();
+    return found;
+  }
+
+  #pick(kid: string | undefined, algorithm: Algorithm): SigningKey | undefined {
+    const fitting = (this.#keys ?? []).filter((k) => k.algorithms.has(algorithm));
+    if (kid !== undefined) return fitting.find((k) => k.kid === kid);
+    // Without a key id there must be no choice.
+    return fitting.length === 1 ? fitting[0] : undefined;
+  }
+
+  #mayTry(waitMs: number): boolean {
+    return !this.#fetching && this.#options.clock.now() - this.#triedAt >= waitMs;
+  }
+
+  #refreshWhenOld(): void {
+    const { clock, maxAgeMs, cooldownMs } = this.#options;
+    if (this.#keys && clock.now() - this.#fetchedAt >= maxAgeMs && this.#mayTry(cooldownMs))
+      void this.#fetch();
+  }
+
+  /** Never rejects: a failure is logged and remembered. */
+  #fetch(): Promise<void> {
+    this.#triedAt = this.#options.clock.now();
+    this.#fetching = this.#load()
+      .then(
+        (keys) => {
+          const before = this.#keys ?? [];
+          this.#keys = keys;
+          this.#failed = false;
+          this.#fetchedAt = this.#options.clock.now();
+          const stays = (old: SigningKey) => keys.some((k) => k.kid === old.kid && k.key.equals(old.key));
+          if (!before.every(stays)) this.#generation++;
+        },
+        (error) => {
+          this.#failed = true;
+          this.#options.logger.warn(
+            { issuer: this.#options.issuer, err: error },
+            "the issuer's keys cannot be fetched",
+          );
+        },
+      )
+      .finally(() => {
+        this.#fetching = undefined;
+      });
+    return this.#fetching;
+  }
+
+  async #load(): Promise<SigningKey[]> {
+    const { issuer, timeoutMs, limitBytes } = this.#options;
+    let uri = this.#options.jwksUri;
+    if (uri === undefined) {
+      const at = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+      const discovery = (await fetchJson(at, { timeoutMs, limitBytes })) as Record<string, unknown> | null;
+      if (discovery?.['issuer'] !== issuer) {
+        throw new Error(`the discovery document names another issuer than ${issuer}`);
+      }
+      uri = String(discovery['jwks_uri']);
+      const secure =
+        uri.startsWith('https://') || (uri.startsWith('http://') && issuer.startsWith('http://'));
+      if (!secure) throw new Error('the discovery document names no safe address of the keys');
+    }
+    const keys = signingKeys(await fetchJson(uri, { timeoutMs, limitBytes }));
+    if (keys.length === 0) throw new Error('the issuer publishes no usable key');
+    return keys;
+  }
+
+  #unavailable(): DomainError {
+    return new DomainError('unavailable', 'Access tokens cannot be checked at the moment.', {
+      internal: 'the keys of the issuer cannot be fetched',
+      retryAfterMs: this.#options.retryMs,
+    });
+  }
+}

@@ -1,0 +1,116 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import jwt from 'jsonwebtoken';
+import { LRUCache } from 'lru-cache';
+import { unauthenticated } from '../http/errors.ts';
+import { type Algorithm, algorithms } from './jwks.ts';
+import type { KeySet } from './key-set.ts';
+import type { Principal, TokenVerifier } from './types.ts';
+
+/** Difference of clocks that is forgiven; seconds. */
+const leewayS = 60;
+const tokenLimit = 8192;
+
+interface Verified {
+  readonly principal: Principal;
+  readonly untilMs: number;
+  readonly generation: number;
+}
+
+export interface TokenVerifierOptions {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly keys: KeySet;
+  readonly clock: Clock;
+  /** How many verified tokens are remembered. */
+  readonly cacheSize?: number;
+}
+
+interface Header {
+  readonly algorithm: Algorithm;
+  readonly kid: string | undefined;
+}
+
+/**
+ * The header's algorithm and key id. Only these two are ever used of it: `jku`, `x5u`, `jwk` and
+ * `x5c` would let a token name its own key. Throws unauthenticated.
+ */
+function readHeader(token: string): Header {
+  let header: Record<string, unknown> | null;
+  try {
+    header = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('utf8'));
+  } catch {
+    throw unauthenticated('the token is not a JWT');
+  }
+  const algorithm = algorithms.find((a) => a === header?.['alg']);
+  if (!algorithm) throw unauthenticated('the signature algorithm is not accepted');
+  const kid = header?.['kid'];
+  if (kid !== undefined && (typeof kid !== 'string' || kid.length > 256)) {
+    throw unauthenticated('the key id is not valid');
+  }
+  if (header?.['crit'] !== undefined) throw unauthenticated('the token has critical extensions');
+  return { algorithm, kid };
+}
+
+function scopesOf(claims: jwt.JwtPayload): Set<string> {
+  const { scope, scp } = claims;
+  if (typeof scope === 'string') return new Set(scope.split(' ').filter((s) => s !== ''));
+  if (Array.isArray(scp)) return new Set(scp.filter((s) => typeof s === 'string'));
+  return new Set();
+}
+
+function refusal(error: unknown): Error {
+  if (error instanceof jwt.TokenExpiredError) return unauthenticated('the token has expired');
+  if (error instanceof jwt.NotBeforeError) return unauthenticated('the token is not valid yet');
+  const message = (error as Error).message;
+  if (message.startsWith('jwt audience')) return unauthenticated('the token is for another audience');
+  if (message.startsWith('jwt issuer')) return unauthenticated('the token is of another issuer');
+  return unauthenticated('the token is not valid');
+}
+
+/** Verifies access tokens (decision 11); verified ones are remembered by hash until they expire. */
+export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
+  const { keys, clock } = options;
+  const verified = new LRUCache<string, Verified>({ max: options.cacheSize ?? 10_000 });
+
+  async function check(token: string): Promise<Verified> {
+    const { algorithm, kid } = readHeader(token);
+    const found = await keys.find(kid, algorithm);
+    if (!found) throw unauthenticated('the signing key is not known');
+    const generation = keys.generation;
+    let claims: jwt.JwtPayload;
+    try {
+      claims = jwt.verify(token, found.key, {
+        algorithms: [algorithm],
+        issuer: options.issuer,
+        audience: options.audience,
+        clockTolerance: leewayS,
+        clockTimestamp: Math.floor(clock.now() / 1000),
+      }) as jwt.JwtPayload;
+    } catch (error) {
+      throw refusal(error);
+    }
+    if (typeof claims !== 'object' || typeof claims.exp !== 'number') {
+      throw unauthenticated('the token has no expiry');
+    }
+    const clientId = claims['client_id'] ?? claims['azp'];
+    if (typeof clientId !== 'string' || clientId === '') throw unauthenticated('the token names no client');
+    const principal = { clientId, scopes: scopesOf(claims) };
+    return { principal, untilMs: (claims.exp + leewayS) * 1000, generation };
+  }
+
+  return {
+    async verify(token) {
+      if (token.length > tokenLimit) throw unauthenticated('the token is too long');
+      // The hash, not the token, is kept: a dump of the memory holds no list of good tokens.
+      const id = hash('sha256', token, 'base64');
+      const known = verified.get(id);
+      if (known && known.untilMs > clock.now() && known.generation === keys.generation)
+        return known.principal;
+      verified.delete(id);
+      const entry = await check(token);
+      verified.set(id, entry);
+      return entry.principal;
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import type { ChannelOptions } from '@grpc/grpc-js';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
+import { bind, createClient } from '@headset-cloud/kit/rpc/types.ts';
+import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
+import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
+import { HeadsetKeysService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { DeliveryJudgeService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import type { DeviceLinkConfig } from './config.ts';
+import { closeSession } from './grpc/close-session.ts';
+import { deliver } from './grpc/deliver.ts';
+import { getPresence } from './grpc/get-presence.ts';
+import type { DeliveryDeps } from './grpc/local-or-forward.ts';
+import { withdraw } from './grpc/withdraw.ts';
+import { createAuthenticator } from './link/authenticate.ts';
+import { Door } from './link/door.ts';
+import { SessionHub } from './link/hub.ts';
+import { createMetrics } from './link/metrics.ts';
+import { Peers } from './link/peers.ts';
+import { createGate } from './link/retry.ts';
+import { connectMethod, transportLimitBytes } from './link/wire.ts';
+import { createSessionDirectory, directoryIndexes, renewEveryMs } from './store/session-directory.ts';
+
+/** A dead peer is noticed after at most 28 s: a ping each 20 s, an answer within 8 s (decision 6). */
+const streamOptions: ChannelOptions = {
+  'grpc.keepalive_time_ms': 20_000,
+  'grpc.keepalive_timeout_ms': 8_000,
+  'grpc.max_receive_message_length': transportLimitBytes,
+};
+
+/** Calls to devices and transactions; milliseconds. */
+const callDeadlineMs = 5000;
+/** Calls of one kind that a crowd of connecting headsets may have open at a time. */
+const crowdLimit = 64;
+
+/**
+ * The device-link service: the headsets' port and, for the other services, DeliveryService.
+ * `linkPort` answers the port that headsets connect to, once started.
+ */
+export function buildDeviceLink(
+  ctx: ServiceContext,
+  config: DeviceLinkConfig,
+): Service & { linkPort(): number } {
+  const { clock, logger, instanceId } = ctx;
+  const directory = createSessionDirectory(ctx.store, clock, {
+    instanceId,
+    address: () => config.ADVERTISE_ADDRESS ?? '',
+  });
+  const peers = new Peers();
+  const hub = new SessionHub(directory, clock, logger);
+  const metrics = createMetrics(ctx.metrics, () => hub.size);
+  const door = new Door({
+    authenticate: createAuthenticator({
+      keys: createClient(HeadsetKeysService, ctx.channel('devices'), { deadlineMs: callDeadlineMs }),
+      audience: config.DEVICE_LINK_AUDIENCE,
+      clock,
+      logger,
+      gate: createGate(crowdLimit),
+    }),
+    directory,
+    hub,
+    clock,
+    logger,
+    instanceId,
+    helloDeadlineMs: config.DEVICE_LINK_HELLO_DEADLINE_MS,
+    maxSessions: config.DEVICE_LINK_MAX_SESSIONS,
+    closeElsewhere: async (address, deviceId, belowEpoch) => {
+      await peers.at(address).closeSession({ deviceId, belowEpoch: BigInt(belowEpoch) });
+    },
+    session: {
+      judge: createClient(DeliveryJudgeService, ctx.channel('transactions'), { deadlineMs: callDeadlineMs }),
+      onlineGate: createGate(crowdLimit),
+      log: ctx.log,
+      clock,
+      logger,
+      metrics,
+      failpoints: ctx.failpoints,
+      offerDeadlineMs: config.DEVICE_LINK_OFFER_DEADLINE_MS,
+      onEnded: (session) => hub.ended(session),
+    },
+  });
+  const link = new RpcServer([], logger, streamOptions);
+  link.server.addService({ connect: connectMethod }, { connect: door.connect });
+
+  const deps: DeliveryDeps = { hub, directory, peers, instanceId };
+  const sweepEveryMs = Math.min(
+    1000,
+    config.DEVICE_LINK_OFFER_DEADLINE_MS / 4,
+    config.DEVICE_LINK_HELLO_DEADLINE_MS / 4,
+  );
+  const timers: NodeJS.Timeout[] = [];
+  let port = 0;
+
+  async function renew(): Promise<void> {
+    try {
+      await directory.renewLease();
+      await hub.releaseEnded();
+      await peers.prune();
+    } catch (error) {
+      logger.error({ err: error }, 'the lease of this instance could not be prolonged');
+    }
+  }
+
+  return {
+    name: 'device-link',
+    rpc: [
+      bind(DeliveryService, {
+        deliver: deliver(deps),
+        withdraw: withdraw(deps),
+        getPresence: getPresence(deps),
+        closeSession: closeSession(hub),
+      }),
+    ],
+    admin: [],
+    linkPort: () => port,
+    async start() {
+      await ensureIndexes(ctx.store, directoryIndexes);
+      await ctx.log.ensureTopics([topics.deviceReports]);
+      await directory.renewLease();
+      port = await link.start(config.DEVICE_LINK_LISTEN);
+      timers.push(
+        setInterval(() => void renew(), renewEveryMs).unref(),
+        setInterval(() => {
+          hub.sweep();
+          door.sweep();
+        }, sweepEveryMs).unref(),
+      );
+      logger.info({ port }, 'headsets may connect');
+    },
+    async stop() {
+      for (const timer of timers) clearInterval(timer);
+      await hub.drain();
+      door.drain();
+      await link.stop(1500);
+      await directory.endLease().catch((error) => {
+        logger.warn({ err: error }, 'the lease of this instance could not be ended; it runs out by itself');
+      });
+      await peers.close();
+    },
+    notReady() {
+      if (hub.draining) return 'draining';
+      if (port === 0) return 'not listening yet';
+      return directory.leaseAlive() ? undefined : 'the lease of this instance has run out (store away?)';
+    },
+  };
+}

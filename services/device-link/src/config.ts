@@ -1,0 +1,44 @@
+import { address, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
+
+/** Keys of device-link beside the common ones. */
+export const deviceLinkConfig = {
+  DEVICE_LINK_LISTEN: address({
+    doc: "Where headsets connect: the headsets' own gRPC port.",
+    example: '0.0.0.0:7443',
+    default: { host: '127.0.0.1', port: 7443 },
+  }),
+  DEVICE_LINK_AUDIENCE: text({
+    doc: 'Audience (aud) that the tokens of headsets must name.',
+    example: 'headset-cloud/device-link',
+    default: 'headset-cloud/device-link',
+  }),
+  ADVERTISE_ADDRESS: text({
+    doc: "host:port at which the other instances reach this one's internal gRPC port; not set: the only instance.",
+    example: '10.0.3.17:7000',
+    pattern: /^(\[[0-9a-fA-F:]+\]|[^:[\]\s]+):\d{1,5}$/,
+    form: 'host:port',
+  }),
+  DEVICE_LINK_OFFER_DEADLINE_MS: integer({
+    doc: 'A headset that has not answered an offer for this long is disconnected as unresponsive (ruling B6); milliseconds.',
+    example: '30000',
+    default: 30_000,
+    min: 100,
+    max: 600_000,
+  }),
+  DEVICE_LINK_HELLO_DEADLINE_MS: integer({
+    doc: 'A headset must have sent its hello this long after it connected; milliseconds.',
+    example: '10000',
+    default: 10_000,
+    min: 100,
+    max: 60_000,
+  }),
+  DEVICE_LINK_MAX_SESSIONS: integer({
+    doc: 'Headsets that one instance serves at most; more are sent away with UNAVAILABLE.',
+    example: '20000',
+    default: 20_000,
+    min: 1,
+    max: 1_000_000,
+  }),
+} as const;
+
+export type DeviceLinkConfig = ConfigOf<typeof deviceLinkConfig>;

@@ -1,0 +1,24 @@
+/** Bounds of the protocol and of what one session may hold in memory (proto README, "Limits"). */
+export const limits = {
+  /** The protocol version that this service speaks. */
+  protocolVersion: 1,
+  /** Largest message in either direction; bytes. */
+  maxMessageBytes: 256 * 1024,
+  /** Offers that may be unanswered at a time; the rest waits. */
+  maxInFlightOffers: 64,
+  /** Offers that may wait for one session; beyond it Deliver answers `unavailable`. */
+  maxPendingOffers: 1000,
+  /** Ended offers that a session remembers, so that a late repeat is not sent again. */
+  maxRememberedOffers: 1024,
+  /** Reports that may wait for the log before the stream is read on. */
+  maxQueuedReports: 256,
+  /** The same, in bytes. */
+  maxQueuedReportBytes: 1024 * 1024,
+  /** Reports that one publish carries. */
+  maxReportsPerPublish: 128,
+  /** Lifetime that a headset's token may have, and the skew that is forgiven; seconds. */
+  maxTokenLifetimeS: 300,
+  clockToleranceS: 60,
+  /** A peer that does not take the end of its stream is cut off after this; milliseconds. */
+  closeGraceMs: 2000,
+} as const;

@@ -1,0 +1,55 @@
+import { limits } from './limits.ts';
+
+/** A message that breaks the protocol; the reason goes to the headset. */
+export interface ProtocolProblem {
+  readonly kind: 'wrong-version' | 'invalid';
+  readonly reason: string;
+}
+
+/** A transaction id as the platform uses it: positive and exact as a number (decision 3). */
+export function transactionId(id: bigint): number | undefined {
+  return id > 0n && id <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(id) : undefined;
+}
+
+/** What is wrong with a hello, if anything. */
+export function checkHello(hello: {
+  readonly protocolVersion: number;
+  readonly clientVersion: string;
+  readonly firmwareVersion: string;
+  readonly held: readonly { readonly transactionId: bigint }[];
+}): ProtocolProblem | undefined {
+  if (hello.protocolVersion !== limits.protocolVersion) {
+    return {
+      kind: 'wrong-version',
+      reason: `protocol_version ${hello.protocolVersion} is not supported; this server speaks ${limits.protocolVersion}`,
+    };
+  }
+  if (hello.clientVersion.length > 64 || hello.firmwareVersion.length > 64) {
+    return { kind: 'invalid', reason: 'hello: a version is longer than 64 characters' };
+  }
+  if (hello.held.some((h) => transactionId(h.transactionId) === undefined)) {
+    return { kind: 'invalid', reason: 'hello: held has a transaction_id out of range' };
+  }
+  return undefined;
+}
+
+/**
+ * What is wrong with a report, if anything. Only its form is judged: what a report says is for its
+ * consumers, so that a value unknown here never keeps a headset from being heard.
+ */
+export function checkReport(report: {
+  readonly reportId: bigint;
+  /** Name of the body's kind; undefined when there is none, or none that is known. */
+  readonly kind: string | undefined;
+  /** Absent for kinds that belong to no transaction. */
+  readonly transactionId: bigint | undefined;
+}): ProtocolProblem | undefined {
+  if (report.reportId <= 0n || report.reportId > BigInt(Number.MAX_SAFE_INTEGER)) {
+    return { kind: 'invalid', reason: 'report: report_id is not from 1 to 2^53-1' };
+  }
+  if (report.kind === undefined) return { kind: 'invalid', reason: 'report: no body that this server knows' };
+  if (report.transactionId !== undefined && transactionId(report.transactionId) === undefined) {
+    return { kind: 'invalid', reason: 'report: transaction_id out of range' };
+  }
+  return undefined;
+}

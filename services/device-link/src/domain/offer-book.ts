@@ -1,0 +1,129 @@
+import { limits } from './limits.ts';
+
+/** What a ready asks for. */
+export type ReadyVerdict = 'ask' | 'start-again' | 'ignore';
+
+/** What may be sent now, in this order. */
+export interface Release {
+  readonly id: number;
+  readonly start: boolean;
+  /** Why it is dropped; empty for a start. */
+  readonly reason: string;
+}
+
+interface InFlight {
+  /** offered: no ready yet; asking: the judge is asked; start, drop: answered, waits for its turn. */
+  state: 'offered' | 'asking' | 'start' | 'drop';
+  readonly sentAtMs: number;
+  reason: string;
+}
+
+/**
+ * The offers of one session: what waits, what is unanswered, what is over. Keeps three promises: a
+ * transaction is offered once in a session (ruling B5); starts go out in the order of the offers,
+ * whatever order the headset answers and the judge decides in (ruling A11); and only the judge's
+ * answer ends an offer whose ready has come (ruling B1). `T` is the offer, opaque here.
+ */
+export class OfferBook<T> {
+  /** Not sent yet, rising by id. */
+  #pending: { id: number; offer: T }[] = [];
+  /** In order of sending. */
+  readonly #inFlight = new Map<number, InFlight>();
+  /** Oldest first; true: started. */
+  readonly #ended = new Map<number, boolean>();
+
+  get pendingCount(): number {
+    return this.#pending.length;
+  }
+
+  /** True when nothing waits and nothing is unanswered. */
+  get idle(): boolean {
+    return this.#pending.length === 0 && this.#inFlight.size === 0;
+  }
+
+  /** Takes an offer to be sent, in order of id; false when this session has, or had, it already. */
+  add(id: number, offer: T): boolean {
+    if (this.#inFlight.has(id) || this.#ended.has(id)) return false;
+    let at = this.#pending.length;
+    while (at > 0 && (this.#pending[at - 1] as { id: number }).id > id) at -= 1;
+    if (at > 0 && this.#pending[at - 1]?.id === id) return false;
+    this.#pending.splice(at, 0, { id, offer });
+    return true;
+  }
+
+  /** The next offer to send; undefined when none waits or too many are unanswered. */
+  next(nowMs: number): T | undefined {
+    if (this.#inFlight.size >= limits.maxInFlightOffers) return undefined;
+    const first = this.#pending.shift();
+    if (!first) return undefined;
+    this.#inFlight.set(first.id, { state: 'offered', sentAtMs: nowMs, reason: '' });
+    return first.offer;
+  }
+
+  /** A ready has come. An id that this session did not offer is judged like any other. */
+  ready(id: number, nowMs: number): ReadyVerdict {
+    const entry = this.#inFlight.get(id);
+    if (!entry) {
+      if (this.#ended.get(id)) return 'start-again';
+      this.#pending = this.#pending.filter((p) => p.id !== id);
+      this.#inFlight.set(id, { state: 'asking', sentAtMs: nowMs, reason: '' });
+      return 'ask';
+    }
+    if (entry.state !== 'offered') return 'ignore';
+    entry.state = 'asking';
+    return 'ask';
+  }
+
+  /** The judge's answer. Answers what may be sent now. */
+  decide(id: number, start: boolean, reason: string): Release[] {
+    const entry = this.#inFlight.get(id);
+    if (!entry) return [];
+    entry.state = start ? 'start' : 'drop';
+    entry.reason = reason;
+    return this.#release();
+  }
+
+  /**
+   * Transactions were canceled: what waits is forgotten, what is unanswered is dropped, and what the
+   * judge is being asked about is left to its answer. Answers what may be sent now.
+   */
+  withdraw(ids: readonly number[], reason: string): Release[] {
+    const gone = new Set(ids);
+    this.#pending = this.#pending.filter((p) => !gone.has(p.id));
+    for (const id of gone) {
+      const entry = this.#inFlight.get(id);
+      if (entry?.state !== 'offered') continue;
+      entry.state = 'drop';
+      entry.reason = reason;
+    }
+    return this.#release();
+  }
+
+  /** When the oldest offer that still waits for its ready was sent; undefined when none does. */
+  oldestUnansweredMs(): number | undefined {
+    for (const entry of this.#inFlight.values()) if (entry.state === 'offered') return entry.sentAtMs;
+    return undefined;
+  }
+
+  #release(): Release[] {
+    const released: Release[] = [];
+    for (const [id, entry] of this.#inFlight) {
+      if (entry.state !== 'start' && entry.state !== 'drop') break;
+      const start = entry.state === 'start';
+      released.push({ id, start, reason: entry.reason });
+      this.#inFlight.delete(id);
+      this.#remember(id, start);
+    }
+    return released;
+  }
+
+  #remember(id: number, started: boolean): void {
+    this.#ended.delete(id);
+    this.#ended.set(id, started);
+    if (this.#ended.size <= limits.maxRememberedOffers) return;
+    for (const oldest of this.#ended.keys()) {
+      this.#ended.delete(oldest);
+      break;
+    }
+  }
+}

@@ -1,0 +1,11 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
+import type { SessionHub } from '../link/hub.ts';
+
+/** Closes an older session of a headset that has connected to another instance. */
+export function closeSession(hub: SessionHub): Handlers<typeof DeliveryService>['closeSession'] {
+  return async ({ deviceId, belowEpoch }) => {
+    hub.closeBelow(deviceId, Number(belowEpoch));
+    return {};
+  };
+}

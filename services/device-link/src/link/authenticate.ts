@@ -1,0 +1,103 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { type Metadata, Metadata as MetadataValue, status } from '@grpc/grpc-js';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Client } from '@headset-cloud/kit/rpc/types.ts';
+import type { HeadsetKeysService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import jwt from 'jsonwebtoken';
+import { limits } from '../domain/limits.ts';
+import { checkClaims, readClaims, TokenRefused } from '../domain/token.ts';
+
+/** How a stream ends before it began; what grpc-js takes as an error. */
+export class LinkFailure extends Error {
+  override readonly name = 'LinkFailure';
+  readonly code: status;
+  readonly details: string;
+  readonly metadata: Metadata;
+
+  constructor(code: status, details: string, trailers: Readonly<Record<string, string>> = {}) {
+    super(details);
+    this.code = code;
+    this.details = details;
+    this.metadata = new MetadataValue();
+    for (const [key, value] of Object.entries(trailers)) this.metadata.set(key, value);
+  }
+}
+
+export interface AuthenticatorDeps {
+  readonly keys: Client<typeof HeadsetKeysService>;
+  readonly audience: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Bounds the look-ups that run at a time. */
+  readonly gate: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/**
+ * Answers the device id that a stream's metadata proves (decision 6). Throws LinkFailure:
+ * UNAUTHENTICATED with the server's time in the trailer x-server-time-ms, so that a headset with a
+ * wrong clock can correct itself; UNAVAILABLE when the keys cannot be read at the moment.
+ */
+export function createAuthenticator(deps: AuthenticatorDeps): (metadata: Metadata) => Promise<string> {
+  const refuse = (reason: string) =>
+    new LinkFailure(status.UNAUTHENTICATED, `The token was refused: ${reason}.`, {
+      'x-server-time-ms': String(deps.clock.now()),
+    });
+
+  async function publicKey(deviceId: string, keyId: string): Promise<KeyObject | undefined> {
+    try {
+      const { publicKeys } = await deps.gate(() => deps.keys.getHeadsetKeys({ deviceId }));
+      const pem = Object.hasOwn(publicKeys, keyId) ? publicKeys[keyId] : undefined;
+      return pem === undefined ? undefined : createPublicKey(pem);
+    } catch (error) {
+      if (error instanceof DomainError && error.code === 'not_found') return undefined;
+      deps.logger.warn({ deviceId, err: error }, 'the keys of a headset could not be read');
+      throw new LinkFailure(status.UNAVAILABLE, 'The service cannot check tokens at the moment.', {
+        'x-retry-after-ms': '2000',
+      });
+    }
+  }
+
+  return async (metadata) => {
+    const header = metadata.get('authorization')[0]?.toString() ?? '';
+    const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(header)?.[1];
+    if (!token || token.length > 4096) throw refuse('authorization must be "Bearer <token>"');
+    try {
+      const decoded = decode(token);
+      const { deviceId, keyId } = readClaims(decoded?.header, decoded?.payload);
+      const key = await publicKey(deviceId, keyId);
+      const payload = key && verify(token, key);
+      // One answer for an unknown device, an unknown key and a wrong signature: it tells nobody
+      // which devices and keys exist.
+      if (!payload) throw new TokenRefused('the key or the signature is not accepted');
+      checkClaims(payload, deps.audience, deps.clock.now());
+      return deviceId;
+    } catch (error) {
+      if (error instanceof TokenRefused) throw refuse(error.message);
+      throw error;
+    }
+  };
+}
+
+function decode(token: string): { header: unknown; payload: unknown } | undefined {
+  try {
+    return jwt.decode(token, { complete: true }) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The payload when the signature is right. Times are judged by domain/token.ts, on the service's clock. */
+function verify(token: string, key: KeyObject): unknown {
+  try {
+    return jwt.verify(token, key, {
+      algorithms: ['ES256'],
+      ignoreExpiration: true,
+      ignoreNotBefore: true,
+      clockTolerance: limits.clockToleranceS,
+    });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,199 @@
+import { status } from '@grpc/grpc-js';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { ConnectRequest, Hello } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { checkHello } from '../domain/messages.ts';
+import type { SessionDirectory } from '../ports.ts';
+import { type createAuthenticator, LinkFailure } from './authenticate.ts';
+import type { SessionHub } from './hub.ts';
+import { pause, retryWhile } from './retry.ts';
+import { Session, type SessionDeps } from './session.ts';
+import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from './wire.ts';
+
+export interface DoorDeps {
+  readonly authenticate: ReturnType<typeof createAuthenticator>;
+  readonly directory: SessionDirectory;
+  readonly hub: SessionHub;
+  readonly session: SessionDeps;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly helloDeadlineMs: number;
+  readonly maxSessions: number;
+  readonly instanceId: string;
+  /** Tells another instance that it holds an older session. */
+  readonly closeElsewhere: (address: string, deviceId: string, belowEpoch: number) => Promise<void>;
+}
+
+/** A stream without a session yet. */
+interface Visitor {
+  readonly call: LinkCall;
+  readonly deadlineMs: number;
+  /** When a refused peer that does not leave is cut off; 0 while it is not refused. */
+  cutOffAtMs: number;
+}
+
+/** Lets headsets in: token, hello, registration, session. */
+export class Door {
+  readonly #deps: DoorDeps;
+  readonly #visitors = new Set<Visitor>();
+
+  constructor(deps: DoorDeps) {
+    this.#deps = deps;
+  }
+
+  /** The handler of HeadsetLinkService.Connect. */
+  readonly connect = (call: LinkCall): void => {
+    const visitor: Visitor = {
+      call,
+      deadlineMs: this.#deps.clock.now() + this.#deps.helloDeadlineMs,
+      cutOffAtMs: 0,
+    };
+    this.#visitors.add(visitor);
+    call.once('cancelled', () => this.#visitors.delete(visitor));
+    this.#receive(visitor).catch((error) => {
+      if (!(error instanceof LinkFailure)) {
+        this.#deps.logger.error({ err: error }, 'a headset could not be let in');
+      }
+      this.#refuse(
+        visitor,
+        error instanceof LinkFailure
+          ? error
+          : new LinkFailure(status.UNAVAILABLE, 'The service has a problem.', { 'x-retry-after-ms': '2000' }),
+      );
+    });
+  };
+
+  /** Called about every second: sends away who has not said hello in time. */
+  sweep(): void {
+    const now = this.#deps.clock.now();
+    for (const visitor of this.#visitors) {
+      if (visitor.cutOffAtMs > 0 ? visitor.cutOffAtMs <= now : visitor.call.destroyed) {
+        this.#visitors.delete(visitor);
+        cutOff(visitor.call);
+      } else if (visitor.cutOffAtMs === 0 && visitor.deadlineMs <= now) {
+        this.#refuse(visitor, new LinkFailure(status.DEADLINE_EXCEEDED, 'No hello came in time.'));
+      }
+    }
+  }
+
+  /** Sends away everybody who is not in yet. */
+  drain(): void {
+    for (const visitor of this.#visitors) this.#refuse(visitor, draining());
+  }
+
+  async #receive(visitor: Visitor): Promise<void> {
+    const { call } = visitor;
+    const { hub } = this.#deps;
+    if (hub.draining) throw draining();
+    if (hub.size >= this.#deps.maxSessions) {
+      throw new LinkFailure(status.UNAVAILABLE, 'This instance is full.', { 'x-retry-after-ms': '5000' });
+    }
+    const deviceId = await this.#deps.authenticate(call.metadata);
+    if (visitor.cutOffAtMs > 0 || call.cancelled) return;
+    const hello = await this.#hello(visitor);
+    // A visitor that was sent away meanwhile is not registered, whatever it still says.
+    if (!hello || visitor.cutOffAtMs > 0 || call.cancelled) return;
+    const registration = await this.#deps.directory.register(deviceId);
+    this.#deps.session.failpoints('device-link.registered');
+    const session = new Session(call, deviceId, registration.epoch, this.#deps.session);
+    this.#visitors.delete(visitor);
+    call.once('cancelled', () => hub.gone(session));
+    call.once('end', () => {
+      // The headset has closed its half: the session is over.
+      session.end();
+      call.end();
+    });
+    call.on('data', (message: Incoming) => this.#message(session, call, message));
+    // It may have gone, or the instance begun to drain, while it was registered.
+    if (call.cancelled || call.destroyed || visitor.cutOffAtMs > 0 || hub.draining) {
+      session.end();
+      if (hub.draining) await hub.releaseEnded();
+      throw draining();
+    }
+    if (!hub.add(session)) return;
+    session.begin(hello, registration.ackedReportId);
+    const { earlierInstanceId } = registration;
+    if (earlierInstanceId && earlierInstanceId !== this.#deps.instanceId) {
+      await this.#closeEarlier(earlierInstanceId, session);
+    }
+  }
+
+  /** The first message; undefined when the stream ends before it comes. */
+  #hello({ call }: Visitor): Promise<Hello | undefined> {
+    return new Promise((resolve, reject) => {
+      const over = () => resolve(undefined);
+      call.once('cancelled', over);
+      call.once('end', over);
+      call.once('data', (message: Incoming) => {
+        call.pause();
+        call.removeListener('end', over);
+        call.removeListener('cancelled', over);
+        const problem = firstProblem(message);
+        this.#deps.session.metrics.received(problem ? 'invalid' : 'hello');
+        if (problem) reject(problem);
+        else resolve((message as ConnectRequest).body.value as Hello);
+      });
+    });
+  }
+
+  #message(session: Session, call: LinkCall, message: Incoming): void {
+    const problem = session.receive(message);
+    if (!problem) return;
+    this.#deps.session.metrics.received('invalid');
+    this.#deps.logger.warn({ deviceId: session.deviceId, reason: problem }, 'a headset broke the protocol');
+    session.end();
+    call.emit('error', new LinkFailure(status.INVALID_ARGUMENT, problem));
+  }
+
+  #refuse(visitor: Visitor, failure: LinkFailure): void {
+    if (visitor.cutOffAtMs > 0) return;
+    visitor.cutOffAtMs = this.#deps.clock.now() + 2000;
+    if (visitor.call.destroyed) return;
+    visitor.call.emit('error', failure);
+    // Whatever the peer still sends is thrown away, so that the stream can end.
+    visitor.call.resume();
+  }
+
+  /** Tries until the other instance has heard of it, is dead, or this session is over as well. */
+  async #closeEarlier(instanceId: string, session: Session): Promise<void> {
+    const { directory, closeElsewhere, logger } = this.#deps;
+    await retryWhile(
+      () => !session.ended,
+      async () => {
+        const address = await directory.addressOf(instanceId);
+        if (address) await closeElsewhere(address, session.deviceId, session.epoch);
+      },
+      (error, attempt) => {
+        if (attempt % 10 === 1) {
+          logger.warn({ deviceId: session.deviceId, err: error }, 'an older session could not be closed');
+        }
+      },
+    );
+  }
+
+  /** Resolves when nobody waits at the door, or after `ms`. */
+  async settled(ms: number): Promise<void> {
+    const until = Date.now() + ms;
+    while (this.#visitors.size > 0 && Date.now() < until) await pause(20);
+  }
+}
+
+function firstProblem(message: Incoming): LinkFailure | undefined {
+  if (message instanceof UnreadableMessage) return new LinkFailure(status.INVALID_ARGUMENT, message.reason);
+  const { body } = message as ConnectRequest;
+  if (body.case !== 'hello') {
+    return new LinkFailure(status.INVALID_ARGUMENT, 'the first message must be hello');
+  }
+  const problem = checkHello(body.value);
+  if (!problem) return undefined;
+  return new LinkFailure(
+    problem.kind === 'wrong-version' ? status.FAILED_PRECONDITION : status.INVALID_ARGUMENT,
+    problem.reason,
+  );
+}
+
+function draining(): LinkFailure {
+  return new LinkFailure(status.UNAVAILABLE, 'The server drains; connect again.', {
+    'x-retry-after-ms': '0',
+  });
+}

@@ -1,0 +1,149 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { GoAwayReason } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { EndedSession, SessionDirectory } from '../ports.ts';
+import { pause } from './retry.ts';
+import type { Session } from './session.ts';
+
+/** How long a superseded headset stays away: two holders of one key must not chase each other; milliseconds. */
+const supersededRetryMs = 30_000;
+/** Draining headsets come back spread over this time; milliseconds. */
+const drainSpreadMs = 1000;
+/** How long a drain waits for reports that are on their way to the log; milliseconds. */
+const drainReportsMs = 1000;
+/** How long a verdict about sessions that are still registering is kept; milliseconds. */
+const verdictMs = 60_000;
+
+/** The sessions of this instance. The newest of a headset wins (decision 6). */
+export class SessionHub {
+  readonly #directory: SessionDirectory;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #sessions = new Map<string, Session>();
+  /** Told to end, stream not over yet. */
+  readonly #closing = new Set<Session>();
+  /** Over, but still in the store because that failed: given back with the next lease. */
+  #unreleased = new Map<string, EndedSession>();
+  /** Sessions of a headset below the epoch are over, also those that are only just registering. */
+  readonly #verdicts = new Map<string, { belowEpoch: number; untilMs: number }>();
+  #draining = false;
+
+  constructor(directory: SessionDirectory, clock: Clock, logger: Logger) {
+    this.#directory = directory;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  get(deviceId: string): Session | undefined {
+    return this.#sessions.get(deviceId);
+  }
+
+  /** Takes a session that is registered in the store. False: a newer one exists, it was closed. */
+  add(session: Session): boolean {
+    const { deviceId, epoch } = session;
+    const earlier = this.#sessions.get(deviceId);
+    const newerKnown = Math.max(earlier?.epoch ?? 0, this.#verdicts.get(deviceId)?.belowEpoch ?? 0);
+    if (newerKnown > epoch) {
+      this.#closing.add(session);
+      session.close(GoAwayReason.SUPERSEDED, supersededRetryMs);
+      return false;
+    }
+    this.#sessions.set(deviceId, session);
+    if (earlier) {
+      this.#closing.add(earlier);
+      earlier.close(GoAwayReason.SUPERSEDED, supersededRetryMs);
+    }
+    return true;
+  }
+
+  /** Another instance has a newer session of this headset. */
+  closeBelow(deviceId: string, belowEpoch: number): void {
+    const known = this.#verdicts.get(deviceId)?.belowEpoch ?? 0;
+    this.#verdicts.set(deviceId, {
+      belowEpoch: Math.max(known, belowEpoch),
+      untilMs: this.#clock.now() + verdictMs,
+    });
+    const session = this.#sessions.get(deviceId);
+    if (!session || session.epoch >= belowEpoch) return;
+    this.#closing.add(session);
+    session.close(GoAwayReason.SUPERSEDED, supersededRetryMs);
+  }
+
+  /** A session has ended: it is forgotten here and, unless the instance drains, in the store. */
+  ended(session: Session): void {
+    const { deviceId, epoch, ackedReportId } = session;
+    if (this.#sessions.get(deviceId) === session) this.#sessions.delete(deviceId);
+    this.#unreleased.set(deviceId, { deviceId, epoch, ackedReportId });
+    if (!this.#draining) this.#releaseSoon();
+  }
+
+  /** The stream of a session is over. */
+  gone(session: Session): void {
+    session.end();
+    this.#closing.delete(session);
+  }
+
+  /** Looks for sessions past a deadline; called about every second. */
+  sweep(): void {
+    const now = this.#clock.now();
+    for (const session of this.#sessions.values()) {
+      session.sweep(now);
+      if (session.ended) this.#closing.add(session);
+    }
+    for (const session of this.#closing) session.sweep(now);
+    for (const [deviceId, { untilMs }] of this.#verdicts) {
+      if (untilMs < now) this.#verdicts.delete(deviceId);
+    }
+  }
+
+  #releasing: Promise<void> | undefined;
+  /** Sessions that end in one turn are given back in one write. */
+  #releaseSoon(): void {
+    this.#releasing ??= new Promise<void>((resolve) => setImmediate(resolve))
+      .then(() => this.releaseEnded())
+      .finally(() => {
+        this.#releasing = undefined;
+      });
+  }
+
+  /** Gives ended sessions back to the store; what fails is kept for the next time. */
+  async releaseEnded(): Promise<void> {
+    while (this.#unreleased.size > 0) {
+      const batch = this.#unreleased;
+      this.#unreleased = new Map();
+      try {
+        await this.#directory.release([...batch.values()]);
+      } catch (error) {
+        for (const [deviceId, session] of batch) {
+          const newer = this.#unreleased.get(deviceId);
+          if (!newer || newer.epoch < session.epoch) this.#unreleased.set(deviceId, session);
+        }
+        this.#logger.warn({ count: batch.size, err: error }, 'ended sessions could not be given back');
+        return;
+      }
+    }
+  }
+
+  /** Sends every headset away and waits until what they reported is acknowledged, within bounds. */
+  async drain(): Promise<void> {
+    this.#draining = true;
+    const sessions = [...this.#sessions.values()];
+    for (const session of sessions) session.quiesce();
+    const until = Date.now() + drainReportsMs;
+    while (Date.now() < until && sessions.some((s) => s.busy)) await pause(20);
+    for (const session of sessions) {
+      this.#closing.add(session);
+      session.close(GoAwayReason.DRAINING, Math.random() * drainSpreadMs);
+    }
+    await this.#releasing;
+    await this.releaseEnded();
+  }
+}

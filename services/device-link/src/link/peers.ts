@@ -1,0 +1,41 @@
+import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
+import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
+
+/** Calls between instances: shorter than their callers' own deadlines; milliseconds. */
+const peerDeadlineMs = 2500;
+const closeUnusedAfterMs = 300_000;
+
+/** The other instances' DeliveryService, by address; connections are kept while they are used. */
+export class Peers {
+  readonly #peers = new Map<
+    string,
+    { channel: GrpcChannel; client: Client<typeof DeliveryService>; usedAtMs: number }
+  >();
+
+  at(address: string): Client<typeof DeliveryService> {
+    let peer = this.#peers.get(address);
+    if (!peer) {
+      const channel = new GrpcChannel(address);
+      const client = createClient(DeliveryService, channel, { deadlineMs: peerDeadlineMs });
+      peer = { channel, client, usedAtMs: 0 };
+      this.#peers.set(address, peer);
+    }
+    peer.usedAtMs = Date.now();
+    return peer.client;
+  }
+
+  /** Closes connections to instances that nobody asked for lately. */
+  async prune(): Promise<void> {
+    for (const [address, { channel, usedAtMs }] of this.#peers) {
+      if (usedAtMs > Date.now() - closeUnusedAfterMs) continue;
+      this.#peers.delete(address);
+      await channel.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const { channel } of this.#peers.values()) await channel.close();
+    this.#peers.clear();
+  }
+}

@@ -1,0 +1,53 @@
+const firstDelayMs = 100;
+const longestDelayMs = 10_000;
+
+/** Waits before try `attempt` (1, 2, …): exponential with full jitter, 10 s at most. */
+export function backoffMs(attempt: number): number {
+  const ceiling = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(attempt, 10));
+  return ceiling / 2 + (Math.random() * ceiling) / 2;
+}
+
+/** Resolves after `ms`; holds no process open. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
+}
+
+/**
+ * Tries `work` until it succeeds or nobody needs it any more (`wanted` answers false): then it
+ * answers undefined. Every failure is tried again; `onFailure` hears of it.
+ */
+export async function retryWhile<T>(
+  wanted: () => boolean,
+  work: () => Promise<T>,
+  onFailure: (error: unknown, attempt: number) => void,
+): Promise<T | undefined> {
+  for (let attempt = 1; wanted(); attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      onFailure(error, attempt);
+    }
+    if (!wanted()) break;
+    await pause(backoffMs(attempt));
+  }
+  return undefined;
+}
+
+/** Lets at most `limit` pieces of work run at a time; the others wait in order. */
+export function createGate(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (work) => {
+    if (running >= limit) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running -= 1;
+    }
+  };
+}

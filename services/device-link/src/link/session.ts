@@ -1,0 +1,353 @@
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Client } from '@headset-cloud/kit/rpc/types.ts';
+import { currentTraceparent } from '@headset-cloud/kit/telemetry.ts';
+import {
+  type ConnectRequest,
+  ConnectResponseSchema,
+  GoAwayReason,
+  type Hello,
+  type Offer,
+  type Report,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import type { DeliveryJudgeService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import { limits } from '../domain/limits.ts';
+import { checkReport, transactionId } from '../domain/messages.ts';
+import { OfferBook, type Release } from '../domain/offer-book.ts';
+import type { LinkMetrics, OutgoingKind } from './metrics.ts';
+import { ReportPump } from './report-pump.ts';
+import { retryWhile } from './retry.ts';
+import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from './wire.ts';
+
+/** What every session of an instance shares. */
+export interface SessionDeps {
+  readonly judge: Client<typeof DeliveryJudgeService>;
+  /** Bounds the online sweeps that run at a time, so that a restart is not a stampede. */
+  readonly onlineGate: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly log: EventLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: LinkMetrics;
+  readonly failpoints: Failpoints;
+  readonly offerDeadlineMs: number;
+  /** Called once, when the session takes no part in anything any more. */
+  readonly onEnded: (session: Session) => void;
+}
+
+type Body = NonNullable<MessageInitShape<typeof ConnectResponseSchema>['body']>;
+
+/** Reasons not to read the stream for the moment; bits. */
+const stalledByPeer = 1;
+const stalledByLog = 2;
+const stalledByJudge = 4;
+const stalledByDrain = 8;
+
+/** One headset's session, from its welcome to its end. Owns the stream; keeps nothing durable. */
+export class Session {
+  readonly deviceId: string;
+  readonly epoch: number;
+  readonly #call: LinkCall;
+  readonly #deps: SessionDeps;
+  readonly #book = new OfferBook<Offer>();
+  readonly #reports: ReportPump;
+  #online = false;
+  #ended = false;
+  #stalls = 0;
+  #asking = 0;
+  /** Since when the peer takes nothing; 0 when it does. */
+  #blockedSinceMs = 0;
+  #ackDue = 0;
+  #cutOffAtMs = 0;
+
+  constructor(call: LinkCall, deviceId: string, epoch: number, deps: SessionDeps) {
+    this.#call = call;
+    this.deviceId = deviceId;
+    this.epoch = epoch;
+    this.#deps = deps;
+    this.#reports = new ReportPump({
+      publish: (events) => this.#publish(events),
+      acknowledge: (id) => this.#acknowledge(id),
+      setFull: (full) => this.#stall(stalledByLog, full),
+      alive: () => !this.#ended,
+      failed: (error, attempt) => this.#complain('reports could not be published', error, attempt),
+    });
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** True while reports are on their way to the log. */
+  get busy(): boolean {
+    return this.#reports.busy;
+  }
+
+  /** Highest report id of this session that is durable; 0 if none. */
+  get ackedReportId(): number {
+    return this.#reports.ackedReportId;
+  }
+
+  /** Welcomes the headset, tells the platform, and begins to read. */
+  begin(hello: Hello, ackedReportId: number): void {
+    const now = this.#deps.clock.now();
+    this.#call.on('drain', () => this.#drained());
+    this.#send('welcome', {
+      case: 'welcome',
+      value: {
+        sessionEpoch: BigInt(this.epoch),
+        serverTimeMs: BigInt(now),
+        ackedReportId: BigInt(ackedReportId),
+      },
+    });
+    this.#reports.push(this.#event({ case: 'hello', value: hello }), 0);
+    void this.#goOnline(hello);
+    this.#call.resume();
+  }
+
+  /** A message after the hello. Answers what is wrong with it, if anything. */
+  receive(message: Incoming): string | undefined {
+    if (message instanceof UnreadableMessage) return message.reason;
+    const { body } = message as ConnectRequest;
+    switch (body.case) {
+      case 'ready': {
+        const id = transactionId(body.value.transactionId);
+        if (id === undefined) return 'ready: transaction_id out of range';
+        this.#deps.metrics.received('ready');
+        this.#onReady(id);
+        return undefined;
+      }
+      case 'report': {
+        const { reportId, body: said } = body.value;
+        const about = said.case === 'stateChange' ? undefined : said.value?.transactionId;
+        const problem = checkReport({ reportId, kind: said.case, transactionId: about });
+        if (problem) return problem.reason;
+        this.#deps.metrics.received('report');
+        this.#onReport(body.value);
+        return undefined;
+      }
+      case 'hello':
+        return 'hello may be sent only once';
+      default:
+        return 'a message without a body that this server knows';
+    }
+  }
+
+  /**
+   * Takes offers to be sent: at once, or behind the online sweep. Answers false when the session is
+   * over. Throws `unavailable` when too many wait already (the caller tries again later).
+   */
+  deliver(offers: readonly Offer[]): boolean {
+    if (this.#ended) return false;
+    if (this.#book.pendingCount + offers.length > limits.maxPendingOffers) {
+      throw new DomainError('unavailable', 'Too many transactions wait for this headset.', {
+        retryAfterMs: 1000,
+      });
+    }
+    this.#addOffers(offers);
+    return true;
+  }
+
+  /** Transactions were canceled: those that were not asked about are dropped. */
+  withdraw(ids: readonly number[], reason: string): void {
+    if (!this.#ended) this.#sendReleased(this.#book.withdraw(ids, reason));
+  }
+
+  /** Called about every second: closes a session that is past a deadline, cuts off one that does not end. */
+  sweep(nowMs: number): void {
+    if (this.#cutOffAtMs > 0) {
+      if (nowMs >= this.#cutOffAtMs) cutOff(this.#call);
+      return;
+    }
+    const overdueBefore = nowMs - this.#deps.offerDeadlineMs;
+    const unanswered = this.#book.oldestUnansweredMs();
+    const blocked = this.#blockedSinceMs > 0 && this.#blockedSinceMs <= overdueBefore;
+    if (blocked || (unanswered !== undefined && unanswered <= overdueBefore)) {
+      this.#deps.logger.warn({ deviceId: this.deviceId, epoch: this.epoch }, 'headset does not answer');
+      this.close(GoAwayReason.UNRESPONSIVE, 1000 + Math.random() * 4000);
+    }
+  }
+
+  /** Reads no more, so that what has come can be acknowledged before the session is drained. */
+  quiesce(): void {
+    this.#stall(stalledByDrain, true);
+  }
+
+  /** Ends the session from the cloud's side, with a reason and a time to stay away. */
+  close(reason: GoAwayReason, retryAfterMs: number): void {
+    if (this.#ended) return;
+    this.#send('goAway', { case: 'goAway', value: { reason, retryAfterMs: Math.round(retryAfterMs) } });
+    this.#call.end();
+    this.#cutOffAtMs = this.#deps.clock.now() + limits.closeGraceMs;
+    this.end();
+  }
+
+  /** The stream is over, or about to be: nothing is sent or published any more. */
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    // What the peer still sends is read and thrown away, so that the stream can end.
+    this.#call.removeAllListeners('data');
+    this.#call.resume();
+    this.#deps.onEnded(this);
+  }
+
+  async #goOnline(hello: Hello): Promise<void> {
+    const answer = await retryWhile(
+      () => !this.#ended,
+      () =>
+        this.#deps.onlineGate(async () => {
+          // The session may have ended while it stood in the queue.
+          if (this.#ended) return undefined;
+          return await this.#deps.judge.headsetOnline({
+            deviceId: this.deviceId,
+            sessionEpoch: BigInt(this.epoch),
+            held: hello.held,
+            clientVersion: hello.clientVersion,
+          });
+        }),
+      (error, attempt) => this.#complain('the online sweep failed', error, attempt),
+    );
+    if (!answer || this.#ended) return;
+    for (const id of answer.dropTransactionIds) {
+      this.#send('drop', { case: 'drop', value: { transactionId: id, reason: 'The transaction is over.' } });
+    }
+    this.#online = true;
+    this.#addOffers(answer.offers);
+  }
+
+  #addOffers(offers: readonly Offer[]): void {
+    for (const offer of offers) this.#book.add(Number(offer.transactionId), offer);
+    this.#flushOffers();
+  }
+
+  #flushOffers(): void {
+    if (!this.#online) return;
+    while (!this.#ended && this.#blockedSinceMs === 0) {
+      const offer = this.#book.next(this.#deps.clock.now());
+      if (!offer) return;
+      this.#send('offer', { case: 'offer', value: offer });
+      this.#deps.failpoints('device-link.offered');
+    }
+  }
+
+  #onReady(id: number): void {
+    switch (this.#book.ready(id, this.#deps.clock.now())) {
+      case 'ask':
+        void this.#ask(id);
+        break;
+      case 'start-again':
+        this.#sendReleased([{ id, start: true, reason: '' }]);
+        break;
+      case 'ignore':
+        break;
+    }
+  }
+
+  /** Asks for the start permit until there is an answer; nothing else ever drops it (ruling B1). */
+  async #ask(id: number): Promise<void> {
+    this.#asking += 1;
+    if (this.#asking >= limits.maxInFlightOffers) this.#stall(stalledByJudge, true);
+    const answer = await retryWhile(
+      () => !this.#ended,
+      () =>
+        this.#deps.judge.accept({
+          deviceId: this.deviceId,
+          transactionId: BigInt(id),
+          sessionEpoch: BigInt(this.epoch),
+        }),
+      (error, attempt) => this.#complain('a start could not be asked for', error, attempt),
+    );
+    this.#asking -= 1;
+    if (!answer || this.#ended) return;
+    this.#deps.failpoints('device-link.accepted');
+    this.#sendReleased(this.#book.decide(id, answer.start, answer.dropReason));
+    this.#flushOffers();
+    if (this.#asking < limits.maxInFlightOffers) this.#stall(stalledByJudge, false);
+  }
+
+  #sendReleased(released: readonly Release[]): void {
+    for (const { id, start, reason } of released) {
+      if (start) this.#send('start', { case: 'start', value: { transactionId: BigInt(id) } });
+      else this.#send('drop', { case: 'drop', value: { transactionId: BigInt(id), reason } });
+    }
+    if (released.length > 0) this.#flushOffers();
+  }
+
+  #onReport(report: Report): void {
+    const id = Number(report.reportId);
+    if (this.#reports.isNew(id)) this.#reports.push(this.#event({ case: 'report', value: report }), id);
+    else if (id <= this.#reports.ackedReportId) this.#acknowledge(this.#reports.ackedReportId);
+    // Otherwise it is on its way to the log, and is acknowledged with what stands before it.
+  }
+
+  #event(body: { case: 'hello'; value: Hello } | { case: 'report'; value: Report }): OutgoingEvent {
+    const traceparent = currentTraceparent();
+    return {
+      key: this.deviceId,
+      value: toBinary(
+        DeviceReportEventSchema,
+        create(DeviceReportEventSchema, {
+          deviceId: this.deviceId,
+          sessionEpoch: BigInt(this.epoch),
+          receivedAtMs: BigInt(this.#deps.clock.now()),
+          body,
+        }),
+      ),
+      ...(traceparent && { headers: { traceparent } }),
+    };
+  }
+
+  async #publish(events: readonly OutgoingEvent[]): Promise<void> {
+    const begun = performance.now();
+    await this.#deps.log.publish(topics.deviceReports, events);
+    this.#deps.metrics.published((performance.now() - begun) / 1000);
+    this.#deps.failpoints('device-link.published');
+  }
+
+  #acknowledge(reportId: number): void {
+    if (this.#ended) return;
+    if (this.#blockedSinceMs > 0) {
+      this.#ackDue = reportId;
+      return;
+    }
+    this.#send('reportAck', { case: 'reportAck', value: { reportId: BigInt(reportId) } });
+    this.#deps.failpoints('device-link.acked');
+  }
+
+  #send(kind: OutgoingKind, body: Body): void {
+    if (this.#ended || this.#call.destroyed) return;
+    this.#deps.metrics.sent(kind);
+    if (this.#call.write(create(ConnectResponseSchema, { body })) || this.#blockedSinceMs > 0) return;
+    this.#blockedSinceMs = this.#deps.clock.now();
+    this.#stall(stalledByPeer, true);
+  }
+
+  #drained(): void {
+    this.#blockedSinceMs = 0;
+    this.#stall(stalledByPeer, false);
+    if (this.#ackDue > 0) {
+      const due = this.#ackDue;
+      this.#ackDue = 0;
+      this.#acknowledge(due);
+    }
+    this.#flushOffers();
+  }
+
+  #stall(reason: number, on: boolean): void {
+    const before = this.#stalls;
+    this.#stalls = on ? before | reason : before & ~reason;
+    if (this.#ended || (before === 0) === (this.#stalls === 0)) return;
+    if (this.#stalls === 0) this.#call.resume();
+    else this.#call.pause();
+  }
+
+  /** The first failure and every tenth is logged: a service that is away fails for all sessions. */
+  #complain(what: string, error: unknown, attempt: number): void {
+    if (attempt % 10 === 1) this.#deps.logger.warn({ deviceId: this.deviceId, attempt, err: error }, what);
+  }
+}

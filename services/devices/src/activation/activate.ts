@@ -1,0 +1,140 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { nextActivationStep } from '../domain/activation.ts';
+import type { DeviceState } from '../domain/device.ts';
+import { refusals } from '../domain/refusals.ts';
+import { requireDestination } from '../domain/settings.ts';
+import { completePending } from './complete.ts';
+import type { ActivationDependencies } from './dependencies.ts';
+
+export interface ActivateRequest {
+  readonly applicationId: string;
+  readonly deviceId: string;
+  /** Drawn for this call; a repeat brings the same. */
+  readonly transactionId: number;
+  readonly clientId: string;
+  /** Sealed, base64; absent: none was given. */
+  readonly clientSecret?: string;
+}
+
+/** How long a call waits for another one's first activation of the same device. */
+const waitMs = 2000;
+const pollMs = 20;
+
+/**
+ * Activates a device (specification api.md section 7, decision 13, rulings A7 and B8); resolves when
+ * its transaction exists. A first activation: the device's document takes the intent, the contract's
+ * the slot, the device's turns the intent into the activation, and the transaction is created. After
+ * a crash at any point the intent runs out and its slot is freed, or the pending transaction is
+ * created by the sweeper. Only the holder of the intent can activate, so that a slot is always
+ * taken before and freed after the activation it stands for, whatever the clocks say.
+ *
+ * Throws the refusals of the API, `conflict` when a later change of the device came first, and
+ * `unavailable` while another call activates the device.
+ */
+export async function activateDevice(deps: ActivationDependencies, request: ActivateRequest): Promise<void> {
+  const { deviceId } = request;
+  const giveUpAtMs = performance.now() + waitMs;
+  let checked = false;
+  while (performance.now() < giveUpAtMs) {
+    const device = await deps.devices.find(deviceId);
+    if (!device) throw refusals.activationLimit();
+    const step = nextActivationStep(device, request, deps.clock.now());
+    if (!checked && step !== 'done') {
+      await requireAllowed(deps, request, device);
+      checked = true;
+    }
+    switch (step) {
+      case 'done':
+        return completePending(deps, deviceId);
+      case 'finish':
+        await completePending(deps, deviceId);
+        break;
+      case 'wait':
+        await delay(pollMs);
+        break;
+      case 'abandon':
+        if (device.intent) await deps.devices.abandon(deviceId, device.intent, true);
+        break;
+      case 'intend':
+        await deps.devices.intend(deviceId, {
+          applicationId: request.applicationId,
+          transactionId: request.transactionId,
+          untilMs: deps.clock.now() + deps.intentMs,
+        });
+        deps.failpoints('devices.intended');
+        break;
+      case 'reserve':
+        await reserveAndActivate(deps, request, device);
+        break;
+      case 'again':
+        await activateAgain(deps, request, device);
+        break;
+    }
+  }
+  throw refusals.busy();
+}
+
+/** Everything that refuses an activation before anything is written, in the order of ruling A3. */
+async function requireAllowed(
+  deps: ActivationDependencies,
+  { applicationId, deviceId, clientId }: ActivateRequest,
+  device: DeviceState,
+): Promise<void> {
+  const [contract, inUse, destination] = await Promise.all([
+    deps.contracts.standing(applicationId, deviceId),
+    deps.devices.clientIdInUse(clientId, deviceId),
+    deps.applications.destination(applicationId),
+  ]);
+  if (!destination) throw refusals.applicationForbidden();
+  const needsSlot = !device.activation && !contract.holdsSlot;
+  if (!contract.named || (needsSlot && contract.freeSlots <= 0)) throw refusals.activationLimit();
+  if (inUse) throw refusals.clientIdInUse();
+  requireDestination(destination);
+}
+
+/** With the intent in hand: takes the slot, then activates. */
+async function reserveAndActivate(
+  deps: ActivationDependencies,
+  request: ActivateRequest,
+  device: DeviceState,
+): Promise<void> {
+  const { applicationId, deviceId, transactionId, clientId, clientSecret } = request;
+  const intent = device.intent;
+  if (!intent) return;
+  const taken = await deps.contracts.takeSlot(applicationId, deviceId, transactionId, deps.clock.now());
+  if (!taken) {
+    await deps.devices.abandon(deviceId, intent, false);
+    throw refusals.activationLimit();
+  }
+  deps.failpoints('devices.reserved');
+  const outcome = await deps.devices.activate(deviceId, {
+    applicationId,
+    clientId,
+    ...(clientSecret !== undefined && { clientSecret }),
+    epoch: device.epoch + 1,
+    slotId: transactionId,
+  });
+  deps.failpoints('devices.activated');
+  if (outcome !== 'client_id_in_use') return;
+  if (await deps.devices.abandon(deviceId, intent, true)) await completePending(deps, deviceId);
+  throw refusals.clientIdInUse();
+}
+
+/** The same application activates again: the client id is replaced, the slot and the epoch stay. */
+async function activateAgain(
+  deps: ActivationDependencies,
+  { deviceId, transactionId, clientId, clientSecret }: ActivateRequest,
+  { activation }: DeviceState,
+): Promise<void> {
+  if (!activation) return;
+  const { applicationId, epoch, slotId } = activation;
+  const outcome = await deps.devices.reactivate(deviceId, transactionId, {
+    applicationId,
+    clientId,
+    ...(clientSecret !== undefined && { clientSecret }),
+    epoch,
+    slotId,
+  });
+  deps.failpoints('devices.activated');
+  if (outcome === 'client_id_in_use') throw refusals.clientIdInUse();
+}

@@ -1,0 +1,82 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { DomainError, errorCatalogue } from '@headset-cloud/kit/errors.ts';
+import {
+  type CreateTransactionRequestSchema,
+  FloorReason,
+} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import type { Pending } from '../domain/device.ts';
+import type { ActivationDependencies } from './dependencies.ts';
+
+/**
+ * Does what a device's changes left to do, oldest first, each step idempotent: any number of calls
+ * and sweepers may do it at once. A later change's transaction is never created before an earlier
+ * one's, because everyone does all of the earlier work first. Throws transient errors; the work
+ * then stays pending.
+ */
+export async function completePending(deps: ActivationDependencies, deviceId: string): Promise<void> {
+  const device = await deps.devices.find(deviceId);
+  for (const pending of device?.pending ?? []) {
+    if (pending.kind !== 'activate') {
+      await deps.contracts.releaseSlot(pending.applicationId, deviceId, pending.slotId);
+      deps.failpoints('devices.released');
+    }
+    if (pending.kind !== 'release') await createTransaction(deps, deviceId, pending);
+    deps.failpoints('devices.created');
+    await deps.devices.settle(deviceId, pending);
+    deps.failpoints('devices.settled');
+  }
+}
+
+type PendingTransaction = Exclude<Pending, { kind: 'release' }>;
+
+async function createTransaction(
+  deps: ActivationDependencies,
+  deviceId: string,
+  pending: PendingTransaction,
+): Promise<void> {
+  const { transactionId, applicationId, epoch } = pending;
+  try {
+    await deps.transactions.createTransaction({
+      transactionId: BigInt(transactionId),
+      deviceId,
+      applicationId,
+      activationEpoch: BigInt(epoch),
+      ...(pending.kind === 'activate'
+        ? activatePart(deps, deviceId, pending)
+        : deactivatePart(applicationId)),
+    });
+  } catch (error) {
+    if (!(error instanceof DomainError) || errorCatalogue[error.code].http >= 500) throw error;
+    // It can never be created; holding on to it would block the device's later changes for ever.
+    deps.logger.error(
+      { deviceId, transactionId, err: error },
+      'a transaction of an activation was refused for good',
+    );
+  }
+}
+
+type Part = Pick<
+  MessageInitShape<typeof CreateTransactionRequestSchema>,
+  'operationId' | 'operation' | 'raisesFloor'
+>;
+
+function activatePart(
+  deps: ActivationDependencies,
+  deviceId: string,
+  { applicationId, clientId, clientSecret: sealed }: Extract<Pending, { kind: 'activate' }>,
+): Part {
+  const clientSecret = sealed === undefined ? '' : deps.openClientSecret(deviceId, sealed);
+  return {
+    operationId: 'post-v1-applications-devices',
+    operation: { kind: { case: 'activate', value: { applicationId, clientId, clientSecret } } },
+  };
+}
+
+function deactivatePart(applicationId: string): Part {
+  return {
+    operationId: 'delete-v1-applications-devices',
+    operation: { kind: { case: 'deactivate', value: { applicationId } } },
+    // Everything earlier and unprocessed is canceled in the same update (ruling B4).
+    raisesFloor: FloorReason.DEACTIVATION,
+  };
+}

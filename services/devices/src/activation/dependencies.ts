@@ -1,0 +1,21 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Client } from '@headset-cloud/kit/rpc/types.ts';
+import type { TransactionsService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import type { ActivationStore, ApplicationStore, ContractStore } from '../ports.ts';
+
+/** What activation and deactivation work with. */
+export interface ActivationDependencies {
+  readonly devices: ActivationStore;
+  readonly contracts: ContractStore;
+  readonly applications: ApplicationStore;
+  readonly transactions: Pick<Client<typeof TransactionsService>, 'createTransaction'>;
+  /** Opens a sealed client secret. */
+  readonly openClientSecret: (deviceId: string, sealed: string) => string;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+  readonly logger: Logger;
+  /** How long a first activation may take before another call or the sweeper abandons it. */
+  readonly intentMs: number;
+}

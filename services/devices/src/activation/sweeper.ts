@@ -1,0 +1,31 @@
+import { completePending } from './complete.ts';
+import type { ActivationDependencies } from './dependencies.ts';
+
+const batchSize = 100;
+
+/**
+ * Completes, in order, what calls left undone (a crash, a peer away), and abandons intents that ran
+ * out. Safe beside other instances and beside the calls themselves. Answers how many devices it
+ * looked after.
+ */
+export async function sweepOverdue(deps: ActivationDependencies, retryAfterMs: number): Promise<number> {
+  const nowMs = deps.clock.now();
+  const due = await deps.devices.claimDue(nowMs, nowMs + retryAfterMs, batchSize);
+  for (const deviceId of due) {
+    try {
+      await sweepDevice(deps, deviceId);
+    } catch (error) {
+      deps.logger.warn({ deviceId, err: error }, 'pending work of a device failed and will be tried again');
+    }
+  }
+  return due.length;
+}
+
+async function sweepDevice(deps: ActivationDependencies, deviceId: string): Promise<void> {
+  const device = await deps.devices.find(deviceId);
+  if (device?.intent && device.intent.untilMs <= deps.clock.now()) {
+    await deps.devices.abandon(deviceId, device.intent, true);
+  }
+  await completePending(deps, deviceId);
+  await deps.devices.rest(deviceId);
+}

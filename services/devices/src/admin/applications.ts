@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { requireId, requireName } from '../domain/provisioning.ts';
+import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
+
+/** Applications and who owns them. */
+export function applicationHandlers({
+  applications,
+  developers,
+  clock,
+}: AdminDependencies): Pick<AdminHandlers, 'createApplication' | 'listApplications'> {
+  return {
+    async createApplication({ application }) {
+      const developerId = requireId('developer_id', application?.developerId ?? '');
+      const applicationId = requireId('application_id', application?.applicationId || randomUUID());
+      const wanted = {
+        applicationId,
+        developerId,
+        name: requireName('name', application?.name || applicationId),
+      };
+      if (!(await developers.exists(developerId))) {
+        throw new DomainError('not_found', `The developer ${developerId} does not exist. Put it first.`);
+      }
+      if (!(await applications.create(wanted, clock.now()))) {
+        const known = await applications.get(applicationId);
+        // The same again is a repeat, not an error: provisioning scripts run twice.
+        if (known?.developerId !== developerId || known.name !== wanted.name) {
+          throw new DomainError(
+            'conflict',
+            `The application ${applicationId} exists, with another owner or name.`,
+          );
+        }
+      }
+      return { application: wanted };
+    },
+    async listApplications({ developerId }) {
+      return { applications: await applications.list(developerId || undefined) };
+    },
+  };
+}

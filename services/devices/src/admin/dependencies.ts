@@ -1,0 +1,15 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { DevicesAdminService } from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+import type { ApplicationStore, ContractStore, DeveloperStore, DeviceRegistry } from '../ports.ts';
+
+/** What the operators' door works with. */
+export interface AdminDependencies {
+  readonly developers: DeveloperStore;
+  readonly applications: ApplicationStore;
+  readonly contracts: ContractStore;
+  readonly registry: DeviceRegistry;
+  readonly clock: Clock;
+}
+
+export type AdminHandlers = Handlers<typeof DevicesAdminService>;

@@ -1,0 +1,31 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { requireClientIds, requireId, requireName } from '../domain/provisioning.ts';
+import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
+
+/** Developers and the OIDC clients that belong to them. */
+export function developerHandlers({
+  developers,
+}: AdminDependencies): Pick<AdminHandlers, 'putDeveloper' | 'listDevelopers'> {
+  return {
+    async putDeveloper({ developer }) {
+      const developerId = requireId('developer_id', developer?.developerId ?? '');
+      const wanted = {
+        developerId,
+        name: requireName('name', developer?.name || developerId),
+        clientIds: requireClientIds(developer?.clientIds ?? []),
+      };
+      const refused = await developers.put(wanted);
+      if (refused) {
+        throw new DomainError(
+          'conflict',
+          `The client ${refused.takenClientId} belongs to another developer; a client belongs to one.`,
+        );
+      }
+      return { developer: wanted };
+    },
+    async listDevelopers() {
+      const all = await developers.list();
+      return { developers: all.map((one) => ({ ...one, clientIds: [...one.clientIds] })) };
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
+import { createClient } from '@headset-cloud/kit/rpc/types.ts';
+import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
+import { TransactionsService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import type { ActivationDependencies } from './activation/dependencies.ts';
+import { reconcileContracts } from './activation/reconciler.ts';
+import { sweepOverdue } from './activation/sweeper.ts';
+import { repeat } from './activation/timer.ts';
+import { adminBindings } from './admin/bindings.ts';
+import type { DevicesConfig } from './config.ts';
+import { deviceReportsGroup, deviceReportsHandler } from './consumers/device-reports.ts';
+import { rpcBindings } from './grpc/bindings.ts';
+import { createActivationStore } from './store/activations.ts';
+import { createApplicationStore } from './store/applications.ts';
+import { createContractStore } from './store/contracts.ts';
+import { createDeveloperStore } from './store/developers.ts';
+import { createDeviceReader, createDeviceRegistry, createReportStore } from './store/devices.ts';
+import {
+  type ApplicationDocument,
+  type ContractDeviceDocument,
+  type ContractDocument,
+  collections,
+  type DeveloperClientDocument,
+  type DeveloperDocument,
+  type DeviceDocument,
+  devicesIndexes,
+} from './store/documents.ts';
+import { openText, purposes } from './store/sealed-text.ts';
+
+export { devicesFailpoints } from './failpoints.ts';
+
+/** The devices service: applications, contracts, the device registry, activation, reported state, commands. */
+export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Service {
+  const { store, clock, secrets, logger, failpoints } = ctx;
+  const deviceDocuments = store.collection<DeviceDocument>(collections.devices);
+  const devices = createActivationStore(deviceDocuments, clock, config.DEVICES_COMPLETE_AFTER_MS);
+  const reader = createDeviceReader(deviceDocuments);
+  const contracts = createContractStore(
+    store.collection<ContractDocument>(collections.contracts),
+    store.collection<ContractDeviceDocument>(collections.contractDevices),
+    config.DEVICES_SLOT_GRACE_MS,
+  );
+  const applications = createApplicationStore(
+    store.collection<ApplicationDocument>(collections.applications),
+    secrets,
+  );
+  const developers = createDeveloperStore(
+    store.collection<DeveloperDocument>(collections.developers),
+    store.collection<DeveloperClientDocument>(collections.developerClients),
+  );
+  const idempotency = createIdempotency({
+    collection: store.collection<IdempotencyDocument>(collections.idempotency),
+    secrets,
+    clock,
+  });
+  const transactions = createClient(TransactionsService, ctx.channel('transactions'));
+  const activation: ActivationDependencies = {
+    devices,
+    contracts,
+    applications,
+    transactions,
+    openClientSecret: (deviceId, sealed) => openText(secrets, sealed, purposes.clientSecret(deviceId)),
+    clock,
+    failpoints,
+    logger,
+    intentMs: config.DEVICES_COMPLETE_AFTER_MS,
+  };
+
+  const sweeper = repeat('the sweep of pending activations', config.DEVICES_SWEEP_INTERVAL_MS, logger, () =>
+    sweepOverdue(activation, config.DEVICES_COMPLETE_AFTER_MS),
+  );
+  const reconciler = repeat('the recount of contracts', config.DEVICES_SWEEP_INTERVAL_MS, logger, () =>
+    reconcileContracts(
+      { contracts, devices, reader, clock, logger },
+      { intervalMs: config.DEVICES_RECONCILE_INTERVAL_MS, graceMs: config.DEVICES_SLOT_GRACE_MS },
+    ),
+  );
+  let reports: RunningSubscription | undefined;
+
+  return {
+    name: 'devices',
+    rpc: rpcBindings({
+      activation,
+      applications,
+      developers,
+      reader,
+      transactions,
+      idempotency,
+      secrets,
+    }),
+    admin: adminBindings({
+      developers,
+      applications,
+      contracts,
+      registry: createDeviceRegistry(deviceDocuments),
+      clock,
+    }),
+    async start() {
+      await ensureIndexes(store, devicesIndexes);
+      await ctx.log.ensureTopics([topics.deviceReports]);
+      reports = await ctx.log.subscribe({
+        topic: topics.deviceReports,
+        group: deviceReportsGroup,
+        handle: deviceReportsHandler(createReportStore(deviceDocuments)),
+      });
+      sweeper.start();
+      reconciler.start();
+    },
+    async stop() {
+      await reports?.close();
+      reports = undefined;
+      await Promise.all([sweeper.stop(), reconciler.stop()]);
+    },
+    notReady: () => (reports ? reports.notReady() : 'not started'),
+  };
+}

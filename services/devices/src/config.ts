@@ -1,0 +1,35 @@
+import { type ConfigOf, integer } from '@headset-cloud/kit/config.ts';
+
+/** What can be set about the devices service. */
+export const devicesConfigSpec = {
+  DEVICES_SWEEP_INTERVAL_MS: integer({
+    doc: 'How often to look for activations and deactivations that a crash cut short; milliseconds.',
+    example: '1000',
+    default: 1000,
+    min: 10,
+    max: 60_000,
+  }),
+  DEVICES_COMPLETE_AFTER_MS: integer({
+    doc: 'How long an activation or deactivation may take before the sweeper completes it; milliseconds.',
+    example: '10000',
+    default: 10_000,
+    min: 10,
+    max: 600_000,
+  }),
+  DEVICES_RECONCILE_INTERVAL_MS: integer({
+    doc: "How often a contract's slots are recounted against the devices; milliseconds.",
+    example: '600000',
+    default: 600_000,
+    min: 10,
+    max: 86_400_000,
+  }),
+  DEVICES_SLOT_GRACE_MS: integer({
+    doc: 'How old a slot must be before it is freed when no device vouches for it; milliseconds.',
+    example: '60000',
+    default: 60_000,
+    min: 10,
+    max: 3_600_000,
+  }),
+};
+
+export type DevicesConfig = ConfigOf<typeof devicesConfigSpec>;

@@ -1,0 +1,57 @@
+import type { DeviceState } from './device.ts';
+import { refusals } from './refusals.ts';
+
+/** A call that activates or deactivates, with the transaction id that was drawn for it. */
+export interface ChangeRequest {
+  readonly applicationId: string;
+  readonly transactionId: number;
+}
+
+/**
+ * The next step of an activation, from the device as it is now:
+ * - `done`: it took effect before (a repeat);
+ * - `finish`: earlier changes have work left, which comes first;
+ * - `again`: this application has it activated: change the client id, no second slot (ruling A7);
+ * - `wait`: another call is about to activate; `abandon`: such a call has run out of time;
+ * - `intend`, then `reserve`: a first activation (ruling B8).
+ */
+export type ActivationStep = 'done' | 'finish' | 'again' | 'wait' | 'abandon' | 'intend' | 'reserve';
+
+/** Throws the refusal that the device's state alone decides. */
+export function nextActivationStep(
+  device: DeviceState,
+  request: ChangeRequest,
+  nowMs: number,
+): ActivationStep {
+  if (device.recent.includes(request.transactionId)) return 'done';
+  if (device.activation && device.activation.applicationId !== request.applicationId) {
+    throw refusals.activatedByOther();
+  }
+  if (device.lastTransactionId >= request.transactionId) throw refusals.overtaken();
+  if (device.activation) return 'again';
+  if (device.intent && device.intent.transactionId !== request.transactionId) {
+    return device.intent.untilMs > nowMs ? 'wait' : 'abandon';
+  }
+  if (device.pending.length > 0) return 'finish';
+  return device.intent ? 'reserve' : 'intend';
+}
+
+/** The next step of a deactivation. Throws the refusal that the device's state decides. */
+export function nextDeactivationStep(
+  device: DeviceState | undefined,
+  request: ChangeRequest,
+): 'done' | 'deactivate' {
+  if (device?.recent.includes(request.transactionId)) return 'done';
+  requireActivated(device?.activation, request.applicationId);
+  if (device && device.lastTransactionId >= request.transactionId) throw refusals.overtaken();
+  return 'deactivate';
+}
+
+/** Throws unless the application has the device activated (rulings A3, A7). */
+export function requireActivated<T extends { readonly applicationId: string }>(
+  activation: T | undefined,
+  applicationId: string,
+): asserts activation is T {
+  if (!activation) throw refusals.notActivated();
+  if (activation.applicationId !== applicationId) throw refusals.activatedByOther();
+}

@@ -1,0 +1,61 @@
+/**
+ * What the platform decides about a device, all of it in one document, changed by one conditional
+ * update at a time. Ids of transactions order the changes: each has a greater id than the one before.
+ */
+export interface DeviceState {
+  /** IMEI, 15 digits. */
+  readonly deviceId: string;
+  /** Rises with each activation and each deactivation; 0 when there was none. */
+  readonly epoch: number;
+  /** The newest activation's or deactivation's transaction. */
+  readonly lastTransactionId: number;
+  /** The newest transactions that took effect, so that a repeat is recognised. */
+  readonly recent: readonly number[];
+  /** Absent: not activated. */
+  readonly activation?: Activation;
+  /** A first activation on its way: whoever holds it may take a slot and activate. */
+  readonly intent?: Intent;
+  /** What is still to be done elsewhere, in order. */
+  readonly pending: readonly Pending[];
+}
+
+export interface Activation {
+  readonly applicationId: string;
+  readonly clientId: string;
+  /** Sealed, base64. */
+  readonly clientSecret?: string;
+  readonly epoch: number;
+  /** Names the contract's slot: the transaction of the activation that took it. */
+  readonly slotId: number;
+}
+
+export interface Intent {
+  readonly applicationId: string;
+  readonly transactionId: number;
+  /** Afterwards anyone may abandon it; milliseconds since 1970. */
+  readonly untilMs: number;
+}
+
+interface PendingBase {
+  readonly transactionId: number;
+  readonly applicationId: string;
+}
+
+/** Work in other documents that a change of the device's document caused. */
+export type Pending =
+  | (PendingBase & {
+      readonly kind: 'activate';
+      readonly epoch: number;
+      readonly clientId: string;
+      readonly clientSecret?: string;
+    })
+  | (PendingBase & { readonly kind: 'deactivate'; readonly epoch: number; readonly slotId: number })
+  | (PendingBase & { readonly kind: 'release'; readonly slotId: number });
+
+/** How many transactions a device's document remembers. */
+export const recentTransactions = 32;
+
+/** IMEI: 15 digits. */
+export function isDeviceId(text: string): boolean {
+  return /^\d{15}$/.test(text);
+}

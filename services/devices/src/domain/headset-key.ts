@@ -1,0 +1,32 @@
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+
+/** The public half of a headset's key. */
+export interface HeadsetKey {
+  /** RFC 7638 thumbprint; the JWT's `kid`. */
+  readonly keyId: string;
+  /** SPKI PEM, P-256. */
+  readonly publicKeyPem: string;
+}
+
+/** Reads a public key; throws `invalid_argument` unless it is an SPKI PEM of an EC P-256 key. */
+export function readHeadsetKey(pem: string): HeadsetKey {
+  let key: KeyObject;
+  try {
+    if (pem.includes('PRIVATE KEY')) throw new Error('it is a private key');
+    key = createPublicKey(pem);
+  } catch (cause) {
+    throw new DomainError(
+      'invalid_argument',
+      'public_key_pem is not a public key in PEM form (-----BEGIN PUBLIC KEY-----).',
+      { cause },
+    );
+  }
+  const { kty, crv, x, y } = key.export({ format: 'jwk' });
+  if (kty !== 'EC' || crv !== 'P-256') {
+    throw new DomainError('invalid_argument', 'public_key_pem is not an EC key on P-256 (ES256).');
+  }
+  // RFC 7638: exactly the required members, in this order, without white space.
+  const keyId = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
+  return { keyId, publicKeyPem: key.export({ format: 'pem', type: 'spki' }).toString() };
+}

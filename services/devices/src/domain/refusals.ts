@@ -1,0 +1,18 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+
+/** What this service refuses, in the words of the specification (api.md section 8) where it has them. */
+export const refusals = {
+  developerNotRegistered: () =>
+    new DomainError('developer_not_registered', 'The developer is not registered.'),
+  applicationForbidden: () => new DomainError('application_forbidden', 'The application is not registered.'),
+  notActivated: () => new DomainError('device_not_activated', 'The device is not activated.'),
+  activatedByOther: () =>
+    new DomainError('device_activated_by_other', 'The device is activated by another application.'),
+  activationLimit: () => new DomainError('activation_limit', 'not contracted or activation limit exceeded.'),
+  clientIdInUse: () => new DomainError('client_id_in_use', 'ClientId is already in use.'),
+  /** Another change of the device has a newer transaction id: what was drawn is of no use any more. */
+  overtaken: () =>
+    new DomainError('conflict', 'Another activation or deactivation of the device came first. Try again.'),
+  busy: () =>
+    new DomainError('unavailable', 'The device is being activated by another call.', { retryAfterMs: 1000 }),
+};

@@ -1,0 +1,26 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { activateDevice } from '../activation/activate.ts';
+import { purposes, sealText } from '../store/sealed-text.ts';
+import { requireCaller } from './caller.ts';
+import { changeDevice } from './change-device.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/** POST /v1/applications/{applicationId}/devices/{deviceId}. */
+export function activateDeviceHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof DevicesService>['activateDevice'] {
+  return async ({ caller: given, deviceId, clientId, clientSecret }) => {
+    const caller = requireCaller(given);
+    const sealed = clientSecret && sealText(deps.secrets, clientSecret, purposes.clientSecret(deviceId));
+    return changeDevice(deps, caller, deviceId, (transactionId) =>
+      activateDevice(deps.activation, {
+        applicationId: caller.applicationId,
+        deviceId,
+        transactionId,
+        clientId,
+        ...(sealed && { clientSecret: sealed }),
+      }),
+    );
+  };
+}

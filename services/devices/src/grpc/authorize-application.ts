@@ -1,0 +1,19 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { ApplicationsService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { refusals } from '../domain/refusals.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/** Does the token's client belong to the developer who owns the application? Asked for each API call. */
+export function authorizeApplicationHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof ApplicationsService>['authorizeApplication'] {
+  return async ({ clientId, applicationId }) => {
+    const [developerId, application] = await Promise.all([
+      deps.developers.developerOfClient(clientId),
+      deps.applications.get(applicationId),
+    ]);
+    if (developerId === undefined) throw refusals.developerNotRegistered();
+    if (application?.developerId !== developerId) throw refusals.applicationForbidden();
+    return {};
+  };
+}

@@ -1,0 +1,41 @@
+import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import {
+  ApplicationsService,
+  DevicesService,
+  HeadsetKeysService,
+} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { activateDeviceHandler } from './activate-device.ts';
+import { authorizeApplicationHandler } from './authorize-application.ts';
+import { deactivateDeviceHandler } from './deactivate-device.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+import { getActivationHandler } from './get-activation.ts';
+import { getDestinationHandler } from './get-destination.ts';
+import { getDeviceStatusHandler } from './get-device-status.ts';
+import { getHeadsetKeysHandler } from './get-headset-keys.ts';
+import { getSettingsHandler } from './get-settings.ts';
+import { listDeviceStatusesHandler } from './list-device-statuses.ts';
+import { refreshAuthenticationKeyHandler } from './refresh-authentication-key.ts';
+import { sendCommandHandler } from './send-command.ts';
+import { updateSettingsHandler } from './update-settings.ts';
+
+/** What this service serves to the others. */
+export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
+  return [
+    bind(ApplicationsService, {
+      authorizeApplication: authorizeApplicationHandler(deps),
+      getSettings: getSettingsHandler(deps),
+      updateSettings: updateSettingsHandler(deps),
+      refreshAuthenticationKey: refreshAuthenticationKeyHandler(deps),
+      getDestination: getDestinationHandler(deps),
+    }),
+    bind(DevicesService, {
+      getActivation: getActivationHandler(deps),
+      activateDevice: activateDeviceHandler(deps),
+      deactivateDevice: deactivateDeviceHandler(deps),
+      sendCommand: sendCommandHandler(deps),
+      getDeviceStatus: getDeviceStatusHandler(deps),
+      listDeviceStatuses: listDeviceStatusesHandler(deps),
+    }),
+    bind(HeadsetKeysService, { getHeadsetKeys: getHeadsetKeysHandler(deps) }),
+  ];
+}

@@ -1,0 +1,32 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Caller } from '@headset-cloud/proto/headset/common/v1/common_pb.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+const mostDraws = 20;
+
+/**
+ * Changes a device's activation under a freshly drawn transaction id, or under the one that the
+ * call's Idempotency-Key drew before. Draws again while another change overtakes it.
+ */
+export async function changeDevice(
+  deps: HandlerDependencies,
+  caller: Caller,
+  deviceId: string,
+  change: (transactionId: number) => Promise<void>,
+): Promise<{ transactionId: bigint }> {
+  for (let draws = 1; ; draws += 1) {
+    try {
+      const transactionId = await deps.idempotency.run(caller, {
+        draw: async () => Number((await deps.transactions.drawTransactionId({ deviceId })).transactionId),
+        work: async (drawn) => {
+          await change(drawn);
+          return drawn;
+        },
+      });
+      return { transactionId: BigInt(transactionId) };
+    } catch (error) {
+      const overtaken = error instanceof DomainError && error.code === 'conflict';
+      if (!overtaken || draws === mostDraws) throw error;
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { DeviceStatusSchema } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { DeviceWithReport } from '../ports.ts';
+
+/** A device's reported state as a message; what is not known is absent. */
+export function deviceStatus({
+  deviceId,
+  reported,
+}: DeviceWithReport): MessageInitShape<typeof DeviceStatusSchema> {
+  const { power, wearing, network, charging, battery, location, introduction } = reported;
+  const ms = (dated: { atMs: number } | undefined) => (dated ? BigInt(dated.atMs) : undefined);
+  return {
+    deviceId,
+    power: power?.value,
+    wearing: wearing?.value,
+    network: network?.value,
+    charging: charging?.value,
+    batteryPercentage: battery?.value,
+    latitude: location?.value.latitude,
+    longitude: location?.value.longitude,
+    firmwareVersion: introduction?.firmwareVersion || undefined,
+    apps: introduction?.apps.map((app) => ({ package: app.package, version: app.version })) ?? [],
+    languages: [...(introduction?.languages ?? [])],
+    powerUpdatedAtMs: ms(power),
+    wearingUpdatedAtMs: ms(wearing),
+    networkUpdatedAtMs: ms(network),
+    chargingUpdatedAtMs: ms(charging),
+    batteryUpdatedAtMs: ms(battery),
+    locationUpdatedAtMs: ms(location),
+    reported: introduction !== undefined,
+  };
+}

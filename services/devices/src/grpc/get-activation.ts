@@ -1,0 +1,20 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { refusals } from '../domain/refusals.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/**
+ * GET …/devices/{deviceId}. Not activated, never activated and unknown devices all read as not
+ * activated (ruling A7); one that another application has activated is 403 (specification api.md
+ * section 4).
+ */
+export function getActivationHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof DevicesService>['getActivation'] {
+  return async ({ applicationId, deviceId }) => {
+    const activation = (await deps.reader.withReport(deviceId))?.activation;
+    if (!activation) return { deviceId, activated: false };
+    if (activation.applicationId !== applicationId) throw refusals.activatedByOther();
+    return { deviceId, activated: true, clientId: activation.clientId };
+  };
+}

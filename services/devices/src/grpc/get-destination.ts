@@ -1,0 +1,18 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { ApplicationsService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { isAddressSetting } from '../domain/settings.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/** For the notifier, at each attempt (ruling A18). An unknown application has nothing set. */
+export function getDestinationHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof ApplicationsService>['getDestination'] {
+  return async ({ applicationId, setting }) => {
+    if (!isAddressSetting(setting)) {
+      throw new DomainError('invalid_argument', `${setting} is not a setting that holds an address.`);
+    }
+    const settings = await deps.applications.settings(applicationId);
+    return { url: settings?.[setting] ?? '', authenticationKey: settings?.authenticationKey ?? '' };
+  };
+}

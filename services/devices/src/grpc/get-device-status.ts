@@ -1,0 +1,16 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { requireActivated } from '../domain/activation.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+import { deviceStatus } from './device-status.ts';
+
+/** GET …/devices/{deviceId}/status: only for the application that has the device activated. */
+export function getDeviceStatusHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof DevicesService>['getDeviceStatus'] {
+  return async ({ applicationId, deviceId }) => {
+    const device = await deps.reader.withReport(deviceId);
+    requireActivated(device?.activation, applicationId);
+    return { status: device && deviceStatus(device) };
+  };
+}

@@ -1,0 +1,13 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { HeadsetKeysService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/** For device-link: the keys that a headset may sign with. An unknown device has none. */
+export function getHeadsetKeysHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof HeadsetKeysService>['getHeadsetKeys'] {
+  return async ({ deviceId }) => {
+    const keys = await deps.reader.keys(deviceId);
+    return { publicKeys: Object.fromEntries(keys.map((key) => [key.keyId, key.publicKeyPem])) };
+  };
+}

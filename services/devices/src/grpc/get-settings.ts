@@ -1,0 +1,15 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { ApplicationsService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { refusals } from '../domain/refusals.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/** GET /v1/applications/{applicationId}. */
+export function getSettingsHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof ApplicationsService>['getSettings'] {
+  return async ({ applicationId }) => {
+    const settings = await deps.applications.settings(applicationId);
+    if (!settings) throw refusals.applicationForbidden();
+    return { settings };
+  };
+}

@@ -1,0 +1,19 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+import { deviceStatus } from './device-status.ts';
+
+const mostAtOnce = 1000;
+const defaultLimit = 100;
+
+/** GET …/devices/status: the devices that the application has activated now, page by page. */
+export function listDeviceStatusesHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof DevicesService>['listDeviceStatuses'] {
+  return async ({ applicationId, afterDeviceId, limit: asked }) => {
+    const limit = Math.min(asked || defaultLimit, mostAtOnce);
+    // One more than asked tells whether there is a next page.
+    const devices = await deps.reader.activatedBy(applicationId, afterDeviceId, limit + 1);
+    return { statuses: devices.slice(0, limit).map(deviceStatus), more: devices.length > limit };
+  };
+}

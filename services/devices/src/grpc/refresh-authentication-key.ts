@@ -1,0 +1,30 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { ApplicationsService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { refusals } from '../domain/refusals.ts';
+import { requireCaller } from './caller.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+const keyBytes = 32;
+
+/**
+ * POST …/refresh_authkey: 256 random bits as URL-safe text. The old key is out of use before the
+ * answer (ruling A6): deliveries read the key at each attempt.
+ */
+export function refreshAuthenticationKeyHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof ApplicationsService>['refreshAuthenticationKey'] {
+  return async ({ caller: given }) => {
+    const caller = requireCaller(given);
+    const authenticationKey = await deps.idempotency.run(caller, {
+      draw: async () => ({ changeId: randomUUID(), key: randomBytes(keyBytes).toString('base64url') }),
+      work: async ({ changeId, key }) => {
+        const set = { authenticationKey: key };
+        const changed = await deps.applications.change(caller.applicationId, { changeId, set, remove: [] });
+        if (!changed) throw refusals.applicationForbidden();
+        return key;
+      },
+    });
+    return { authenticationKey };
+  };
+}

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { ApplicationsService, Settings } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { refusals } from '../domain/refusals.ts';
+import {
+  type Addresses,
+  type AddressSetting,
+  type ApplicationSettings,
+  addressSettings,
+  isAddressSetting,
+  requireAddress,
+} from '../domain/settings.ts';
+import { requireCaller } from './caller.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/** PATCH /v1/applications/{applicationId} (ruling A6). */
+export function updateSettingsHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof ApplicationsService>['updateSettings'] {
+  return async ({ caller: given, set, remove }) => {
+    const caller = requireCaller(given);
+    const change = { set: addressesToSet(set), remove: namesToRemove(remove) };
+    const both = change.remove.find((name) => name in change.set);
+    if (both) throw new DomainError('invalid_argument', `${both} is both set and removed.`);
+    const settings: ApplicationSettings = await deps.idempotency.run(caller, {
+      // Names the change: a repeat after a crash must not undo a later change.
+      draw: async () => randomUUID(),
+      work: async (changeId) => {
+        const changed = await deps.applications.change(caller.applicationId, { changeId, ...change });
+        if (!changed) throw refusals.applicationForbidden();
+        return changed;
+      },
+    });
+    return { settings };
+  };
+}
+
+function addressesToSet(set: Settings | undefined): Addresses {
+  if (set?.authenticationKey !== undefined) {
+    throw new DomainError('invalid_argument', 'authenticationKey cannot be set: it is issued.');
+  }
+  const addresses: Partial<Record<AddressSetting, string>> = {};
+  for (const name of addressSettings) {
+    const url = set?.[name];
+    if (url === undefined) continue;
+    requireAddress(name, url);
+    addresses[name] = url;
+  }
+  return addresses;
+}
+
+function namesToRemove(names: readonly string[]): AddressSetting[] {
+  return names.map((name) => {
+    if (!isAddressSetting(name)) {
+      throw new DomainError('invalid_argument', `${name} is not a setting that can be removed.`);
+    }
+    return name;
+  });
+}

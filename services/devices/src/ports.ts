@@ -1,0 +1,168 @@
+import type { Activation, DeviceState, Intent, Pending } from './domain/device.ts';
+import type { HeadsetKey } from './domain/headset-key.ts';
+import type { Introduction, Reported, ReportedFields } from './domain/reported.ts';
+import type { AddressSetting, ApplicationSettings } from './domain/settings.ts';
+
+/** How a conditional change ended: `lost` when the document had changed meanwhile. */
+export type ChangeOutcome = 'changed' | 'lost' | 'client_id_in_use';
+
+/** The devices, as activation sees them. Every change is one conditional update of one document. */
+export interface ActivationStore {
+  find(deviceId: string): Promise<DeviceState | undefined>;
+  clientIdInUse(clientId: string, exceptDeviceId: string): Promise<boolean>;
+  /** Only while the device is idle: neither activated nor about to be, nothing pending. */
+  intend(deviceId: string, intent: Intent): Promise<boolean>;
+  /** The intent becomes the activation; its transaction becomes pending. */
+  activate(deviceId: string, activation: Activation): Promise<ChangeOutcome>;
+  /** Changes the client id of the activation with that epoch. */
+  reactivate(deviceId: string, transactionId: number, next: Activation): Promise<ChangeOutcome>;
+  /** Ends the activation with that epoch; the deactivation's epoch is the next. */
+  deactivate(deviceId: string, transactionId: number, ended: Activation): Promise<ChangeOutcome>;
+  /** Takes the intent away; with `slotTaken` its slot's release becomes pending. False: it was gone. */
+  abandon(deviceId: string, intent: Intent, slotTaken: boolean): Promise<boolean>;
+  /** The oldest pending work is done. */
+  settle(deviceId: string, done: Pending): Promise<void>;
+  /** Takes the device off the sweeper's list if nothing is left to do. */
+  rest(deviceId: string): Promise<void>;
+  /** Devices with overdue work, oldest first, each taken by one instance for a while. */
+  claimDue(nowMs: number, untilMs: number, limit: number): Promise<string[]>;
+}
+
+/** Device's activation as a call that only uses it needs it. */
+export interface Standing {
+  readonly applicationId: string;
+  readonly epoch: number;
+}
+
+export interface DeviceWithReport {
+  readonly deviceId: string;
+  readonly activation?: { readonly applicationId: string; readonly clientId: string };
+  readonly reported: Reported;
+}
+
+/** The devices, as everyone else reads them. */
+export interface DeviceReader {
+  /** Undefined: not activated, or unknown. One point read. */
+  standing(deviceId: string): Promise<Standing | undefined>;
+  withReport(deviceId: string): Promise<DeviceWithReport | undefined>;
+  /** The devices that the application has activated now, by id. */
+  activatedBy(applicationId: string, afterDeviceId: string, limit: number): Promise<DeviceWithReport[]>;
+  keys(deviceId: string): Promise<readonly HeadsetKey[]>;
+}
+
+export interface DeviceReports {
+  readonly deviceId: string;
+  readonly fields: ReportedFields;
+  readonly introduction?: Introduction;
+}
+
+/** Takes what headsets report; an older occurrence never overwrites a newer one. */
+export interface ReportStore {
+  store(reports: readonly DeviceReports[]): Promise<void>;
+}
+
+export interface RegisteredDevice {
+  readonly deviceId: string;
+  readonly keyIds: readonly string[];
+  readonly applicationId?: string;
+}
+
+/** The devices, as operators provision them. */
+export interface DeviceRegistry {
+  /** Idempotent. */
+  register(deviceIds: readonly string[]): Promise<void>;
+  get(deviceId: string): Promise<RegisteredDevice | undefined>;
+  list(afterDeviceId: string, limit: number): Promise<RegisteredDevice[]>;
+  /** False: the device is unknown or has too many keys. Idempotent. */
+  addKey(deviceId: string, key: HeadsetKey): Promise<boolean>;
+  /** False: the device has no such key. */
+  removeKey(deviceId: string, keyId: string): Promise<boolean>;
+}
+
+/** Whether a contract lets a device be activated. */
+export interface ContractStanding {
+  /** The contract names the device. */
+  readonly named: boolean;
+  readonly freeSlots: number;
+  readonly holdsSlot: boolean;
+}
+
+export interface Slot {
+  readonly deviceId: string;
+  /** The transaction of the activation that took it. */
+  readonly slotId: number;
+  readonly takenAtMs: number;
+}
+
+export interface Contract {
+  readonly applicationId: string;
+  readonly activationLimit: number;
+  readonly slotsInUse: number;
+  readonly deviceIds: readonly string[];
+}
+
+/** Contracts and their slots; the slots of a contract live in its document (ruling B8). */
+export interface ContractStore {
+  standing(applicationId: string, deviceId: string): Promise<ContractStanding>;
+  /**
+   * Takes a slot for a device whose intent the caller holds; a slot that the device had is taken
+   * over. Idempotent by `slotId`. False: none is free.
+   */
+  takeSlot(applicationId: string, deviceId: string, slotId: number, nowMs: number): Promise<boolean>;
+  /** Idempotent by `slotId`: frees the slot only while it is that one. */
+  releaseSlot(applicationId: string, deviceId: string, slotId: number): Promise<void>;
+  /** Frees exactly this slot; not if it was taken again meanwhile. */
+  freeSlot(applicationId: string, slot: Slot): Promise<boolean>;
+  /** Gives a slot to a device that is activated without one, whatever the limit. */
+  grantSlot(applicationId: string, slot: Slot): Promise<boolean>;
+  slots(applicationId: string): Promise<Slot[]>;
+  /** Contracts to recount, each taken by one instance. */
+  claimUnchecked(nowMs: number, untilMs: number, limit: number): Promise<string[]>;
+  get(applicationId: string): Promise<Contract | undefined>;
+  put(
+    applicationId: string,
+    change: { activationLimit: number; add: readonly string[]; remove: readonly string[] },
+    nowMs: number,
+  ): Promise<void>;
+}
+
+export interface Application {
+  readonly applicationId: string;
+  readonly developerId: string;
+  readonly name: string;
+}
+
+export interface ApplicationStore {
+  get(applicationId: string): Promise<Application | undefined>;
+  list(developerId: string | undefined): Promise<Application[]>;
+  /** False: the id is taken. */
+  create(application: Application, nowMs: number): Promise<boolean>;
+  settings(applicationId: string): Promise<ApplicationSettings | undefined>;
+  /** Which of the two halves of a destination exist; undefined: unknown application. One point read. */
+  destination(
+    applicationId: string,
+  ): Promise<{ deviceEvent: boolean; authenticationKey: boolean } | undefined>;
+  /** Once for each `changeId`. Answers the settings afterwards; undefined: unknown application. */
+  change(
+    applicationId: string,
+    change: {
+      changeId: string;
+      set: Readonly<Partial<Record<AddressSetting | 'authenticationKey', string>>>;
+      remove: readonly AddressSetting[];
+    },
+  ): Promise<ApplicationSettings | undefined>;
+}
+
+export interface Developer {
+  readonly developerId: string;
+  readonly name: string;
+  readonly clientIds: readonly string[];
+}
+
+export interface DeveloperStore {
+  developerOfClient(clientId: string): Promise<string | undefined>;
+  exists(developerId: string): Promise<boolean>;
+  list(): Promise<Developer[]>;
+  /** The first client id that belongs to another developer stops it and is answered. */
+  put(developer: Developer): Promise<{ takenClientId: string } | undefined>;
+}

@@ -1,0 +1,106 @@
+import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { UpdateFilter } from 'mongodb';
+import type { ApplicationSettings } from '../domain/settings.ts';
+import type { ApplicationStore } from '../ports.ts';
+import type { ApplicationDocument } from './documents.ts';
+import { openText, purposes, sealText } from './sealed-text.ts';
+
+const recentChanges = 32;
+
+export function createApplicationStore(
+  applications: StoreCollection<ApplicationDocument>,
+  secrets: SecretBox,
+): ApplicationStore {
+  type SettingsFields = Pick<ApplicationDocument, '_id' | 'settings' | 'authenticationKey'>;
+  function opened({ _id, settings, authenticationKey }: SettingsFields): ApplicationSettings {
+    if (authenticationKey === undefined) return settings;
+    const purpose = purposes.authenticationKey(_id);
+    return { ...settings, authenticationKey: openText(secrets, authenticationKey, purpose) };
+  }
+  const settingsFields = { settings: 1, authenticationKey: 1 } as const;
+  const named = ({ _id, developerId, name }: ApplicationDocument) => ({
+    applicationId: _id,
+    developerId,
+    name,
+  });
+
+  async function settings(applicationId: string): Promise<ApplicationSettings | undefined> {
+    const found = await applications.findOne({ _id: applicationId }, { projection: settingsFields });
+    return found ? opened(found) : undefined;
+  }
+
+  return {
+    async get(applicationId) {
+      const found = await applications.findOne(
+        { _id: applicationId },
+        { projection: { developerId: 1, name: 1 } },
+      );
+      return found ? named(found) : undefined;
+    },
+
+    async list(developerId) {
+      const found = await applications
+        .find(developerId === undefined ? {} : { developerId }, {
+          sort: { _id: 1 },
+          projection: { developerId: 1, name: 1 },
+        })
+        .toArray();
+      return found.map(named);
+    },
+
+    async create({ applicationId, developerId, name }, nowMs) {
+      try {
+        await applications.insertOne({
+          _id: applicationId,
+          developerId,
+          name,
+          settings: {},
+          recentChanges: [],
+          createdAt: new Date(nowMs),
+        });
+        return true;
+      } catch (error) {
+        if (isDuplicateKey(error)) return false;
+        throw error;
+      }
+    },
+
+    settings,
+
+    async destination(applicationId) {
+      const found = await applications.findOne(
+        { _id: applicationId },
+        { projection: { 'settings.deviceEvent': 1, authenticationKey: 1 } },
+      );
+      if (!found) return undefined;
+      return {
+        deviceEvent: found.settings?.deviceEvent !== undefined,
+        authenticationKey: found.authenticationKey !== undefined,
+      };
+    },
+
+    async change(applicationId, { changeId, set, remove }) {
+      const { authenticationKey, ...addresses } = set;
+      const values = Object.fromEntries(
+        Object.entries(addresses).map(([name, url]) => [`settings.${name}`, url]),
+      );
+      if (authenticationKey !== undefined) {
+        const purpose = purposes.authenticationKey(applicationId);
+        values['authenticationKey'] = sealText(secrets, authenticationKey, purpose);
+      }
+      const removed = Object.fromEntries(remove.map((name) => [`settings.${name}`, '']));
+      const changed = await applications.findOneAndUpdate(
+        { _id: applicationId, recentChanges: { $ne: changeId } },
+        {
+          ...(Object.keys(values).length > 0 && { $set: values }),
+          ...(remove.length > 0 && { $unset: removed }),
+          $push: { recentChanges: { $each: [changeId], $slice: -recentChanges } },
+        } as UpdateFilter<ApplicationDocument>,
+        { returnDocument: 'after', projection: settingsFields },
+      );
+      return changed ? opened(changed) : settings(applicationId);
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { AnyBulkWriteOperation, WithId } from 'mongodb';
+import type { Dated } from '../domain/reported.ts';
+import type { DeviceReader, DeviceRegistry, DeviceReports, DeviceWithReport, ReportStore } from '../ports.ts';
+import type { DeviceDocument } from './documents.ts';
+
+/** Most keys a headset may have at once: one in use and some room to change it. */
+export const mostKeys = 10;
+
+const reportFields = {
+  'activation.applicationId': 1,
+  'activation.clientId': 1,
+  reported: 1,
+} as const;
+
+export function createDeviceReader(devices: StoreCollection<DeviceDocument>): DeviceReader {
+  return {
+    async standing(deviceId) {
+      const found = await devices.findOne(
+        { _id: deviceId },
+        { projection: { 'activation.applicationId': 1, 'activation.epoch': 1 } },
+      );
+      return found?.activation;
+    },
+    async withReport(deviceId) {
+      const found = await devices.findOne({ _id: deviceId }, { projection: reportFields });
+      return found ? withReport(found) : undefined;
+    },
+    async activatedBy(applicationId, afterDeviceId, limit) {
+      const found = await devices
+        .find(
+          { 'activation.applicationId': applicationId, _id: { $gt: afterDeviceId } },
+          { sort: { _id: 1 }, limit, projection: reportFields },
+        )
+        .toArray();
+      return found.map(withReport);
+    },
+    async keys(deviceId) {
+      const found = await devices.findOne({ _id: deviceId }, { projection: { keys: 1 } });
+      return found?.keys ?? [];
+    },
+  };
+}
+
+function withReport({ _id, activation, reported }: WithId<DeviceDocument>): DeviceWithReport {
+  return { deviceId: _id, ...(activation && { activation }), reported };
+}
+
+export function createReportStore(devices: StoreCollection<DeviceDocument>): ReportStore {
+  return {
+    async store(reports) {
+      const operations = reports.flatMap(reportOperations);
+      if (operations.length > 0) await devices.bulkWrite(operations, { ordered: false });
+    },
+  };
+}
+
+/** One conditional update for each field: whatever the order of arrival, the newest occurrence stays. */
+function reportOperations(report: DeviceReports): AnyBulkWriteOperation<DeviceDocument>[] {
+  const newest = (field: string, order: string, position: number, value: unknown) =>
+    ({
+      updateOne: {
+        // Also matches while there is none.
+        filter: { _id: report.deviceId, [`reported.${field}.${order}`]: { $not: { $gt: position } } },
+        update: { $set: { [`reported.${field}`]: value } },
+      },
+    }) as AnyBulkWriteOperation<DeviceDocument>;
+  const { fields, introduction } = report;
+  return [
+    ...Object.entries(fields).map(([name, dated]: [string, Dated<unknown>]) =>
+      newest(name, 'atMs', dated.atMs, dated),
+    ),
+    ...(introduction
+      ? [newest('introduction', 'sessionEpoch', introduction.sessionEpoch, introduction)]
+      : []),
+  ];
+}
+
+export function createDeviceRegistry(devices: StoreCollection<DeviceDocument>): DeviceRegistry {
+  const registered = ({ _id, keys, activation }: WithId<DeviceDocument>) => ({
+    deviceId: _id,
+    keyIds: keys.map((key) => key.keyId),
+    ...(activation && { applicationId: activation.applicationId }),
+  });
+  const projection = { keys: 1, 'activation.applicationId': 1 } as const;
+  return {
+    async register(deviceIds) {
+      const blank = { keys: [], epoch: 0, lastTransactionId: 0, recent: [], pending: [], reported: {} };
+      if (deviceIds.length === 0) return;
+      await devices.bulkWrite(
+        deviceIds.map((_id) => ({
+          updateOne: { filter: { _id }, update: { $setOnInsert: blank }, upsert: true },
+        })),
+        { ordered: false },
+      );
+    },
+    async get(deviceId) {
+      const found = await devices.findOne({ _id: deviceId }, { projection });
+      return found ? registered(found) : undefined;
+    },
+    async list(afterDeviceId, limit) {
+      const found = await devices
+        .find({ _id: { $gt: afterDeviceId } }, { sort: { _id: 1 }, limit, projection })
+        .toArray();
+      return found.map(registered);
+    },
+    async addKey(deviceId, key) {
+      const { matchedCount } = await devices.updateOne(
+        { _id: deviceId, 'keys.keyId': { $ne: key.keyId }, [`keys.${mostKeys - 1}`]: { $exists: false } },
+        { $push: { keys: key } },
+      );
+      if (matchedCount === 1) return true;
+      return (await devices.findOne({ _id: deviceId, 'keys.keyId': key.keyId })) !== null;
+    },
+    async removeKey(deviceId, keyId) {
+      const { matchedCount } = await devices.updateOne(
+        { _id: deviceId, 'keys.keyId': keyId },
+        { $pull: { keys: { keyId } } },
+      );
+      return matchedCount === 1;
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
+import type { IndexDescription } from 'mongodb';
+import type { Activation, Intent, Pending } from '../domain/device.ts';
+import type { HeadsetKey } from '../domain/headset-key.ts';
+import type { Reported } from '../domain/reported.ts';
+import type { AddressSetting } from '../domain/settings.ts';
+
+export interface DeveloperDocument {
+  _id: string;
+  name: string;
+}
+
+/** One document a client: a client belongs to one developer because its id is unique. */
+export interface DeveloperClientDocument {
+  /** OIDC client id. */
+  _id: string;
+  developerId: string;
+}
+
+export interface ApplicationDocument {
+  _id: string;
+  developerId: string;
+  name: string;
+  settings: Partial<Record<AddressSetting, string>>;
+  /** Sealed, base64; absent: never issued. */
+  authenticationKey?: string;
+  /** Ids of the newest changes, so that a repeat does not undo a later one. */
+  recentChanges: string[];
+  createdAt: Date;
+}
+
+export interface SlotEntry {
+  slotId: number;
+  takenAtMs: number;
+}
+
+export interface ContractDocument {
+  /** Application id. */
+  _id: string;
+  activationLimit: number;
+  /** activationLimit minus the slots in use; below 0 after the limit was lowered under them. */
+  freeSlots: number;
+  /** By device: `slotKey`. */
+  slots: Record<string, SlotEntry>;
+  /** When to recount. */
+  checkAtMs: number;
+}
+
+/** One document for each IMEI that a contract names: contracts may name thousands. */
+export interface ContractDeviceDocument {
+  /** `contractDeviceId`. */
+  _id: string;
+  applicationId: string;
+  deviceId: string;
+}
+
+export interface DeviceDocument {
+  /** IMEI. */
+  _id: string;
+  keys: HeadsetKey[];
+  epoch: number;
+  lastTransactionId: number;
+  recent: number[];
+  activation?: Activation;
+  intent?: Intent;
+  pending: Pending[];
+  /** When the sweeper looks after what is pending or intended; absent: nothing is. */
+  dueAtMs?: number;
+  reported: Reported;
+}
+
+export const collections = {
+  developers: 'developers',
+  developerClients: 'developerClients',
+  applications: 'applications',
+  contracts: 'contracts',
+  contractDevices: 'contractDevices',
+  devices: 'devices',
+  idempotency: 'idempotency',
+} as const;
+
+/** Created at start; every query of this service stands on one of them or on `_id`. */
+export const devicesIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.developerClients]: [{ name: 'developer', key: { developerId: 1 } }],
+  [collections.applications]: [{ name: 'developer', key: { developerId: 1, _id: 1 } }],
+  [collections.contracts]: [{ name: 'check', key: { checkAtMs: 1 } }],
+  [collections.contractDevices]: [{ name: 'application', key: { applicationId: 1, deviceId: 1 } }],
+  [collections.devices]: [
+    // A client id is unique on the platform while it is in use (ruling A7).
+    { name: 'clientId', key: { 'activation.clientId': 1 }, unique: true, sparse: true },
+    { name: 'application', key: { 'activation.applicationId': 1, _id: 1 } },
+    { name: 'due', key: { dueAtMs: 1 }, sparse: true },
+  ],
+  [collections.idempotency]: idempotencyIndexes,
+};

@@ -1,0 +1,17 @@
+import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
+
+/** Seals a text for the database, as base64. */
+export function sealText(secrets: SecretBox, plain: string, purpose: string): string {
+  return Buffer.from(secrets.seal(plain, purpose)).toString('base64');
+}
+
+/** Opens what `sealText` made for the same purpose. */
+export function openText(secrets: SecretBox, sealed: string, purpose: string): string {
+  return secrets.open(Buffer.from(sealed, 'base64'), purpose);
+}
+
+/** Purposes: a sealed text cannot be moved to another place. */
+export const purposes = {
+  authenticationKey: (applicationId: string) => `authentication key ${applicationId}`,
+  clientSecret: (deviceId: string) => `client secret ${deviceId}`,
+};

@@ -1,0 +1,132 @@
+import { timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Code, ConnectError, type ConnectRouter } from '@connectrpc/connect';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
+import type { Registry } from 'prom-client';
+import { ConfigError, type ListenAddress } from './config.ts';
+import { errorCatalogue, toDomainError } from './errors.ts';
+import type { Component } from './lifecycle.ts';
+import type { Logger } from './logger.ts';
+import type { RpcBinding } from './rpc/types.ts';
+
+export interface AdminServerOptions {
+  readonly listen: ListenAddress;
+  /** Demanded as a bearer token on everything but health; needed beyond loopback. */
+  readonly token: string | undefined;
+  readonly bindings: readonly RpcBinding[];
+  readonly metrics: Registry;
+  /** Reasons why the process is not ready; empty when it is. */
+  readonly notReady: () => string[];
+  readonly logger: Logger;
+}
+
+/**
+ * The admin port (decisions 17, 18): /livez, /readyz with the reasons, /metrics, and the operators'
+ * door over Connect. Never beside the public API.
+ */
+export function createAdminServer(options: AdminServerOptions): Component & { port(): number } {
+  const { listen, token, metrics, notReady, logger } = options;
+  if (!token && !['127.0.0.1', '::1', 'localhost'].includes(listen.host)) {
+    throw new ConfigError(
+      `ADMIN_LISTEN: ${listen.host}:${listen.port} is reachable from outside, and ADMIN_TOKEN is not set. ` +
+        'Set ADMIN_TOKEN (or ADMIN_TOKEN_FILE), or listen on 127.0.0.1.',
+    );
+  }
+  const connect = connectNodeAdapter({
+    routes: (router) => {
+      for (const binding of options.bindings) addRoutes(router, binding, logger);
+    },
+    fallback: (_request, response) => {
+      response.writeHead(404, { 'content-type': 'text/plain' });
+      response.end('Not found.\n');
+    },
+  });
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const path = request.url?.split('?')[0];
+    if (path === '/livez') return send(response, 200, 'text/plain', 'ok\n');
+    if (path === '/readyz') {
+      const reasons = notReady();
+      return send(
+        response,
+        reasons.length === 0 ? 200 : 503,
+        'text/plain',
+        `${reasons.join('\n') || 'ok'}\n`,
+      );
+    }
+    if (token && !bears(request, token)) {
+      response.setHeader('www-authenticate', 'Bearer');
+      return send(
+        response,
+        401,
+        'application/json',
+        '{"code":"unauthenticated","message":"The admin token is missing or wrong."}',
+      );
+    }
+    if (path === '/metrics') return send(response, 200, metrics.contentType, await metrics.metrics());
+    connect(request, response);
+  };
+
+  let server: Server | undefined;
+  return {
+    name: 'admin port',
+    port: () => (server?.address() as AddressInfo | null)?.port ?? 0,
+    async start() {
+      const starting = createServer((request, response) => {
+        answer(request, response).catch((error) => {
+          logger.error({ err: error }, 'admin request failed');
+          if (!response.headersSent) send(response, 500, 'text/plain', 'Internal error.\n');
+        });
+      });
+      await new Promise<void>((resolve, reject) => {
+        starting.once('error', (error) =>
+          reject(
+            new Error(
+              `cannot listen on ${listen.host}:${listen.port} (ADMIN_LISTEN): ${error.message}. ` +
+                'Stop what uses the port, or choose another.',
+            ),
+          ),
+        );
+        starting.listen(listen.port, listen.host, resolve);
+      });
+      server = starting;
+    },
+    async stop() {
+      const stopping = server;
+      if (!stopping) return;
+      await new Promise<void>((resolve) => {
+        stopping.close(() => resolve());
+        stopping.closeAllConnections();
+      });
+    },
+  };
+}
+
+function addRoutes(router: ConnectRouter, binding: RpcBinding, logger: Logger): void {
+  const handlers: Record<string, unknown> = {};
+  for (const [name, handler] of Object.entries(binding.handlers)) {
+    handlers[name] = async (request: never, context: { signal: AbortSignal }) => {
+      try {
+        return await handler(request, { signal: context.signal });
+      } catch (error) {
+        const e = toDomainError(error);
+        if (e.code === 'internal' || e.code === 'database_failed')
+          logger.error({ rpc: name, err: error }, 'admin call failed');
+        // gRPC's and Connect's codes are the same numbers.
+        throw new ConnectError(e.message, errorCatalogue[e.code].grpc as unknown as Code);
+      }
+    };
+  }
+  router.service(binding.service, handlers as Partial<ServiceImpl<DescService>>);
+}
+
+function bears(request: IncomingMessage, token: string): boolean {
+  const given = Buffer.from(request.headers.authorization ?? '');
+  const wanted = Buffer.from(`Bearer ${token}`);
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
+}

@@ -1,0 +1,100 @@
+import { address, choice, integer, text } from './config.ts';
+
+/** Keys that every process of the platform knows. */
+export const commonConfig = {
+  LOG_LEVEL: choice({
+    doc: 'Least severe level that is logged.',
+    example: 'info',
+    default: 'info',
+    words: ['debug', 'info', 'warn', 'error', 'silent'],
+  }),
+  ADMIN_LISTEN: address({
+    doc: "Where health, metrics and the operators' door listen; beyond loopback only with ADMIN_TOKEN.",
+    example: '127.0.0.1:9100',
+    default: { host: '127.0.0.1', port: 9100 },
+  }),
+  ADMIN_TOKEN: text({
+    doc: "Bearer token of the operators' door; none on loopback.",
+    example: 'a-long-random-text',
+    secret: true,
+    pattern: /^\S{16,}$/,
+    form: 'at least 16 characters without spaces',
+  }),
+  SECRET_KEY: text({
+    doc: 'Encrypts authentication keys and client secrets at rest; losing it loses them.',
+    example: '64 random hexadecimal digits (openssl rand -hex 32)',
+    required: true,
+    secret: true,
+    pattern: /^.{32,}$/,
+    form: 'at least 32 characters',
+  }),
+  FAILPOINTS: text({
+    doc: 'Test only, refused in production: steps at which the process kills itself.',
+    example: 'transactions.inserted=3',
+  }),
+} as const;
+
+/** Keys of a process that runs one service on MongoDB and Kafka. */
+export const distributedConfig = {
+  GRPC_LISTEN: address({
+    doc: 'Where the other services reach this one.',
+    example: '0.0.0.0:9000',
+    default: { host: '127.0.0.1', port: 9000 },
+  }),
+  MONGODB_URI: text({
+    doc: 'The MongoDB replica set.',
+    example: 'mongodb://mongo-0.mongo:27017/?replicaSet=rs0',
+    required: true,
+    secret: true,
+    pattern: /^mongodb(\+srv)?:\/\//,
+    form: 'a mongodb:// address',
+  }),
+  MONGODB_DATABASE_PREFIX: text({
+    doc: 'Goes before the names of the services’ databases.',
+    example: 'headset_',
+    default: 'headset_',
+    pattern: /^[a-z0-9_-]{1,30}$/,
+    form: '1 to 30 of a-z, 0-9, _ and -',
+  }),
+  KAFKA_BROKERS: text({
+    doc: 'Kafka bootstrap brokers, host:port, separated by commas.',
+    example: 'kafka-0.kafka:9092,kafka-1.kafka:9092',
+    required: true,
+    pattern: /^[^,:\s]+:\d+(,[^,:\s]+:\d+)*$/,
+    form: 'a list of host:port',
+  }),
+  KAFKA_PARTITIONS: integer({
+    doc: 'Partitions of a topic when it is created.',
+    example: '8',
+    default: 8,
+    min: 1,
+    max: 1000,
+  }),
+  KAFKA_REPLICATION_FACTOR: integer({
+    doc: 'Replicas of a topic when it is created; 3 in production, 1 on a single broker.',
+    example: '3',
+    default: 3,
+    min: 1,
+    max: 9,
+  }),
+  DEVICES_ADDRESS: text({
+    doc: 'gRPC address of devices.',
+    example: 'dns:///devices:9000',
+    default: '127.0.0.1:9001',
+  }),
+  TRANSACTIONS_ADDRESS: text({
+    doc: 'gRPC address of transactions.',
+    example: 'dns:///transactions:9000',
+    default: '127.0.0.1:9002',
+  }),
+  DEVICE_LINK_ADDRESS: text({
+    doc: 'gRPC address of device-link.',
+    example: 'dns:///device-link:9000',
+    default: '127.0.0.1:9003',
+  }),
+  NOTIFIER_ADDRESS: text({
+    doc: 'gRPC address of notifier.',
+    example: 'dns:///notifier:9000',
+    default: '127.0.0.1:9004',
+  }),
+} as const;

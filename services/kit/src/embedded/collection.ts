@@ -1,0 +1,229 @@
+import type { Document } from 'bson';
+import {
+  type AnyBulkWriteOperation,
+  type BulkWriteOptions,
+  type BulkWriteResult,
+  type CountDocumentsOptions,
+  type DeleteResult,
+  type Filter,
+  type FindOneAndUpdateOptions,
+  type FindOptions,
+  type IndexDescription,
+  type InsertManyResult,
+  type InsertOneResult,
+  MongoServerError,
+  type OptionalUnlessRequiredId,
+  type UpdateFilter,
+  type UpdateOptions,
+  type UpdateResult,
+  type WithId,
+} from 'mongodb';
+import type { StoreCollection, StoreCursor } from '../store/types.ts';
+import { Bulk, giveId, requireOperators } from './bulk.ts';
+import { EmbeddedCursor } from './cursor.ts';
+import type { EmbeddedDatabase } from './database.ts';
+import { type CollectionEngine, isPlainId, type UpdateOutcome, type UpdateRequest } from './engine.ts';
+import { compileProjection } from './projection.ts';
+import { readSort } from './sort.ts';
+import { cloneValue, normalise, normaliseDocument } from './values.ts';
+
+/**
+ * A collection of the embedded store, with the driver's methods, options, answers and errors. Each
+ * operation takes effect at once, whole; its promise settles when it is durable.
+ */
+export class EmbeddedCollection<T extends Document> implements StoreCollection<T> {
+  readonly collectionName: string;
+  readonly #db: EmbeddedDatabase;
+  readonly #engine: CollectionEngine;
+
+  constructor(name: string, db: EmbeddedDatabase, engine: CollectionEngine) {
+    this.collectionName = name;
+    this.#db = db;
+    this.#engine = engine;
+  }
+
+  async findOne(filter: Filter<T>, options: FindOptions = {}): Promise<WithId<T> | null> {
+    const wanted = normaliseDocument(filter as Document);
+    const [found] = this.#query(wanted, { ...options, limit: 1 });
+    await this.#settled(wanted['_id']);
+    return (found as WithId<T> | undefined) ?? null;
+  }
+
+  find(filter: Filter<T> = {}, options: FindOptions = {}): StoreCursor<WithId<T>> {
+    const wanted = normaliseDocument(filter as Document);
+    return new EmbeddedCursor<WithId<T>>(
+      () => this.#query(wanted, options),
+      () => this.#settled(undefined),
+    );
+  }
+
+  async countDocuments(filter: Filter<T> = {}, options: CountDocumentsOptions = {}): Promise<number> {
+    const { skip = 0, limit } = options;
+    const all = this.#engine.count(normaliseDocument(filter as Document));
+    await this.#settled(undefined);
+    return Math.min(Math.max(all - skip, 0), limit ? limit : Infinity);
+  }
+
+  async insertOne(doc: OptionalUnlessRequiredId<T>): Promise<InsertOneResult<T>> {
+    giveId(doc as Document);
+    const document = normaliseDocument(doc as Document);
+    await this.#write(() => this.#engine.insert(document));
+    return { acknowledged: true, insertedId: (doc as Document)['_id'] };
+  }
+
+  async insertMany(
+    docs: readonly OptionalUnlessRequiredId<T>[],
+    options: BulkWriteOptions = {},
+  ): Promise<InsertManyResult<T>> {
+    const operations = docs.map((document) => ({ insertOne: { document } }));
+    const result = await this.bulkWrite(operations as AnyBulkWriteOperation<T>[], options);
+    return {
+      acknowledged: true,
+      insertedCount: result.insertedCount,
+      insertedIds: result.insertedIds as InsertManyResult<T>['insertedIds'],
+    };
+  }
+
+  updateOne(
+    filter: Filter<T>,
+    update: UpdateFilter<T>,
+    options: UpdateOptions & { sort?: FindOptions['sort'] } = {},
+  ): Promise<UpdateResult<T>> {
+    return this.#update(filter, update, options, false);
+  }
+
+  updateMany(
+    filter: Filter<T>,
+    update: UpdateFilter<T>,
+    options: UpdateOptions = {},
+  ): Promise<UpdateResult<T>> {
+    return this.#update(filter, update, options, true);
+  }
+
+  async findOneAndUpdate(
+    filter: Filter<T>,
+    update: UpdateFilter<T>,
+    options: FindOneAndUpdateOptions = {},
+  ): Promise<WithId<T> | null> {
+    requireOperators(update);
+    const project = compileProjection(options.projection as Document | undefined);
+    const request = updateRequest(filter, update, options, false);
+    return this.#write(() => {
+      const { before, after } = this.#engine.update(request);
+      const found = options.returnDocument === 'after' ? after : before;
+      return found ? (project(found) as WithId<T>) : null;
+    });
+  }
+
+  async deleteOne(filter: Filter<T>): Promise<DeleteResult> {
+    return this.#remove(filter, false);
+  }
+
+  async deleteMany(filter: Filter<T>): Promise<DeleteResult> {
+    return this.#remove(filter, true);
+  }
+
+  async bulkWrite(
+    operations: readonly AnyBulkWriteOperation<T>[],
+    options: BulkWriteOptions = {},
+  ): Promise<BulkWriteResult> {
+    const bulk = new Bulk(operations as readonly AnyBulkWriteOperation[], options.ordered !== false);
+    const outcome = await this.#db.write(() => bulk.run(this.#engine));
+    if ('error' in outcome) throw outcome.error;
+    return outcome.result;
+  }
+
+  async createIndexes(indexes: IndexDescription[]): Promise<string[]> {
+    return this.#db.write(() => this.#engine.createIndexes(indexes));
+  }
+
+  async #update(
+    filter: Filter<T>,
+    update: UpdateFilter<T>,
+    options: UpdateOptions & { sort?: FindOptions['sort'] },
+    many: boolean,
+  ): Promise<UpdateResult<T>> {
+    requireOperators(update);
+    const request = updateRequest(filter, update, options, many);
+    const run = () => this.#engine.update(request);
+    const outcome = await (many ? this.#db.write(run) : this.#write(run));
+    return updateResult<T>(outcome);
+  }
+
+  async #remove(filter: Filter<T>, many: boolean): Promise<DeleteResult> {
+    const wanted = normaliseDocument(filter as Document);
+    const deletedCount = await this.#db.write(() => this.#engine.remove(wanted, many));
+    return { acknowledged: true, deletedCount };
+  }
+
+  /**
+   * A write that throws the server's errors before it changes anything: such an error needs no undoing.
+   */
+  async #write<R>(work: () => R): Promise<R> {
+    const outcome = await this.#db.write((): { value: R } | { refused: MongoServerError } => {
+      try {
+        return { value: work() };
+      } catch (error) {
+        if (error instanceof MongoServerError) return { refused: error };
+        throw error;
+      }
+    });
+    if ('refused' in outcome) throw outcome.refused;
+    return outcome.value;
+  }
+
+  *#query(filter: Document, options: FindOptions): Generator<Document> {
+    const project = compileProjection(options.projection as Document | undefined);
+    const limit = Math.abs(options.limit ?? 0) || Infinity;
+    let skip = options.skip ?? 0;
+    let given = 0;
+    for (const { document } of this.#engine.find(filter, readSort(options.sort))) {
+      if (skip > 0) {
+        skip -= 1;
+        continue;
+      }
+      yield project(document);
+      given += 1;
+      if (given >= limit) return;
+    }
+  }
+
+  /**
+   * Resolves when what a read saw, or saw missing, is durable. With an `_id` in the filter only that
+   * document's writes matter.
+   */
+  async #settled(id: unknown): Promise<void> {
+    if (this.#engine.isUncommitted(isPlainId(id) ? id : undefined)) await this.#db.afterCommit();
+  }
+}
+
+function updateRequest(
+  filter: unknown,
+  update: unknown,
+  options: {
+    upsert?: boolean;
+    sort?: FindOptions['sort'];
+    arrayFilters?: Document[];
+  },
+  many: boolean,
+): UpdateRequest {
+  return {
+    filter: normaliseDocument(filter as Document),
+    change: normalise(update) as Document,
+    many,
+    upsert: options.upsert === true,
+    sort: readSort(options.sort),
+    arrayFilters: options.arrayFilters ? (normalise(options.arrayFilters) as Document[]) : [],
+  };
+}
+
+function updateResult<T extends Document>(outcome: UpdateOutcome): UpdateResult<T> {
+  const upserted = 'upsertedId' in outcome;
+  return {
+    acknowledged: true,
+    modifiedCount: outcome.modified,
+    upsertedId: (upserted ? cloneValue(outcome.upsertedId) : null) as UpdateResult<T>['upsertedId'],
+    upsertedCount: upserted ? 1 : 0,
+    matchedCount: outcome.matched,
+  };
+}

@@ -1,0 +1,57 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Document } from 'bson';
+import type { StoreCursor } from '../store/types.ts';
+
+/** Documents that a cursor reads before it lets other work run. */
+const batchSize = 200;
+
+/**
+ * A query's answer, read on demand. `settled` is awaited after each batch, before any of it is given
+ * away: nobody acts on what a crash could undo.
+ */
+export class EmbeddedCursor<T extends Document> implements StoreCursor<T> {
+  readonly #query: () => Iterable<Document>;
+  readonly #settled: () => Promise<void>;
+  #closed = false;
+
+  constructor(query: () => Iterable<Document>, settled: () => Promise<void>) {
+    this.#query = query;
+    this.#settled = settled;
+  }
+
+  async toArray(): Promise<T[]> {
+    const documents = this.#closed ? [] : [...this.#query()];
+    this.#closed = true;
+    await this.#settled();
+    return documents as T[];
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
+    if (this.#closed) return;
+    const source = this.#query()[Symbol.iterator]();
+    try {
+      for (;;) {
+        const batch: T[] = [];
+        let next = source.next();
+        for (; !next.done; next = source.next()) {
+          batch.push(next.value as T);
+          if (batch.length === batchSize) break;
+        }
+        await this.#settled();
+        for (const document of batch) {
+          if (this.#closed) return;
+          yield document;
+        }
+        if (next.done) return;
+        await nextTurn();
+      }
+    } finally {
+      this.#closed = true;
+      source.return?.();
+    }
+  }
+}

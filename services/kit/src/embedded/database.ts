@@ -1,0 +1,274 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { type Clock, systemClock } from '../clock.ts';
+import { EmbeddedDatabaseError, explainFailure } from './database-errors.ts';
+import { lockDirectory } from './database-lock.ts';
+
+export { EmbeddedDatabaseError } from './database-errors.ts';
+
+/**
+ * One SQLite file that every embedded store and the embedded event log share (decision 5), with
+ * group commit: a write takes effect at once inside the open transaction, the commit (one fsync) is
+ * made once per turn of the event loop, and no write's promise settles before it.
+ */
+export interface EmbeddedDatabase {
+  /** The connection. Read with it at any time (uncommitted writes are seen); write only in `write`. */
+  readonly sql: DatabaseSync;
+  readonly clock: Clock;
+  /**
+   * Runs `work` at once and synchronously. Resolves with its answer once that is durable. When `work`
+   * throws, nothing of it stays, and the promise rejects with its error (also after the commit, as
+   * what it saw may not have been durable). Rejects with EmbeddedDatabaseError when the commit fails;
+   * then nothing of the whole turn's writes stays.
+   */
+  write<T>(work: () => T): Promise<T>;
+  /** Resolves when everything written so far is durable: at once if it is. Rejects when it got lost. */
+  afterCommit(): Promise<void>;
+  /** True while something is written that is not durable yet. */
+  readonly uncommitted: boolean;
+  /** Rises with each transaction: what was noted under an older number is committed or undone. */
+  readonly transaction: number;
+  /** `listener` hears that writes were undone (by a throwing `work` or a failed commit): drop caches. */
+  onUndo(listener: () => void): void;
+  /** `listener` is awaited, in reverse order, before the database closes. */
+  onClose(listener: () => void | Promise<void>): void;
+  /** Undefined while writes succeed; otherwise why the last one did not, and what to do. */
+  notReady(): string | undefined;
+  /** Commits what is open, closes the file and releases the directory. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+interface Waiter {
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Opens (or creates) `<directory>/headset-cloud.db`. Throws EmbeddedDatabaseError when another
+ * process has the directory open, or the disk cannot be written.
+ */
+export function openEmbeddedDatabase(options: { directory: string; clock?: Clock }): EmbeddedDatabase {
+  return new GroupCommitDatabase(options.directory, options.clock ?? systemClock);
+}
+
+/** How long after a failed commit the disk is tried again, so that readiness comes back by itself. */
+const probeAfterMs = 1000;
+
+class GroupCommitDatabase implements EmbeddedDatabase {
+  readonly sql: DatabaseSync;
+  readonly clock: Clock;
+  readonly #path: string;
+  readonly #unlock: () => void;
+  readonly #statements: Record<
+    'begin' | 'commit' | 'rollback' | 'save' | 'release' | 'undo' | 'probe',
+    StatementSync
+  >;
+  readonly #undoListeners: (() => void)[] = [];
+  readonly #closeListeners: (() => void | Promise<void>)[] = [];
+  #waiters: Waiter[] = [];
+  #open = false;
+  #working = false;
+  #transaction = 1;
+  #failure: string | undefined;
+  #probe: NodeJS.Timeout | undefined;
+  #closing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(directory: string, clock: Clock) {
+    this.clock = clock;
+    this.#path = join(directory, 'headset-cloud.db');
+    try {
+      mkdirSync(directory, { recursive: true });
+    } catch (error) {
+      throw explainFailure(error, directory);
+    }
+    this.#unlock = lockDirectory(directory);
+    try {
+      this.sql = openSqlite(this.#path);
+      this.#statements = {
+        begin: this.sql.prepare('BEGIN IMMEDIATE'),
+        commit: this.sql.prepare('COMMIT'),
+        rollback: this.sql.prepare('ROLLBACK'),
+        save: this.sql.prepare('SAVEPOINT work'),
+        release: this.sql.prepare('RELEASE work'),
+        undo: this.sql.prepare('ROLLBACK TO work'),
+        probe: this.sql.prepare(
+          'INSERT INTO disk_probe (id, tries) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET tries = tries + 1',
+        ),
+      };
+    } catch (error) {
+      this.#unlock();
+      throw explainFailure(error, this.#path);
+    }
+  }
+
+  get uncommitted(): boolean {
+    return this.#open;
+  }
+
+  get transaction(): number {
+    return this.#transaction;
+  }
+
+  write<T>(work: () => T): Promise<T> {
+    if (this.#working) throw new Error('EmbeddedDatabase.write was called inside another write.');
+    if (this.#closed) return Promise.reject(closedError());
+    let outcome: { value: T } | { thrown: unknown };
+    this.#working = true;
+    try {
+      if (!this.#open) this.#begin();
+      outcome = this.#run(work);
+    } catch (error) {
+      // The disk failed inside a statement: SQLite may have undone the whole transaction.
+      const failure = this.#fail(error);
+      return Promise.reject(failure);
+    } finally {
+      this.#working = false;
+    }
+    const settled = outcome;
+    return new Promise<T>((resolve, reject) => {
+      this.#waiters.push({
+        resolve: () => ('thrown' in settled ? reject(settled.thrown) : resolve(settled.value)),
+        reject,
+      });
+    });
+  }
+
+  afterCommit(): Promise<void> {
+    if (!this.#open) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ resolve, reject });
+    });
+  }
+
+  onUndo(listener: () => void): void {
+    this.#undoListeners.push(listener);
+  }
+
+  onClose(listener: () => void | Promise<void>): void {
+    this.#closeListeners.push(listener);
+  }
+
+  notReady(): string | undefined {
+    return this.#closing ? 'the embedded database is closed' : this.#failure;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  #begin(): void {
+    this.#statements.begin.run();
+    this.#open = true;
+    const { transaction } = this;
+    setImmediate(() => {
+      // A failure may have ended that transaction, and a later write begun another, with its own turn.
+      if (this.#open && this.#transaction === transaction) this.#commit();
+    });
+  }
+
+  #run<T>(work: () => T): { value: T } | { thrown: unknown } {
+    this.#statements.save.run();
+    let outcome: { value: T } | { thrown: unknown };
+    try {
+      outcome = { value: work() };
+    } catch (error) {
+      if (isDiskError(error) || !this.sql.isTransaction) throw error;
+      this.#statements.undo.run();
+      for (const listener of this.#undoListeners) listener();
+      outcome = { thrown: error };
+    }
+    this.#statements.release.run();
+    return outcome;
+  }
+
+  #commit(): void {
+    try {
+      this.#statements.commit.run();
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    const waiters = this.#end();
+    this.#failure = undefined;
+    for (const waiter of waiters) waiter.resolve();
+  }
+
+  /** Ends the transaction without its writes, and tells everyone who waits for it. */
+  #fail(error: unknown): EmbeddedDatabaseError {
+    const failure = explainFailure(error, this.#path);
+    try {
+      if (this.sql.isTransaction) this.#statements.rollback.run();
+    } catch {
+      // Already rolled back by SQLite itself.
+    }
+    const waiters = this.#end();
+    this.#failure = failure.message;
+    for (const listener of this.#undoListeners) listener();
+    for (const waiter of waiters) waiter.reject(failure);
+    this.#probeLater();
+    return failure;
+  }
+
+  #end(): Waiter[] {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    this.#open = false;
+    this.#transaction += 1;
+    return waiters;
+  }
+
+  #probeLater(): void {
+    if (this.#probe || this.#closing) return;
+    this.#probe = setTimeout(() => {
+      this.#probe = undefined;
+      if (!this.#failure || this.#closing) return;
+      this.write(() => this.#statements.probe.run()).catch(() => {
+        // Still failing: #fail has noted why and asked for the next probe.
+      });
+    }, probeAfterMs);
+    this.#probe.unref();
+  }
+
+  async #close(): Promise<void> {
+    clearTimeout(this.#probe);
+    for (const listener of this.#closeListeners.reverse()) await listener();
+    this.#closed = true;
+    if (this.#open) this.#commit();
+    this.sql.close();
+    this.#unlock();
+  }
+}
+
+function openSqlite(path: string): DatabaseSync {
+  const sql = new DatabaseSync(path);
+  try {
+    sql.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = FULL;
+      PRAGMA temp_store = MEMORY;
+      PRAGMA cache_size = -65536;
+      PRAGMA journal_size_limit = 67108864;
+      PRAGMA wal_autocheckpoint = 4000;
+      CREATE TABLE IF NOT EXISTS disk_probe (id INTEGER PRIMARY KEY, tries INTEGER NOT NULL);
+    `);
+    return sql;
+  } catch (error) {
+    sql.close();
+    throw error;
+  }
+}
+
+/** SQLite's errors of the file and the disk, against mistakes in a statement or a constraint. */
+function isDiskError(error: unknown): boolean {
+  const code = (error as { errcode?: unknown } | null)?.errcode;
+  if (typeof code !== 'number') return false;
+  // NOMEM 7, READONLY 8, IOERR 10, CORRUPT 11, FULL 13, CANTOPEN 14, NOTADB 26 (low byte: primary code).
+  return [7, 8, 10, 11, 13, 14, 26].includes(code & 0xff);
+}
+
+function closedError(): EmbeddedDatabaseError {
+  return new EmbeddedDatabaseError('The embedded database is closed: the process is stopping.');
+}

@@ -1,0 +1,219 @@
+import type { StatementSync } from 'node:sqlite';
+import type { Document } from 'bson';
+import { LRUCache } from 'lru-cache';
+import type { IndexDescription } from 'mongodb';
+import type { Catalogue } from './catalogue.ts';
+import type { EmbeddedDatabase } from './database.ts';
+import { documentKeys, parseIndex } from './index-spec.ts';
+import { IdTable, IndexTable } from './index-table.ts';
+import { encodeKey } from './order.ts';
+import { duplicateKey, serverError } from './store-errors.ts';
+import { decodeDocument, encodeDocument } from './values.ts';
+
+/** A cached document is charged its bytes; so much is kept for each collection. */
+const cacheBytes = 16 * 1024 * 1024;
+const cacheDocuments = 20_000;
+/** MongoDB's limit. */
+const largestDocumentBytes = 16 * 1024 * 1024;
+
+const idSpec = parseIndex({ key: { _id: 1 }, name: '_id_', unique: true });
+
+/**
+ * One collection's documents and index entries in SQLite. Knows nothing of filters. Everything that
+ * writes checks first (duplicates, size) and then writes, and must run inside `EmbeddedDatabase.write`.
+ */
+export class DocumentTable {
+  readonly namespace: string;
+  readonly number: number;
+  readonly ids: IdTable;
+  readonly indexes: IndexTable[];
+  readonly #db: EmbeddedDatabase;
+  readonly #catalogue: Catalogue;
+  readonly #cache = new LRUCache<number, { document: Document }>({
+    max: cacheDocuments,
+    maxSize: cacheBytes,
+  });
+  readonly #statements: Record<
+    'insert' | 'replace' | 'remove' | 'read' | 'ridOfId' | 'scan' | 'scanBack' | 'count',
+    StatementSync
+  >;
+
+  constructor(db: EmbeddedDatabase, catalogue: Catalogue, namespace: string, number: number) {
+    this.#db = db;
+    this.#catalogue = catalogue;
+    this.namespace = namespace;
+    this.number = number;
+    const table = `documents_${number}`;
+    this.#statements = {
+      insert: db.sql.prepare(`INSERT INTO ${table} (id, document) VALUES (?, ?)`),
+      replace: db.sql.prepare(`UPDATE ${table} SET document = ? WHERE rid = ?`),
+      remove: db.sql.prepare(`DELETE FROM ${table} WHERE rid = ?`),
+      read: db.sql.prepare(`SELECT document FROM ${table} WHERE rid = ?`),
+      ridOfId: db.sql.prepare(`SELECT rid FROM ${table} WHERE id = ?`),
+      scan: db.sql.prepare(`SELECT rid FROM ${table} WHERE rid > ? ORDER BY rid LIMIT ?`),
+      scanBack: db.sql.prepare(`SELECT rid FROM ${table} WHERE rid < ? ORDER BY rid DESC LIMIT ?`),
+      count: db.sql.prepare(`SELECT count(*) AS count FROM ${table}`),
+    };
+    this.ids = new IdTable(db.sql, table, idSpec);
+    this.indexes = catalogue
+      .indexes(number)
+      .map(
+        (stored) => new IndexTable(db.sql, stored.number, parseIndex(stored.description), stored.multikey),
+      );
+  }
+
+  count(): number {
+    return (this.#statements.count.get() as { count: number }).count;
+  }
+
+  /** The record number of the document with that `_id` (its key). */
+  ridOfId(key: Uint8Array): number | undefined {
+    return (this.#statements.ridOfId.get(key) as { rid: number } | undefined)?.rid;
+  }
+
+  /** The document; shared, never to be changed or handed out. */
+  read(rid: number): Document | undefined {
+    const cached = this.#cache.get(rid);
+    if (cached) return cached.document;
+    const row = this.#statements.read.get(rid) as { document: Uint8Array } | undefined;
+    if (!row) return undefined;
+    const document = decodeDocument(row.document);
+    this.#remember(rid, document, row.document.length);
+    return document;
+  }
+
+  /** Record numbers in natural order. */
+  *scan(): Generator<number> {
+    let last = 0;
+    for (;;) {
+      const page = this.#statements.scan.all(last, 256) as { rid: number }[];
+      for (const { rid } of page) yield rid;
+      if (page.length < 256) return;
+      last = page[page.length - 1]?.rid as number;
+    }
+  }
+
+  /** Adds a normalised document with an `_id`. Throws error 11000, then nothing is written. */
+  insert(document: Document): void {
+    const id = encodeKey(document['_id']);
+    const bytes = encode(document);
+    if (this.ridOfId(id) !== undefined) {
+      throw duplicateKey(this.namespace, '_id_', { _id: 1 }, { _id: document['_id'] });
+    }
+    const entries = this.indexes.map((index) => {
+      const keys = documentKeys(index.spec, document);
+      this.#refuseDuplicates(index, keys.keys, undefined, document);
+      return { index, ...keys };
+    });
+    const rid = Number(this.#statements.insert.run(id, bytes).lastInsertRowid);
+    for (const { index, keys, multikey } of entries) {
+      if (multikey) this.#becomeMultikey(index);
+      for (const key of keys) index.insert(key, rid);
+    }
+    // Read again when needed: a new document is seldom the next one asked for.
+    this.#cache.delete(rid);
+  }
+
+  /**
+   * Puts `next` in place of `old`, where only the `touched` top-level fields differ (undefined: any
+   * may). `next` belongs to the table from here on. Throws error 11000, then nothing is written.
+   */
+  replace(rid: number, old: Document, next: Document, touched: readonly string[] | undefined): void {
+    const bytes = encode(next);
+    const changes: { index: IndexTable; gone: Uint8Array[]; added: Uint8Array[]; multikey: boolean }[] = [];
+    for (const index of this.indexes) {
+      if (touched && !touched.some((field) => index.spec.fields.has(field))) continue;
+      const before = documentKeys(index.spec, old).keys;
+      const { keys: after, multikey } = documentKeys(index.spec, next);
+      const added = without(after, before);
+      const gone = without(before, after);
+      if (added.length === 0 && gone.length === 0) continue;
+      this.#refuseDuplicates(index, added, rid, next);
+      changes.push({ index, gone, added, multikey });
+    }
+    this.#statements.replace.run(bytes, rid);
+    for (const { index, gone, added, multikey } of changes) {
+      if (multikey) this.#becomeMultikey(index);
+      for (const key of gone) index.remove(key, rid);
+      for (const key of added) index.insert(key, rid);
+    }
+    this.#remember(rid, next, bytes.length);
+  }
+
+  remove(rid: number, document: Document): void {
+    this.#statements.remove.run(rid);
+    for (const index of this.indexes) {
+      for (const key of documentKeys(index.spec, document).keys) index.remove(key, rid);
+    }
+    this.#cache.delete(rid);
+  }
+
+  /** Makes an index and fills it. Throws error 11000 when documents violate it. */
+  addIndex(description: IndexDescription): void {
+    const spec = parseIndex(description);
+    const number = this.#catalogue.addIndex(this.number, spec.name, description);
+    const index = new IndexTable(this.#db.sql, number, spec, false);
+    for (const rid of this.scan()) {
+      const document = this.read(rid) as Document;
+      const { keys, multikey } = documentKeys(spec, document);
+      this.#refuseDuplicates(index, keys, rid, document);
+      if (multikey) this.#becomeMultikey(index);
+      for (const key of keys) index.insert(key, rid);
+    }
+    this.indexes.push(index);
+  }
+
+  /** Forgets what it remembers of documents: their writes were undone. */
+  forget(): void {
+    this.#cache.clear();
+  }
+
+  #remember(rid: number, document: Document, bytes: number): void {
+    this.#cache.set(rid, { document }, { size: bytes + 64 });
+  }
+
+  #becomeMultikey(index: IndexTable): void {
+    if (index.multikey) return;
+    this.#catalogue.setMultikey(index.number);
+    // Stays noted even if this write is undone: then the index is only used with more care.
+    index.multikey = true;
+  }
+
+  #refuseDuplicates(
+    index: IndexTable,
+    keys: readonly Uint8Array[],
+    rid: number | undefined,
+    document: Document,
+  ): void {
+    if (!index.spec.unique) return;
+    for (const key of keys) {
+      const holder = index.holder(key, rid);
+      if (holder === undefined) continue;
+      const values = Object.fromEntries(
+        index.spec.parts.map(({ path, parts }) => [path, valueForMessage(document, parts)]),
+      );
+      throw duplicateKey(this.namespace, index.spec.name, index.spec.key, values);
+    }
+  }
+}
+
+function encode(document: Document): Uint8Array {
+  const bytes = encodeDocument(document);
+  if (bytes.length > largestDocumentBytes) {
+    throw serverError(
+      'badValue',
+      `The document has ${bytes.length} bytes; the most is ${largestDocumentBytes}.`,
+    );
+  }
+  return bytes;
+}
+
+function without(keys: readonly Uint8Array[], others: readonly Uint8Array[]): Uint8Array[] {
+  return keys.filter((key) => !others.some((other) => Buffer.compare(key, other) === 0));
+}
+
+function valueForMessage(document: Document, parts: readonly string[]): unknown {
+  let value: unknown = document;
+  for (const part of parts) value = (value as Document | null | undefined)?.[part];
+  return value ?? null;
+}

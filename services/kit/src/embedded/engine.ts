@@ -1,0 +1,320 @@
+import { type Document, ObjectId } from 'bson';
+import type { IndexDescription } from 'mongodb';
+import type { Catalogue } from './catalogue.ts';
+import type { EmbeddedDatabase } from './database.ts';
+import { DocumentTable } from './document-table.ts';
+import { compileFilter, isOperators } from './filter.ts';
+import { indexIdentity, parseIndex } from './index-spec.ts';
+import { type IdTable, type IndexTable, walkMerged, walkRange } from './index-table.ts';
+import { encodeKey } from './order.ts';
+import { type Plan, planQuery, type SortOrder } from './planner.ts';
+import { sortDocuments } from './sort.ts';
+import { serverError } from './store-errors.ts';
+import { compileUpdate, upsertBase } from './update.ts';
+import { cloneValue } from './values.ts';
+
+/** A document that a query found; shared, not to be changed. */
+export interface Match {
+  readonly rid: number;
+  readonly document: Document;
+}
+
+/** Counts what queries look at, so that tests see whether an index served them. */
+export interface QueryStatistics {
+  documentsExamined: number;
+  keysExamined: number;
+}
+
+/** A change of one or more documents; filter and change are normalised. */
+export interface UpdateRequest {
+  readonly filter: Document;
+  /** Operators or a pipeline; or, with `replace`, the whole new document. */
+  readonly change: Document | readonly Document[];
+  readonly replace?: boolean;
+  readonly many?: boolean;
+  readonly upsert?: boolean;
+  readonly sort?: SortOrder;
+  readonly arrayFilters?: readonly Document[];
+}
+
+/** What a change did; `before` and `after` are of the last document it met. */
+export interface UpdateOutcome {
+  matched: number;
+  modified: number;
+  upsertedId?: unknown;
+  before?: Document;
+  after?: Document;
+}
+
+/**
+ * One collection's operations, synchronous and without promises. Filters, changes and documents come
+ * normalised. Whatever writes must run inside `EmbeddedDatabase.write`; changes of one document throw
+ * before they write anything.
+ */
+export class CollectionEngine {
+  readonly namespace: string;
+  readonly #db: EmbeddedDatabase;
+  readonly #catalogue: Catalogue;
+  readonly #statistics: QueryStatistics;
+  #table: DocumentTable | undefined;
+  /** The `_id` keys written in the open transaction. */
+  readonly #written = new Set<string>();
+  #writtenIn = 0;
+  #schemaChangedIn = 0;
+
+  constructor(db: EmbeddedDatabase, catalogue: Catalogue, namespace: string, statistics: QueryStatistics) {
+    this.#db = db;
+    this.#catalogue = catalogue;
+    this.#statistics = statistics;
+    this.namespace = namespace;
+    db.onUndo(() => {
+      // A failed commit has already begun the next number.
+      const open = db.transaction - 1;
+      if (this.#writtenIn >= open) this.#table?.forget();
+      if (this.#schemaChangedIn >= open) this.#table = undefined;
+    });
+  }
+
+  /** True while something written here (with `id`: that document) is not durable. */
+  isUncommitted(id?: unknown): boolean {
+    if (this.#writtenIn !== this.#db.transaction) return false;
+    return id === undefined || this.#written.has(latin1(encodeKey(id)));
+  }
+
+  /** The documents that fit, found lazily; other writes may come between. */
+  *find(filter: Document, sort: SortOrder): Generator<Match> {
+    const fits = compileFilter(filter);
+    const table = this.#open();
+    if (!table) return;
+    const id = filter['_id'];
+    if (isPlainId(id)) {
+      const rid = table.ridOfId(encodeKey(id));
+      const match = rid === undefined ? undefined : this.#read(table, rid);
+      if (match && fits(match.document)) yield match;
+      return;
+    }
+    const plan = planQuery<IdTable | IndexTable>(filter, sort, [table.ids, ...table.indexes]);
+    const found = this.#fitting(table, plan, fits);
+    if (sort.length === 0 || (plan.kind === 'index' && plan.sorted)) yield* found;
+    else yield* sortDocuments([...found], sort);
+  }
+
+  count(filter: Document): number {
+    if (Object.keys(filter).length === 0) return this.#open()?.count() ?? 0;
+    let count = 0;
+    for (const _ of this.find(filter, [])) count += 1;
+    return count;
+  }
+
+  insert(document: Document): void {
+    const { _id } = document;
+    if (_id === undefined || Array.isArray(_id) || _id instanceof RegExp) {
+      throw serverError('invalidIdField', "The '_id' value cannot be of type array, regex or undefined");
+    }
+    const table = this.#ensure();
+    table.insert(Object.keys(document)[0] === '_id' ? document : { _id, ...document });
+    this.#note(_id);
+  }
+
+  update(request: UpdateRequest): UpdateOutcome {
+    const { filter, change, sort = [] } = request;
+    const apply = request.replace
+      ? undefined
+      : compileUpdate(change as Document, filter, request.arrayFilters);
+    const context = { inserting: false, now: this.#db.clock.now() };
+    const outcome: UpdateOutcome = { matched: 0, modified: 0 };
+    const table = this.#open();
+    // All are found before the first is changed, so that none is met twice.
+    for (const { rid, document } of take(this.find(filter, sort), request.many ? Infinity : 1)) {
+      const next = apply ? cloneValue(document) : replacement(document, change as Document);
+      const touched = apply?.(next, context);
+      outcome.matched += 1;
+      outcome.before = document;
+      outcome.after = document;
+      if (touched?.length === 0) continue;
+      (table as DocumentTable).replace(rid, document, next, touched);
+      this.#note(document['_id']);
+      outcome.modified += 1;
+      outcome.after = next;
+    }
+    if (outcome.matched === 0 && request.upsert) this.#upsert(request, outcome, context.now);
+    return outcome;
+  }
+
+  remove(filter: Document, many: boolean): number {
+    return this.removeSome(filter, many ? Infinity : 1);
+  }
+
+  /** Removes at most so many. */
+  removeSome(filter: Document, most: number): number {
+    const found = take(this.find(filter, []), most);
+    for (const { rid, document } of found) {
+      this.#note(document['_id']);
+      this.#table?.remove(rid, document);
+    }
+    return found.length;
+  }
+
+  /** Makes the indexes that are missing; answers the names of all. All or none, when it throws. */
+  createIndexes(descriptions: readonly IndexDescription[]): string[] {
+    const table = this.#ensure();
+    this.#schemaChangedIn = this.#db.transaction;
+    return descriptions.map((description) => {
+      const spec = parseIndex(description);
+      if (!this.#exists(table, description)) table.addIndex(description);
+      return spec.name;
+    });
+  }
+
+  /** Indexes with an expiry. */
+  expiringIndexes(): readonly IndexTable[] {
+    return (this.#open()?.indexes ?? []).filter((index) => index.spec.expireAfterSeconds !== undefined);
+  }
+
+  #exists(table: DocumentTable, description: IndexDescription): boolean {
+    const spec = parseIndex(description);
+    const wanted = indexIdentity(spec);
+    for (const index of table.indexes) {
+      const known = indexIdentity(index.spec);
+      const same = known.key === wanted.key && known.options === wanted.options;
+      if (index.spec.name === spec.name) {
+        if (same) return true;
+        throw serverError(
+          'indexKeySpecsConflict',
+          `An existing index has the same name as the requested index: ${spec.name}, but another specification. Drop it first.`,
+        );
+      }
+      if (known.key === wanted.key && JSON.stringify(known) === JSON.stringify(wanted)) {
+        throw serverError(
+          'indexOptionsConflict',
+          `Index already exists with a different name: ${index.spec.name}`,
+        );
+      }
+    }
+    return false;
+  }
+
+  #upsert(request: UpdateRequest, outcome: UpdateOutcome, now: number): void {
+    let made = upsertBase(request.filter);
+    if (request.replace) {
+      made = { ...('_id' in made ? { _id: made['_id'] } : {}), ...(request.change as Document) };
+    } else {
+      compileUpdate(
+        request.change as Document,
+        request.filter,
+        request.arrayFilters,
+      )(made, {
+        inserting: true,
+        now,
+      });
+    }
+    const { _id = new ObjectId(), ...rest } = made;
+    const document = { _id, ...rest };
+    this.insert(document);
+    outcome.upsertedId = _id;
+    outcome.after = document;
+  }
+
+  *#fitting(
+    table: DocumentTable,
+    plan: Plan<IdTable | IndexTable>,
+    fits: (document: Document) => boolean,
+  ): Generator<Match> {
+    for (const rid of this.#rids(table, plan)) {
+      const match = this.#read(table, rid);
+      if (match && fits(match.document)) yield match;
+    }
+  }
+
+  *#rids(table: DocumentTable, plan: Plan<IdTable | IndexTable>): Generator<number> {
+    if (plan.kind === 'scan') {
+      yield* table.scan();
+      return;
+    }
+    const seen = new Set<number>();
+    if (plan.kind === 'union') {
+      for (const part of plan.plans) {
+        for (const rid of this.#rids(table, part)) {
+          if (!seen.has(rid)) yield rid;
+          seen.add(rid);
+        }
+      }
+      return;
+    }
+    const { index, ranges, reverse, sorted } = plan;
+    const merged = sorted && ranges.length > 1 && ranges.length <= 64;
+    const walks = merged
+      ? [walkMerged(index, ranges, reverse)]
+      : ranges.map((range) => walkRange(index, range, reverse));
+    for (const walk of walks) {
+      for (const { rid } of walk) {
+        this.#statistics.keysExamined += 1;
+        if (index.multikey) {
+          if (seen.has(rid)) continue;
+          seen.add(rid);
+        }
+        yield rid;
+      }
+    }
+  }
+
+  #read(table: DocumentTable, rid: number): Match | undefined {
+    this.#statistics.documentsExamined += 1;
+    const document = table.read(rid);
+    return document && { rid, document };
+  }
+
+  #note(id: unknown): void {
+    const { transaction } = this.#db;
+    if (this.#writtenIn !== transaction) {
+      this.#written.clear();
+      this.#writtenIn = transaction;
+    }
+    this.#written.add(latin1(encodeKey(id)));
+  }
+
+  #open(): DocumentTable | undefined {
+    if (!this.#table) {
+      const number = this.#catalogue.find(this.namespace);
+      if (number !== undefined) {
+        this.#table = new DocumentTable(this.#db, this.#catalogue, this.namespace, number);
+      }
+    }
+    return this.#table;
+  }
+
+  #ensure(): DocumentTable {
+    const table = this.#open();
+    if (table) return table;
+    this.#schemaChangedIn = this.#db.transaction;
+    this.#catalogue.add(this.namespace);
+    return this.#open() as DocumentTable;
+  }
+}
+
+function replacement(old: Document, change: Document): Document {
+  const { _id, ...rest } = change;
+  if (_id !== undefined && Buffer.compare(encodeKey(_id), encodeKey(old['_id'])) !== 0) {
+    throw serverError('immutableField', "The field '_id' cannot be changed by a replacement");
+  }
+  return { _id: cloneValue(old['_id']), ...cloneValue(rest) };
+}
+
+/** True for an `_id` that the filter gives as a value, so that one document at most fits. */
+export function isPlainId(id: unknown): boolean {
+  return id !== undefined && id !== null && !Array.isArray(id) && !(id instanceof RegExp) && !isOperators(id);
+}
+
+function take<T>(items: Generator<T>, most: number): T[] {
+  const taken: T[] = [];
+  if (most < 1) return taken;
+  for (const item of items) {
+    taken.push(item);
+    if (taken.length >= most) break;
+  }
+  return taken;
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+}

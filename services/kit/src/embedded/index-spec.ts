@@ -1,0 +1,198 @@
+import type { Document } from 'bson';
+import type { IndexDescription } from 'mongodb';
+import { compileFilter, type Predicate } from './filter.ts';
+import { afterPrefix, emptyArrayKey, KeyWriter } from './order.ts';
+import { isPlace, splitPath } from './paths.ts';
+import { serverError } from './store-errors.ts';
+import { isDocument, normaliseDocument, ownField } from './values.ts';
+
+/** One field of an index. */
+export interface IndexPart {
+  readonly path: string;
+  readonly parts: readonly string[];
+  readonly direction: 1 | -1;
+}
+
+/** A declared index, checked. */
+export interface IndexSpec {
+  readonly name: string;
+  readonly key: Document;
+  readonly parts: readonly IndexPart[];
+  readonly unique: boolean;
+  readonly sparse: boolean;
+  readonly partial: Document | undefined;
+  /** Whether a document is in a partial index. */
+  readonly covers: Predicate;
+  readonly expireAfterSeconds: number | undefined;
+  /** Top-level fields that decide about the document's entries. */
+  readonly fields: ReadonlySet<string>;
+}
+
+const understood = new Set([
+  'key',
+  'name',
+  'unique',
+  'sparse',
+  'partialFilterExpression',
+  'expireAfterSeconds',
+  'background',
+  'v',
+]);
+
+/**
+ * Checks an index's description. Throws the server's error for one that MongoDB refuses, and says so
+ * for what the embedded store does not have (text, hashed, wildcard, collation …).
+ */
+export function parseIndex(description: IndexDescription): IndexSpec {
+  const foreign = Object.keys(description).find((option) => !understood.has(option));
+  if (foreign) throw refused(`the option ${foreign}`);
+  const entries = description.key instanceof Map ? [...description.key] : Object.entries(description.key);
+  if (entries.length === 0) throw serverError('cannotCreateIndex', 'Index keys cannot be empty.');
+  const parts = entries.map(([path, direction]): IndexPart => {
+    if (direction !== 1 && direction !== -1)
+      throw refused(`the kind ${JSON.stringify(direction)} of ${path}`);
+    const names = splitPath(path);
+    if (path.includes('$') || names.includes('')) throw refused(`the path ${JSON.stringify(path)}`);
+    if (names.some(isPlace)) throw refused(`a place in an array (${path})`);
+    return { path, parts: names, direction };
+  });
+  const { partialFilterExpression, expireAfterSeconds, sparse } = description;
+  if (partialFilterExpression && sparse) {
+    throw serverError('cannotCreateIndex', 'cannot mix "partialFilterExpression" and "sparse" options');
+  }
+  if (expireAfterSeconds !== undefined && (parts.length > 1 || expireAfterSeconds < 0)) {
+    throw serverError('cannotCreateIndex', 'TTL indexes are single-field indexes, with seconds of 0 or more');
+  }
+  const partial = partialFilterExpression ? normaliseDocument(partialFilterExpression) : undefined;
+  return {
+    name: description.name ?? entries.map(([path, direction]) => `${path}_${String(direction)}`).join('_'),
+    key: Object.fromEntries(entries),
+    parts,
+    unique: description.unique === true,
+    sparse: sparse === true,
+    partial,
+    covers: partial ? compileFilter(partial) : () => true,
+    expireAfterSeconds,
+    fields: new Set([...parts.map((part) => part.parts[0] as string), ...topFields(partial ?? {})]),
+  };
+}
+
+/** What of a spec makes it the same index or another. */
+export function indexIdentity(spec: IndexSpec): { key: string; options: string } {
+  return {
+    key: JSON.stringify(Object.entries(spec.key)),
+    options: JSON.stringify([
+      spec.unique,
+      spec.sparse,
+      spec.partial ?? null,
+      spec.expireAfterSeconds ?? null,
+    ]),
+  };
+}
+
+/** A document's keys in an index; several (`multikey`) where a field is an array. */
+export interface DocumentKeys {
+  readonly keys: readonly Uint8Array[];
+  readonly multikey: boolean;
+}
+
+const none: DocumentKeys = { keys: [], multikey: false };
+const writer = new KeyWriter();
+
+/** The keys under which an index holds a document; none where it is sparse or partial. */
+export function documentKeys(spec: IndexSpec, document: Document): DocumentKeys {
+  if (!spec.covers(document)) return none;
+  let multikey = false;
+  let missing = 0;
+  const lists: unknown[][] = [];
+  for (const part of spec.parts) {
+    const found: unknown[] = [];
+    if (indexValues(document, part.parts, 0, found)) multikey = true;
+    if (found.every((value) => value === undefined)) missing += 1;
+    lists.push(found);
+  }
+  if (spec.sparse && missing === spec.parts.length) return none;
+  if (!multikey) {
+    for (const [i, part] of spec.parts.entries()) writer.part(lists[i]?.[0], part.direction);
+    return { keys: [writer.take()], multikey };
+  }
+  refuseParallelArrays(spec, lists);
+  return { keys: distinct(combine(spec.parts, lists)), multikey };
+}
+
+/**
+ * Collects the values that MongoDB indexes (and sorts by) at a path; answers whether an array was
+ * met. A missing field is undefined.
+ */
+export function indexValues(
+  document: unknown,
+  path: readonly string[],
+  from: number,
+  found: unknown[],
+): boolean {
+  let value = document;
+  for (let i = from; i < path.length; i++) {
+    if (Array.isArray(value)) {
+      if (value.length === 0) found.push(undefined);
+      for (const item of value) {
+        if (isDocument(item)) indexValues(item, path, i, found);
+        else found.push(undefined);
+      }
+      return true;
+    }
+    if (!isDocument(value)) {
+      found.push(undefined);
+      return false;
+    }
+    value = ownField(value, path[i] as string);
+  }
+  if (!Array.isArray(value)) {
+    found.push(value);
+    return false;
+  }
+  if (value.length === 0) found.push(emptyArrayKey);
+  else found.push(...value);
+  return true;
+}
+
+/** The range of keys that begin with `key`. */
+export function keyRange(key: Uint8Array): { lower: Uint8Array; upper: Uint8Array } {
+  return { lower: key, upper: afterPrefix(key) };
+}
+
+function combine(parts: readonly IndexPart[], lists: readonly unknown[][]): Uint8Array[] {
+  let rows: unknown[][] = [[]];
+  for (const list of lists) rows = rows.flatMap((row) => list.map((value) => [...row, value]));
+  return rows.map((row) => {
+    for (const [i, part] of parts.entries()) writer.part(row[i], part.direction);
+    return writer.take();
+  });
+}
+
+function distinct(keys: Uint8Array[]): Uint8Array[] {
+  const sorted = keys.sort(Buffer.compare);
+  return sorted.filter((key, i) => i === 0 || Buffer.compare(key, sorted[i - 1] as Uint8Array) !== 0);
+}
+
+function refuseParallelArrays(spec: IndexSpec, lists: readonly unknown[][]): void {
+  const arrays = new Set(
+    spec.parts.filter((_, i) => (lists[i]?.length ?? 0) > 1).map((part) => part.parts[0] as string),
+  );
+  if (arrays.size > 1) {
+    throw serverError(
+      'cannotIndexParallelArrays',
+      `cannot index parallel arrays [${[...arrays].join('] [')}]`,
+    );
+  }
+}
+
+function topFields(filter: Document): string[] {
+  return Object.entries(filter).flatMap(([path, condition]) => {
+    if (!path.startsWith('$')) return [splitPath(path)[0] as string];
+    return Array.isArray(condition) ? (condition as Document[]).flatMap(topFields) : [];
+  });
+}
+
+function refused(what: string): Error {
+  return serverError('cannotCreateIndex', `The embedded store cannot make an index with ${what}.`);
+}

@@ -1,0 +1,119 @@
+import { deliver } from '../eventlog/runtime.ts';
+import type { LogEvent, RunningSubscription, Subscription } from '../eventlog/types.ts';
+import type { Logger } from '../logger.ts';
+import type { LogTopic } from './log-topic.ts';
+
+const defaultMaxBatch = 500;
+
+/** What a group needs beside its topic. */
+export interface LogGroupOptions {
+  readonly group: string;
+  readonly topic: LogTopic;
+  /** The last offset that the group has done, as stored. */
+  readonly position: number;
+  readonly logger: Logger;
+  readonly deadLetter: (event: LogEvent, error: unknown) => Promise<void>;
+  /** Called when the position has moved and should be stored soon. */
+  readonly onMoved: () => void;
+}
+
+interface Member {
+  readonly subscription: Subscription;
+  readonly closing: AbortController;
+  inHand: Promise<unknown> | undefined;
+}
+
+/**
+ * One consumer group on one topic. Its members take turns, one batch at a time, so that the events
+ * of a key keep their order whichever member handles them. Wakes when events become durable.
+ */
+export class LogGroup {
+  readonly #options: LogGroupOptions;
+  readonly #members: Member[] = [];
+  #position: number;
+  #turn = 0;
+  #running = false;
+  #wake: (() => void) | undefined;
+
+  constructor(options: LogGroupOptions) {
+    this.#options = options;
+    this.#position = options.position;
+    options.topic.listeners.add(() => this.#wake?.());
+  }
+
+  get name(): string {
+    return this.#options.group;
+  }
+
+  /** The last offset up to which everything is done; ahead of the stored one for a moment. */
+  get position(): number {
+    return this.#position;
+  }
+
+  join(subscription: Subscription): RunningSubscription {
+    const member: Member = { subscription, closing: new AbortController(), inHand: undefined };
+    this.#members.push(member);
+    if (!this.#running) {
+      this.#running = true;
+      void this.#run();
+    }
+    return {
+      notReady: () => (member.closing.signal.aborted ? 'the subscription is closed' : undefined),
+      close: () => this.#leave(member),
+    };
+  }
+
+  /** Closes every member. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#members].map((member) => this.#leave(member)));
+  }
+
+  async #leave(member: Member): Promise<void> {
+    member.closing.abort();
+    const index = this.#members.indexOf(member);
+    if (index >= 0) this.#members.splice(index, 1);
+    this.#wake?.();
+    await member.inHand;
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      const member = this.#members[this.#turn++ % (this.#members.length || 1)];
+      if (!member) break;
+      if (this.#position >= this.#options.topic.durable) {
+        // Nothing can become durable between this look and the listener: both are in one turn.
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+        this.#wake = undefined;
+        continue;
+      }
+      member.inHand = this.#batch(member);
+      await member.inHand;
+      member.inHand = undefined;
+    }
+    this.#running = false;
+  }
+
+  async #batch(member: Member): Promise<void> {
+    const { topic, logger, group, deadLetter, onMoved } = this.#options;
+    const { subscription, closing } = member;
+    const rows = topic.read(this.#position, subscription.maxBatch ?? defaultMaxBatch);
+    const finished = await deliver(
+      rows.map((row) => row.event),
+      {
+        group,
+        logger,
+        deadLetter,
+        handle: (events) => subscription.handle(events),
+        signal: closing.signal,
+        onDurable: (count) => {
+          this.#position = rows[count - 1]?.offset ?? this.#position;
+          onMoved();
+        },
+      },
+    );
+    // A handler that needs no input or output must not keep timers and sockets waiting over a backlog.
+    if (finished && rows.length > 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+}

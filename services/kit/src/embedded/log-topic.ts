@@ -1,0 +1,132 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { LogEvent, OutgoingEvent } from '../eventlog/types.ts';
+
+/** The embedded log's registry tables; each topic's events have a table of their own. */
+export const logSchema = `
+  CREATE TABLE IF NOT EXISTS log_topics (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+  CREATE TABLE IF NOT EXISTS log_groups (
+    topic INTEGER NOT NULL, name TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (topic, name)
+  ) WITHOUT ROWID;
+`;
+
+interface Row {
+  readonly offset: number;
+  readonly key: string;
+  readonly value: Uint8Array;
+  readonly headers: string | null;
+  readonly timestamp: number;
+}
+
+/**
+ * One topic of the embedded log: its table and prepared statements. Offsets rise by one from 1.
+ * SQLite gives a new row the largest offset plus one; the newest event is therefore never deleted,
+ * or its offset would be given again and groups would pass over the event.
+ */
+export class LogTopic {
+  readonly id: number;
+  readonly name: string;
+  /** Groups' wake-ups: called when events have become durable. */
+  readonly listeners = new Set<() => void>();
+  #durable: number;
+  readonly #insert: StatementSync;
+  readonly #read: StatementSync;
+  readonly #newest: StatementSync;
+  readonly #first: StatementSync;
+  readonly #positions: StatementSync;
+  readonly #savePosition: StatementSync;
+  readonly #trim: StatementSync;
+
+  /** Opens the topic, creating it when it is missing; call it inside a write of the database. */
+  constructor(sql: DatabaseSync, name: string) {
+    sql.prepare('INSERT OR IGNORE INTO log_topics (name) VALUES (?)').run(name);
+    this.id = Number(sql.prepare('SELECT id FROM log_topics WHERE name = ?').get(name)?.['id']);
+    this.name = name;
+    const table = `log_events_${this.id}`;
+    sql.exec(`CREATE TABLE IF NOT EXISTS ${table} (
+      offset INTEGER PRIMARY KEY, key TEXT NOT NULL, value BLOB NOT NULL, headers TEXT, timestamp INTEGER NOT NULL
+    )`);
+    this.#insert = sql.prepare(`INSERT INTO ${table} (key, value, headers, timestamp) VALUES (?, ?, ?, ?)`);
+    this.#read = sql.prepare(
+      `SELECT * FROM ${table} WHERE offset > ? AND offset <= ? ORDER BY offset LIMIT ?`,
+    );
+    this.#newest = sql.prepare(`SELECT * FROM ${table} WHERE offset <= ? ORDER BY offset DESC LIMIT ?`);
+    this.#first = sql.prepare(`SELECT MIN(offset) AS offset FROM ${table}`);
+    this.#positions = sql.prepare('SELECT name, position FROM log_groups WHERE topic = ?');
+    this.#savePosition = sql.prepare(
+      'INSERT INTO log_groups (topic, name, position) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position',
+    );
+    this.#trim = sql.prepare(`DELETE FROM ${table} WHERE timestamp < ?1 AND offset IN (
+      SELECT offset FROM ${table} WHERE offset < ?2 ORDER BY offset LIMIT ?3)`);
+    this.#durable = Number(sql.prepare(`SELECT MAX(offset) AS offset FROM ${table}`).get()?.['offset'] ?? 0);
+  }
+
+  /** The newest offset that a crash cannot take away; what comes after it must not be handled yet. */
+  get durable(): number {
+    return this.#durable;
+  }
+
+  /** Inserts events, in a write; answers the last one's offset. */
+  append(events: readonly OutgoingEvent[], timestampMs: number): number {
+    let last: number | bigint = 0;
+    for (const { key, value, headers } of events) {
+      const text = headers && Object.keys(headers).length > 0 ? JSON.stringify(headers) : null;
+      last = this.#insert.run(key, value, text, timestampMs).lastInsertRowid;
+    }
+    return Number(last);
+  }
+
+  /** Notes that everything up to this offset is committed, and wakes the groups. */
+  advance(offset: number): void {
+    if (offset <= this.#durable) return;
+    this.#durable = offset;
+    for (const listener of this.listeners) listener();
+  }
+
+  /** Durable events after an offset, oldest first. */
+  read(after: number, limit: number): { offset: number; event: LogEvent }[] {
+    const rows = this.#read.all(after, 1e12, limit) as unknown as Row[];
+    return rows.map((row) => ({ offset: row.offset, event: this.#event(row) }));
+  }
+
+  /** The newest durable events, oldest first. */
+  readNewest(limit: number): LogEvent[] {
+    const rows = this.#newest.all(this.#durable, limit) as unknown as Row[];
+    return rows.reverse().map((row) => this.#event(row));
+  }
+
+  /** Offset before the oldest event that is kept. */
+  start(): number {
+    const first = this.#first.get()?.['offset'];
+    return first === null || first === undefined ? this.#durable : Number(first) - 1;
+  }
+
+  /** Each group's stored position: the offset of the last event it has done. */
+  positions(): Map<string, number> {
+    return new Map(this.#positions.all(this.id).map((row) => [String(row['name']), Number(row['position'])]));
+  }
+
+  /** Stores a group's position, in a write. */
+  savePosition(group: string, position: number): void {
+    this.#savePosition.run(this.id, group, position);
+  }
+
+  /**
+   * Deletes, in a write, up to `limit` of the oldest events that were published before `beforeMs` and
+   * that every group has done; answers how many went.
+   */
+  trim(beforeMs: number, limit: number): number {
+    const passed = Math.min(this.#durable - 1, ...this.positions().values());
+    return Number(this.#trim.run(beforeMs, passed + 1, limit).changes);
+  }
+
+  #event(row: Row): LogEvent {
+    return {
+      topic: this.name,
+      key: row.key,
+      value: row.value,
+      headers: row.headers === null ? {} : JSON.parse(row.headers),
+      position: `0:${row.offset}`,
+      timestampMs: row.timestamp,
+    };
+  }
+}

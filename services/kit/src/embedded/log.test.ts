@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { deadLetterTopic, type EventLog, type LogEvent } from '../eventlog/types.ts';
+import { createLogger } from '../logger.ts';
+import { waitFor } from '../testing/wait.ts';
+import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
+import { createEmbeddedLog, type EmbeddedLogOptions } from './log.ts';
+
+const logger = createLogger({ service: 'test', level: 'silent' });
+const topic = 'device-reports';
+const event = (n: number) => ({ key: 'k', value: Buffer.from(String(n)) });
+const values = (events: readonly LogEvent[]) => events.map((e) => Number(Buffer.from(e.value).toString()));
+
+let directory: string;
+let nowMs: number;
+let db: EmbeddedDatabase;
+let log: EventLog;
+
+async function open(options: EmbeddedLogOptions = {}): Promise<void> {
+  db = openEmbeddedDatabase({ directory, clock: { now: () => nowMs } });
+  log = createEmbeddedLog(db, logger, options);
+  await log.ensureTopics([topic]);
+}
+
+async function close(): Promise<void> {
+  await log.close();
+  await db.close();
+}
+
+/** Subscribes and answers what arrives. */
+async function consume(group: string): Promise<LogEvent[]> {
+  const got: LogEvent[] = [];
+  await log.subscribe({
+    topic,
+    group,
+    handle: async (events) => {
+      got.push(...events);
+    },
+  });
+  return got;
+}
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'embedded-log-'));
+  nowMs = 1_000_000;
+});
+afterEach(async () => {
+  await close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+test('an event is not handed over before it is durable', async () => {
+  await open();
+  const batches: number[][] = [];
+  const handle = async (events: readonly LogEvent[]) => {
+    batches.push(values(events));
+  };
+  await log.subscribe({ topic, group: 'g', handle });
+  const first = log.publish(topic, [event(1)]);
+  // Runs before the group wakes for the first event: the connection sees the second one, uncommitted.
+  const second = db.afterCommit().then(() => log.publish(topic, [event(2)]));
+  await first;
+  await waitFor('the first event', () => batches.length > 0, { intervalMs: 0 });
+  await second;
+  await waitFor('the second event', () => batches.length > 1);
+  expect(batches).toEqual([[1], [2]]);
+});
+
+test('each publish wakes its subscribers, without losing a wake-up', async () => {
+  await open();
+  const got = await consume('g');
+  for (let n = 0; n < 200; n += 1) {
+    await log.publish(topic, [event(n)]);
+    await waitFor('the event', () => got.length === n + 1, { timeoutMs: 1000, intervalMs: 0 });
+  }
+});
+
+test('a position that waits for being stored is stored by close', async () => {
+  await open({ flushIntervalMs: 3_600_000 });
+  await log.publish(topic, [event(1), event(2)]);
+  const got = await consume('g');
+  await waitFor('the events', () => got.length === 2);
+  await close();
+  await open();
+  expect(await log.lag('g', topic)).toBe(0);
+});
+
+test('a position is stored soon after the work, without a close', async () => {
+  await open({ flushIntervalMs: 5 });
+  await log.publish(topic, [event(1), event(2)]);
+  await consume('g');
+  const stored = () =>
+    db.sql.prepare('SELECT position FROM log_groups WHERE name = ?').get('g')?.['position'];
+  await waitFor('the stored position', () => stored() === 2);
+});
+
+test('events that every group has done and that are old enough are deleted, in small steps', async () => {
+  await open({ retentionMs: 1000, trimIntervalMs: 5, trimStep: 3, flushIntervalMs: 5 });
+  await log.publish(
+    topic,
+    Array.from({ length: 10 }, (_, n) => event(n)),
+  );
+  const got = await consume('done');
+  await waitFor('the events', () => got.length === 10);
+  expect(await log.readNewest(topic, 100)).toHaveLength(10);
+  nowMs += 1001;
+  await waitFor('old events to go', async () => (await log.readNewest(topic, 100)).length === 1);
+  // The newest stays, so that its offset is not given again.
+  expect(values(await log.readNewest(topic, 100))).toEqual([9]);
+  await log.publish(topic, [event(10)]);
+  await waitFor('the next event', () => got.length === 11);
+  expect(got.at(-1)?.position).toBe('0:11');
+});
+
+test('old events stay as long as one group has not done them', async () => {
+  await open({ retentionMs: 1000, trimIntervalMs: 5, flushIntervalMs: 5 });
+  const slow = await log.subscribe({ topic, group: 'slow', handle: async () => {} });
+  await slow.close();
+  await log.publish(
+    topic,
+    Array.from({ length: 5 }, (_, n) => event(n)),
+  );
+  const got = await consume('fast');
+  await waitFor('the events', () => got.length === 5);
+  nowMs += 10_000;
+  const swept = log.publish(topic, [event(5)]);
+  await swept;
+  await waitFor('the fast group', async () => got.length === 6);
+  const late = await consume('slow');
+  await waitFor('the slow group', () => late.length === 6);
+  expect(values(late)).toEqual([0, 1, 2, 3, 4, 5]);
+  await waitFor('old events to go', async () => (await log.readNewest(topic, 100)).length === 1);
+});
+
+test('dead letters outlive ordinary events', async () => {
+  await open({ retentionMs: 1000, deadLetterRetentionMs: 5000, trimIntervalMs: 5 });
+  const dead = deadLetterTopic(topic);
+  for (const name of [topic, dead]) await log.publish(name, [event(1), event(2)]);
+  nowMs += 2000;
+  await waitFor('old events to go', async () => (await log.readNewest(topic, 9)).length === 1);
+  expect(await log.readNewest(dead, 9)).toHaveLength(2);
+});
+
+test('an unknown topic is refused with an error that names it', async () => {
+  await open();
+  await expect(log.publish('unheard-of', [event(1)])).rejects.toMatchObject({
+    code: 'unavailable',
+    internal: expect.stringContaining('unheard-of'),
+  });
+});

@@ -1,0 +1,199 @@
+import { checkEvents, deadLetterOf, unavailable } from '../eventlog/events.ts';
+import {
+  deadLetterTopic,
+  type EventLog,
+  type LogEvent,
+  type OutgoingEvent,
+  type RunningSubscription,
+  type Subscription,
+} from '../eventlog/types.ts';
+import type { Logger } from '../logger.ts';
+import type { EmbeddedDatabase } from './database.ts';
+import { LogGroup } from './log-group.ts';
+import { LogTopic, logSchema } from './log-topic.ts';
+
+/** How the embedded log keeps its books. */
+export interface EmbeddedLogOptions {
+  /** Events are kept at least this long, and until every group has done them; default 7 days. */
+  readonly retentionMs?: number;
+  /** Dead letters are kept this long; default 30 days. */
+  readonly deadLetterRetentionMs?: number;
+  /** How often old events are looked for; default 10 s. */
+  readonly trimIntervalMs?: number;
+  /** Most events that one step deletes; default 500. */
+  readonly trimStep?: number;
+  /** How long a group's moved position may wait for being stored; default 200 ms. */
+  readonly flushIntervalMs?: number;
+}
+
+const dayMs = 86_400_000;
+
+/**
+ * The event log of the embedded default (decision 5): topics, groups and positions in the embedded
+ * database, subscribers woken in the process. One log for each database. Positions are stored a few
+ * times a second, so a crash hands the last events over again; `close` stores them.
+ */
+export function createEmbeddedLog(
+  db: EmbeddedDatabase,
+  logger: Logger,
+  options: EmbeddedLogOptions = {},
+): EventLog {
+  return new EmbeddedLog(db, logger, options);
+}
+
+class EmbeddedLog implements EventLog {
+  readonly #db: EmbeddedDatabase;
+  readonly #logger: Logger;
+  readonly #options: EmbeddedLogOptions;
+  readonly #topics = new Map<string, LogTopic>();
+  readonly #groups = new Map<LogTopic, Map<string, LogGroup>>();
+  readonly #moved = new Map<LogGroup, LogTopic>();
+  readonly #trimTimer: NodeJS.Timeout;
+  #flushTimer: NodeJS.Timeout | undefined;
+  #trimming: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(db: EmbeddedDatabase, logger: Logger, options: EmbeddedLogOptions) {
+    this.#db = db;
+    this.#logger = logger;
+    this.#options = options;
+    this.#trimTimer = setInterval(() => {
+      this.#trimming ??= this.#trim().finally(() => {
+        this.#trimming = undefined;
+      });
+    }, options.trimIntervalMs ?? 10_000);
+    this.#trimTimer.unref();
+  }
+
+  async ensureTopics(topics: readonly string[]): Promise<void> {
+    const missing = topics
+      .flatMap((topic) => [topic, deadLetterTopic(topic)])
+      .filter((topic) => !this.#topics.has(topic));
+    if (missing.length === 0) return;
+    const opened = await this.#write(() => {
+      this.#db.sql.exec(logSchema);
+      return missing.map((topic) => new LogTopic(this.#db.sql, topic));
+    });
+    for (const topic of opened) {
+      if (!this.#topics.has(topic.name)) this.#topics.set(topic.name, topic);
+    }
+  }
+
+  async publish(topicName: string, events: readonly OutgoingEvent[]): Promise<void> {
+    if (this.#closing) throw unavailable('the log is closed');
+    checkEvents(topicName, events);
+    if (events.length === 0) return;
+    const topic = this.#topic(topicName);
+    topic.advance(await this.#write(() => topic.append(events, this.#db.clock.now())));
+  }
+
+  async subscribe(subscription: Subscription): Promise<RunningSubscription> {
+    if (this.#closing) throw unavailable('the log is closed');
+    const topic = this.#topic(subscription.topic);
+    const groups = this.#groups.get(topic) ?? new Map<string, LogGroup>();
+    this.#groups.set(topic, groups);
+    const group =
+      groups.get(subscription.group) ?? (await this.#openGroup(topic, subscription.group, groups));
+    return group.join(subscription);
+  }
+
+  async readNewest(topic: string, limit: number): Promise<LogEvent[]> {
+    return this.#topic(topic).readNewest(limit);
+  }
+
+  async lag(group: string, topicName: string): Promise<number> {
+    const topic = this.#topic(topicName);
+    const position = this.#groups.get(topic)?.get(group)?.position ?? topic.positions().get(group) ?? 0;
+    return topic.durable - Math.max(position, topic.start());
+  }
+
+  notReady(): string | undefined {
+    return this.#closing ? 'the log is closed' : this.#db.notReady();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    clearInterval(this.#trimTimer);
+    const groups = [...this.#groups.values()].flatMap((byName) => [...byName.values()]);
+    await Promise.all(groups.map((group) => group.close()));
+    await this.#trimming;
+    clearTimeout(this.#flushTimer);
+    await this.#flush();
+    // A failed flush asks for the next one: nobody is left to wait for it.
+    clearTimeout(this.#flushTimer);
+  }
+
+  #topic(name: string): LogTopic {
+    const topic = this.#topics.get(name);
+    if (!topic) throw unavailable(`topic ${name} does not exist: ensureTopics was not called for it`);
+    return topic;
+  }
+
+  async #openGroup(topic: LogTopic, name: string, groups: Map<string, LogGroup>): Promise<LogGroup> {
+    // Stored before the first event is handed over: from now on nothing is deleted before this group.
+    await this.#write(() => topic.savePosition(name, topic.positions().get(name) ?? topic.start()));
+    const other = groups.get(name);
+    if (other) return other;
+    const group: LogGroup = new LogGroup({
+      group: name,
+      topic,
+      position: topic.positions().get(name) ?? topic.start(),
+      logger: this.#logger,
+      deadLetter: (event, error) =>
+        this.publish(deadLetterTopic(event.topic), [deadLetterOf(event, name, error)]),
+      onMoved: () => this.#flushLater(group, topic),
+    });
+    groups.set(name, group);
+    return group;
+  }
+
+  #flushLater(group: LogGroup, topic: LogTopic): void {
+    this.#moved.set(group, topic);
+    this.#flushTimer ??= setTimeout(() => void this.#flush(), this.#options.flushIntervalMs ?? 200);
+  }
+
+  /** Stores the positions that have moved; those that could not be stored are tried again later. */
+  async #flush(): Promise<void> {
+    this.#flushTimer = undefined;
+    const moved = [...this.#moved];
+    this.#moved.clear();
+    if (moved.length === 0) return;
+    try {
+      await this.#write(() => {
+        for (const [group, topic] of moved) topic.savePosition(group.name, group.position);
+      });
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'positions could not be stored');
+      for (const [group, topic] of moved) this.#flushLater(group, topic);
+    }
+  }
+
+  async #trim(): Promise<void> {
+    const { retentionMs = 7 * dayMs, deadLetterRetentionMs = 30 * dayMs, trimStep = 500 } = this.#options;
+    const dead = new Set([...this.#topics.keys()].map(deadLetterTopic));
+    try {
+      for (const topic of this.#topics.values()) {
+        const beforeMs = this.#db.clock.now() - (dead.has(topic.name) ? deadLetterRetentionMs : retentionMs);
+        let gone = trimStep;
+        while (gone === trimStep && !this.#closing) {
+          gone = await this.#write(() => topic.trim(beforeMs, trimStep));
+        }
+      }
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'old events could not be deleted');
+    }
+  }
+
+  /** A write whose failure is transient to the caller. */
+  async #write<T>(work: () => T): Promise<T> {
+    try {
+      return await this.#db.write(work);
+    } catch (error) {
+      throw unavailable('the embedded database failed', error);
+    }
+  }
+}

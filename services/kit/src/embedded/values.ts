@@ -1,0 +1,138 @@
+import { Binary, type BSONRegExp, type Document, deserialize, Long, serialize } from 'bson';
+
+/** Options by which documents become bytes and come back, the same as the driver's defaults. */
+const serializeOptions = { ignoreUndefined: false } as const;
+
+const plainPrototypes: readonly unknown[] = [Object.prototype, null];
+
+/** True for an embedded document: an object that is none of BSON's other types. */
+export function isDocument(value: unknown): value is Document {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof Date) &&
+    !(value instanceof RegExp) &&
+    (value as { _bsontype?: unknown })._bsontype === undefined
+  );
+}
+
+/** A document's bytes, as the driver would send them. */
+export function encodeDocument(document: Document): Uint8Array {
+  return serialize(document, serializeOptions);
+}
+
+/** The document of such bytes, with the driver's default promotions. */
+export function decodeDocument(bytes: Uint8Array): Document {
+  return deserialize(bytes);
+}
+
+/**
+ * A deep copy of a value that came from the store, safe to hand out: nothing that can be changed in
+ * place is shared (ObjectId, Long, Timestamp and their like cannot).
+ */
+export function cloneValue<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const copy = new Array<unknown>(value.length);
+    for (let i = 0; i < value.length; i++) copy[i] = cloneValue(value[i]);
+    return copy as T;
+  }
+  if (value instanceof Date) return new Date(value.getTime()) as T;
+  if (value instanceof Binary) return cloneBinary(value) as T;
+  if (isDocument(value)) {
+    const copy: Document = {};
+    for (const key in value) assign(copy, key, cloneValue((value as Document)[key]));
+    return copy as T;
+  }
+  return value;
+}
+
+/**
+ * What a value is after its journey to the server and back: undefined becomes null, Int32, Double and
+ * small Longs become numbers, a Buffer becomes Binary, functions vanish. Always a fresh copy.
+ */
+export function normalise(value: unknown): unknown {
+  switch (typeof value) {
+    case 'string':
+    case 'number':
+    case 'boolean':
+      return value;
+    case 'undefined':
+    case 'function':
+    case 'symbol':
+      return null;
+    case 'bigint':
+      return promoteLong(Long.fromBigInt(value));
+  }
+  if (value === null) return null;
+  if (Array.isArray(value)) return value.map(normalise);
+  if (value instanceof Date) return new Date(value.getTime());
+  if (value instanceof RegExp) return new RegExp(value.source, value.flags);
+  if (plainPrototypes.includes(Object.getPrototypeOf(value))) return normaliseDocument(value as Document);
+  return normaliseObject(value as Document & { _bsontype?: string; toBSON?: () => unknown });
+}
+
+function normaliseObject(value: Document & { _bsontype?: string; toBSON?: () => unknown }): unknown {
+  switch (value._bsontype) {
+    case 'Int32':
+    case 'Double':
+      return Number(value.valueOf());
+    case 'Long':
+      return promoteLong(value as unknown as Long);
+    case 'Binary':
+      return cloneBinary(value as unknown as Binary);
+    case 'BSONRegExp': {
+      const { pattern, options } = value as unknown as BSONRegExp;
+      return new RegExp(pattern, options);
+    }
+    case 'BSONSymbol':
+      return String(value.valueOf());
+    case 'Decimal128':
+      throw new TypeError('The embedded store keeps no Decimal128: store a number, a Long or a string.');
+    case undefined:
+      break;
+    default:
+      return value;
+  }
+  if (ArrayBuffer.isView(value) || value instanceof Map || typeof value.toBSON === 'function') {
+    return (decodeDocument(encodeDocument({ value })) as { value: unknown }).value;
+  }
+  return normaliseDocument(value);
+}
+
+/** `normalise` for a whole document. */
+export function normaliseDocument(value: Document): Document {
+  const copy: Document = {};
+  for (const key of Object.keys(value)) {
+    const item = value[key];
+    if (typeof item === 'function' || typeof item === 'symbol') continue;
+    assign(copy, key, normalise(item));
+  }
+  return copy;
+}
+
+/** Sets an own field, `__proto__` included. */
+export function assign(target: Document, key: string, value: unknown): void {
+  if (key === '__proto__') {
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+  } else {
+    target[key] = value;
+  }
+}
+
+/** A document's own field, or undefined. */
+export function ownField(target: Document, key: string): unknown {
+  return Object.hasOwn(target, key) ? target[key] : undefined;
+}
+
+function promoteLong(value: Long): unknown {
+  const safe =
+    value.lte(Long.fromNumber(Number.MAX_SAFE_INTEGER)) &&
+    value.gte(Long.fromNumber(Number.MIN_SAFE_INTEGER));
+  return safe && !value.unsigned ? value.toNumber() : value;
+}
+
+function cloneBinary(value: Binary): Binary {
+  return new Binary(Uint8Array.from(value.buffer.subarray(0, value.position)), value.sub_type);
+}

@@ -1,0 +1,41 @@
+import { DomainError } from '../errors.ts';
+import type { LogEvent, OutgoingEvent } from './types.ts';
+
+/** Most bytes of one event's key and value together; both adapters refuse more. */
+export const maxEventBytes = 2 * 1024 * 1024;
+
+/** Most characters of an error's text that a dead letter carries. */
+const maxErrorCharacters = 1000;
+
+/** Throws DomainError('body_too_large') when an event can never be stored. */
+export function checkEvents(topic: string, events: readonly OutgoingEvent[]): void {
+  for (const event of events) {
+    if (Buffer.byteLength(event.key) + event.value.byteLength > maxEventBytes) {
+      throw new DomainError('body_too_large', `An event for ${topic} is larger than ${maxEventBytes} bytes.`);
+    }
+  }
+}
+
+/** The event as it goes to the topic's dead letters: same key, value and headers, and why it is there. */
+export function deadLetterOf(event: LogEvent, group: string, error: unknown): OutgoingEvent {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return {
+    key: event.key,
+    value: event.value,
+    headers: {
+      ...event.headers,
+      'dead-group': group,
+      'dead-error': text.slice(0, maxErrorCharacters),
+      'dead-position': `${event.topic}/${event.position}`,
+    },
+  };
+}
+
+/** What publish rejects with when the log cannot be reached or cannot store. */
+export function unavailable(message: string, cause?: unknown): DomainError {
+  return new DomainError('unavailable', 'The event log is not available.', {
+    internal: message,
+    cause,
+    retryAfterMs: 1000,
+  });
+}

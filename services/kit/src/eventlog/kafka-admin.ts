@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import type { Admin, Kafka } from 'kafkajs';
+import type { Logger } from '../logger.ts';
+import { maxEventBytes, unavailable } from './events.ts';
+import { settle } from './kafka-client.ts';
+import { kafkaGroupId, toLogEvent } from './kafka-consumer.ts';
+import type { LogEvent } from './types.ts';
+
+/** One topic to be created. */
+export interface TopicSettings {
+  readonly topic: string;
+  readonly partitions: number;
+  readonly replicationFactor: number;
+  readonly minInsyncReplicas: number;
+  readonly retentionMs: number;
+}
+
+/** Longest an operation may take; milliseconds. */
+const timeoutMs = 15_000;
+
+/** Creates topics and looks at them, over one connection that is made when first needed. */
+export class KafkaAdmin {
+  /** A client of its own for each consumer (see createClient). */
+  readonly #createClient: () => Kafka;
+  readonly #logger: Logger;
+  #admin: Promise<Admin> | undefined;
+
+  constructor(newClient: () => Kafka, logger: Logger) {
+    this.#createClient = newClient;
+    this.#logger = logger;
+  }
+
+  /** Creates those that are missing; what exists stays as it is. */
+  async createTopics(wanted: readonly TopicSettings[]): Promise<void> {
+    await this.#use(async (admin) => {
+      const existing = new Set(await admin.listTopics());
+      const missing = wanted.filter(({ topic }) => !existing.has(topic));
+      if (missing.length === 0) return;
+      await admin.createTopics({
+        timeout: 10_000,
+        // kafkajs' own wait gives up when a broker has not heard of the new topic yet.
+        waitForLeaders: false,
+        topics: missing.map((t) => ({
+          topic: t.topic,
+          numPartitions: t.partitions,
+          replicationFactor: t.replicationFactor,
+          configEntries: [
+            { name: 'min.insync.replicas', value: String(t.minInsyncReplicas) },
+            { name: 'retention.ms', value: String(t.retentionMs) },
+            { name: 'max.message.bytes', value: String(maxEventBytes + 64 * 1024) },
+          ],
+        })),
+      });
+      await untilLed(
+        admin,
+        missing.map(({ topic }) => topic),
+      );
+    });
+  }
+
+  /** Events that a group has not done yet, summed over the partitions. */
+  lag(group: string, topic: string): Promise<number> {
+    return this.#use(async (admin) => {
+      const [offsets, [committed]] = await Promise.all([
+        admin.fetchTopicOffsets(topic),
+        admin.fetchOffsets({ groupId: kafkaGroupId(group, topic), topics: [topic] }),
+      ]);
+      const done = new Map(committed?.partitions.map((p) => [p.partition, Number(p.offset)]));
+      return offsets.reduce((sum, { partition, high, low }) => {
+        return sum + Number(high) - Math.max(done.get(partition) ?? -1, Number(low));
+      }, 0);
+    });
+  }
+
+  /** The newest events of a topic, oldest first, read by a short-lived consumer. */
+  readNewest(topic: string, limit: number): Promise<LogEvent[]> {
+    return this.#use(async (admin) => {
+      const wanted = new Map<number, { from: number; to: number }>();
+      for (const { partition, high, low } of await admin.fetchTopicOffsets(topic)) {
+        const from = Math.max(Number(low), Number(high) - limit);
+        if (from < Number(high)) wanted.set(partition, { from, to: Number(high) });
+      }
+      if (wanted.size === 0 || limit <= 0) return [];
+      const groupId = `read-newest-${randomUUID()}`;
+      const found = await this.#read(topic, groupId, wanted);
+      await admin.deleteGroups([groupId]).catch(() => {});
+      found.sort((a, b) => a.timestampMs - b.timestampMs || byPosition(a.position, b.position));
+      return found.slice(-limit);
+    });
+  }
+
+  async close(): Promise<void> {
+    const admin = this.#admin;
+    this.#admin = undefined;
+    if (admin)
+      await settle(
+        admin.then((it) => it.disconnect()),
+        2000,
+      );
+  }
+
+  async #read(
+    topic: string,
+    groupId: string,
+    wanted: ReadonlyMap<number, { from: number; to: number }>,
+  ): Promise<LogEvent[]> {
+    const consumer = this.#createClient().consumer({
+      groupId,
+      maxWaitTimeInMs: 250,
+      allowAutoTopicCreation: false,
+    });
+    const found = new Map<string, LogEvent>();
+    const open = new Set(wanted.keys());
+    try {
+      await consumer.connect();
+      await consumer.subscribe({ topics: [topic], fromBeginning: true });
+      const complete = new Promise<void>((resolve, reject) => {
+        consumer.on(consumer.events.CRASH, ({ payload }) => {
+          if (!payload.restart) reject(payload.error);
+        });
+        consumer
+          .run({
+            autoCommit: false,
+            eachBatch: async ({ batch }) => {
+              const range = wanted.get(batch.partition);
+              for (const message of range ? batch.messages : []) {
+                const offset = Number(message.offset);
+                if (range && offset >= range.from && offset < range.to) {
+                  const event = toLogEvent(topic, batch.partition, message);
+                  found.set(event.position, event);
+                }
+              }
+              if (range && Number(batch.lastOffset()) >= range.to - 1) open.delete(batch.partition);
+              if (open.size === 0) resolve();
+            },
+          })
+          .then(() => {
+            for (const [partition, { from }] of wanted) {
+              consumer.seek({ topic, partition, offset: String(from) });
+            }
+          }, reject);
+      });
+      await within(complete, timeoutMs);
+      return [...found.values()];
+    } finally {
+      await settle(consumer.disconnect(), 2000);
+    }
+  }
+
+  async #use<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
+    this.#admin ??= this.#connect();
+    try {
+      const admin = this.#admin;
+      return await within(admin.then(work), 2 * timeoutMs);
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'a Kafka administration call failed');
+      await this.close();
+      throw unavailable(`Kafka: ${(error as Error).message}`, error);
+    }
+  }
+
+  async #connect(): Promise<Admin> {
+    const admin = this.#createClient().admin({
+      retry: { initialRetryTime: 100, maxRetryTime: 1000, multiplier: 2, factor: 0.2, retries: 6 },
+    });
+    await admin.connect();
+    return admin;
+  }
+}
+
+/** Waits until every partition of new topics has a leader that brokers know of. */
+async function untilLed(admin: Admin, topics: string[]): Promise<void> {
+  const deadlineMs = Date.now() + timeoutMs;
+  for (;;) {
+    let problem: unknown = new Error('partitions have no leader');
+    try {
+      const found = await admin.fetchTopicMetadata({ topics });
+      if (found.topics.every((topic) => topic.partitions.every(({ leader }) => leader >= 0))) return;
+    } catch (error) {
+      problem = error;
+    }
+    if (Date.now() > deadlineMs) throw problem;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function byPosition(a: string, b: string): number {
+  const [partitionA = 0, offsetA = 0] = a.split(':').map(Number);
+  const [partitionB = 0, offsetB = 0] = b.split(':').map(Number);
+  return partitionA - partitionB || offsetA - offsetB;
+}

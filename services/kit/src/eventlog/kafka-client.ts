@@ -1,0 +1,82 @@
+import { connect as connectTcp } from 'node:net';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import { type ISocketFactory, Kafka, type KafkaConfig, logLevel, type SASLOptions } from 'kafkajs';
+import type { Logger } from '../logger.ts';
+
+/** How to reach Kafka and how its topics are made. */
+export interface KafkaOptions {
+  /** host:port of some brokers. */
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  readonly logger: Logger;
+  /** A consumer has crashed and cannot start again by itself: end the process (decision 4). */
+  readonly onFatal: (error: Error) => void;
+  /** Copies of each topic; default 3. */
+  readonly replicationFactor?: number;
+  /** Copies that must have a write before it is acknowledged; default replicationFactor − 1, at least 1. */
+  readonly minInsyncReplicas?: number;
+  /** Partitions of a topic that is created; default 8. Dead-letter topics have one. */
+  readonly partitions?: number;
+  /** How long events are kept; default 7 days. */
+  readonly retentionMs?: number;
+  /** How long dead letters are kept; default 30 days. */
+  readonly deadLetterRetentionMs?: number;
+  /** When publish gives up; default 10 s. */
+  readonly publishTimeoutMs?: number;
+  /** After how long without a heartbeat a member's partitions go to others; default 10 s. */
+  readonly sessionTimeoutMs?: number;
+  readonly tls?: ConnectionOptions | boolean;
+  readonly sasl?: SASLOptions;
+}
+
+/** Longest wait for one request's answer; milliseconds. Below publish's own limit. */
+export const requestTimeoutMs = 8000;
+
+/**
+ * A new kafkajs client. Each consumer gets its own: consumers of one client share a cache of their
+ * groups' offsets, which one member's rebalance would clear under another.
+ */
+export function createClient(options: KafkaOptions): Kafka {
+  const config: KafkaConfig = {
+    brokers: [...options.brokers],
+    clientId: options.clientId,
+    connectionTimeout: 2000,
+    authenticationTimeout: 5000,
+    requestTimeout: requestTimeoutMs,
+    // Retries nest inside kafkajs: short ones here, the real patience stands in the callers.
+    retry: { initialRetryTime: 100, maxRetryTime: 500, multiplier: 2, factor: 0.2, retries: 2 },
+    socketFactory: promptSockets,
+    logLevel: logLevel.INFO,
+    logCreator:
+      () =>
+      ({ namespace, level, log }) => {
+        const { message, timestamp: _, logger: __, stack: ___, ...details } = log;
+        // What kafkajs calls errors it mostly retries: our own code logs what comes of it.
+        const ours = level === logLevel.ERROR || level === logLevel.WARN ? 'debug' : 'trace';
+        options.logger[ours]({ namespace, ...details }, `kafkajs: ${message}`);
+      },
+  };
+  if (options.tls !== undefined) config.ssl = options.tls;
+  if (options.sasl !== undefined) config.sasl = options.sasl;
+  return new Kafka(config);
+}
+
+/** kafkajs leaves Nagle's algorithm on, which holds small requests back for up to 40 ms. */
+const promptSockets: ISocketFactory = ({ host, port, ssl, onConnect }) => {
+  const socket = ssl
+    ? connectTls({ host, port, servername: host, ...(ssl as ConnectionOptions) }, onConnect)
+    : connectTcp({ host, port }, onConnect);
+  socket.setKeepAlive(true, 60_000);
+  socket.setNoDelay(true);
+  return socket;
+};
+
+/** Waits for `work`, but no longer than `timeoutMs`, and never rejects: for closing what may hang. */
+export async function settle(work: Promise<unknown>, timeoutMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs);
+  });
+  await Promise.race([work.catch(() => {}), late]);
+  clearTimeout(timer);
+}

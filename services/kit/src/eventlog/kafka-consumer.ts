@@ -1,0 +1,252 @@
+import type { Consumer, EachBatchPayload, IHeaders, Kafka, KafkaMessage } from 'kafkajs';
+import type { Logger } from '../logger.ts';
+import { settle } from './kafka-client.ts';
+import { deliver } from './runtime.ts';
+import type { LogEvent, RunningSubscription, Subscription } from './types.ts';
+
+/** What a subscription needs from its log. */
+export interface ConsumerOptions {
+  readonly kafka: Kafka;
+  readonly logger: Logger;
+  readonly sessionTimeoutMs: number;
+  /** Partitions that are handled at the same time. */
+  readonly concurrency: number;
+  readonly deadLetter: (event: LogEvent, error: unknown) => Promise<void>;
+  readonly onFatal: (error: Error) => void;
+}
+
+const defaultMaxBatch = 500;
+/** Offsets are committed this often, beside the work and not in its way. */
+const commitIntervalMs = 250;
+/** A fetch waits this long on an idle topic. Joins, commits and heartbeats queue behind it on the connection. */
+const maxWaitMs = 250;
+/** How long a rejoin or an outage may last before it counts as not ready. */
+const graceMs = 10_000;
+
+/** The Kafka group of a subscription: offsets are kept by group and topic, so each pair is a group. */
+export function kafkaGroupId(group: string, topic: string): string {
+  return `${group}.${topic}`;
+}
+
+/** One member of a consumer group on one topic. */
+export class KafkaSubscription implements RunningSubscription {
+  readonly #subscription: Subscription;
+  readonly #options: ConsumerOptions;
+  readonly #closing = new AbortController();
+  readonly #started: Promise<void>;
+  #consumer: Consumer | undefined;
+  #reason: string | undefined = 'has not joined its consumer group yet';
+  #rejoiningSinceMs: number | undefined;
+  #lastAnswerMs = Date.now();
+  #inHand = 0;
+  #commit: (() => Promise<void>) | undefined;
+  #commitTimer: NodeJS.Timeout | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(subscription: Subscription, options: ConsumerOptions) {
+    this.#subscription = subscription;
+    this.#options = options;
+    this.#started = this.#start();
+  }
+
+  notReady(): string | undefined {
+    if (this.#reason) return this.#reason;
+    const now = Date.now();
+    if (this.#rejoiningSinceMs !== undefined && now - this.#rejoiningSinceMs > graceMs) {
+      return 'cannot join its consumer group again';
+    }
+    if (this.#inHand === 0 && now - this.#lastAnswerMs > graceMs) {
+      return `no answer from Kafka for ${Math.round((now - this.#lastAnswerMs) / 1000)} s`;
+    }
+    return undefined;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort();
+    this.#reason = 'the subscription is closed';
+    await this.#started;
+    const consumer = this.#consumer;
+    if (!consumer) return;
+    // stop() waits for the batches in hand, each of which commits at its end, and leaves the group.
+    await this.#commitNow();
+    await consumer.stop().catch(() => {});
+    clearTimeout(this.#commitTimer);
+    await settle(consumer.disconnect(), 2000);
+  }
+
+  /** Connects and runs, again and again until it works once; from then on kafkajs restarts by itself. */
+  async #start(): Promise<void> {
+    const { signal } = this.#closing;
+    for (let waitMs = 100; !signal.aborted; waitMs = Math.min(waitMs * 2, 5000)) {
+      const consumer = this.#create();
+      try {
+        await consumer.connect();
+        await consumer.subscribe({ topics: [this.#subscription.topic], fromBeginning: true });
+        await consumer.run({
+          autoCommit: false,
+          eachBatchAutoResolve: false,
+          partitionsConsumedConcurrently: this.#options.concurrency,
+          eachBatch: (payload) => this.#eachBatch(payload),
+        });
+        this.#consumer = consumer;
+        return;
+      } catch (error) {
+        void settle(consumer.disconnect(), 0);
+        if (signal.aborted) return;
+        this.#reason = `cannot consume: ${(error as Error).message}`;
+        this.#options.logger.warn({ ...this.#names(), err: error }, 'cannot consume yet, trying again');
+        await this.#pause(waitMs);
+      }
+    }
+  }
+
+  #create(): Consumer {
+    const { group, topic } = this.#subscription;
+    const { kafka, sessionTimeoutMs } = this.#options;
+    const consumer = kafka.consumer({
+      groupId: kafkaGroupId(group, topic),
+      sessionTimeout: sessionTimeoutMs,
+      heartbeatInterval: Math.min(1000, Math.floor(sessionTimeoutMs / 4)),
+      rebalanceTimeout: 30_000,
+      maxWaitTimeInMs: maxWaitMs,
+      minBytes: 1,
+      allowAutoTopicCreation: false,
+      metadataMaxAge: 60_000,
+      retry: {
+        initialRetryTime: 100,
+        maxRetryTime: 2000,
+        multiplier: 2,
+        factor: 0.2,
+        retries: 5,
+        restartOnFailure: async () => !this.#closing.signal.aborted,
+      },
+    });
+    const { events } = consumer;
+    consumer.on(events.GROUP_JOIN, () => {
+      this.#lastAnswerMs = Date.now();
+      this.#rejoiningSinceMs = undefined;
+      if (!this.#closing.signal.aborted) this.#reason = undefined;
+    });
+    consumer.on(events.REBALANCING, () => {
+      this.#rejoiningSinceMs = Date.now();
+    });
+    consumer.on(events.FETCH, () => {
+      this.#lastAnswerMs = Date.now();
+    });
+    consumer.on(events.CRASH, ({ payload }) => this.#crashed(payload.error, payload.restart));
+    return consumer;
+  }
+
+  #crashed(error: Error, restarts: boolean): void {
+    if (this.#closing.signal.aborted) return;
+    this.#reason = `the consumer failed: ${error.message}`;
+    if (restarts) {
+      this.#options.logger.warn({ ...this.#names(), err: error }, 'the consumer failed and starts again');
+      return;
+    }
+    this.#options.logger.fatal({ ...this.#names(), err: error }, 'the consumer failed for good');
+    this.#options.onFatal(error);
+  }
+
+  /** Never rejects: an error would restart the whole consumer. What is not resolved is fetched again. */
+  async #eachBatch(payload: EachBatchPayload): Promise<void> {
+    this.#inHand += 1;
+    try {
+      await this.#deliver(payload);
+      await payload.heartbeat();
+    } catch (error) {
+      // The group is rebalancing or the coordinator is away; kafkajs finds that out itself right after.
+      this.#options.logger.debug({ ...this.#names(), err: error }, 'no heartbeat after a batch');
+      await this.#commitNow();
+    } finally {
+      this.#inHand -= 1;
+      this.#lastAnswerMs = Date.now();
+    }
+    if (this.#closing.signal.aborted || !payload.isRunning()) await this.#commitNow();
+  }
+
+  async #deliver(payload: EachBatchPayload): Promise<void> {
+    const { batch } = payload;
+    const { group, maxBatch = defaultMaxBatch, topic } = this.#subscription;
+    const { signal } = this.#closing;
+    this.#commit = () => payload.commitOffsetsIfNecessary(payload.uncommittedOffsets());
+    for (let at = 0; at < batch.messages.length; at += maxBatch) {
+      if (signal.aborted || !payload.isRunning() || payload.isStale()) return;
+      const messages = batch.messages.slice(at, at + maxBatch);
+      const finished = await deliver(
+        messages.map((message) => toLogEvent(topic, batch.partition, message)),
+        {
+          group,
+          handle: (events) => this.#subscription.handle(events),
+          deadLetter: this.#options.deadLetter,
+          heartbeat: payload.heartbeat,
+          logger: this.#options.logger,
+          signal,
+          onDurable: (count) => {
+            payload.resolveOffset((messages[count - 1] as KafkaMessage).offset);
+            this.#commitLater();
+          },
+        },
+      );
+      if (!finished) return;
+    }
+  }
+
+  #commitLater(): void {
+    this.#commitTimer ??= setTimeout(() => void this.#commitNow(), commitIntervalMs);
+  }
+
+  /** Commits what is resolved; when that fails it is tried again later, or the events come again. */
+  async #commitNow(): Promise<void> {
+    clearTimeout(this.#commitTimer);
+    this.#commitTimer = undefined;
+    try {
+      await this.#commit?.();
+    } catch (error) {
+      this.#options.logger.debug({ ...this.#names(), err: error }, 'offsets were not committed');
+      if (!this.#closing.signal.aborted) this.#commitLater();
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        this.#closing.signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      this.#closing.signal.addEventListener('abort', done);
+    });
+  }
+
+  #names(): { topic: string; group: string } {
+    return { topic: this.#subscription.topic, group: this.#subscription.group };
+  }
+}
+
+/** The event in a Kafka message. */
+export function toLogEvent(topic: string, partition: number, message: KafkaMessage): LogEvent {
+  return {
+    topic,
+    key: message.key?.toString('utf8') ?? '',
+    value: message.value ?? new Uint8Array(),
+    headers: toHeaders(message.headers),
+    position: `${partition}:${message.offset}`,
+    timestampMs: Number(message.timestamp),
+  };
+}
+
+function toHeaders(headers: IHeaders | undefined): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    const first = Array.isArray(value) ? value[0] : value;
+    if (first !== undefined) result[name] = first.toString();
+  }
+  return result;
+}

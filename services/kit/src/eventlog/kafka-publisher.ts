@@ -1,0 +1,203 @@
+import { type IHeaders, type Kafka, type Message, Partitioners, type Producer } from 'kafkajs';
+import type { Logger } from '../logger.ts';
+import { checkEvents, unavailable } from './events.ts';
+import { settle } from './kafka-client.ts';
+import type { OutgoingEvent } from './types.ts';
+
+/** Most of one request: below a broker's default limit of a batch, and enough for full speed. */
+const maxBatchEvents = 2000;
+const maxBatchBytes = 900_000;
+const retryAfterMs = 100;
+
+interface Waiting {
+  readonly topic: string;
+  readonly messages: Message[];
+  readonly bytes: number;
+  readonly deadlineMs: number;
+  readonly timer: NodeJS.Timeout;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Publishes through one idempotent producer with exactly one outstanding request: kafkajs swaps or
+ * loses messages when sends overlap (decision 4). What is published meanwhile waits and goes out
+ * together, so batches grow with the load and nothing is held back when idle. A batch that fails is
+ * sent again as a whole, by a new producer, before anything newer.
+ */
+export class KafkaPublisher {
+  readonly #kafka: Kafka;
+  readonly #logger: Logger;
+  readonly #timeoutMs: number;
+  readonly #queue: Waiting[] = [];
+  #producer: Producer | undefined;
+  #pumping: Promise<void> | undefined;
+  #away: string | undefined = 'not connected to Kafka yet';
+  #closed = false;
+
+  constructor(kafka: Kafka, logger: Logger, timeoutMs: number) {
+    this.#kafka = kafka;
+    this.#logger = logger;
+    this.#timeoutMs = timeoutMs;
+    this.#startPump();
+  }
+
+  notReady(): string | undefined {
+    return this.#away;
+  }
+
+  publish(topic: string, events: readonly OutgoingEvent[]): Promise<void> {
+    if (this.#closed) return Promise.reject(unavailable('the log is closed'));
+    try {
+      checkEvents(topic, events);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (events.length === 0) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        topic,
+        messages: events.map(toMessage),
+        bytes: events.reduce((sum, event) => sum + event.value.byteLength + event.key.length + 64, 0),
+        deadlineMs: Date.now() + this.#timeoutMs,
+        timer: setTimeout(() => reject(this.#late()), this.#timeoutMs),
+        resolve,
+        reject,
+      };
+      this.#queue.push(waiting);
+      this.#startPump();
+    });
+  }
+
+  /** Sends what waits (as long as its callers do), then disconnects. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#pumping;
+    if (this.#producer) await settle(this.#producer.disconnect(), 2000);
+    this.#producer = undefined;
+  }
+
+  #late(): Error {
+    return unavailable(`not published within ${this.#timeoutMs} ms: ${this.#away ?? 'Kafka is slow'}`);
+  }
+
+  #startPump(): void {
+    // A microtask later, so that what one turn publishes goes out together.
+    this.#pumping ??= Promise.resolve()
+      .then(() => this.#pump())
+      .finally(() => {
+        this.#pumping = undefined;
+        if (this.#queue.length > 0) this.#startPump();
+      });
+  }
+
+  async #pump(): Promise<void> {
+    do {
+      for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
+        const failure = await this.#send(batch);
+        for (const waiting of batch) {
+          clearTimeout(waiting.timer);
+          if (failure === undefined) waiting.resolve();
+          else waiting.reject(failure);
+        }
+      }
+      // Without anything to send too, so that readiness tells when Kafka is there (again).
+      if (!this.#producer) await this.#tryConnect();
+    } while (this.#queue.length > 0);
+  }
+
+  /** The head of the queue, without those whose callers have given up: they were never sent. */
+  #take(): Waiting[] {
+    const batch: Waiting[] = [];
+    const now = Date.now();
+    let events = 0;
+    let bytes = 0;
+    let taken = 0;
+    for (const waiting of this.#queue) {
+      const expired = waiting.deadlineMs <= now;
+      if (!expired) {
+        events += waiting.messages.length;
+        bytes += waiting.bytes;
+        if (batch.length > 0 && (events > maxBatchEvents || bytes > maxBatchBytes)) break;
+        batch.push(waiting);
+      }
+      taken += 1;
+    }
+    this.#queue.splice(0, taken);
+    return batch;
+  }
+
+  /** Sends until it is stored or nobody waits for it any more; answers the final failure. */
+  async #send(batch: readonly Waiting[]): Promise<Error | undefined> {
+    const byTopic = new Map<string, Message[]>();
+    for (const { topic, messages } of batch) {
+      const list = byTopic.get(topic);
+      if (list) for (const message of messages) list.push(message);
+      else byTopic.set(topic, [...messages]);
+    }
+    const topicMessages = [...byTopic].map(([topic, messages]) => ({ topic, messages }));
+    const deadlineMs = Math.max(...batch.map((waiting) => waiting.deadlineMs));
+    for (;;) {
+      try {
+        this.#producer ??= await this.#connect();
+        await this.#producer.sendBatch({ topicMessages, acks: -1, timeout: 5000 });
+        this.#away = undefined;
+        return undefined;
+      } catch (error) {
+        this.#fail(error);
+        if (Date.now() + retryAfterMs >= deadlineMs) return unavailable(`Kafka: ${this.#away}`, error);
+        await new Promise((resolve) => setTimeout(resolve, retryAfterMs));
+      }
+    }
+  }
+
+  async #connect(): Promise<Producer> {
+    const producer = this.#kafka.producer({
+      idempotent: true,
+      maxInFlightRequests: 1,
+      allowAutoTopicCreation: false,
+      createPartitioner: Partitioners.DefaultPartitioner,
+      metadataMaxAge: 60_000,
+      retry: { initialRetryTime: 50, maxRetryTime: 500, multiplier: 2, factor: 0.2, retries: 8 },
+    });
+    try {
+      await producer.connect();
+      return producer;
+    } catch (error) {
+      void settle(producer.disconnect(), 0);
+      throw error;
+    }
+  }
+
+  /** Connects while nothing waits to be sent. */
+  async #tryConnect(): Promise<void> {
+    while (!this.#producer && this.#queue.length === 0 && !this.#closed) {
+      try {
+        this.#producer = await this.#connect();
+        this.#away = undefined;
+      } catch (error) {
+        this.#fail(error);
+        await new Promise((resolve) => setTimeout(resolve, retryAfterMs));
+      }
+    }
+  }
+
+  /** After a final error the producer's sequence numbers are in doubt: the next try has a new one. */
+  #fail(error: unknown): void {
+    const producer = this.#producer;
+    this.#producer = undefined;
+    if (producer) void settle(producer.disconnect(), 0);
+    this.#away = error instanceof Error ? error.message : String(error);
+    this.#logger.warn({ err: error }, 'Kafka did not take a batch of events');
+  }
+}
+
+function toMessage(event: OutgoingEvent): Message {
+  const { value } = event;
+  const message: Message = {
+    key: event.key,
+    value: Buffer.from(value.buffer, value.byteOffset, value.byteLength),
+  };
+  if (event.headers) message.headers = event.headers as IHeaders;
+  return message;
+}

@@ -1,0 +1,107 @@
+import { deadLetterOf, unavailable } from './events.ts';
+import { KafkaAdmin } from './kafka-admin.ts';
+import { createClient, type KafkaOptions } from './kafka-client.ts';
+import { KafkaSubscription } from './kafka-consumer.ts';
+import { KafkaPublisher } from './kafka-publisher.ts';
+import {
+  deadLetterTopic,
+  type EventLog,
+  type LogEvent,
+  type OutgoingEvent,
+  type RunningSubscription,
+  type Subscription,
+} from './types.ts';
+
+export type { KafkaOptions } from './kafka-client.ts';
+
+const dayMs = 86_400_000;
+
+/**
+ * The event log on Kafka, through kafkajs 2.2.4 and around its known defects (decision 4). Connects
+ * in the background; notReady tells whether it could. `handle` is called for several partitions at a
+ * time, never twice at a time for the same one.
+ */
+export function connectKafka(options: KafkaOptions): EventLog {
+  return new KafkaLog(options);
+}
+
+class KafkaLog implements EventLog {
+  readonly #options: KafkaOptions;
+  readonly #publisher: KafkaPublisher;
+  readonly #admin: KafkaAdmin;
+  readonly #subscriptions = new Set<KafkaSubscription>();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: KafkaOptions) {
+    this.#options = options;
+    this.#publisher = new KafkaPublisher(
+      createClient(options),
+      options.logger,
+      options.publishTimeoutMs ?? 10_000,
+    );
+    this.#admin = new KafkaAdmin(() => createClient(options), options.logger);
+  }
+
+  ensureTopics(topics: readonly string[]): Promise<void> {
+    const replicationFactor = this.#options.replicationFactor ?? 3;
+    const common = {
+      replicationFactor,
+      minInsyncReplicas: this.#options.minInsyncReplicas ?? Math.max(1, replicationFactor - 1),
+    };
+    const { partitions = 8, retentionMs = 7 * dayMs, deadLetterRetentionMs = 30 * dayMs } = this.#options;
+    return this.#admin.createTopics(
+      topics.flatMap((topic) => [
+        { ...common, topic, partitions, retentionMs },
+        { ...common, topic: deadLetterTopic(topic), partitions: 1, retentionMs: deadLetterRetentionMs },
+      ]),
+    );
+  }
+
+  publish(topic: string, events: readonly OutgoingEvent[]): Promise<void> {
+    return this.#publisher.publish(topic, events);
+  }
+
+  async subscribe(subscription: Subscription): Promise<RunningSubscription> {
+    if (this.#closing) throw unavailable('the log is closed');
+    const running = new KafkaSubscription(subscription, {
+      kafka: createClient(this.#options),
+      logger: this.#options.logger,
+      sessionTimeoutMs: this.#options.sessionTimeoutMs ?? 10_000,
+      concurrency: this.#options.partitions ?? 8,
+      onFatal: this.#options.onFatal,
+      deadLetter: (event, error) =>
+        this.publish(deadLetterTopic(event.topic), [deadLetterOf(event, subscription.group, error)]),
+    });
+    this.#subscriptions.add(running);
+    return {
+      notReady: () => running.notReady(),
+      close: async () => {
+        await running.close();
+        this.#subscriptions.delete(running);
+      },
+    };
+  }
+
+  readNewest(topic: string, limit: number): Promise<LogEvent[]> {
+    return this.#admin.readNewest(topic, limit);
+  }
+
+  lag(group: string, topic: string): Promise<number> {
+    return this.#admin.lag(group, topic);
+  }
+
+  notReady(): string | undefined {
+    return this.#closing ? 'the log is closed' : this.#publisher.notReady();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    // Consumers first: their handlers may still publish what follows from the batch in hand.
+    await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
+    await Promise.all([this.#publisher.close(), this.#admin.close()]);
+  }
+}

@@ -1,0 +1,181 @@
+import { isTransient } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { type LogEvent, PoisonEventError, type Subscription } from './types.ts';
+
+/** What one batch's delivery needs from the adapter that read it. */
+export interface DeliveryOptions {
+  readonly group: string;
+  readonly handle: Subscription['handle'];
+  /** Stores an event among the dead letters; resolves when it is durable there. */
+  readonly deadLetter: (event: LogEvent, error: unknown) => Promise<void>;
+  /** Called when the first `count` events of the batch are durable; `count` only rises. */
+  readonly onDurable: (count: number) => void;
+  /** Called while working and while waiting; rejects when the place in the group is lost. */
+  readonly heartbeat?: () => Promise<void>;
+  /** Aborted when the subscription closes: nothing more is begun, waits end at once. */
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  /** Waits between tries; milliseconds. Default 100 to 5000. */
+  readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
+}
+
+/** How often a batch is tried as a whole, and a single event alone, when the error does not pass by itself. */
+const maxTries = 3;
+const heartbeatIntervalMs = 1000;
+
+/**
+ * Hands a batch to a handler by the rules of `Subscription.handle` (decision 4): transient failures
+ * without end, a named poison event to the dead letters, any other failure a few times, then by
+ * halves down to single events, of which the failing ones become dead letters. Events are never
+ * handed out of their order. Answers true when the whole batch is durable or dead; false when it was
+ * stopped before (closing, or the place in the group lost). Never rejects.
+ */
+export async function deliver(events: readonly LogEvent[], options: DeliveryOptions): Promise<boolean> {
+  if (events.length === 0) return true;
+  const delivery = new Delivery(options);
+  const { heartbeat } = options;
+  if (!heartbeat) return await delivery.run(events);
+  const timer = setInterval(() => {
+    heartbeat().catch(() => delivery.lose());
+  }, heartbeatIntervalMs);
+  try {
+    return await delivery.run(events);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** A run of the batch that is handed over in one call, and where it ends in the batch. */
+interface Segment {
+  readonly events: readonly LogEvent[];
+  readonly end: number;
+}
+
+class Delivery {
+  readonly #options: DeliveryOptions;
+  readonly #firstMs: number;
+  readonly #maxMs: number;
+  #lost = false;
+  #wake: (() => void) | undefined;
+
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
+    this.#firstMs = options.backoff?.firstMs ?? 100;
+    this.#maxMs = options.backoff?.maxMs ?? 5000;
+  }
+
+  /** The place in the group is lost: stop after the call in hand. */
+  lose(): void {
+    this.#lost = true;
+    this.#wake?.();
+  }
+
+  async run(events: readonly LogEvent[]): Promise<boolean> {
+    // The next segment is the last of the stack, so that halves are handed over in order.
+    const stack: Segment[] = [{ events, end: events.length }];
+    for (let segment = stack.pop(); segment; segment = stack.pop()) {
+      const whole = segment.events.length === events.length;
+      const outcome = await this.#deliver(
+        segment.events,
+        whole || segment.events.length === 1 ? maxTries : 1,
+      );
+      if (outcome === 'stopped') return false;
+      if (outcome === 'durable') {
+        this.#options.onDurable(segment.end);
+        if (this.#stopped && stack.length > 0) return false;
+        continue;
+      }
+      const rest = outcome.split;
+      const middle = rest.length >> 1;
+      stack.push({ events: rest.slice(middle), end: segment.end });
+      const left = rest.slice(0, middle);
+      stack.push({ events: left, end: events.indexOf(left.at(-1) as LogEvent) + 1 });
+    }
+    return true;
+  }
+
+  get #stopped(): boolean {
+    return this.#lost || this.#options.signal.aborted;
+  }
+
+  /** Tries until all is durable or dead, or the events must be tried by halves. */
+  async #deliver(
+    events: readonly LogEvent[],
+    tries: number,
+  ): Promise<'durable' | 'stopped' | { split: readonly LogEvent[] }> {
+    let rest = events;
+    let failures = 0;
+    for (let waits = 0; rest.length > 0; ) {
+      try {
+        await this.#options.handle(rest);
+        return 'durable';
+      } catch (error) {
+        const poison = error instanceof PoisonEventError ? find(rest, error.event) : undefined;
+        if (poison) {
+          if (!(await this.#bury(poison, error))) return 'stopped';
+          rest = rest.filter((event) => event !== poison);
+          if (this.#stopped) return 'stopped';
+          continue;
+        }
+        this.#log(rest, error);
+        if (!isTransient(error)) {
+          failures += 1;
+          const only = rest.length === 1 ? rest[0] : undefined;
+          if (failures >= tries && only) return (await this.#bury(only, error)) ? 'durable' : 'stopped';
+          if (failures >= tries) return this.#stopped ? 'stopped' : { split: rest };
+        }
+      }
+      if (!(await this.#wait(waits))) return 'stopped';
+      waits += 1;
+    }
+    return 'durable';
+  }
+
+  /** Dead-letters one event, however long that takes; false when stopped before it was done. */
+  async #bury(event: LogEvent, error: unknown): Promise<boolean> {
+    for (let waits = 0; ; waits += 1) {
+      try {
+        await this.#options.deadLetter(event, error);
+        this.#options.logger.error(
+          { group: this.#options.group, topic: event.topic, position: event.position, err: error },
+          'an event could not be handled and went to the dead letters',
+        );
+        return true;
+      } catch (failure) {
+        this.#log([event], failure);
+        if (!(await this.#wait(waits))) return false;
+      }
+    }
+  }
+
+  #log(events: readonly LogEvent[], error: unknown): void {
+    const { logger, group } = this.#options;
+    const [first] = events;
+    logger.warn(
+      { group, topic: first?.topic, position: first?.position, events: events.length, err: error },
+      'events could not be handled, trying again',
+    );
+  }
+
+  /** Waits the n-th backoff; false when it was stopped meanwhile. */
+  async #wait(n: number): Promise<boolean> {
+    if (this.#stopped) return false;
+    const ms = Math.min(this.#firstMs * 2 ** Math.min(n, 30), this.#maxMs);
+    const { signal } = this.#options;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      signal.addEventListener('abort', this.#wake, { once: true });
+    });
+    if (this.#wake) signal.removeEventListener('abort', this.#wake);
+    this.#wake = undefined;
+    return !this.#stopped;
+  }
+}
+
+function find(events: readonly LogEvent[], wanted: LogEvent): LogEvent | undefined {
+  return events.find((event) => event.position === wanted.position && event.topic === wanted.topic);
+}

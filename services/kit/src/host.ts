@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { createAdminServer } from './admin-server.ts';
+import { systemClock } from './clock.ts';
+import { commonConfig, distributedConfig } from './common-config.ts';
+import { ConfigError, type ConfigOf, type ConfigSpec, readConfig } from './config.ts';
+import { connectKafka } from './eventlog/kafka.ts';
+import { createFailpoints } from './failpoints.ts';
+import { Lifecycle, untilSignal } from './lifecycle.ts';
+import { createLogger, type Logger } from './logger.ts';
+import { GrpcChannel, RpcServer } from './rpc/grpc.ts';
+import type { Channel } from './rpc/types.ts';
+import { createSecretBox } from './secrets.ts';
+import type { Service, ServiceContext, ServiceName } from './service.ts';
+import { connectMongo } from './store/mongo.ts';
+import { createTracing } from './tracing.ts';
+
+const hostConfig = { ...commonConfig, ...distributedConfig } as const;
+type HostConfig = ConfigOf<typeof hostConfig>;
+
+/** The gRPC address of each service, from the configuration. */
+export function addressesOf(
+  config: Pick<
+    HostConfig,
+    'DEVICES_ADDRESS' | 'TRANSACTIONS_ADDRESS' | 'DEVICE_LINK_ADDRESS' | 'NOTIFIER_ADDRESS'
+  >,
+): Record<ServiceName, string> {
+  return {
+    devices: config.DEVICES_ADDRESS,
+    transactions: config.TRANSACTIONS_ADDRESS,
+    'device-link': config.DEVICE_LINK_ADDRESS,
+    notifier: config.NOTIFIER_ADDRESS,
+  };
+}
+
+/** Channels to the services, opened on first use. */
+export function createChannels(addresses: Record<ServiceName, string>): {
+  channel: (to: ServiceName) => Channel;
+  close: () => Promise<void>;
+} {
+  const open = new Map<ServiceName, GrpcChannel>();
+  return {
+    channel(to) {
+      let channel = open.get(to);
+      if (!channel) {
+        channel = new GrpcChannel(addresses[to]);
+        open.set(to, channel);
+      }
+      return channel;
+    },
+    async close() {
+      await Promise.all([...open.values()].map((c) => c.close()));
+    },
+  };
+}
+
+/**
+ * Ends the process with a readable message when `run` throws: a wrong configuration with status 2,
+ * anything else with 1.
+ */
+export async function main(run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+    process.exit(0);
+  } catch (error) {
+    const wrongConfig = error instanceof ConfigError;
+    process.stderr.write(`${wrongConfig ? 'Wrong configuration:\n' : ''}${(error as Error).message}\n`);
+    if (!wrongConfig) process.stderr.write(`${(error as Error).stack}\n`);
+    process.exit(wrongConfig ? 2 : 1);
+  }
+}
+
+/** Runs one service as a process of its own on MongoDB and Kafka, until SIGINT or SIGTERM. */
+export async function hostService<S extends ConfigSpec>(
+  options: {
+    readonly name: ServiceName;
+    readonly config: S;
+    readonly failpoints: readonly string[];
+    readonly build: (ctx: ServiceContext, config: ConfigOf<S>) => Service;
+  },
+  env: Record<string, string | undefined> = process.env,
+): Promise<void> {
+  const common = readConfig(hostConfig, env);
+  const own = readConfig(options.config, env);
+  const logger = createLogger({ service: options.name, level: common.LOG_LEVEL });
+  const metrics = createMetrics(options.name);
+  const lifecycle = new Lifecycle(logger);
+  const signal = untilSignal();
+  const fatal = Promise.withResolvers<never>();
+
+  await lifecycle.start(createTracing(options.name, env));
+  const mongo = await connectMongo({
+    uri: common.MONGODB_URI,
+    databasePrefix: common.MONGODB_DATABASE_PREFIX,
+    appName: options.name,
+  });
+  await lifecycle.start({
+    name: 'MongoDB',
+    start: async () => {},
+    stop: () => mongo.close(),
+    notReady: () => mongo.notReady(),
+  });
+  const log = await connectKafka({
+    brokers: common.KAFKA_BROKERS.split(','),
+    clientId: options.name,
+    logger,
+    partitions: common.KAFKA_PARTITIONS,
+    replicationFactor: common.KAFKA_REPLICATION_FACTOR,
+    onFatal: (error) => fatal.reject(error),
+  });
+  await lifecycle.start({ name: 'Kafka', start: async () => {}, stop: () => log.close() });
+  const channels = createChannels(addressesOf(common));
+  await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
+  const service = options.build(
+    {
+      logger,
+      clock: systemClock,
+      store: mongo.database(options.name.replace('-', '_')),
+      log,
+      channel: channels.channel,
+      secrets: createSecretBox(common.SECRET_KEY),
+      metrics,
+      failpoints: createFailpoints(common.FAILPOINTS, options.failpoints, env),
+      instanceId: `${options.name}-${randomUUID().slice(0, 8)}`,
+    },
+    own,
+  );
+  const admin = createAdminServer({
+    listen: common.ADMIN_LISTEN,
+    token: common.ADMIN_TOKEN,
+    bindings: service.admin,
+    metrics,
+    notReady: () => lifecycle.notReady(),
+    logger,
+  });
+  await lifecycle.start(admin);
+  await lifecycle.start(service);
+  const server = new RpcServer(service.rpc, logger);
+  await lifecycle.start({
+    name: 'gRPC',
+    start: async () => {
+      await server.start(common.GRPC_LISTEN);
+    },
+    stop: () => server.stop(),
+  });
+  logger.info('ready');
+  try {
+    logger.info({ signal: await Promise.race([signal, fatal.promise]) }, 'stopping');
+  } finally {
+    await lifecycle.stop();
+  }
+}
+
+/** A registry with the process's own figures, labelled with the service. */
+export function createMetrics(service: string): Registry {
+  const metrics = new Registry();
+  metrics.setDefaultLabels({ service });
+  collectDefaultMetrics({ register: metrics });
+  return metrics;
+}
+
+export type { Logger };

@@ -1,0 +1,203 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type EmbeddedDatabase, openEmbeddedDatabase } from './embedded/database.ts';
+import { createEmbeddedStore } from './embedded/store.ts';
+import { DomainError } from './errors.ts';
+import {
+  createIdempotency,
+  type Idempotency,
+  type IdempotencyDocument,
+  type IdempotentCaller,
+  idempotencyIndexes,
+} from './idempotency.ts';
+import { createSecretBox } from './secrets.ts';
+import type { StoreCollection } from './store/types.ts';
+
+const secrets = createSecretBox('a test secret of more than thirty-two characters');
+let directory: string;
+let db: EmbeddedDatabase;
+let collection: StoreCollection<IdempotencyDocument>;
+let idempotency: Idempotency;
+let nowMs: number;
+let drawn: number;
+/** What the calls did, by what was drawn: the owning documents. */
+let effects: Map<number, number>;
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'idempotency-'));
+  db = openEmbeddedDatabase({ directory });
+  collection = createEmbeddedStore(db).database('test').collection('idempotency');
+  await collection.createIndexes(idempotencyIndexes);
+  nowMs = Date.now();
+  idempotency = createIdempotency({ collection, secrets, clock: { now: () => nowMs } });
+  drawn = 0;
+  effects = new Map();
+});
+
+afterEach(async () => {
+  await db.close();
+  rmSync(directory, { recursive: true });
+});
+
+function caller(
+  body = 1,
+  change: Partial<IdempotentCaller['idempotency'] & object> = {},
+  clientId = 'client',
+) {
+  return {
+    clientId,
+    idempotency: { key: 'k', method: 'POST', path: '/v1/x', bodySha256: new Uint8Array([body]), ...change },
+  };
+}
+
+const draw = async () => {
+  drawn += 1;
+  return drawn;
+};
+const work = async (id: number) => {
+  effects.set(id, (effects.get(id) ?? 0) + 1);
+  return { id, text: `answer ${id}`, big: 9007199254740993n };
+};
+const answer = (id: number) => ({ id, text: `answer ${id}`, big: 9007199254740993n });
+
+test('without a key each call is one of its own and nothing is kept', async () => {
+  expect(await idempotency.run({ clientId: 'client' }, { draw, work })).toEqual(answer(1));
+  expect(await idempotency.run(undefined, { draw, work })).toEqual(answer(2));
+  expect(await collection.countDocuments()).toBe(0);
+});
+
+test('a repeat gets the kept answer without working again', async () => {
+  const first = await idempotency.run(caller(), { draw, work });
+  expect(await idempotency.run(caller(), { draw, work })).toEqual(first);
+  expect([...effects]).toEqual([[1, 1]]);
+});
+
+test.each([
+  ['client', () => caller(1, {}, 'another')],
+  ['method', () => caller(1, { method: 'PUT' })],
+  ['path', () => caller(1, { path: '/v1/y' })],
+  ['key', () => caller(1, { key: 'l' })],
+])('another %s is another call', async (_, other) => {
+  await idempotency.run(caller(), { draw, work });
+  expect(await idempotency.run(other(), { draw, work })).toEqual(answer(2));
+});
+
+test('another body under the same key is refused, answered or not', async () => {
+  await idempotency.run(caller(1), { draw, work });
+  await expect(idempotency.run(caller(2), { draw, work })).rejects.toMatchObject({
+    code: 'idempotency_key_reused',
+  });
+  const died = idempotency.run(caller(1, { key: 'died' }), {
+    draw,
+    work: () => Promise.reject(new Error('died')),
+  });
+  await expect(died).rejects.toThrow('died');
+  await expect(idempotency.run(caller(2, { key: 'died' }), { draw, work })).rejects.toMatchObject({
+    code: 'idempotency_key_reused',
+  });
+  expect([...effects.keys()]).toEqual([1]);
+});
+
+test('twenty callers at once of one key cause one effect and get one answer', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => idempotency.run(caller(), { draw, work })),
+  );
+  expect(effects.size).toBe(1);
+  expect(new Set(answers.map((a) => a.id))).toEqual(new Set(effects.keys()));
+});
+
+test('what a process did before it died is found again: the repeat works with what was drawn', async () => {
+  const dies = async (id: number) => {
+    await work(id);
+    throw new Error('killed after the write');
+  };
+  await expect(idempotency.run(caller(), { draw, work: dies })).rejects.toThrow('killed');
+  expect(await idempotency.run(caller(), { draw, work })).toEqual(answer(1));
+  expect([...effects]).toEqual([[1, 2]]);
+});
+
+test('after a transient error the repeat works with what was drawn', async () => {
+  const away = () => Promise.reject(new DomainError('unavailable', 'away'));
+  await expect(idempotency.run(caller(), { draw, work: away })).rejects.toMatchObject({
+    code: 'unavailable',
+  });
+  expect(await idempotency.run(caller(), { draw, work })).toEqual(answer(1));
+});
+
+test('a refusal is not kept: the key is free, for another body too', async () => {
+  const refused = () => Promise.reject(new DomainError('activation_limit', 'no'));
+  await expect(idempotency.run(caller(1), { draw, work: refused })).rejects.toMatchObject({
+    code: 'activation_limit',
+  });
+  expect(await idempotency.run(caller(2), { draw, work })).toEqual(answer(2));
+});
+
+test('a refusal does not free the key while another run of it may still take effect', async () => {
+  const slow = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
+  const first = idempotency.run(caller(), {
+    draw,
+    work: async (id) => {
+      started.resolve();
+      await slow.promise;
+      return work(id);
+    },
+  });
+  await started.promise;
+  const refused = () => Promise.reject(new DomainError('device_not_activated', 'no'));
+  await expect(idempotency.run(caller(), { draw, work: refused })).rejects.toMatchObject({
+    code: 'device_not_activated',
+  });
+  const third = await idempotency.run(caller(), { draw, work });
+  slow.resolve();
+  expect(await first).toEqual(third);
+  expect([...effects.keys()]).toEqual([1]);
+});
+
+test('a conflict means that what was drawn is dead: the next run draws anew', async () => {
+  await expect(
+    idempotency.run(caller(), { draw, work: () => Promise.reject(new Error('died')) }),
+  ).rejects.toThrow('died');
+  const overtaken = () => Promise.reject(new DomainError('conflict', 'overtaken'));
+  await expect(idempotency.run(caller(), { draw, work: overtaken })).rejects.toMatchObject({
+    code: 'conflict',
+  });
+  expect(await idempotency.run(caller(), { draw, work })).toEqual(answer(2));
+});
+
+test('the first kept answer wins over a slower run', async () => {
+  const slow = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
+  const first = idempotency.run(caller(), {
+    draw,
+    work: async (id) => {
+      started.resolve();
+      await slow.promise;
+      return `slow ${id}`;
+    },
+  });
+  await started.promise;
+  expect(await idempotency.run(caller(), { draw, work: async (id) => `fast ${id}` })).toBe('fast 1');
+  slow.resolve();
+  expect(await first).toBe('fast 1');
+});
+
+test('after 24 hours the key is new, whether the index has deleted it or not', async () => {
+  await idempotency.run(caller(), { draw, work });
+  nowMs += 24 * 60 * 60 * 1000 - 1;
+  expect(await idempotency.run(caller(2), { draw, work }).catch((e) => e.code)).toBe(
+    'idempotency_key_reused',
+  );
+  nowMs += 1;
+  expect(await idempotency.run(caller(2), { draw, work })).toEqual(answer(2));
+});
+
+test('nothing of what was drawn or answered can be read in the database', async () => {
+  await idempotency.run(caller(), {
+    draw: async () => 'drawn-secret',
+    work: async (d) => `${d} answer-secret`,
+  });
+  const text = JSON.stringify(await collection.find({}).toArray());
+  expect(text).not.toMatch(/drawn-secret|answer-secret/);
+});

@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto';
+import type { IndexDescription } from 'mongodb';
+import type { Clock } from './clock.ts';
+import { DomainError, errorCatalogue, isDuplicateKey } from './errors.ts';
+import type { SecretBox } from './secrets.ts';
+import type { StoreCollection } from './store/types.ts';
+
+/** Who calls, with the scope of an Idempotency-Key where one came (ruling A19); a proto `Caller` is one. */
+export interface IdempotentCaller {
+  readonly clientId: string;
+  readonly idempotency?: {
+    readonly key: string;
+    readonly method: string;
+    readonly path: string;
+    /** SHA-256 of the request body's bytes. */
+    readonly bodySha256: Uint8Array;
+  };
+}
+
+/** What can be kept: plain data; bigints, absent fields and texts come back as they were. */
+export type Keepable =
+  | string
+  | number
+  | bigint
+  | boolean
+  | null
+  | undefined
+  | readonly Keepable[]
+  | { readonly [key: string]: Keepable };
+
+/** One call: what must be the same on a repeat, and the work that is idempotent by it. */
+export interface IdempotentCall<D extends Keepable, A extends Keepable> {
+  /** Draws ids and secrets. Nothing may depend on it until `work` has them. */
+  draw(): Promise<D>;
+  /**
+   * Does it. Called again with the same `drawn` when an earlier run's end is unknown (in flight, or
+   * its process died): two runs must take effect once and answer the same. A DomainError below 500
+   * means that this run has no effect; `conflict` means that nothing drawn with `drawn` can ever take
+   * effect, in any run: the key is then free at once, for the caller to run it again.
+   */
+  work(drawn: D): Promise<A>;
+}
+
+export interface Idempotency {
+  /**
+   * Without a key: draws and works. With one: a repeat with the same body gets the kept answer, or,
+   * while there is none, runs `work` again with what was drawn first. Throws
+   * `idempotency_key_reused` for another body, and whatever `work` throws.
+   */
+  run<D extends Keepable, A extends Keepable>(
+    caller: IdempotentCaller | undefined,
+    call: IdempotentCall<D, A>,
+  ): Promise<A>;
+}
+
+/** A key in use. `drawn` and `answer` are sealed: either may hold a secret. */
+export interface IdempotencyDocument {
+  /** SHA-256 of client, method, path and key. */
+  _id: string;
+  bodyHash: string;
+  /** Sealed, base64; its nonce makes it unique, so it also names the reservation. */
+  drawn: string;
+  /** Runs whose end is unknown; the reservation goes when the last of them has failed for good. */
+  runs: number;
+  /** Sealed, base64; absent until a run succeeded. */
+  answer?: string;
+  expiresAt: Date;
+}
+
+/** Declared by the service that owns the collection. The index is lazy: expiry is checked at read too. */
+export const idempotencyIndexes: IndexDescription[] = [
+  { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+];
+
+const keepForMs = 24 * 60 * 60 * 1000;
+
+/** Answers each Idempotency-Key once, over crashes and concurrent callers (rulings A19, B8). */
+export function createIdempotency(options: {
+  collection: StoreCollection<IdempotencyDocument>;
+  secrets: SecretBox;
+  clock: Clock;
+}): Idempotency {
+  const { collection, secrets, clock } = options;
+  const purpose = (id: string) => `idempotency ${id}`;
+  const seal = (id: string, value: Keepable) =>
+    Buffer.from(secrets.seal(encode(value), purpose(id))).toString('base64');
+  const open = (id: string, sealed: string) =>
+    decode(secrets.open(Buffer.from(sealed, 'base64'), purpose(id)));
+
+  /** The key's live document, with this run counted in while there is no answer. */
+  async function join(id: string): Promise<IdempotencyDocument | undefined> {
+    const found = await collection.findOne({ _id: id });
+    if (!found) return undefined;
+    if (found.expiresAt.getTime() <= clock.now()) {
+      await collection.deleteOne({ _id: id, drawn: found.drawn });
+      return undefined;
+    }
+    if (found.answer !== undefined) return found;
+    const joined = await collection.findOneAndUpdate(
+      { _id: id, drawn: found.drawn },
+      { $inc: { runs: 1 } },
+      { returnDocument: 'after' },
+    );
+    return joined ?? join(id);
+  }
+
+  async function reserve(id: string, bodyHash: string, draw: () => Promise<Keepable>) {
+    for (;;) {
+      const found = await join(id);
+      if (found) return found;
+      const document: IdempotencyDocument = {
+        _id: id,
+        bodyHash,
+        drawn: seal(id, await draw()),
+        runs: 1,
+        expiresAt: new Date(clock.now() + keepForMs),
+      };
+      try {
+        await collection.insertOne(document);
+        return document;
+      } catch (error) {
+        // Another caller of the same key was first: go on with what it drew.
+        if (!isDuplicateKey(error)) throw error;
+      }
+    }
+  }
+
+  /** This run has failed for good: it cannot take effect later. */
+  async function withdraw(id: string, drawn: string): Promise<void> {
+    await collection.updateOne({ _id: id, drawn, answer: { $exists: false } }, { $inc: { runs: -1 } });
+    await collection.deleteOne({ _id: id, drawn, runs: { $lte: 0 }, answer: { $exists: false } });
+  }
+
+  async function keep(id: string, drawn: string, answer: Keepable): Promise<Keepable> {
+    const kept = await collection.updateOne(
+      { _id: id, drawn, answer: { $exists: false } },
+      { $set: { answer: seal(id, answer) } },
+    );
+    if (kept.matchedCount === 1) return answer;
+    const first = await collection.findOne({ _id: id, drawn });
+    return first?.answer === undefined ? answer : open(id, first.answer);
+  }
+
+  return {
+    async run<D extends Keepable, A extends Keepable>(
+      caller: IdempotentCaller | undefined,
+      call: IdempotentCall<D, A>,
+    ): Promise<A> {
+      const key = caller?.idempotency;
+      if (!caller || !key) return call.work(await call.draw());
+      const id = sha256(JSON.stringify([caller.clientId, key.method, key.path, key.key]));
+      const bodyHash = Buffer.from(key.bodySha256).toString('hex');
+      const document = await reserve(id, bodyHash, call.draw);
+      const { drawn, answer } = document;
+      if (document.bodyHash !== bodyHash) {
+        if (answer === undefined) await withdraw(id, drawn);
+        throw new DomainError(
+          'idempotency_key_reused',
+          'The Idempotency-Key was used with another request body.',
+        );
+      }
+      if (answer !== undefined) return open(id, answer) as A;
+      let result: A;
+      try {
+        result = await call.work(open(id, drawn) as D);
+      } catch (error) {
+        if (isConflict(error)) await collection.deleteOne({ _id: id, drawn, answer: { $exists: false } });
+        else if (isFinal(error)) await withdraw(id, drawn);
+        throw error;
+      }
+      return (await keep(id, drawn, result)) as A;
+    },
+  };
+}
+
+/** True where the work has certainly not taken effect and never will; anything else may have. */
+function isFinal(error: unknown): boolean {
+  return error instanceof DomainError && errorCatalogue[error.code].http < 500;
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof DomainError && error.code === 'conflict';
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+const bigintTag = '$bigint';
+
+function encode(value: Keepable): string {
+  return JSON.stringify({ value }, (_, v) => (typeof v === 'bigint' ? { [bigintTag]: String(v) } : v));
+}
+
+function decode(text: string): Keepable {
+  const revive = (_: string, v: unknown) =>
+    typeof v === 'object' && v !== null && bigintTag in v ? BigInt(String(v[bigintTag])) : v;
+  return (JSON.parse(text, revive) as { value?: Keepable }).value;
+}

@@ -1,0 +1,85 @@
+import { type Document, MongoClient, type TopologyDescription } from 'mongodb';
+import type { Store, StoreCollection, StoreConnection } from './types.ts';
+
+/** What a connection to MongoDB needs to know. */
+export interface MongoOptions {
+  /** The connection string; its own options win over the ones below. */
+  readonly uri: string;
+  /** Put before each database's name, so that several platforms (or tests) share one server. */
+  readonly databasePrefix?: string;
+  /** Shown in the server's logs and `currentOp`. */
+  readonly appName: string;
+}
+
+/** Every wait ends: none of the driver's unlimited defaults is left. */
+const limits = {
+  serverSelectionTimeoutMS: 2000,
+  connectTimeoutMS: 3000,
+  socketTimeoutMS: 10_000,
+  waitQueueTimeoutMS: 5000,
+  heartbeatFrequencyMS: 2000,
+  maxPoolSize: 64,
+  maxIdleTimeMS: 60_000,
+} as const;
+
+/**
+ * Connects to MongoDB (decision 3): writes are acknowledged by a majority's journals, reads see only
+ * what a majority has, and come from the primary. Throws the driver's error when no server answers
+ * within 2 s. Time-outs later surface as the driver's errors (kit/errors.ts: `database_failed`).
+ */
+export async function connectMongo(options: MongoOptions): Promise<StoreConnection> {
+  const { uri, appName, databasePrefix = '' } = options;
+  const client = new MongoClient(uri, {
+    ...limits,
+    appName,
+    writeConcern: { w: 'majority', journal: true },
+    readConcern: { level: 'majority' },
+    readPreference: 'primary',
+    retryWrites: true,
+    retryReads: true,
+    monitorCommands: false,
+    ignoreUndefined: false,
+  });
+  const readiness = watchTopology(client);
+  try {
+    await client.connect();
+  } catch (error) {
+    await client.close().catch(() => {});
+    throw error;
+  }
+  return {
+    database: (name): Store => {
+      const database = client.db(`${databasePrefix}${name}`);
+      return {
+        collection: <T extends Document>(collection: string) =>
+          database.collection<T>(collection) as unknown as StoreCollection<T>,
+      };
+    },
+    notReady: readiness,
+    close: () => client.close(),
+  };
+}
+
+const writable: ReadonlySet<string> = new Set(['RSPrimary', 'Standalone', 'Mongos', 'LoadBalancer']);
+
+/** Answers why no server takes writes, from what the driver's own monitoring last saw. */
+function watchTopology(client: MongoClient): () => string | undefined {
+  let reason: string | undefined = 'MongoDB has not answered yet';
+  client.on('topologyDescriptionChanged', ({ newDescription }) => {
+    reason = whyNotWritable(newDescription);
+  });
+  client.on('topologyClosed', () => {
+    reason = 'the connection to MongoDB is closed';
+  });
+  return () => reason;
+}
+
+function whyNotWritable(topology: TopologyDescription): string | undefined {
+  const servers = [...topology.servers.values()];
+  if (servers.some((server) => writable.has(server.type))) return undefined;
+  const seen = servers.map((server) => {
+    const cause = server.error ? ` (${server.error.message})` : '';
+    return `${server.address} ${server.type}${cause}`;
+  });
+  return `MongoDB has no server that takes writes: ${seen.join(', ')}`;
+}

@@ -1,0 +1,27 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
+import { type DeliveryStatus, deliveryStatuses } from '../domain/delivery.ts';
+import type { DeliveryStore } from '../ports.ts';
+import { toDeliveryMessage } from './messages.ts';
+
+const defaultLimit = 100;
+const maxLimit = 1000;
+
+/** Newest first. Errors: invalid_argument for an unknown status or too high a limit. */
+export function listDeliveries(
+  store: DeliveryStore,
+): Handlers<typeof NotifierAdminService>['listDeliveries'] {
+  return async ({ applicationId, status, limit }) => {
+    if (status !== '' && !(deliveryStatuses as readonly string[]).includes(status)) {
+      throw new DomainError('invalid_argument', `status is not one of ${deliveryStatuses.join(', ')}.`);
+    }
+    if (limit > maxLimit) throw new DomainError('invalid_argument', `limit is greater than ${maxLimit}.`);
+    const found = await store.list({
+      applicationId,
+      status: status === '' ? undefined : (status as DeliveryStatus),
+      limit: limit || defaultLimit,
+    });
+    return { deliveries: found.map(toDeliveryMessage) };
+  };
+}

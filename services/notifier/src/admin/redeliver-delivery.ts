@@ -1,0 +1,35 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
+import { laneOf } from '../domain/delivery.ts';
+import type { DeliveryStore } from '../ports.ts';
+import type { Scheduler } from '../scheduling/scheduler.ts';
+import { toDeliveryMessage } from './messages.ts';
+
+/**
+ * Sends a dead or delivered one again: same id and body, a new budget of time and attempts, out of
+ * its order key's order. Errors: not_found; conflict when it is pending or replaced.
+ */
+export function redeliverDelivery(options: {
+  store: DeliveryStore;
+  scheduler: Pick<Scheduler, 'foundWork'>;
+  clock: Clock;
+  maxAgeMs: number;
+}): Handlers<typeof NotifierAdminService>['redeliverDelivery'] {
+  const { store, scheduler, clock, maxAgeMs } = options;
+  return async ({ notificationId }) => {
+    const now = clock.now();
+    const delivery = await store.redeliver(notificationId, now, now + maxAgeMs);
+    if (!delivery) {
+      const present = await store.get(notificationId);
+      if (!present) throw new DomainError('not_found', 'The delivery was not found.');
+      throw new DomainError(
+        'conflict',
+        `The delivery is ${present.status}: only a dead or delivered one can be sent again.`,
+      );
+    }
+    scheduler.foundWork(laneOf(delivery.applicationId, delivery.destination));
+    return { delivery: toDeliveryMessage(delivery) };
+  };
+}

@@ -1,0 +1,130 @@
+import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { bind } from '@headset-cloud/kit/rpc/types.ts';
+import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
+import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
+import { getDelivery } from './admin/get-delivery.ts';
+import { listDeliveries } from './admin/list-deliveries.ts';
+import { redeliverDelivery } from './admin/redeliver-delivery.ts';
+import { createDestinations } from './clients/destinations.ts';
+import type { NotifierConfig } from './config.ts';
+import { createNotificationsHandler } from './consumers/notifications.ts';
+import { addressRules, parseNetworks } from './domain/address-rules.ts';
+import { createConnector } from './http/connector.ts';
+import { OriginPools } from './http/pools.ts';
+import { createResolver, type Resolve } from './http/resolve.ts';
+import { UndiciSender } from './http/sender.ts';
+import { createMetrics } from './metrics.ts';
+import { Attempts } from './scheduling/attempts.ts';
+import { FinishedOrders } from './scheduling/finished-orders.ts';
+import { Gates } from './scheduling/gates.ts';
+import { Marks } from './scheduling/marks.ts';
+import { Scheduler } from './scheduling/scheduler.ts';
+import { MongoDeliveryStore } from './store/deliveries.ts';
+import { notifierIndexes } from './store/indexes.ts';
+
+/** Points at which a fault test may stop the process: stored, answered with 2xx, outcome stored. */
+export const notifierFailpoints = ['notifier.stored', 'notifier.sent', 'notifier.marked'] as const;
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** What tests replace. */
+export interface NotifierOverrides {
+  readonly resolve?: Resolve;
+  readonly random?: () => number;
+  /** More certificates to trust. */
+  readonly ca?: string;
+}
+
+/**
+ * The notifier: signed callbacks to integrators (decision 10). Throws when
+ * NOTIFIER_ALLOW_ADDRESSES cannot be read.
+ */
+export function buildNotifier(
+  ctx: ServiceContext,
+  config: NotifierConfig,
+  overrides: NotifierOverrides = {},
+): Service {
+  const { clock, logger, instanceId } = ctx;
+  const random = overrides.random ?? Math.random;
+  const maxAgeMs = config.NOTIFIER_MAX_AGE_HOURS * hourMs;
+  const store = new MongoDeliveryStore(ctx.store, instanceId, {
+    deliveredMs: config.NOTIFIER_KEEP_DELIVERED_DAYS * dayMs,
+    deadMs: config.NOTIFIER_KEEP_DEAD_DAYS * dayMs,
+  });
+  const pools = new OriginPools({
+    maxPools: config.NOTIFIER_MAX_POOLS,
+    pool: {
+      connections: config.NOTIFIER_PER_DESTINATION_IN_FLIGHT,
+      connect: createConnector({
+        rules: addressRules(parseNetworks(config.NOTIFIER_ALLOW_ADDRESSES)),
+        resolve: overrides.resolve ?? createResolver(config.NOTIFIER_CONNECT_TIMEOUT_MS),
+        connectTimeoutMs: config.NOTIFIER_CONNECT_TIMEOUT_MS,
+        ...(overrides.ca && { ca: overrides.ca }),
+      }),
+    },
+  });
+  const sender = new UndiciSender(pools, clock, config.NOTIFIER_TOTAL_TIMEOUT_MS);
+  const marks = new Marks(store, logger, ctx.failpoints);
+  const finished = new FinishedOrders();
+  const leaseMs = config.NOTIFIER_LEASE_MS;
+  const backoff = { firstMs: config.NOTIFIER_BACKOFF_FIRST_MS, maxMs: config.NOTIFIER_BACKOFF_MAX_MS };
+  const metrics = createMetrics(ctx.metrics, store, clock, logger);
+  const attempts = new Attempts({ ctx, store, sender, marks, finished, metrics, backoff, leaseMs, random });
+  const gates = new Gates({
+    maxInFlight: config.NOTIFIER_PER_DESTINATION_IN_FLIGHT,
+    failingAfter: config.NOTIFIER_FAILING_AFTER,
+    probeFirstMs: backoff.firstMs,
+    probeMaxMs: config.NOTIFIER_PROBE_MAX_MS,
+  });
+  const scheduler = new Scheduler({
+    clock,
+    logger,
+    random,
+    instanceId,
+    store,
+    destinations: createDestinations(ctx.channel('devices')),
+    attempts,
+    marks,
+    finished,
+    gates,
+    leaseMs,
+    windowSize: config.NOTIFIER_WINDOW_PER_DESTINATION,
+    unsetRetryMs: config.NOTIFIER_UNSET_RETRY_MS,
+    maxInMemory: config.NOTIFIER_MAX_IN_MEMORY,
+    sweepMs: config.NOTIFIER_SWEEP_MS,
+  });
+  const handle = createNotificationsHandler({
+    store,
+    scheduler,
+    clock,
+    maxAgeMs,
+    failpoints: ctx.failpoints,
+  });
+  let subscription: RunningSubscription | undefined;
+
+  return {
+    name: 'notifier',
+    rpc: [],
+    admin: [
+      bind(NotifierAdminService, {
+        listDeliveries: listDeliveries(store),
+        getDelivery: getDelivery(store),
+        redeliverDelivery: redeliverDelivery({ store, scheduler, clock, maxAgeMs }),
+      }),
+    ],
+    async start() {
+      await ensureIndexes(ctx.store, notifierIndexes);
+      await ctx.log.ensureTopics([topics.notifications]);
+      scheduler.start();
+      subscription = await ctx.log.subscribe({ topic: topics.notifications, group: 'notifier', handle });
+    },
+    async stop() {
+      await subscription?.close();
+      await scheduler.stop();
+      await sender.close();
+    },
+    notReady: () => (subscription ? subscription.notReady() : 'not started'),
+  };
+}

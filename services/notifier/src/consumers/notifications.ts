@@ -1,0 +1,82 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import {
+  Destination,
+  type NotificationEvent,
+  NotificationEventSchema,
+} from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import type { Delivery, DestinationSetting } from '../domain/delivery.ts';
+import type { DeliveryStore } from '../ports.ts';
+import type { Scheduler } from '../scheduling/scheduler.ts';
+
+const settings: Readonly<Partial<Record<Destination, DestinationSetting>>> = {
+  [Destination.DEVICE_EVENT]: 'deviceEvent',
+  [Destination.SORA_EVENT]: 'soraEvent',
+  [Destination.SORA_FILE_SEND_EVENT]: 'soraFileSendEvent',
+  [Destination.FILE_UPLOAD_EVENT]: 'fileUploadEvent',
+};
+
+/**
+ * Makes deliveries of notifications: stored in one write, then handed on. Nothing is sent in here.
+ * An event that comes again finds its id stored and is dropped.
+ */
+export function createNotificationsHandler(options: {
+  store: DeliveryStore;
+  scheduler: Pick<Scheduler, 'plan' | 'accept'>;
+  clock: Clock;
+  maxAgeMs: number;
+  failpoints: Failpoints;
+}): (events: readonly LogEvent[]) => Promise<void> {
+  const { store, scheduler, clock, maxAgeMs, failpoints } = options;
+  return async (events) => {
+    const nowMs = clock.now();
+    const unique = new Map<string, Delivery>();
+    for (const event of events) {
+      const delivery = toDelivery(event, nowMs, maxAgeMs);
+      if (!unique.has(delivery.id)) unique.set(delivery.id, delivery);
+    }
+    const planned = scheduler.plan([...unique.values()]);
+    const known = await store.insert(planned);
+    failpoints('notifier.stored');
+    scheduler.accept(known.size === 0 ? planned : planned.filter((delivery) => !known.has(delivery.id)));
+  };
+}
+
+function toDelivery(event: LogEvent, nowMs: number, maxAgeMs: number): Delivery {
+  let notification: NotificationEvent;
+  try {
+    notification = fromBinary(NotificationEventSchema, event.value);
+  } catch (cause) {
+    throw new PoisonEventError(event, 'not a NotificationEvent', { cause });
+  }
+  const { notificationId, applicationId, body } = notification;
+  const destination = settings[notification.destination];
+  if (notificationId === '' || applicationId === '' || !destination) {
+    throw new PoisonEventError(event, 'a notification without id, application or known destination');
+  }
+  const createdAtMs = Number(notification.createdAtMs) || event.timestampMs || nowMs;
+  return {
+    id: notificationId,
+    applicationId,
+    destination,
+    orderKey: notification.orderKey,
+    sequence: notification.sequence,
+    ordered: true,
+    replaceable: notification.replaceable,
+    body: Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+    status: 'pending',
+    attempts: 0,
+    createdAtMs,
+    deadlineAtMs: createdAtMs + maxAgeMs,
+    nextAttemptAtMs: nowMs,
+    dueAtMs: nowMs,
+    owner: null,
+    takenOver: false,
+    deliveredAtMs: 0,
+    lastOutcome: '',
+    recentAttempts: [],
+    traceparent: notification.traceparent,
+  };
+}

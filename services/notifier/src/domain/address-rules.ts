@@ -1,0 +1,66 @@
+import ipaddr from 'ipaddr.js';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Network = [Address, number];
+
+/** Decides about resolved addresses, and about literal ones in URLs. */
+export interface AddressRules {
+  /** True when a callback may be sent there. Text that is no address is refused. */
+  allows(address: string): boolean;
+}
+
+// What ipaddr.js calls unicast although no public server can be there.
+const alsoRefused: readonly Network[] = [
+  ipaddr.parseCIDR('::/96'), // IPv4-compatible, deprecated: an IPv4 address in disguise
+  ipaddr.parseCIDR('168.63.129.16/32'), // Azure's virtual host, with its metadata
+];
+const nat64 = ipaddr.parseCIDR('64:ff9b::/96') as [ipaddr.IPv6, number];
+
+/** Parses networks in CIDR form, divided by commas. Throws an Error that names the wrong one. */
+export function parseNetworks(list: string | undefined): Network[] {
+  return (list ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map((part) => {
+      try {
+        return ipaddr.parseCIDR(part);
+      } catch {
+        throw new Error(
+          `${JSON.stringify(part)} is not a network such as 127.0.0.0/8. Correct NOTIFIER_ALLOW_ADDRESSES.`,
+        );
+      }
+    });
+}
+
+/**
+ * Public addresses only (decision 10): everything that IANA lists as special (loopback, private,
+ * link-local with the metadata services, carrier-grade NAT, multicast, reserved, tunnels, …) is
+ * refused unless a network of `allowed` contains it. IPv4 inside IPv6 (mapped, or behind NAT64) is
+ * judged as the IPv4 address that it reaches.
+ */
+export function addressRules(allowed: readonly Network[]): AddressRules {
+  return {
+    allows(text) {
+      const address = parse(text);
+      if (!address) return false;
+      if (allowed.some((network) => within(address, network))) return true;
+      return address.range() === 'unicast' && !alsoRefused.some((network) => within(address, network));
+    },
+  };
+}
+
+function parse(text: string): Address | undefined {
+  const plain = text.replace(/^\[(.*)\]$/, '$1');
+  // Only the complete forms: ipaddr.js would also take "127.1", which a resolver may read otherwise.
+  if (!ipaddr.IPv4.isValidFourPartDecimal(plain) && !ipaddr.IPv6.isValid(plain)) return undefined;
+  const address = ipaddr.process(plain);
+  if (address instanceof ipaddr.IPv6 && address.match(nat64)) {
+    return new ipaddr.IPv4(address.toByteArray().slice(12));
+  }
+  return address;
+}
+
+function within(address: Address, [base, bits]: Network): boolean {
+  return address.kind() === base.kind() && address.match(base as never, bits as never);
+}

@@ -1,0 +1,93 @@
+/** The settings fields that callbacks go to (decision 9). */
+export const destinationSettings = [
+  'deviceEvent',
+  'soraEvent',
+  'soraFileSendEvent',
+  'fileUploadEvent',
+] as const;
+export type DestinationSetting = (typeof destinationSettings)[number];
+
+/**
+ * pending: to be sent, or on its way. delivered: answered with 2xx. dead: given up, kept to be sent
+ * again by an operator. replaced: a progress that a later event made useless (ruling B10).
+ */
+export const deliveryStatuses = ['pending', 'delivered', 'dead', 'replaced'] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** One attempt, as operators see it. */
+export interface AttemptRecord {
+  readonly atMs: number;
+  readonly durationMs: number;
+  /** HTTP status; 0 when there was no answer. */
+  readonly statusCode: number;
+  /** Empty when delivered. */
+  readonly error: string;
+}
+
+/** One callback to an integrator, as it is stored. */
+export interface Delivery {
+  /** The notification's id: the webhook-id of every attempt. */
+  readonly id: string;
+  readonly applicationId: string;
+  readonly destination: DestinationSetting;
+  /** Deliveries of one order key go out in the order of `sequence`; empty: no order. */
+  readonly orderKey: string;
+  readonly sequence: number;
+  /** False once an operator sent it again: it then neither waits for others nor holds them up. */
+  readonly ordered: boolean;
+  readonly replaceable: boolean;
+  /** Exactly as it is signed and sent. */
+  readonly body: Buffer;
+  readonly status: DeliveryStatus;
+  /** Attempts of the present budget. */
+  readonly attempts: number;
+  readonly createdAtMs: number;
+  /** From here on the next failure is the last. */
+  readonly deadlineAtMs: number;
+  readonly nextAttemptAtMs: number;
+  /**
+   * Pending with an owner: the end of its lease. Pending without: when it may be claimed. Otherwise:
+   * when it ended.
+   */
+  readonly dueAtMs: number;
+  /** The instance that works on it; null: none. */
+  readonly owner: string | null;
+  /**
+   * An owner's lease ran out once: that owner may still be about to send it (a stopped process), so
+   * it must be sent, not replaced, or its first arrival might come after a later one's.
+   */
+  readonly takenOver: boolean;
+  /** 0 while undelivered. */
+  readonly deliveredAtMs: number;
+  readonly lastOutcome: string;
+  /** The last 20, oldest first. */
+  readonly recentAttempts: readonly AttemptRecord[];
+  /** The trace that caused it; empty: none. */
+  readonly traceparent: string;
+}
+
+/** The fields that change after a delivery was stored. */
+export type DeliveryChange = Partial<
+  Pick<
+    Delivery,
+    | 'status'
+    | 'attempts'
+    | 'nextAttemptAtMs'
+    | 'dueAtMs'
+    | 'owner'
+    | 'deliveredAtMs'
+    | 'lastOutcome'
+    | 'recentAttempts'
+  >
+>;
+
+/** What is worked on together: one application's setting. */
+export function laneOf(applicationId: string, destination: DestinationSetting): string {
+  return `${applicationId}/${destination}`;
+}
+
+/** The parts of a lane's name. */
+export function laneParts(lane: string): { applicationId: string; destination: DestinationSetting } {
+  const cut = lane.lastIndexOf('/');
+  return { applicationId: lane.slice(0, cut), destination: lane.slice(cut + 1) as DestinationSetting };
+}

@@ -1,0 +1,84 @@
+import { backoffMs } from './backoff.ts';
+
+export interface GateRules {
+  readonly maxInFlight: number;
+  /** Failures in a row after which the destination is failing. */
+  readonly failingAfter: number;
+  readonly probeFirstMs: number;
+  readonly probeMaxMs: number;
+}
+
+/**
+ * Lets callbacks through to one destination (origin and application): a capped number at a time
+ * while it is healthy, one probe at a time with growing pauses while it is failing (ruling B10).
+ * Pure but for its own counters; time and randomness (in [0, 1)) come with each call.
+ */
+export class Gate {
+  readonly #rules: GateRules;
+  #inFlight = 0;
+  #failuresInARow = 0;
+  #failing = false;
+  #probes = 0;
+  #closedUntilMs = 0;
+
+  constructor(rules: GateRules) {
+    this.#rules = rules;
+  }
+
+  get failing(): boolean {
+    return this.#failing;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Before this time nothing starts; milliseconds since 1970. */
+  get closedUntilMs(): number {
+    return this.#closedUntilMs;
+  }
+
+  mayStart(nowMs: number): boolean {
+    return nowMs >= this.#closedUntilMs && this.#inFlight < (this.#failing ? 1 : this.#rules.maxInFlight);
+  }
+
+  enter(): void {
+    this.#inFlight++;
+  }
+
+  /** Nothing was learned about the destination. */
+  leave(): void {
+    this.#inFlight--;
+  }
+
+  /** It took a callback. Answers true when it was failing until now. */
+  succeeded(): boolean {
+    this.#inFlight--;
+    this.#failuresInARow = 0;
+    this.#probes = 0;
+    this.#closedUntilMs = 0;
+    const recovered = this.#failing;
+    this.#failing = false;
+    return recovered;
+  }
+
+  /**
+   * It did not take a callback; `retryAfterMs` is what it asked for. Answers true when it is failing
+   * from now on and was not before.
+   */
+  failed(nowMs: number, random: number, retryAfterMs?: number): boolean {
+    this.#inFlight--;
+    this.#failuresInARow++;
+    const began = !this.#failing && this.#failuresInARow >= this.#rules.failingAfter;
+    this.#failing ||= began;
+    let pauseMs = retryAfterMs ?? 0;
+    // Those that were in flight together when it began to fail are no probes.
+    if (this.#failing && (began || this.#inFlight === 0)) {
+      this.#probes++;
+      const bounds = { firstMs: this.#rules.probeFirstMs, maxMs: this.#rules.probeMaxMs };
+      pauseMs = Math.max(pauseMs, backoffMs(this.#probes, bounds, random));
+    }
+    this.#closedUntilMs = Math.max(this.#closedUntilMs, nowMs + pauseMs);
+    return began;
+  }
+}

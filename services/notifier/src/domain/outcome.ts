@@ -1,0 +1,59 @@
+import { type BackoffBounds, backoffMs } from './backoff.ts';
+import type { AttemptRecord, Delivery, DeliveryChange } from './delivery.ts';
+
+/** What came of one HTTP request. */
+export interface AttemptResult extends AttemptRecord {
+  /** The destination's Retry-After, within bounds; milliseconds. Only for 429 and 503. */
+  readonly retryAfterMs?: number;
+}
+
+/** The word for metrics. */
+export type OutcomeWord = 'delivered' | 'failed' | 'gone';
+
+/** 2xx delivers, 410 ends, everything else is tried again, a redirect included (decision 10). */
+export function outcomeWord(result: AttemptResult): OutcomeWord {
+  if (result.statusCode >= 200 && result.statusCode < 300) return 'delivered';
+  return result.statusCode === 410 ? 'gone' : 'failed';
+}
+
+const keptAttempts = 20;
+
+/** How the delivery stands after an attempt. Pure: `random` in [0, 1) is the jitter. */
+export function afterAttempt(
+  delivery: Delivery,
+  result: AttemptResult,
+  backoff: BackoffBounds,
+  random: number,
+): DeliveryChange & { status: 'delivered' | 'dead' | 'pending' } {
+  const { atMs, durationMs, statusCode, error } = result;
+  const attempts = delivery.attempts + 1;
+  const endedAtMs = atMs + durationMs;
+  const change = {
+    attempts,
+    lastOutcome: error || String(statusCode),
+    recentAttempts: [...delivery.recentAttempts, { atMs, durationMs, statusCode, error }].slice(
+      -keptAttempts,
+    ),
+  };
+  switch (outcomeWord(result)) {
+    case 'delivered':
+      return { ...change, ...ended('delivered', endedAtMs), deliveredAtMs: endedAtMs };
+    case 'gone':
+      return { ...change, ...ended('dead', endedAtMs) };
+    default: {
+      if (endedAtMs >= delivery.deadlineAtMs) return { ...change, ...ended('dead', endedAtMs) };
+      const pauseMs = result.retryAfterMs ?? backoffMs(attempts, backoff, random);
+      // The last attempt is made when the time is over, not before.
+      const nextAttemptAtMs = Math.min(endedAtMs + pauseMs, delivery.deadlineAtMs);
+      return { ...change, status: 'pending', nextAttemptAtMs };
+    }
+  }
+}
+
+/** The fields of a delivery that is worked on no more. */
+export function ended<S extends 'delivered' | 'dead' | 'replaced'>(
+  status: S,
+  nowMs: number,
+): DeliveryChange & { status: S } {
+  return { status, owner: null, nextAttemptAtMs: 0, dueAtMs: nowMs };
+}

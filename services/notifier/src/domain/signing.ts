@@ -1,0 +1,35 @@
+import { createHmac } from 'node:crypto';
+
+/** What is signed. */
+export interface SigningInput {
+  readonly notificationId: string;
+  /** The application's key that is current at this attempt, as it was issued. */
+  readonly authenticationKey: string;
+  /** The bytes that are sent. */
+  readonly body: Uint8Array;
+  /** Seconds since 1970. */
+  readonly timestampSeconds: number;
+}
+
+/**
+ * The headers that authenticate a callback (specification callbacks-and-site.md section 6, decision 10).
+ *
+ * X-TLPF-NOTIFICATION-KEY: lower-case hex of HMAC-SHA256(key, body).
+ * webhook-signature (Standard Webhooks): `v1,` and base64 of HMAC-SHA256(key, `${webhook-id}.
+ * ${webhook-timestamp}.${body}`), without the line break. In both, `key` is the UTF-8 bytes of the
+ * authentication key's text as it was issued; it is not decoded. A Standard Webhooks library, which
+ * takes its secret as `whsec_` and base64, is therefore given `whsec_` + base64(authentication key).
+ */
+export function signatureHeaders(input: SigningInput): Record<string, string> {
+  const { authenticationKey: key, body, notificationId: id, timestampSeconds } = input;
+  const standard = createHmac('sha256', key)
+    .update(`${id}.${timestampSeconds}.`)
+    .update(body)
+    .digest('base64');
+  return {
+    'x-tlpf-notification-key': createHmac('sha256', key).update(body).digest('hex'),
+    'webhook-id': id,
+    'webhook-timestamp': String(timestampSeconds),
+    'webhook-signature': `v1,${standard}`,
+  };
+}

@@ -1,0 +1,84 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { retryAfterMs } from '../domain/backoff.ts';
+import type { AttemptResult } from '../domain/outcome.ts';
+import type { CallbackSender } from '../ports.ts';
+import type { OriginPools } from './pools.ts';
+
+/** Most bytes of an answer that are read (decision 10); the rest is cut off. */
+const answerLimitBytes = 64 * 1024;
+const maxRetryAfterMs = 3_600_000;
+const maxErrorLength = 200;
+
+/** Sends callbacks with undici; redirects are not followed. */
+export class UndiciSender implements CallbackSender {
+  readonly #pools: OriginPools;
+  readonly #clock: Clock;
+  readonly #totalTimeoutMs: number;
+
+  constructor(pools: OriginPools, clock: Clock, totalTimeoutMs: number) {
+    this.#pools = pools;
+    this.#clock = clock;
+    this.#totalTimeoutMs = totalTimeoutMs;
+  }
+
+  async send(
+    url: URL,
+    headers: Record<string, string>,
+    body: Buffer,
+    signal: AbortSignal,
+  ): Promise<AttemptResult> {
+    const atMs = this.#clock.now();
+    const started = performance.now();
+    const durationMs = () => Math.round(performance.now() - started);
+    const abort = new AbortController();
+    const timer = setTimeout(
+      () => abort.abort(new Error(`no complete answer within ${this.#totalTimeoutMs} ms`)),
+      this.#totalTimeoutMs,
+    );
+    const onStop = () => abort.abort(signal.reason);
+    signal.addEventListener('abort', onStop, { once: true });
+    let statusCode = 0;
+    try {
+      signal.throwIfAborted();
+      const answer = await this.#pools.get(url.origin).request({
+        method: 'POST',
+        path: url.pathname + url.search,
+        headers,
+        body,
+        signal: abort.signal,
+      });
+      statusCode = answer.statusCode;
+      // Read so that the connection can be used again; what it says does not matter.
+      await answer.body.dump({ limit: answerLimitBytes, signal: abort.signal }).catch(() => {});
+      const asked =
+        statusCode === 429 || statusCode === 503
+          ? retryAfterMs(answer.headers['retry-after'], this.#clock.now(), maxRetryAfterMs)
+          : undefined;
+      return {
+        atMs,
+        durationMs: durationMs(),
+        statusCode,
+        error: statusCode >= 200 && statusCode < 300 ? '' : `answered ${statusCode}`,
+        ...(asked !== undefined && { retryAfterMs: asked }),
+      };
+    } catch (error) {
+      return { atMs, durationMs: durationMs(), statusCode: 0, error: describe(error) };
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onStop);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pools.close();
+  }
+}
+
+/** Short, for operators: the code and the message, of the first error where there are several. */
+function describe(error: unknown): string {
+  const first = error instanceof AggregateError ? error.errors[0] : error;
+  if (!(first instanceof Error)) return 'failed';
+  const code = (first as NodeJS.ErrnoException).code;
+  const text = code && !first.message.includes(code) ? `${code}: ${first.message}` : first.message;
+  return (text || first.name).slice(0, maxErrorLength);
+}

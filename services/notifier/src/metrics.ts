@@ -1,0 +1,66 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { DeliveryStore } from './ports.ts';
+
+export interface NotifierMetrics {
+  /** By outcome: delivered, failed, gone. */
+  readonly attempts: Pick<Counter<'outcome'>, 'inc'>;
+  /** From the notification's creation to the answer that took it. */
+  readonly deliverySeconds: Pick<Histogram, 'observe'>;
+}
+
+/** Registers the notifier's metrics (decision 18). The backlog is asked of the database at each scrape. */
+export function createMetrics(
+  registry: Registry,
+  store: Pick<DeliveryStore, 'backlog'>,
+  clock: Clock,
+  logger: Logger,
+): NotifierMetrics {
+  // One look at the database for both gauges of a scrape.
+  let looking: ReturnType<typeof store.backlog> | undefined;
+  const look = () => {
+    looking ??= store.backlog().finally(() => {
+      looking = undefined;
+    });
+    return looking.catch((error: unknown) => {
+      // The last values stay; the database's own readiness tells of it.
+      logger.warn({ err: error }, 'backlog of callbacks not counted');
+      return undefined;
+    });
+  };
+  new Gauge({
+    name: 'headset_callbacks_due',
+    help: 'Callbacks that are undelivered: due, on their way, or waiting for their next attempt.',
+    registers: [registry],
+    async collect() {
+      const backlog = await look();
+      if (backlog) this.set(backlog.count);
+    },
+  });
+  new Gauge({
+    name: 'headset_callbacks_oldest_due_age_seconds',
+    help: 'Age of the oldest undelivered callback, since its creation; 0 when there is none.',
+    registers: [registry],
+    async collect() {
+      const backlog = await look();
+      if (!backlog) return;
+      const { oldestCreatedAtMs } = backlog;
+      this.set(oldestCreatedAtMs === undefined ? 0 : Math.max(0, clock.now() - oldestCreatedAtMs) / 1000);
+    },
+  });
+  return {
+    attempts: new Counter({
+      name: 'headset_callback_attempts_total',
+      help: 'Attempts to send a callback, by outcome: delivered, failed, gone.',
+      labelNames: ['outcome'],
+      registers: [registry],
+    }),
+    deliverySeconds: new Histogram({
+      name: 'headset_callback_delivery_seconds',
+      help: 'From the creation of a notification to its delivery.',
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3600, 86_400],
+      registers: [registry],
+    }),
+  };
+}

@@ -1,0 +1,82 @@
+import type { Delivery, DeliveryChange, DeliveryStatus, DestinationSetting } from './domain/delivery.ts';
+import type { AttemptResult } from './domain/outcome.ts';
+
+/** A change to be stored, with what must still be true of the stored delivery. */
+export interface DeliveryMark {
+  readonly id: string;
+  readonly change: DeliveryChange;
+  /** Stored only while it is pending and this instance owns it; undefined: whatever happened meanwhile. */
+  readonly onlyIfOwner: string | undefined;
+}
+
+/** An earlier, unfinished delivery of an order key. */
+export interface Predecessor {
+  readonly id: string;
+  readonly owner: string | null;
+  readonly dueAtMs: number;
+  readonly replaceable: boolean;
+  readonly takenOver: boolean;
+}
+
+/** A lane that has undelivered work, with the time from which some of it may be claimed. */
+export interface LaneWork {
+  readonly lane: string;
+  readonly dueAtMs: number;
+}
+
+/** Where deliveries are kept. Failures are transient errors (kit/errors.ts). */
+export interface DeliveryStore {
+  /** Stores new ones in one write; answers the ids of those that were there already. */
+  insert(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>>;
+  /**
+   * Makes this instance the owner, until `untilMs`, of up to `limit` deliveries of a lane that are
+   * due and owned by nobody (or whose owner's lease ran out), the longest due first.
+   */
+  claim(
+    lane: string,
+    limit: number,
+    nowMs: number,
+    untilMs: number,
+  ): Promise<{ claimed: Delivery[]; more: boolean }>;
+  /** Renews leases; answers the ids that this instance still owns. */
+  renew(ids: readonly string[], untilMs: number): Promise<ReadonlySet<string>>;
+  /** Stores changes together, in no particular order: at most one for each delivery. */
+  mark(marks: readonly DeliveryMark[]): Promise<void>;
+  predecessors(orderKey: string, before: number): Promise<Predecessor[]>;
+  /** Marks an undelivered progress as replaced if nobody works, or may be working, on it. */
+  replaceIfFree(id: string, nowMs: number): Promise<boolean>;
+  /** Makes waiting deliveries of a lane due at once. */
+  pullForward(lane: string, nowMs: number): Promise<void>;
+  /** The first lane by name after `after` that has undelivered work. */
+  nextLaneWithWork(after: string): Promise<LaneWork | undefined>;
+
+  get(id: string): Promise<Delivery | undefined>;
+  /** Newest first; without a status those of every status. */
+  list(query: {
+    applicationId: string;
+    status: DeliveryStatus | undefined;
+    limit: number;
+  }): Promise<Delivery[]>;
+  /** Dead or delivered → pending with a new budget; undefined when it is neither. */
+  redeliver(id: string, nowMs: number, deadlineAtMs: number): Promise<Delivery | undefined>;
+  /** Undelivered ones: how many (counted up to a bound), and the oldest one's creation. */
+  backlog(): Promise<{ count: number; oldestCreatedAtMs: number | undefined }>;
+}
+
+/** Where callbacks of an application's setting go now, and with which key they are signed. */
+export interface DestinationAddress {
+  readonly url: URL;
+  readonly authenticationKey: string;
+}
+
+/** Reads destinations at each attempt (ruling A18). */
+export interface Destinations {
+  /** Undefined: the address or the key is not set. Rejects when devices cannot tell now. */
+  get(applicationId: string, setting: DestinationSetting): Promise<DestinationAddress | undefined>;
+}
+
+/** Sends one HTTP request; never rejects. */
+export interface CallbackSender {
+  send(url: URL, headers: Record<string, string>, body: Buffer, signal: AbortSignal): Promise<AttemptResult>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,23 @@
+const maxKeys = 50_000;
+
+/**
+ * Up to which sequence everything of an order key is known to be finished. Finished is final, so
+ * what is remembered here stays true whatever other instances do; what is forgotten is asked of the
+ * database.
+ */
+export class FinishedOrders {
+  readonly #upTo = new Map<string, number>();
+
+  /** `sequence`, and all before it, is finished. */
+  set(orderKey: string, sequence: number): void {
+    const known = this.#upTo.get(orderKey) ?? 0;
+    this.#upTo.delete(orderKey);
+    this.#upTo.set(orderKey, Math.max(known, sequence));
+    if (this.#upTo.size > maxKeys) this.#upTo.delete(this.#upTo.keys().next().value as string);
+  }
+
+  /** True when everything before `sequence` is known to be finished. */
+  allBefore(orderKey: string, sequence: number): boolean {
+    return sequence <= 1 || (this.#upTo.get(orderKey) ?? 0) >= sequence - 1;
+  }
+}

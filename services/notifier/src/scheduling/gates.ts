@@ -1,0 +1,44 @@
+import { Gate, type GateRules } from '../domain/gate.ts';
+import type { Lane } from './lane.ts';
+
+/** A destination's gate, and the lanes whose address leads there now. */
+export interface SharedGate {
+  readonly gate: Gate;
+  readonly lanes: Set<Lane>;
+}
+
+/** A failing destination's state is forgotten when nothing went there for so long. */
+const forgetAfterMs = 3_600_000;
+
+/** The gates of all destinations: origin and application (ruling B10). */
+export class Gates {
+  readonly #gates = new Map<string, SharedGate>();
+  readonly #rules: GateRules;
+
+  constructor(rules: GateRules) {
+    this.#rules = rules;
+  }
+
+  /** A gate of a lane's own, until its address is known. */
+  unknown(): SharedGate {
+    return { gate: new Gate(this.#rules), lanes: new Set() };
+  }
+
+  get(applicationId: string, origin: string): SharedGate {
+    const key = `${applicationId} ${origin}`;
+    let shared = this.#gates.get(key);
+    if (!shared) {
+      shared = this.unknown();
+      this.#gates.set(key, shared);
+    }
+    return shared;
+  }
+
+  /** Forgets gates that no lane uses and that have nothing to tell. */
+  tidy(nowMs: number): void {
+    for (const [key, { gate, lanes }] of this.#gates) {
+      const idle = lanes.size === 0 && gate.inFlight === 0;
+      if (idle && (!gate.failing || gate.closedUntilMs < nowMs - forgetAfterMs)) this.#gates.delete(key);
+    }
+  }
+}

@@ -1,0 +1,366 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { backoffMs } from '../domain/backoff.ts';
+import type { Chain, Held } from '../domain/chain.ts';
+import { type Delivery, type DeliveryChange, laneParts } from '../domain/delivery.ts';
+import { ended } from '../domain/outcome.ts';
+import type { DeliveryStore, Destinations } from '../ports.ts';
+import type { Attempted, Attempts } from './attempts.ts';
+import type { FinishedOrders } from './finished-orders.ts';
+import type { Gates, SharedGate } from './gates.ts';
+import { LaneQueue } from './lane-queue.ts';
+import type { Marks } from './marks.ts';
+
+/** What lanes share. */
+export interface LaneContext {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  readonly instanceId: string;
+  readonly store: DeliveryStore;
+  readonly destinations: Destinations;
+  readonly attempts: Attempts;
+  readonly marks: Marks;
+  readonly finished: FinishedOrders;
+  readonly gates: Gates;
+  readonly leaseMs: number;
+  readonly windowSize: number;
+  readonly unsetRetryMs: number;
+  /** How many more deliveries may be held in all. */
+  room(): number;
+  readonly stopping: () => boolean;
+}
+
+/** A pause up to this is waited for in memory; a longer one in the database, without an owner. */
+const holdMs = 5000;
+/** Held of a lane whose destination does not take callbacks: enough to probe it with. */
+const idleWindow = 16;
+const unknownBackoff = { firstMs: 200, maxMs: 10_000 };
+
+/** What came of one try at a delivery; those below `attempted` are no attempts. */
+type Verdict =
+  | { kind: 'attempted'; attempted: Attempted }
+  | { kind: 'blocked'; untilMs: number }
+  | { kind: 'lost' | 'unset' | 'unknown' | 'closed' | 'cut' };
+
+/** Works on one application's setting: queue, refills from the database, and what comes of attempts. */
+export class Lane {
+  readonly name: string;
+  readonly #c: LaneContext;
+  readonly #queue = new LaneQueue(() => this.dispatch());
+  #shared: SharedGate;
+  #active = 0;
+  #maybeMore = false;
+  #loading = false;
+  #pulling = 0;
+  #unset = false;
+  #unknownInARow = 0;
+  #pausedUntilMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(name: string, context: LaneContext) {
+    this.name = name;
+    this.#c = context;
+    this.#shared = context.gates.unknown();
+  }
+
+  get size(): number {
+    return this.#queue.size;
+  }
+
+  get active(): number {
+    return this.#active;
+  }
+
+  /** True when nothing would be lost by forgetting the lane. */
+  get idle(): boolean {
+    const busy = this.#active > 0 || this.#loading || this.#pulling > 0;
+    return this.size === 0 && !busy && !this.#shared.gate.failing;
+  }
+
+  /** How many more it would hold now; none while older ones wait in the database. */
+  get room(): number {
+    return this.#maybeMore || this.#loading ? 0 : Math.max(0, this.#limit - this.size);
+  }
+
+  get #limit(): number {
+    const { windowSize } = this.#c;
+    return this.#shared.gate.failing || this.#unset ? Math.min(idleWindow, windowSize) : windowSize;
+  }
+
+  held(): Iterable<Held> {
+    return this.#queue.held();
+  }
+
+  /** Takes in deliveries that this instance owns. */
+  accept(deliveries: readonly Held[]): void {
+    for (const held of deliveries) {
+      for (const { delivery } of this.#queue.add(held))
+        this.#end(delivery, ended('replaced', this.#c.clock.now()));
+    }
+  }
+
+  /** There may be unowned work in the database. */
+  foundWork(): void {
+    this.#maybeMore = true;
+  }
+
+  /** Another instance took it. */
+  drop(held: Held): void {
+    this.#queue.drop(held);
+  }
+
+  /** Starts what may start now. */
+  dispatch(): void {
+    const { clock, marks, stopping } = this.#c;
+    if (stopping() || marks.full) return;
+    const now = clock.now();
+    if (now < this.#pausedUntilMs) return this.#wakeAt(this.#pausedUntilMs);
+    while (this.#queue.readyCount > 0) {
+      const { gate } = this.#shared;
+      if (!gate.mayStart(now)) {
+        if (gate.closedUntilMs > now) this.#wakeAt(gate.closedUntilMs);
+        break;
+      }
+      const next = this.#queue.take();
+      if (!next) break;
+      gate.enter();
+      this.#active++;
+      void this.#work(next.chain, next.held, this.#shared);
+    }
+    this.#refill();
+  }
+
+  /** Gives up what is over its time while the destination does not take callbacks, and lets others in. */
+  expire(): void {
+    if (!this.#shared.gate.failing && !this.#unset) return;
+    const now = this.#c.clock.now();
+    const reason = this.#unset ? 'destination not set' : 'destination failing';
+    for (const { delivery } of this.#queue.pick((held) => held.delivery.deadlineAtMs <= now)) {
+      this.#end(delivery, { ...ended('dead', now), lastOutcome: delivery.lastOutcome || reason });
+    }
+  }
+
+  /** Gives everything that is not being worked on back to the database. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#queue.wakeAll();
+    this.#giveBack(this.#queue.shrink(0));
+  }
+
+  /** Its destination takes callbacks again: what waits for a later attempt is tried now. */
+  recovered(): void {
+    const { store, clock, logger } = this.#c;
+    this.#queue.wakeAll();
+    this.#pulling++;
+    store
+      .pullForward(this.name, clock.now())
+      .then(
+        () => {
+          this.#maybeMore = true;
+        },
+        (error) => logger.warn({ err: error, lane: this.name }, 'waiting callbacks not pulled forward'),
+      )
+      .finally(() => {
+        this.#pulling--;
+        this.dispatch();
+      });
+  }
+
+  async #work(chain: Chain, held: Held, entered: SharedGate): Promise<void> {
+    let verdict: Verdict;
+    try {
+      verdict = await this.#try(held, entered);
+      if (verdict.kind !== 'unknown') this.#unknownInARow = 0;
+    } catch (error) {
+      // The database or devices is away: no attempt. #try has left the gate.
+      this.#c.logger.warn(
+        { err: error, lane: this.name },
+        'callbacks wait: their destination cannot be read',
+      );
+      verdict = { kind: 'unknown' };
+    }
+    this.#active--;
+    this.#settle(chain, held, verdict);
+    if (this.#shared.lanes.size > 1) for (const lane of this.#shared.lanes) lane.dispatch();
+    else this.dispatch();
+  }
+
+  async #try(held: Held, entered: SharedGate): Promise<Verdict> {
+    const { attempts, destinations, clock, gates, stopping } = this.#c;
+    let to: Awaited<ReturnType<Destinations['get']>>;
+    const { applicationId, destination } = laneParts(this.name);
+    try {
+      const readiness = await attempts.readiness(held);
+      if (readiness.kind !== 'ready') {
+        entered.gate.leave();
+        return readiness;
+      }
+      to = await destinations.get(applicationId, destination);
+    } catch (error) {
+      entered.gate.leave();
+      throw error;
+    }
+    this.#unset = to === undefined;
+    if (!to) {
+      entered.gate.leave();
+      return { kind: 'unset' };
+    }
+    const shared = gates.get(applicationId, to.url.origin);
+    this.#attach(shared);
+    // Meanwhile the address may have changed, or the destination begun to fail.
+    entered.gate.leave();
+    if (stopping() || !shared.gate.mayStart(clock.now())) return { kind: 'closed' };
+    shared.gate.enter();
+    const attempted = await attempts.send(held, to);
+    if (!attempted) {
+      shared.gate.leave();
+      return { kind: 'cut' };
+    }
+    this.#tellGate(shared, attempted);
+    return { kind: 'attempted', attempted };
+  }
+
+  #tellGate(shared: SharedGate, { answered, retryAfterMs }: Attempted): void {
+    const { clock, random, logger } = this.#c;
+    if (answered === 'gone') return shared.gate.leave();
+    if (answered === 'took') {
+      if (!shared.gate.succeeded()) return;
+      logger.info({ lane: this.name }, 'destination takes callbacks again');
+      for (const lane of shared.lanes) lane.recovered();
+    } else if (shared.gate.failed(clock.now(), random(), retryAfterMs)) {
+      logger.warn({ lane: this.name }, 'destination is failing: probed until it takes callbacks again');
+      for (const lane of shared.lanes) lane.#shrink();
+    }
+  }
+
+  #settle(chain: Chain, held: Held, verdict: Verdict): void {
+    const { clock, unsetRetryMs, random, finished } = this.#c;
+    const now = clock.now();
+    switch (verdict.kind) {
+      case 'attempted': {
+        const { change } = verdict.attempted;
+        const delivery = { ...held.delivery, ...change };
+        held.delivery = delivery;
+        // A later event of its order key came while this progress was on its way.
+        const useless = delivery.replaceable && !delivery.takenOver && chain.all.at(-1) !== held;
+        if (change.status === 'pending' && !useless) {
+          return this.#putOff(chain, delivery.nextAttemptAtMs, change);
+        }
+        this.#queue.remove(chain, held);
+        this.#end(delivery, change.status === 'pending' ? { ...change, ...ended('replaced', now) } : change);
+        if (delivery.ordered && delivery.orderKey !== '') finished.set(delivery.orderKey, delivery.sequence);
+        return this.#queue.done(chain);
+      }
+      case 'blocked':
+        // The earlier one may have come into this chain meanwhile.
+        if (chain.first !== held) return this.#queue.done(chain, 'again');
+        return this.#putOff(chain, verdict.untilMs, {});
+      case 'lost':
+        this.#queue.remove(chain, held);
+        return this.#queue.done(chain);
+      case 'unset':
+        this.#queue.done(chain, 'again');
+        this.#pausedUntilMs = now + unsetRetryMs * (0.8 + 0.4 * random());
+        this.expire();
+        return this.#shrink();
+      case 'unknown':
+        this.#queue.done(chain, 'again');
+        this.#unknownInARow++;
+        this.#pausedUntilMs = now + 50 + backoffMs(this.#unknownInARow, unknownBackoff, random());
+        return;
+      case 'closed':
+        return this.#queue.done(chain, 'again');
+      case 'cut':
+        return this.#giveBack(this.#queue.evict(chain));
+    }
+  }
+
+  /** The chain goes on at `untilMs`: soon, from memory; later, from the database. */
+  #putOff(chain: Chain, untilMs: number, change: DeliveryChange): void {
+    const { clock, marks, instanceId: onlyIfOwner, stopping } = this.#c;
+    const first = chain.working as Held;
+    const delayMs = untilMs - clock.now();
+    if (delayMs <= holdMs && !stopping()) {
+      if (change.attempts !== undefined) marks.add({ id: first.delivery.id, change, onlyIfOwner });
+      return this.#queue.putOff(chain, Math.max(delayMs, 0));
+    }
+    for (const held of this.#queue.evict(chain)) {
+      const own = held === first ? change : {};
+      marks.add({ id: held.delivery.id, change: { ...own, owner: null, dueAtMs: untilMs }, onlyIfOwner });
+    }
+  }
+
+  #end(delivery: Delivery, change: DeliveryChange): void {
+    const { marks, instanceId } = this.#c;
+    // What was delivered was delivered, whoever owns it now.
+    const onlyIfOwner = change.status === 'delivered' ? undefined : instanceId;
+    marks.add({ id: delivery.id, change, onlyIfOwner });
+  }
+
+  #shrink(): void {
+    this.#giveBack(this.#queue.shrink(this.#limit));
+  }
+
+  #giveBack(given: readonly Held[]): void {
+    if (given.length === 0) return;
+    this.#maybeMore = true;
+    const now = this.#c.clock.now();
+    for (const { delivery } of given) {
+      const change = { owner: null, dueAtMs: Math.max(delivery.nextAttemptAtMs, now) };
+      this.#c.marks.add({ id: delivery.id, change, onlyIfOwner: this.#c.instanceId });
+    }
+  }
+
+  #refill(): void {
+    const wanted = Math.min(this.#limit - this.size, this.#c.room());
+    if (!this.#maybeMore || this.#loading || this.size > this.#limit / 2 || wanted <= 0) return;
+    this.#loading = true;
+    this.#maybeMore = false;
+    const { store, clock, leaseMs, marks, logger } = this.#c;
+    const now = clock.now();
+    const leaseUntilMs = now + leaseMs;
+    store
+      .claim(this.name, wanted, now, leaseUntilMs)
+      .then(
+        ({ claimed, more }) => {
+          this.#maybeMore ||= more;
+          // One whose outcome is not stored yet is finished here, or given back.
+          const fresh = claimed.filter((delivery) => !marks.has(delivery.id));
+          this.accept(fresh.map((delivery) => ({ delivery, leaseUntilMs })));
+          this.expire();
+          return claimed.length > 0;
+        },
+        (error) => {
+          // The sweeper comes back to it.
+          logger.warn({ err: error, lane: this.name }, 'due callbacks not loaded');
+          return false;
+        },
+      )
+      .then((progress) => {
+        this.#loading = false;
+        if (progress) this.dispatch();
+      });
+  }
+
+  #attach(shared: SharedGate): void {
+    if (shared === this.#shared) return;
+    this.#shared.lanes.delete(this);
+    shared.lanes.add(this);
+    this.#shared = shared;
+  }
+
+  /** To be called when the lane is forgotten. */
+  detach(): void {
+    clearTimeout(this.#timer);
+    this.#shared.lanes.delete(this);
+  }
+
+  #wakeAt(atMs: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(
+      () => this.dispatch(),
+      Math.max(1, Math.min(atMs - this.#c.clock.now(), 2 ** 31 - 1)),
+    );
+  }
+}

@@ -1,0 +1,102 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { DeliveryMark, DeliveryStore } from '../ports.ts';
+
+const maxBatch = 1000;
+const retryFirstMs = 100;
+const retryMaxMs = 2000;
+/** Past this many unstored marks nothing new is started. */
+const fullAt = 5000;
+
+/**
+ * Stores what came of deliveries, many in one write. A mark is durable some milliseconds after it
+ * was added; a crash before that only repeats a callback with the same webhook-id. Marks are kept
+ * until the database took them.
+ */
+export class Marks {
+  readonly #store: DeliveryStore;
+  readonly #logger: Logger;
+  readonly #failpoints: Failpoints;
+  #waiting = new Map<string, DeliveryMark>();
+  #writing = new Map<string, DeliveryMark>();
+  #running: Promise<void> | undefined;
+  #givenUp = false;
+
+  constructor(store: DeliveryStore, logger: Logger, failpoints: Failpoints) {
+    this.#store = store;
+    this.#logger = logger;
+    this.#failpoints = failpoints;
+  }
+
+  /** Called when there is room again. */
+  onRoom: () => void = () => {};
+
+  add(mark: DeliveryMark): void {
+    const earlier = this.#waiting.get(mark.id);
+    // One write has at most one change of a delivery: a later one goes over the earlier one.
+    this.#waiting.set(mark.id, earlier ? { ...mark, change: { ...earlier.change, ...mark.change } } : mark);
+    this.#running ??= this.#run();
+  }
+
+  /** True while something about this delivery is not stored. */
+  has(id: string): boolean {
+    return this.#waiting.has(id) || this.#writing.has(id);
+  }
+
+  /** True when this delivery has ended, but that is not stored yet. */
+  hasEnded(id: string): boolean {
+    const status = (this.#waiting.get(id) ?? this.#writing.get(id))?.change.status;
+    return status !== undefined && status !== 'pending';
+  }
+
+  get full(): boolean {
+    return this.#waiting.size >= fullAt;
+  }
+
+  /** Resolves when everything added so far is stored, or at the latest after `timeoutMs`. */
+  async flush(timeoutMs: number): Promise<void> {
+    const end = new AbortController();
+    await Promise.race([this.#running, delay(timeoutMs, undefined, { signal: end.signal }).catch(() => {})]);
+    end.abort();
+    this.#givenUp = true;
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0;
+    // Lets what ends in the same turn of the event loop come along.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#waiting.size > 0) {
+      const wasFull = this.full;
+      this.#writing = take(this.#waiting, maxBatch);
+      while (this.#writing.size > 0) {
+        try {
+          await this.#store.mark([...this.#writing.values()]);
+          this.#writing.clear();
+          failures = 0;
+        } catch (error) {
+          failures++;
+          if (this.#givenUp) return;
+          this.#logger.warn(
+            { err: error, marks: this.#writing.size },
+            'outcomes of callbacks not stored yet',
+          );
+          await delay(Math.min(retryMaxMs, retryFirstMs * 2 ** Math.min(failures, 10)));
+        }
+      }
+      this.#failpoints('notifier.marked');
+      if (wasFull && !this.full) this.onRoom();
+    }
+    this.#running = undefined;
+  }
+}
+
+function take(from: Map<string, DeliveryMark>, count: number): Map<string, DeliveryMark> {
+  const taken = new Map<string, DeliveryMark>();
+  for (const [id, mark] of from) {
+    if (taken.size >= count) break;
+    taken.set(id, mark);
+    from.delete(id);
+  }
+  return taken;
+}

@@ -1,0 +1,217 @@
+import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import {
+  type Delivery,
+  type DeliveryStatus,
+  deliveryStatuses,
+  destinationSettings,
+  laneOf,
+} from '../domain/delivery.ts';
+import { ended } from '../domain/outcome.ts';
+import type { DeliveryMark, DeliveryStore, LaneWork, Predecessor } from '../ports.ts';
+import {
+  changedFields,
+  type DeliveryDocument,
+  fromDocument,
+  type Retention,
+  toDocument,
+} from './documents.ts';
+import { deliveriesCollection } from './indexes.ts';
+
+/** Most undelivered ones that a metrics scrape counts. */
+const countLimit = 100_000;
+/** Most predecessors looked at: enough to see that there are some. */
+const predecessorLimit = 50;
+
+/** Deliveries in MongoDB. Every change of an owner is one conditional update. */
+export class MongoDeliveryStore implements DeliveryStore {
+  readonly #deliveries: StoreCollection<DeliveryDocument>;
+  readonly #instanceId: string;
+  readonly #retention: Retention;
+
+  constructor(store: Store, instanceId: string, retention: Retention) {
+    this.#deliveries = store.collection<DeliveryDocument>(deliveriesCollection);
+    this.#instanceId = instanceId;
+    this.#retention = retention;
+  }
+
+  async insert(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>> {
+    const known = new Set<string>();
+    if (deliveries.length === 0) return known;
+    try {
+      await this.#deliveries.insertMany(deliveries.map(toDocument), { ordered: false });
+    } catch (error) {
+      for (const index of duplicateIndexes(error)) known.add((deliveries[index] as Delivery).id);
+    }
+    return known;
+  }
+
+  async claim(lane: string, limit: number, nowMs: number, untilMs: number) {
+    const due = { status: 'pending', lane, dueAtMs: { $lte: nowMs } } as const;
+    const found = await this.#deliveries.find(due, { sort: { dueAtMs: 1 }, limit }).toArray();
+    const more = found.length === limit;
+    const free = found.filter((d) => d.owner === null);
+    const lapsed = found.filter((d) => d.owner !== null);
+    const [claimedFree, claimedLapsed] = await Promise.all([
+      this.#take(free, { owner: null }, { owner: this.#instanceId, dueAtMs: untilMs }),
+      this.#take(
+        lapsed,
+        { owner: { $ne: null } },
+        { owner: this.#instanceId, dueAtMs: untilMs, takenOver: true },
+      ),
+    ]);
+    const won = new Map([...claimedFree, ...claimedLapsed].map((d) => [d._id, d]));
+    // In the order in which they were due.
+    const claimed = found.flatMap((d) => {
+      const document = won.get(d._id);
+      return document ? [fromDocument(document)] : [];
+    });
+    return { claimed, more };
+  }
+
+  async #take(
+    found: readonly DeliveryDocument[],
+    seen: { owner: null } | { owner: { $ne: null } },
+    lease: Partial<DeliveryDocument>,
+  ): Promise<DeliveryDocument[]> {
+    const first = found[0];
+    if (!first) return [];
+    const ids = found.map((d) => d._id);
+    const lastDueAtMs = Math.max(...found.map((d) => d.dueAtMs));
+    const { modifiedCount } = await this.#deliveries.updateMany(
+      { _id: { $in: ids }, status: 'pending', dueAtMs: { $lte: lastDueAtMs }, ...seen },
+      { $set: lease },
+    );
+    if (modifiedCount === found.length) return found.map((d) => ({ ...d, ...lease }));
+    // Another instance was faster with some: which are ours is seen by the owner and the lease's end.
+    return await this.#deliveries
+      .find({
+        _id: { $in: ids },
+        status: 'pending',
+        owner: this.#instanceId,
+        dueAtMs: lease.dueAtMs as number,
+      })
+      .toArray();
+  }
+
+  async renew(ids: readonly string[], untilMs: number): Promise<ReadonlySet<string>> {
+    const mine = { _id: { $in: [...ids] }, status: 'pending', owner: this.#instanceId } as const;
+    const { matchedCount } = await this.#deliveries.updateMany(mine, { $set: { dueAtMs: untilMs } });
+    if (matchedCount === ids.length) return new Set(ids);
+    const left = await this.#deliveries.find(mine, { projection: { _id: 1 } }).toArray();
+    return new Set(left.map((d) => d._id));
+  }
+
+  async mark(marks: readonly DeliveryMark[]): Promise<void> {
+    await this.#deliveries.bulkWrite(
+      marks.map(({ id, change, onlyIfOwner }) => ({
+        updateOne: {
+          filter:
+            onlyIfOwner === undefined ? { _id: id } : { _id: id, status: 'pending', owner: onlyIfOwner },
+          update: { $set: changedFields(change, this.#retention) },
+        },
+      })),
+      { ordered: false },
+    );
+  }
+
+  async predecessors(orderKey: string, before: number): Promise<Predecessor[]> {
+    const found = await this.#deliveries
+      .find(
+        { orderKey, sequence: { $lt: before }, status: 'pending', ordered: true },
+        { limit: predecessorLimit, projection: { owner: 1, dueAtMs: 1, replaceable: 1, takenOver: 1 } },
+      )
+      .toArray();
+    return found.map(({ _id, owner, dueAtMs, replaceable, takenOver }) => {
+      return { id: _id, owner, dueAtMs, replaceable, takenOver };
+    });
+  }
+
+  async replaceIfFree(id: string, nowMs: number): Promise<boolean> {
+    const { matchedCount } = await this.#deliveries.updateOne(
+      { _id: id, status: 'pending', owner: null, takenOver: false, replaceable: true },
+      { $set: changedFields(ended('replaced', nowMs), this.#retention) },
+    );
+    return matchedCount === 1;
+  }
+
+  async pullForward(lane: string, nowMs: number): Promise<void> {
+    await this.#deliveries.updateMany(
+      { status: 'pending', lane, dueAtMs: { $gt: nowMs }, owner: null },
+      { $set: { dueAtMs: nowMs, nextAttemptAtMs: nowMs } },
+    );
+  }
+
+  async nextLaneWithWork(after: string): Promise<LaneWork | undefined> {
+    const [first] = await this.#deliveries
+      .find(
+        { status: 'pending', lane: { $gt: after } },
+        { sort: { lane: 1, dueAtMs: 1 }, limit: 1, projection: { lane: 1, dueAtMs: 1 } },
+      )
+      .toArray();
+    return first && { lane: first.lane, dueAtMs: first.dueAtMs };
+  }
+
+  async get(id: string): Promise<Delivery | undefined> {
+    const document = await this.#deliveries.findOne({ _id: id });
+    return document ? fromDocument(document) : undefined;
+  }
+
+  async list(query: { applicationId: string; status: DeliveryStatus | undefined; limit: number }) {
+    const { applicationId, limit } = query;
+    const lanes = destinationSettings.map((setting) => laneOf(applicationId, setting));
+    // One indexed query for each status (and lane), so that a rare status is found without a scan.
+    const queries = (query.status ? [query.status] : deliveryStatuses).flatMap((status) =>
+      applicationId === ''
+        ? [this.#deliveries.find({ status }, { sort: { createdAtMs: -1 }, limit })]
+        : lanes.map((lane) => this.#deliveries.find({ status, lane }, { sort: { dueAtMs: -1 }, limit })),
+    );
+    const found = (await Promise.all(queries.map((cursor) => cursor.toArray()))).flat();
+    return found
+      .sort((a, b) => b.createdAtMs - a.createdAtMs)
+      .slice(0, limit)
+      .map(fromDocument);
+  }
+
+  async redeliver(id: string, nowMs: number, deadlineAtMs: number): Promise<Delivery | undefined> {
+    const document = await this.#deliveries.findOneAndUpdate(
+      { _id: id, status: { $in: ['dead', 'delivered'] } },
+      {
+        $set: {
+          status: 'pending',
+          attempts: 0,
+          owner: null,
+          takenOver: false,
+          ordered: false,
+          deliveredAtMs: 0,
+          nextAttemptAtMs: nowMs,
+          dueAtMs: nowMs,
+          deadlineAtMs,
+        },
+        $unset: { expireAt: '' },
+      },
+      { returnDocument: 'after' },
+    );
+    return document ? fromDocument(document) : undefined;
+  }
+
+  async backlog() {
+    const [count, oldest] = await Promise.all([
+      this.#deliveries.countDocuments({ status: 'pending' }, { limit: countLimit }),
+      this.#deliveries
+        .find({ status: 'pending' }, { sort: { createdAtMs: 1 }, limit: 1, projection: { createdAtMs: 1 } })
+        .toArray(),
+    ]);
+    return { count, oldestCreatedAtMs: oldest[0]?.createdAtMs };
+  }
+}
+
+/**
+ * The places of the deliveries that were stored before, when that is all that went wrong. Anything
+ * else is thrown on: the batch comes again.
+ */
+function duplicateIndexes(error: unknown): number[] {
+  const one = (error as { writeErrors?: unknown }).writeErrors;
+  const errors = (Array.isArray(one) ? one : one ? [one] : []) as { code?: unknown; index: number }[];
+  if (errors.length === 0 || errors.some((e) => e.code !== 11000)) throw error;
+  return errors.map((e) => e.index);
+}

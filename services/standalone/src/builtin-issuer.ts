@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises';
+import type { Component } from '@headset-cloud/kit/lifecycle.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { StandaloneConfig } from './config.ts';
+import { type Issuer, type IssuerClient, startIssuer } from './issuer.ts';
+
+/** The audience of the built-in issuer's tokens: the gateway's OIDC_AUDIENCE beside it. */
+export const issuerAudience = 'headset-cloud';
+
+/** Scopes that clients may ask for (decision 11). */
+const scopes = [
+  'cws:application:read',
+  'cws:application:write',
+  'cws:device:read',
+  'cws:device:write',
+  'cws:communication-service',
+];
+
+/** The issuer with its clients from a file, which is read at each token request. */
+export function createBuiltinIssuer(
+  config: Pick<StandaloneConfig, 'ISSUER_LISTEN' | 'ISSUER_CLIENTS_FILE' | 'DATA_DIR'>,
+  logger: Logger,
+): Component {
+  let issuer: Issuer | undefined;
+  return {
+    name: 'issuer',
+    async start() {
+      issuer = await startIssuer({
+        listen: config.ISSUER_LISTEN,
+        clients: () => readClients(config.ISSUER_CLIENTS_FILE),
+        audience: issuerAudience,
+        scopes,
+        dataDir: config.DATA_DIR,
+        logger,
+      });
+    },
+    async stop() {
+      await issuer?.close();
+    },
+  };
+}
+
+async function readClients(file: string): Promise<IssuerClient[]> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as IssuerClient[];
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw new Error(`ISSUER_CLIENTS_FILE ${file} cannot be read: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,27 @@
+import { commonConfig } from '@headset-cloud/kit/common-config.ts';
+import { address, type ConfigOf, text } from '@headset-cloud/kit/config.ts';
+
+const { SECRET_KEY: secretKey, ...common } = commonConfig;
+
+/** Keys of the embedded default: the whole platform in one process (decision 5). */
+export const standaloneConfig = {
+  ...common,
+  SECRET_KEY: { ...secretKey, required: false as const },
+  DATA_DIR: text({
+    doc: 'Folder of everything that is kept; it survives a restart.',
+    example: '.data',
+    default: '.data',
+  }),
+  ISSUER_LISTEN: address({
+    doc: 'Where the built-in identity provider listens.',
+    example: '127.0.0.1:8081',
+    default: { host: '127.0.0.1', port: 8081 },
+  }),
+  ISSUER_CLIENTS_FILE: text({
+    doc: 'JSON file of the built-in identity provider’s clients: [{"clientId", "clientSecret"}].',
+    example: '.data/issuer-clients.json',
+    default: '.data/issuer-clients.json',
+  }),
+} as const;
+
+export type StandaloneConfig = ConfigOf<typeof standaloneConfig>;

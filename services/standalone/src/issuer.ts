@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ListenAddress } from '@headset-cloud/kit/config.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { type Adapter, type Configuration, errors, type JWK, Provider } from 'oidc-provider';
+import { loadIssuerSecrets } from './issuer-secrets.ts';
+
+/** An integrator's client at the issuer. */
+export interface IssuerClient {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+export interface IssuerOptions {
+  /** Port 0 lets the system choose; a fixed port keeps tokens valid over a restart. */
+  readonly listen: ListenAddress;
+  /** The clients of now; asked at each token request, so that new ones need no restart. */
+  readonly clients: () => readonly IssuerClient[] | Promise<readonly IssuerClient[]>;
+  /** The audience of the access tokens: the gateway's OIDC_AUDIENCE. */
+  readonly audience: string;
+  /** What clients may ask for. */
+  readonly scopes: readonly string[];
+  /** Holds the signing key, so that tokens stay valid after a restart. */
+  readonly dataDir: string;
+  readonly logger: Logger;
+  /** How long access tokens are valid; seconds. Default 3600. */
+  readonly tokenLifetimeS?: number;
+}
+
+/** A running issuer. */
+export interface Issuer {
+  /** The `iss` of its tokens: the gateway's OIDC_ISSUER. */
+  readonly issuer: string;
+  readonly tokenUrl: string;
+  close(): Promise<void>;
+}
+
+const bodyMs = 10_000;
+
+/**
+ * The embedded stack's identity provider (decision 11): a real OIDC issuer in the same process.
+ * Clients get JWT access tokens for the one audience by the client credentials grant, with HTTP Basic
+ * authentication. For production any OIDC issuer takes its place.
+ */
+export async function startIssuer(options: IssuerOptions): Promise<Issuer> {
+  const { listen, logger } = options;
+  const secrets = await loadIssuerSecrets(options.dataDir);
+  let handle: RequestListener = (_, res) => res.writeHead(503, { 'Retry-After': '1' }).end();
+  const server = createServer({ requestTimeout: bodyMs, headersTimeout: bodyMs }, (req, res) =>
+    handle(req, res),
+  );
+  server.listen(listen.port, listen.host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new Error(
+      `the issuer cannot listen on ${listen.host}:${listen.port}: ${(error as Error).message}. Is the port taken? Choose another.`,
+    );
+  }
+  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
+  const issuer = `http://${host}:${(server.address() as AddressInfo).port}`;
+  const provider = new Provider(issuer, configuration(options, secrets));
+  provider.on('server_error', (_, error) => logger.error({ err: error }, 'the issuer failed'));
+  provider.on('grant.error', (_, error) => logger.info({ error: error.error }, 'token request refused'));
+  handle = provider.callback();
+  return {
+    issuer,
+    tokenUrl: `${issuer}/token`,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function configuration(
+  options: IssuerOptions,
+  secrets: { readonly signingKey: JWK; readonly cookieKey: string },
+): Configuration {
+  const { audience, scopes } = options;
+  const scope = scopes.join(' ');
+  const lifetimeS = options.tokenLifetimeS ?? 3600;
+  return {
+    adapter: (name) => (name === 'Client' ? clientAdapter(options) : emptyAdapter()),
+    jwks: { keys: [secrets.signingKey] },
+    cookies: { keys: [secrets.cookieKey] },
+    scopes: [...scopes],
+    responseTypes: [],
+    clientAuthMethods: ['client_secret_basic'],
+    ttl: { ClientCredentials: lifetimeS },
+    routes: { token: '/token', jwks: '/jwks' },
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      userinfo: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      dPoP: { enabled: false },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => audience,
+        getResourceServerInfo: (_, resource) => {
+          if (resource !== audience) throw new errors.InvalidTarget();
+          return {
+            scope,
+            audience,
+            accessTokenTTL: lifetimeS,
+            accessTokenFormat: 'jwt',
+            jwt: { sign: { alg: 'RS256' } },
+          };
+        },
+      },
+    },
+    renderError: (ctx, out) => {
+      ctx.type = 'json';
+      ctx.body = JSON.stringify({ error: out.error });
+    },
+  };
+}
+
+/** Finds clients where the platform keeps them. */
+function clientAdapter({ clients, scopes }: IssuerOptions): Adapter {
+  return {
+    ...emptyAdapter(),
+    async find(id) {
+      const client = (await clients()).find((c) => c.clientId === id);
+      return (
+        client && {
+          client_id: client.clientId,
+          client_secret: client.clientSecret,
+          grant_types: ['client_credentials'],
+          redirect_uris: [],
+          response_types: [],
+          token_endpoint_auth_method: 'client_secret_basic',
+          scope: scopes.join(' '),
+        }
+      );
+    },
+  };
+}
+
+/** JWT access tokens are kept nowhere, and no other grant is offered: nothing needs a store. */
+function emptyAdapter(): Adapter {
+  const nothing = async () => undefined;
+  return {
+    find: nothing,
+    findByUid: nothing,
+    findByUserCode: nothing,
+    upsert: nothing,
+    consume: nothing,
+    destroy: nothing,
+    revokeByGrantId: nothing,
+  };
+}

@@ -1,0 +1,149 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildDeviceLink } from '@headset-cloud/device-link/build.ts';
+import { deviceLinkConfig } from '@headset-cloud/device-link/config.ts';
+import { deviceLinkFailpoints } from '@headset-cloud/device-link/failpoints.ts';
+import { buildDevices } from '@headset-cloud/devices/build.ts';
+import { devicesConfigSpec } from '@headset-cloud/devices/config.ts';
+import { devicesFailpoints } from '@headset-cloud/devices/failpoints.ts';
+import { assembleGateway } from '@headset-cloud/gateway/assemble.ts';
+import { gatewayConfigSpec } from '@headset-cloud/gateway/config.ts';
+import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { ConfigError, type ConfigSpec, readConfig } from '@headset-cloud/kit/config.ts';
+import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
+import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
+import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
+import { createMetrics } from '@headset-cloud/kit/host.ts';
+import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import type { Service, ServiceContext, ServiceName } from '@headset-cloud/kit/service.ts';
+import { createTracing } from '@headset-cloud/kit/tracing.ts';
+import { buildNotifier } from '@headset-cloud/notifier/build.ts';
+import { notifierConfigSpec } from '@headset-cloud/notifier/config.ts';
+import { notifierFailpoints } from '@headset-cloud/notifier/failpoints.ts';
+import { buildTransactions, transactionsFailpoints } from '@headset-cloud/transactions/build.ts';
+import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
+import { createBuiltinIssuer, issuerAudience } from './builtin-issuer.ts';
+import { standaloneConfig } from './config.ts';
+
+/** The whole platform in one process on the embedded default (decision 5), until a signal. */
+export async function runPlatform(given: Record<string, string | undefined>): Promise<void> {
+  const config = readConfig(standaloneConfig, given);
+  const issuerUrl = `http://${config.ISSUER_LISTEN.host}:${config.ISSUER_LISTEN.port}`;
+  // The built-in issuer is the default one; addresses on this machine may receive callbacks.
+  const env = {
+    OIDC_ISSUER: issuerUrl,
+    OIDC_AUDIENCE: issuerAudience,
+    NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
+    ...given,
+  };
+  const configs = readAll(
+    {
+      gateway: gatewayConfigSpec,
+      devices: devicesConfigSpec,
+      transactions: transactionsConfig,
+      deviceLink: deviceLinkConfig,
+      notifier: notifierConfigSpec,
+    },
+    env,
+  );
+  const logger = createLogger({ service: 'platform', level: config.LOG_LEVEL });
+  const metrics = createMetrics('platform');
+  const lifecycle = new Lifecycle(logger);
+  const signal = untilSignal();
+  mkdirSync(config.DATA_DIR, { recursive: true });
+
+  await lifecycle.start(createTracing('headset-cloud', given));
+  const database = openEmbeddedDatabase({ directory: config.DATA_DIR });
+  await lifecycle.start({
+    name: 'database',
+    start: async () => {},
+    stop: () => database.close(),
+    notReady: () => database.notReady(),
+  });
+  const stores = createEmbeddedStore(database);
+  const log = createEmbeddedLog(database, logger);
+  await lifecycle.start({ name: 'stores', start: async () => {}, stop: () => stores.close() });
+  await lifecycle.start({ name: 'event log', start: async () => {}, stop: () => log.close() });
+
+  const channel = new LocalChannel();
+  const failpoints = createFailpoints(
+    config.FAILPOINTS,
+    [...devicesFailpoints, ...transactionsFailpoints, ...deviceLinkFailpoints, ...notifierFailpoints],
+    given,
+  );
+  const secrets = createSecretBox(config.SECRET_KEY ?? ownSecret(config.DATA_DIR));
+  const context = (name: ServiceName): ServiceContext => ({
+    logger: logger.child({ service: name }),
+    clock: systemClock,
+    store: stores.database(name),
+    log,
+    channel: () => channel,
+    secrets,
+    metrics,
+    failpoints,
+    instanceId: `${name}-${randomUUID().slice(0, 8)}`,
+  });
+  const services: Service[] = [
+    buildDevices(context('devices'), configs.devices),
+    buildTransactions(context('transactions'), configs.transactions),
+    buildNotifier(context('notifier'), configs.notifier),
+    buildDeviceLink(context('device-link'), configs.deviceLink),
+  ];
+  for (const service of services) channel.register(service.rpc);
+
+  await lifecycle.start(
+    createAdminServer({
+      listen: config.ADMIN_LISTEN,
+      token: config.ADMIN_TOKEN,
+      bindings: services.flatMap((s) => s.admin),
+      metrics,
+      notReady: () => lifecycle.notReady(),
+      logger,
+    }),
+  );
+  for (const service of services) await lifecycle.start(service);
+  await lifecycle.start(createBuiltinIssuer(config, logger.child({ service: 'issuer' })));
+  await lifecycle.start(
+    assembleGateway(configs.gateway, {
+      channel: () => channel,
+      logger: logger.child({ service: 'gateway' }),
+      clock: systemClock,
+      metrics,
+    }),
+  );
+  logger.info('ready');
+  logger.info({ signal: await signal }, 'stopping');
+  await lifecycle.stop();
+}
+
+/** Reads several specifications; a wrong configuration names every bad key of all of them. */
+function readAll<const S extends Record<string, ConfigSpec>>(
+  specs: S,
+  env: Record<string, string | undefined>,
+): { [K in keyof S]: ReturnType<typeof readConfig<S[K]>> } {
+  const values: Record<string, unknown> = {};
+  const problems: string[] = [];
+  for (const [name, spec] of Object.entries(specs)) {
+    try {
+      values[name] = readConfig(spec, env);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      problems.push(error.message);
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return values as { [K in keyof S]: ReturnType<typeof readConfig<S[K]>> };
+}
+
+/** Drawn on the first start and kept beside the data it protects: for a developer's machine only. */
+function ownSecret(dataDir: string): string {
+  const file = join(dataDir, 'secret.key');
+  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString('hex'), { mode: 0o600 });
+  return readFileSync(file, 'utf8').trim();
+}

@@ -1,0 +1,32 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import { TransactionsAdminService } from '@headset-cloud/proto/headset/transactions/v1/admin_pb.ts';
+import { toMessage } from '../grpc/map.ts';
+import type { TransactionStore } from '../ports.ts';
+
+/** The operators' door of transactions. */
+export function transactionsAdmin(store: TransactionStore): RpcBinding {
+  return bind(TransactionsAdminService, {
+    async listTransactionsOfDevice(request) {
+      if (!/^\d{15}$/.test(request.deviceId)) {
+        throw new DomainError('invalid_argument', 'device_id: an IMEI has 15 digits.');
+      }
+      const limit = Math.min(request.limit || 100, 1000);
+      return {
+        transactions: (await store.listOfDevice(request.deviceId, request.openOnly, limit)).map(toMessage),
+      };
+    },
+    async showTransaction(request) {
+      const t = await store.get(Number(request.transactionId));
+      if (!t) throw new DomainError('not_found', `Transaction ${request.transactionId} does not exist.`);
+      return {
+        transaction: toMessage(t),
+        attempts: t.attempts,
+        sessionEpoch: BigInt(t.sentEpoch),
+        activationEpoch: BigInt(t.activationEpoch),
+        endMessage: t.endMessage,
+        outboxSize: t.outbox.length,
+      };
+    },
+  });
+}

@@ -1,0 +1,97 @@
+import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import {
+  createIdempotency,
+  type IdempotencyDocument,
+  idempotencyIndexes,
+} from '@headset-cloud/kit/idempotency.ts';
+import { createClient } from '@headset-cloud/kit/rpc/types.ts';
+import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
+import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
+import { transactionsAdmin } from './admin/admin.ts';
+import { createCanceler } from './cancel.ts';
+import type { TransactionsConfig } from './config.ts';
+import { createReportConsumer } from './consumers/device-reports.ts';
+import { createDelivery } from './delivery.ts';
+import { deliveryJudgeRpc } from './grpc/delivery-judge.ts';
+import { transactionsRpc } from './grpc/transactions.ts';
+import { registerMetrics } from './metrics.ts';
+import { createOutbox } from './outbox.ts';
+import { collections, indexes } from './store/documents.ts';
+import { createTransactionStore } from './store/store.ts';
+import { createSweeper } from './sweeper.ts';
+
+/** Steps between two writes at which a fault test may stop the process. */
+export const transactionsFailpoints = [
+  'transactions.raised',
+  'transactions.inserted',
+  'transactions.accepted',
+  'transactions.finished',
+  'transactions.changed',
+  'transactions.published',
+] as const;
+
+/** The transactions service: every asynchronous operation's state, retries, cancel and list. */
+export function buildTransactions(ctx: ServiceContext, config: TransactionsConfig): Service {
+  const { clock, logger, log, failpoints } = ctx;
+  const store = createTransactionStore(ctx.store, {
+    idBlock: config.TRANSACTIONS_ID_BLOCK,
+    leftoverAfterMs: config.TRANSACTIONS_LEFTOVER_AFTER_MS,
+  });
+  const link = createClient(DeliveryService, ctx.channel('device-link'), { deadlineMs: 3000 });
+  const outbox = createOutbox({ store, log, logger, failpoints });
+  const canceler = createCanceler({ store, outbox, clock });
+  const delivery = createDelivery({ store, link, canceler, clock, logger });
+  const idempotency = createIdempotency({
+    collection: ctx.store.collection<IdempotencyDocument>(collections.idempotency),
+    secrets: ctx.secrets,
+    clock,
+  });
+  const sweeper = createSweeper({
+    store,
+    outbox,
+    delivery,
+    canceler,
+    clock,
+    logger,
+    intervalMs: config.TRANSACTIONS_SWEEP_MS,
+    claimMs: config.TRANSACTIONS_LEFTOVER_AFTER_MS * 2,
+  });
+  const reachable = async (deviceId: string): Promise<boolean> =>
+    (await link.getPresence({ deviceIds: [deviceId] })).sessionEpochs[deviceId] !== undefined;
+  registerMetrics(ctx.metrics, store, clock);
+  let reports: RunningSubscription | undefined;
+
+  return {
+    name: 'transactions',
+    rpc: [
+      transactionsRpc({ store, outbox, delivery, canceler, clock, failpoints, idempotency, reachable }),
+      deliveryJudgeRpc({
+        store,
+        outbox,
+        canceler,
+        clock,
+        failpoints,
+        retryLimit: config.TRANSACTIONS_RETRY_LIMIT,
+      }),
+    ],
+    admin: [transactionsAdmin(store)],
+    notReady: () => reports?.notReady() ?? (reports ? undefined : 'not started'),
+    async start() {
+      await ensureIndexes(ctx.store, { ...indexes, [collections.idempotency]: idempotencyIndexes });
+      await log.ensureTopics([topics.deviceReports, topics.notifications]);
+      reports = await log.subscribe({
+        topic: topics.deviceReports,
+        group: 'transactions',
+        handle: createReportConsumer({ store, outbox, clock, failpoints }),
+      });
+      await sweeper.start();
+    },
+    async stop() {
+      await sweeper.stop();
+      await reports?.close();
+      await delivery.drain();
+      await outbox.drain();
+    },
+  };
+}

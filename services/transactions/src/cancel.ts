@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { cancelMessages } from './domain/state.ts';
+import type { Outbox } from './outbox.ts';
+import type { Floor, StoredTransaction, TransactionStore } from './ports.ts';
+
+/** Cancels by the platform's own rules, and sees to the callbacks. */
+export interface Canceler {
+  cancel(ids: readonly number[], message: string): Promise<StoredTransaction[]>;
+  /** What the floor of a deactivation or reset ends (ruling B4); `only` restricts it to some ids. */
+  cancelBelowFloor(deviceId: string, floor: Floor, only?: readonly number[]): Promise<StoredTransaction[]>;
+}
+
+export function floorMessage(floor: Floor): string {
+  return cancelMessages[floor.reason];
+}
+
+export function createCanceler(deps: { store: TransactionStore; outbox: Outbox; clock: Clock }): Canceler {
+  const { store, outbox, clock } = deps;
+  const cancel = async (ids: readonly number[], message: string): Promise<StoredTransaction[]> => {
+    if (ids.length === 0) return [];
+    const canceled = await store.cancelByPlatform(ids, message, randomUUID(), clock.now());
+    for (const t of canceled) outbox.publish(t);
+    return canceled;
+  };
+  return {
+    cancel,
+    async cancelBelowFloor(deviceId, floor, only) {
+      const below = only
+        ? [...only]
+        : (await store.openOfDevice(deviceId))
+            .filter((t) => t.activationEpoch < floor.epoch)
+            .map((t) => t.id);
+      const canceled = await cancel(below, floorMessage(floor));
+      if (!only) await store.clearFloorDue(deviceId, floor.epoch);
+      return canceled;
+    },
+  };
+}

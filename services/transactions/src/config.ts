@@ -1,0 +1,35 @@
+import { type ConfigOf, integer } from '@headset-cloud/kit/config.ts';
+
+/** Keys of the transactions service beside the common ones (kit/src/common-config.ts). */
+export const transactionsConfig = {
+  TRANSACTIONS_RETRY_LIMIT: integer({
+    doc: 'Deliveries of one transaction to sessions that lose it, before it is canceled.',
+    example: '5',
+    default: 5,
+    min: 1,
+    max: 1000,
+  }),
+  TRANSACTIONS_ID_BLOCK: integer({
+    doc: 'Transaction ids a process reserves at a time.',
+    example: '1000',
+    default: 1000,
+    min: 1,
+    max: 1_000_000,
+  }),
+  TRANSACTIONS_SWEEP_MS: integer({
+    doc: 'How often the sweeper looks for what a crash left unfinished; milliseconds.',
+    example: '1000',
+    default: 1000,
+    min: 50,
+    max: 60_000,
+  }),
+  TRANSACTIONS_LEFTOVER_AFTER_MS: integer({
+    doc: 'Age at which an unpublished event or an undelivered new transaction counts as left over; milliseconds.',
+    example: '5000',
+    default: 5000,
+    min: 100,
+    max: 600_000,
+  }),
+} as const;
+
+export type TransactionsConfig = ConfigOf<typeof transactionsConfig>;

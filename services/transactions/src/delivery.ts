@@ -1,0 +1,90 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { createBatcher } from '@headset-cloud/kit/batcher.ts';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Client } from '@headset-cloud/kit/rpc/types.ts';
+import type { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
+import { OperationSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { Canceler } from './cancel.ts';
+import type { StoredTransaction, TransactionStore } from './ports.ts';
+
+/** Hands new transactions to device-link (ruling B5: stored first, asked for presence afterwards). */
+export interface Delivery {
+  /** Returns at once. What fails is left to the sweeper, which finds it still 'created'. */
+  deliver(transaction: StoredTransaction): void;
+  /** Tells the headset's session to forget canceled ones; best effort, Accept is the judge. */
+  withdraw(transactions: readonly StoredTransaction[], reason: string): void;
+  drain(): Promise<void>;
+}
+
+/** A transaction as device-link gets it. */
+export function toOffer(t: StoredTransaction, attempt = t.attempts) {
+  return {
+    transactionId: BigInt(t.id),
+    attempt,
+    operationId: t.operationId,
+    activationEpoch: BigInt(t.activationEpoch),
+    createdAtMs: BigInt(t.createdAtMs),
+    operation: fromBinary(OperationSchema, t.operation),
+    traceparent: t.traceparent,
+  };
+}
+
+export function createDelivery(deps: {
+  store: TransactionStore;
+  link: Client<typeof DeliveryService>;
+  canceler: Canceler;
+  clock: Clock;
+  logger: Logger;
+}): Delivery {
+  const { store, link, canceler, clock, logger } = deps;
+  const inFlight = new Set<Promise<void>>();
+  // Marks wait a moment: a headset that is online has accepted by then, and the mark changes nothing.
+  const marks = createBatcher<{ id: number; sentEpoch: number }>({
+    maxItems: 500,
+    maxWaitMs: 20,
+    flush: (items) => store.markPublished(items, clock.now()),
+    onError: (error) => logger.warn({ err: error }, 'transactions not marked as published; the sweeper will'),
+  });
+
+  const deliver = async (t: StoredTransaction): Promise<void> => {
+    const floor = await store.floorOf(t.deviceId);
+    if (floor && t.activationEpoch < floor.epoch) {
+      await canceler.cancelBelowFloor(t.deviceId, floor, [t.id]);
+      return;
+    }
+    const { sessionEpoch } = await link.deliver({ deviceId: t.deviceId, offers: [toOffer(t)] });
+    marks.add({ id: t.id, sentEpoch: Number(sessionEpoch) });
+  };
+  const track = (work: Promise<void>, onError: (error: unknown) => void): void => {
+    const done = work.catch(onError);
+    inFlight.add(done);
+    void done.finally(() => inFlight.delete(done));
+  };
+
+  return {
+    deliver(t) {
+      track(deliver(t), (error) =>
+        logger.warn({ transactionId: t.id, err: error }, 'not handed over yet; the sweeper will try again'),
+      );
+    },
+    withdraw(transactions, reason) {
+      const byDevice = new Map<string, bigint[]>();
+      for (const t of transactions) {
+        const ids = byDevice.get(t.deviceId) ?? [];
+        ids.push(BigInt(t.id));
+        byDevice.set(t.deviceId, ids);
+      }
+      for (const [deviceId, transactionIds] of byDevice) {
+        track(
+          link.withdraw({ deviceId, transactionIds, reason }).then(() => undefined),
+          (error) => logger.debug({ deviceId, err: error }, 'not withdrawn; the start permit decides'),
+        );
+      }
+    },
+    async drain() {
+      while (inFlight.size > 0) await Promise.allSettled([...inFlight]);
+      await marks.drain();
+    },
+  };
+}

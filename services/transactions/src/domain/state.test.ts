@@ -1,0 +1,90 @@
+import {
+  callbacksOf,
+  type EventType,
+  eventTypes,
+  type Status,
+  statesThatTake,
+  statuses,
+  transition,
+} from './state.ts';
+
+// The whole table: state × event → next state and callbacks. '-' means nothing happens, 'recorded' kept only.
+const table: Record<Status, Record<EventType, string>> = {
+  created: {
+    published: 'published',
+    accept: 'accepted +accepted',
+    result: 'processed +processed',
+    answer: 'processed +processed+answer',
+    'cancel-away': 'canceled +canceled',
+    'cancel-reachable': 'canceled +canceled',
+    'cancel-by-platform': 'canceled +canceled',
+  },
+  published: {
+    published: '-',
+    accept: 'accepted +accepted',
+    result: 'processed +processed',
+    answer: 'processed +processed+answer',
+    'cancel-away': 'canceled +canceled',
+    'cancel-reachable': '-',
+    'cancel-by-platform': 'canceled +canceled',
+  },
+  accepted: {
+    published: '-',
+    accept: '-',
+    result: 'processed +processed',
+    answer: 'processed +processed+answer',
+    'cancel-away': '-',
+    'cancel-reachable': '-',
+    'cancel-by-platform': 'canceled +canceled',
+  },
+  processed: {
+    published: '-',
+    accept: '-',
+    result: 'recorded',
+    answer: 'processed +answer',
+    'cancel-away': '-',
+    'cancel-reachable': '-',
+    'cancel-by-platform': '-',
+  },
+  canceled: {
+    published: '-',
+    accept: '-',
+    result: 'recorded',
+    answer: 'recorded',
+    'cancel-away': '-',
+    'cancel-reachable': '-',
+    'cancel-by-platform': '-',
+  },
+};
+
+describe('the life of a transaction', () => {
+  for (const status of statuses) {
+    for (const event of eventTypes) {
+      it(`${status} × ${event} → ${table[status][event]}`, () => {
+        const outcome = transition(status, event);
+        const shown = !outcome
+          ? '-'
+          : outcome.recorded
+            ? 'recorded'
+            : `${outcome.status}${outcome.callbacks.length ? ` ${outcome.callbacks.map((c) => `+${c}`).join('')}` : ''}`;
+        expect(shown).toBe(table[status][event]);
+      });
+    }
+  }
+
+  it('never leaves an end state', () => {
+    for (const event of eventTypes) {
+      for (const end of ['processed', 'canceled'] as const) {
+        expect(transition(end, event)?.status ?? end).toBe(end);
+      }
+    }
+  });
+
+  it('derives the conditions of the conditional updates', () => {
+    expect(statesThatTake('accept', 'accepted')).toEqual(['created', 'published']);
+    expect(statesThatTake('result', 'processed')).toEqual(['created', 'published', 'accepted']);
+    expect(statesThatTake('cancel-reachable', 'canceled')).toEqual(['created']);
+    expect(statesThatTake('cancel-away', 'canceled')).toEqual(['created', 'published']);
+    expect(callbacksOf('answer', 'accepted')).toEqual(['processed', 'answer']);
+  });
+});

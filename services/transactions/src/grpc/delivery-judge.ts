@@ -1,0 +1,51 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import { HeldState } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { DeliveryJudgeService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import type { Canceler } from '../cancel.ts';
+import { toOffer } from '../delivery.ts';
+import { takeOnline } from '../online.ts';
+import type { Outbox } from '../outbox.ts';
+import type { TransactionStore } from '../ports.ts';
+
+/** What device-link asks: what to offer to a new session, and whether a transaction may start. */
+export function deliveryJudgeRpc(deps: {
+  store: TransactionStore;
+  outbox: Outbox;
+  canceler: Canceler;
+  clock: Clock;
+  retryLimit: number;
+  failpoints: Failpoints;
+}): RpcBinding {
+  const { store, outbox, clock } = deps;
+  return bind(DeliveryJudgeService, {
+    async headsetOnline(request) {
+      const { offers, drops } = await takeOnline(deps, {
+        deviceId: request.deviceId,
+        epoch: Number(request.sessionEpoch),
+        held: new Map(request.held.map((h) => [Number(h.transactionId), h.state === HeldState.FINISHED])),
+      });
+      return {
+        offers: offers.map((o) => toOffer(o.transaction, o.attempt)),
+        dropTransactionIds: drops.map(BigInt),
+      };
+    },
+
+    async accept(request) {
+      const id = Number(request.transactionId);
+      const floorEpoch = (await store.floorOf(request.deviceId))?.epoch ?? 0;
+      const accepted = await store.accept(id, request.deviceId, floorEpoch, clock.now());
+      deps.failpoints('transactions.accepted');
+      if (accepted) {
+        outbox.publish(accepted);
+        return { start: true };
+      }
+      const t = await store.get(id);
+      if (!t || t.deviceId !== request.deviceId) return { start: false, dropReason: 'unknown transaction' };
+      // Asked again for one that was accepted before: the permit stands.
+      if (t.status === 'accepted' && t.activationEpoch >= floorEpoch) return { start: true };
+      return { start: false, dropReason: t.endMessage || 'The transaction is over.' };
+    },
+  });
+}

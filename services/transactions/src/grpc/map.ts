@@ -1,0 +1,55 @@
+import {
+  CompletionStatus,
+  SortBy,
+  TransactionStatus,
+} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import type { Status } from '../domain/state.ts';
+import type { ListSort, StoredTransaction } from '../ports.ts';
+
+const statusNumbers: Record<Status, TransactionStatus> = {
+  created: TransactionStatus.CREATED,
+  published: TransactionStatus.PUBLISHED,
+  accepted: TransactionStatus.ACCEPTED,
+  processed: TransactionStatus.PROCESSED,
+  canceled: TransactionStatus.CANCELED,
+};
+
+/** A stored transaction as it goes over gRPC. */
+export function toMessage(t: StoredTransaction) {
+  return {
+    transactionId: BigInt(t.id),
+    deviceId: t.deviceId,
+    status: statusNumbers[t.status],
+    operationId: t.operationId,
+    createdAtMs: BigInt(t.createdAtMs),
+    updatedAtMs: BigInt(t.updatedAtMs),
+    applicationId: t.applicationId,
+  };
+}
+
+/** Specification section 4, completion filter; ruling A12. */
+export function statusesOf(completion: CompletionStatus): readonly Status[] | undefined {
+  switch (completion) {
+    case CompletionStatus.UNCOMPLETED:
+      return ['created', 'published', 'accepted'];
+    case CompletionStatus.COMPLETED:
+      return ['processed'];
+    case CompletionStatus.CANCELED:
+      return ['canceled'];
+    default:
+      return undefined;
+  }
+}
+
+export function sortOf(sortBy: SortBy): ListSort {
+  switch (sortBy) {
+    case SortBy.DEVICE_ID:
+      return 'deviceId';
+    case SortBy.TRANSACTION_STATUS:
+      return 'transactionStatus';
+    case SortBy.OPERATION_ID:
+      return 'operationId';
+    default:
+      return 'transactionId';
+  }
+}

@@ -1,0 +1,29 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { Gauge, type Registry } from 'prom-client';
+import { openStatuses } from './domain/state.ts';
+import type { TransactionStore } from './ports.ts';
+
+/** Transactions by state and the age of the oldest: an SRE's first question. Read at each scrape. */
+export function registerMetrics(registry: Registry, store: TransactionStore, clock: Clock): void {
+  new Gauge({
+    name: 'headset_transactions_open',
+    help: 'Unprocessed transactions by state.',
+    labelNames: ['state'],
+    registers: [registry],
+    async collect() {
+      for (const state of openStatuses) this.set({ state }, await store.countOpen(state));
+    },
+  });
+  new Gauge({
+    name: 'headset_transactions_oldest_open_age_seconds',
+    help: 'Age of the oldest unprocessed transaction by state; 0 when there is none.',
+    labelNames: ['state'],
+    registers: [registry],
+    async collect() {
+      for (const state of openStatuses) {
+        const at = await store.oldestOpenAtMs(state);
+        this.set({ state }, at === undefined ? 0 : (clock.now() - at) / 1000);
+      }
+    },
+  });
+}

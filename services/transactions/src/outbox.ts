@@ -1,0 +1,105 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import { type Batcher, createBatcher } from '@headset-cloud/kit/batcher.ts';
+import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { Destination, NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import { LRUCache } from 'lru-cache';
+import { callbackBody, callbackId, callbackSequence, type OwedCallback } from './domain/callbacks.ts';
+import type { StoredTransaction, TransactionStore } from './ports.ts';
+
+/**
+ * Brings the callbacks that transactions owe into the log: always from the head of a transaction's
+ * outbox, at once after the change, and by the sweeper for what a crash left (ruling B9).
+ */
+export interface Outbox {
+  /** Publishes what the document owes; returns at once. A failure is left to the sweeper. */
+  publish(transaction: StoredTransaction): void;
+  /** Waits until what was begun is published and cleared. */
+  drain(): Promise<void>;
+}
+
+export function createOutbox(deps: {
+  store: TransactionStore;
+  log: EventLog;
+  logger: Logger;
+  failpoints: Failpoints;
+}): Outbox {
+  const { store, log, logger, failpoints } = deps;
+  // What this process has in the log (settled) or on the way there; only saves duplicates.
+  const known = new LRUCache<string, Promise<void>>({ max: 50_000 });
+  const inFlight = new Set<Promise<void>>();
+  const cleared: Batcher<{ id: number; outboxSeq: number }> = createBatcher({
+    maxItems: 500,
+    maxWaitMs: 100,
+    async flush(items) {
+      // The newest sequence of each transaction stands for the earlier ones.
+      const newest = new Map<number, number>();
+      for (const { id, outboxSeq } of items) newest.set(id, Math.max(outboxSeq, newest.get(id) ?? 0));
+      await store.clearOutbox([...newest].map(([id, outboxSeq]) => ({ id, outboxSeq })));
+    },
+    onError: (error) => logger.warn({ err: error }, 'outboxes not cleared; the sweeper will publish again'),
+  });
+
+  const publish = async (t: StoredTransaction, fresh: readonly OwedCallback[]): Promise<void> => {
+    failpoints('transactions.changed');
+    await log.publish(
+      topics.notifications,
+      fresh.map((owed) => ({
+        key: t.deviceId,
+        value: encode(t, owed),
+        ...(t.traceparent && { headers: { traceparent: t.traceparent } }),
+      })),
+    );
+    failpoints('transactions.published');
+  };
+
+  return {
+    publish(t) {
+      if (t.outbox.length === 0) return;
+      const earlier: Promise<void>[] = [];
+      const fresh: OwedCallback[] = [];
+      for (const owed of t.outbox) {
+        const publishing = known.get(callbackId(t.id, owed.kind));
+        if (publishing) earlier.push(publishing);
+        else fresh.push(owed);
+      }
+      // From the head, always: what is on the way must have arrived before the next goes.
+      const published = Promise.all(earlier).then(() => (fresh.length > 0 ? publish(t, fresh) : undefined));
+      for (const owed of fresh) known.set(callbackId(t.id, owed.kind), published);
+      const done = published.then(
+        () => cleared.add({ id: t.id, outboxSeq: t.outboxSeq }),
+        (error) => {
+          for (const owed of t.outbox) known.delete(callbackId(t.id, owed.kind));
+          logger.warn(
+            { transactionId: t.id, err: error },
+            'callbacks not published yet; the sweeper will try again',
+          );
+        },
+      );
+      inFlight.add(done);
+      void done.finally(() => inFlight.delete(done));
+    },
+    async drain() {
+      while (inFlight.size > 0) await Promise.allSettled([...inFlight]);
+      await cleared.drain();
+    },
+  };
+}
+
+function encode(t: StoredTransaction, owed: OwedCallback): Uint8Array {
+  const body = callbackBody({ ...t, transactionId: t.id }, owed);
+  return toBinary(
+    NotificationEventSchema,
+    create(NotificationEventSchema, {
+      notificationId: callbackId(t.id, owed.kind),
+      applicationId: t.applicationId,
+      destination: Destination.DEVICE_EVENT,
+      orderKey: `tx-${t.id}`,
+      sequence: callbackSequence[owed.kind],
+      body: Buffer.from(JSON.stringify(body)),
+      createdAtMs: BigInt(owed.atMs),
+      traceparent: t.traceparent,
+    }),
+  );
+}

@@ -1,0 +1,120 @@
+import type { OwedCallback } from './domain/callbacks.ts';
+import type { Status } from './domain/state.ts';
+
+/** A transaction to be stored. */
+export interface NewTransaction {
+  readonly id: number;
+  readonly deviceId: string;
+  readonly applicationId: string;
+  readonly operationId: string;
+  readonly subject: string;
+  readonly activationEpoch: number;
+  /** Bytes of the protobuf Operation. */
+  readonly operation: Uint8Array;
+  readonly traceparent: string;
+  /** Ends at once, as a failure with this message. */
+  readonly failMessage?: string;
+}
+
+/** A stored transaction. */
+export interface StoredTransaction {
+  readonly id: number;
+  readonly deviceId: string;
+  readonly applicationId: string;
+  readonly operationId: string;
+  readonly subject: string;
+  readonly status: Status;
+  readonly activationEpoch: number;
+  readonly operation: Uint8Array;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly attempts: number;
+  readonly sentEpoch: number;
+  readonly outbox: readonly OwedCallback[];
+  readonly outboxSeq: number;
+  readonly endMessage: string;
+  readonly traceparent: string;
+}
+
+/** Everything below is over for the device (ruling B4). */
+export interface Floor {
+  readonly epoch: number;
+  readonly reason: 'deactivation' | 'reset';
+}
+
+export type ListSort = 'transactionId' | 'deviceId' | 'transactionStatus' | 'operationId';
+
+export interface ListQuery {
+  readonly applicationId: string;
+  readonly deviceId?: string;
+  readonly statuses?: readonly Status[];
+  readonly sortBy: ListSort;
+  readonly descending: boolean;
+  readonly skip: number;
+  readonly limit: number;
+}
+
+/** Raises a device's head; the answer says whether a create of that activation is still allowed. */
+export type HeadRaise = 'raised' | 'id-too-low' | 'epoch-too-old';
+
+/**
+ * What the service needs of its database. Each change is one conditional update of one document;
+ * answers of changes are the document after the change, null where its condition did not hold.
+ */
+export interface TransactionStore {
+  drawId(): Promise<number>;
+  dropIdBlock(): void;
+  raiseHead(
+    deviceId: string,
+    raise: { id: number; epoch: number; mustRise: boolean; floor?: Floor },
+  ): Promise<HeadRaise>;
+  /** Floors of devices; coalesced with others asked in the same turn. */
+  floorOf(deviceId: string): Promise<Floor | undefined>;
+  /** Undefined when the id exists already. */
+  insert(transaction: NewTransaction, now: number): Promise<StoredTransaction | undefined>;
+  get(id: number): Promise<StoredTransaction | undefined>;
+  getMany(ids: readonly number[]): Promise<StoredTransaction[]>;
+  list(query: ListQuery): Promise<StoredTransaction[]>;
+  listOfDevice(deviceId: string, openOnly: boolean, limit: number): Promise<StoredTransaction[]>;
+  openOfDevice(deviceId: string): Promise<StoredTransaction[]>;
+  /** created → published, with the session it was written to; lazily, many at a time. */
+  markPublished(marks: readonly { id: number; sentEpoch: number }[], now: number): Promise<void>;
+  markSent(marks: readonly { id: number; attempts: number; sentEpoch: number }[], now: number): Promise<void>;
+  accept(id: number, deviceId: string, floorEpoch: number, now: number): Promise<StoredTransaction | null>;
+  finish(
+    id: number,
+    deviceId: string,
+    end: { success: boolean; message: string },
+    now: number,
+  ): Promise<StoredTransaction | null>;
+  answer(
+    id: number,
+    deviceId: string,
+    answer: { success: boolean; message: string; customData: string },
+    now: number,
+  ): Promise<StoredTransaction | null>;
+  recordLate(
+    id: number,
+    deviceId: string,
+    end: { success: boolean; message: string },
+    now: number,
+  ): Promise<void>;
+  /** Cancels those that are still open; answers what it canceled. */
+  cancelByPlatform(
+    ids: readonly number[],
+    message: string,
+    stamp: string,
+    now: number,
+  ): Promise<StoredTransaction[]>;
+  cancelByRequest(
+    request: { applicationId: string; deviceId: string; stamp: string; reachable: boolean },
+    now: number,
+  ): Promise<StoredTransaction[]>;
+  clearOutbox(published: readonly { id: number; outboxSeq: number }[]): Promise<void>;
+  /** Claims what is due until `until`, so that other sweepers leave it. */
+  claimDue(now: number, until: number, limit: number): Promise<StoredTransaction[]>;
+  claimDueFloors(now: number, until: number, limit: number): Promise<string[]>;
+  clearFloorDue(deviceId: string, floorEpoch: number): Promise<void>;
+  countOpen(status: Status): Promise<number>;
+  oldestOpenAtMs(status: Status): Promise<number | undefined>;
+}

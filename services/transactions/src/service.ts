@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { toBinary } from '@bufbuild/protobuf';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import { currentTraceparent } from '@headset-cloud/kit/telemetry.ts';
+import { OperationSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import {
+  type CreateTransactionRequest,
+  FloorReason,
+} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import type { Canceler } from './cancel.ts';
+import type { Delivery } from './delivery.ts';
+import type { Outbox } from './outbox.ts';
+import type { Floor, TransactionStore } from './ports.ts';
+
+export interface CreateDeps {
+  readonly store: TransactionStore;
+  readonly outbox: Outbox;
+  readonly delivery: Delivery;
+  readonly canceler: Canceler;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+}
+
+/**
+ * Creates a transaction; idempotent where the request names the id (ruling B8). The device's head is
+ * raised first, so that a create which saw an activation that is over is refused, and one that was
+ * overtaken by a floor finds out when it is delivered (ruling B4).
+ */
+export async function createTransaction(
+  deps: CreateDeps,
+  request: CreateTransactionRequest,
+): Promise<number> {
+  const { store, failpoints } = deps;
+  const epoch = Number(request.activationEpoch);
+  const floor = floorOf(request, epoch);
+  const given = Number(request.transactionId);
+  let id = given;
+  for (let attempt = 0; ; attempt++) {
+    if (!given) id = await store.drawId();
+    const raise = await store.raiseHead(request.deviceId, { id, epoch, mustRise: !given, floor });
+    if (raise === 'raised') break;
+    if (raise === 'epoch-too-old') {
+      // A repeat of a create that succeeded before the activation ended still answers its id.
+      if (given && (await store.get(given))?.deviceId === request.deviceId) return given;
+      throw new DomainError('device_not_activated', 'The device is not activated.');
+    }
+    // Another process has drawn higher ids for this device: a fresh block is above them.
+    store.dropIdBlock();
+    if (attempt === 5) throw new DomainError('conflict', 'Too many calls for this device at once.');
+  }
+  failpoints('transactions.raised');
+  const stored = await store.insert(
+    {
+      id,
+      deviceId: request.deviceId,
+      applicationId: request.applicationId,
+      operationId: request.operationId,
+      subject: request.subject,
+      activationEpoch: epoch,
+      operation: request.operation ? toBinary(OperationSchema, request.operation) : new Uint8Array(),
+      traceparent: currentTraceparent(),
+      ...(request.failMessage && { failMessage: request.failMessage }),
+    },
+    deps.clock.now(),
+  );
+  failpoints('transactions.inserted');
+  if (floor) await deps.canceler.cancelBelowFloor(request.deviceId, floor);
+  if (stored) {
+    if (stored.outbox.length > 0) deps.outbox.publish(stored);
+    else deps.delivery.deliver(stored);
+  } else {
+    await assertSame(store, id, request);
+  }
+  return id;
+}
+
+function floorOf(request: CreateTransactionRequest, epoch: number): Floor | undefined {
+  switch (request.raisesFloor) {
+    case FloorReason.DEACTIVATION:
+      return { epoch, reason: 'deactivation' };
+    case FloorReason.RESET:
+      return { epoch, reason: 'reset' };
+    default:
+      return undefined;
+  }
+}
+
+async function assertSame(
+  store: TransactionStore,
+  id: number,
+  request: CreateTransactionRequest,
+): Promise<void> {
+  const existing = await store.get(id);
+  const same =
+    existing?.deviceId === request.deviceId &&
+    existing.applicationId === request.applicationId &&
+    existing.operationId === request.operationId;
+  if (!same)
+    throw new DomainError('internal', 'Internal error.', { internal: `transaction id ${id} is taken` });
+}
+
+/** Cancels what may be canceled for an integrator (section 4, ruling A10); answers exactly those ids. */
+export async function cancelTransactions(
+  deps: {
+    store: TransactionStore;
+    outbox: Outbox;
+    delivery: Delivery;
+    clock: Clock;
+    reachable: (deviceId: string) => Promise<boolean>;
+  },
+  request: { applicationId: string; deviceId: string; stamp: string },
+): Promise<number[]> {
+  const reachable = await deps.reachable(request.deviceId);
+  const canceled = await deps.store.cancelByRequest({ ...request, reachable }, deps.clock.now());
+  for (const t of canceled) deps.outbox.publish(t);
+  if (canceled.length > 0) deps.delivery.withdraw(canceled, 'canceled');
+  return canceled.map((t) => t.id).sort((a, b) => a - b);
+}
+
+/** Names one cancel request; what it cancels bears this stamp. */
+export function drawStamp(): string {
+  return randomUUID();
+}

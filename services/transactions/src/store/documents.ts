@@ -1,0 +1,81 @@
+import type { Binary, IndexDescription } from 'mongodb';
+import type { OwedCallback } from '../domain/callbacks.ts';
+import type { Status } from '../domain/state.ts';
+
+/** A transaction as it is stored; the only judge of what may happen to it (ruling B1). */
+export interface TransactionDocument {
+  /** transactionId: a safe integer, unique, rising with creation for a device. */
+  _id: number;
+  deviceId: string;
+  applicationId: string;
+  operationId: string;
+  subject: string;
+  status: Status;
+  /** True while unprocessed; absent afterwards, so that the partial index stays small. */
+  open?: true;
+  activationEpoch: number;
+  /** The protobuf Operation for the headset. */
+  operation: Binary;
+  createdAt: Date;
+  updatedAt: Date;
+  attempts: number;
+  /** The newest session it was written to; 0 if none. */
+  sentEpoch: number;
+  /** Callbacks not known to be in the log yet, oldest first. */
+  outbox?: OwedCallback[];
+  /** Rises with each callback that was owed; the outbox is cleared only while it stands still. */
+  outboxSeq: number;
+  /** When the sweeper has to look at it: it was not handed over yet, or owes callbacks. */
+  dueAt?: Date;
+  /** Set once ended. */
+  end?: { success: boolean; message: string; at: Date };
+  /** The called app has answered (ruling A8): at most once. */
+  answeredAt?: Date;
+  /** A result that came after the end: recorded, never applied (decision 7). */
+  lateResult?: { success: boolean; message: string; at: Date };
+  /** The cancel request that canceled it (ruling B8). */
+  cancelStamp?: string;
+  /** W3C trace context of the call that made it. */
+  traceparent?: string;
+}
+
+/** One document a device (ruling B4; the floor is an activation epoch, ADR 0004). */
+export interface HeadDocument {
+  /** Device id. */
+  _id: string;
+  /** Highest transaction id created for the device. */
+  lastId: number;
+  /** Newest activation epoch that transactions has seen. */
+  epoch: number;
+  /** Everything of an older activation epoch is over. */
+  floor?: { epoch: number; reason: 'deactivation' | 'reset' };
+  /** When the sweeper has to finish the cancellations that the floor asks for. */
+  floorDueAt?: Date;
+}
+
+export interface CounterDocument {
+  _id: string;
+  next: number;
+}
+
+export const collections = {
+  transactions: 'transactions',
+  heads: 'heads',
+  counters: 'counters',
+  idempotency: 'idempotency',
+} as const;
+
+/** Every query of the service stands on one of these. */
+export const indexes: Record<string, IndexDescription[]> = {
+  [collections.transactions]: [
+    { key: { deviceId: 1, _id: 1 }, name: 'open_by_device', partialFilterExpression: { open: true } },
+    { key: { status: 1, _id: 1 }, name: 'open_by_status', partialFilterExpression: { open: true } },
+    { key: { dueAt: 1 }, name: 'due', sparse: true },
+    { key: { cancelStamp: 1 }, name: 'cancel_stamp', sparse: true },
+    { key: { applicationId: 1, _id: 1 }, name: 'by_application' },
+    { key: { applicationId: 1, deviceId: 1, _id: 1 }, name: 'by_application_device' },
+    { key: { applicationId: 1, status: 1, _id: 1 }, name: 'by_application_status' },
+    { key: { applicationId: 1, operationId: 1, _id: 1 }, name: 'by_application_operation' },
+  ],
+  [collections.heads]: [{ key: { floorDueAt: 1 }, name: 'floor_due', sparse: true }],
+};

@@ -1,0 +1,71 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Component } from '@headset-cloud/kit/lifecycle.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Canceler } from './cancel.ts';
+import type { Delivery } from './delivery.ts';
+import type { Outbox } from './outbox.ts';
+import type { TransactionStore } from './ports.ts';
+
+const batch = 200;
+
+/**
+ * Finishes what a crash cut: callbacks owed but not in the log, transactions created but not handed
+ * over, floors whose cancellations are not complete. Claims what it takes, so several may run.
+ */
+export function createSweeper(deps: {
+  store: TransactionStore;
+  outbox: Outbox;
+  delivery: Delivery;
+  canceler: Canceler;
+  clock: Clock;
+  logger: Logger;
+  intervalMs: number;
+  claimMs: number;
+}): Component & { sweep(): Promise<void> } {
+  const { store, outbox, delivery, canceler, clock, logger } = deps;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+  let stopped = false;
+
+  const sweep = async (): Promise<void> => {
+    const now = clock.now();
+    const until = now + deps.claimMs;
+    for (const deviceId of await store.claimDueFloors(now, until, batch)) {
+      const floor = await store.floorOf(deviceId);
+      if (floor) await canceler.cancelBelowFloor(deviceId, floor);
+    }
+    for (let more = true; more && !stopped; ) {
+      const due = await store.claimDue(now, until, batch);
+      for (const t of due) {
+        if (t.outbox.length > 0) outbox.publish(t);
+        if (t.status === 'created') delivery.deliver(t);
+      }
+      if (due.length > 0) logger.info({ count: due.length }, 'swept what was left over');
+      more = due.length === batch;
+    }
+  };
+  const schedule = (): void => {
+    if (stopped) return;
+    timer = setTimeout(() => {
+      running = sweep()
+        .catch((error) => logger.warn({ err: error }, 'sweep failed; the next one follows'))
+        .finally(() => {
+          running = undefined;
+          schedule();
+        });
+    }, deps.intervalMs);
+    timer.unref();
+  };
+  return {
+    name: 'transactions sweeper',
+    sweep,
+    async start() {
+      schedule();
+    },
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}

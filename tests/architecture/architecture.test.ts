@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Import, importsOf, root, sources } from './imports.ts';
+
+const services = ['devices', 'transactions', 'device-link', 'notifier'];
+const product = (file: string) => !file.endsWith('.test.ts') && !file.includes('/testing/');
+
+/** Rules as functions from an import to a complaint; each is shown to be able to fail below. */
+const rules: Record<string, (i: Import) => boolean> = {
+  'the domain imports neither transport, storage nor telemetry (style 5)': ({ file, target }) =>
+    /^(services\/[^/]+|gateway)\/src\/domain\//.test(file) &&
+    (/^(@grpc|@connectrpc|@opentelemetry|mongodb|kafkajs|koa|@koa|undici|prom-client|pino|bson|node:(http|net|tls|http2|sqlite))/.test(
+      target,
+    ) ||
+      /\/(grpc|store|consumers|admin|http)\//.test(target) ||
+      /^@headset-cloud\/kit\/(rpc|store|eventlog|embedded|telemetry|logger|host|admin-server)/.test(target)),
+  'no service imports another; they meet in proto and kit': ({ file, target }) => {
+    const own =
+      /^services\/([^/]+)\//.exec(file)?.[1] ?? (file.startsWith('gateway/') ? 'gateway' : undefined);
+    if (!own || own === 'standalone') return false;
+    const other =
+      /^@headset-cloud\/([^/]+)/.exec(target)?.[1] ?? /^(?:services\/([^/]+)|gateway)\//.exec(target)?.[1];
+    return other !== undefined && ![own, 'kit', 'proto'].includes(other);
+  },
+  'only the wiring knows which stack it is': ({ file, target }) =>
+    /^(services\/(?!kit|standalone)|gateway)/.test(file) &&
+    !/\/(main|main\..*)\.ts$/.test(file) &&
+    /kit\/(embedded\/|store\/mongo|eventlog\/kafka|host)/.test(target),
+  'kafkajs stays behind the EventLog port (decision 4)': ({ file, target }) =>
+    target === 'kafkajs' && !/^services\/kit\/src\/eventlog\/kafka/.test(file),
+  'nothing of the product imports tests': ({ file, target }) =>
+    !file.startsWith('tests/') && /^(tests\/|@headset-cloud\/tests)/.test(target),
+};
+
+const seeds: Record<string, Import> = {
+  'the domain imports neither transport, storage nor telemetry (style 5)': {
+    file: 'services/devices/src/domain/x.ts',
+    target: 'mongodb',
+  },
+  'no service imports another; they meet in proto and kit': {
+    file: 'services/devices/src/x.ts',
+    target: '@headset-cloud/notifier/build.ts',
+  },
+  'only the wiring knows which stack it is': {
+    file: 'services/devices/src/x.ts',
+    target: '@headset-cloud/kit/embedded/store.ts',
+  },
+  'kafkajs stays behind the EventLog port (decision 4)': {
+    file: 'services/devices/src/x.ts',
+    target: 'kafkajs',
+  },
+  'nothing of the product imports tests': {
+    file: 'gateway/src/x.ts',
+    target: '@headset-cloud/tests/support/api.ts',
+  },
+};
+
+describe('architecture', () => {
+  const imports = ['services', 'gateway', 'proto', 'tests']
+    .flatMap(sources)
+    .filter(product)
+    .flatMap((f) => importsOf(f));
+
+  it('sees the imports of every service', () => {
+    for (const s of services) expect(imports.some((i) => i.file.startsWith(`services/${s}/`))).toBe(true);
+  });
+
+  for (const [rule, broken] of Object.entries(rules)) {
+    it(rule, () => {
+      expect(imports.filter(broken)).toEqual([]);
+      expect(broken(seeds[rule] as Import)).toBe(true);
+    });
+  }
+
+  it('importing a module has no effect: only main files call at the top level', () => {
+    const offenders = ['services', 'gateway']
+      .flatMap(sources)
+      .filter((f) => product(f) && !/main\.ts$/.test(f))
+      .filter((f) =>
+        /^(await |process\.(on|exit)\(|[a-z]\w*\([^)]*\);\s*$)/m.test(readFileSync(join(root, f), 'utf8')),
+      );
+    expect(offenders).toEqual([]);
+  });
+});

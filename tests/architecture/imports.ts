@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+
+export const root = resolve(import.meta.dirname, '../..');
+
+export interface Import {
+  /** File that imports, relative to the root. */
+  readonly file: string;
+  /** What it names: a package, or a file relative to the root. */
+  readonly target: string;
+}
+
+/** All TypeScript files below a folder, without dependencies and generated code. */
+export function sources(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((e) => e.isFile() && e.name.endsWith('.ts'))
+    .map((e) => relative(root, join(e.parentPath, e.name)))
+    .filter((f) => !/(^|\/)(node_modules|gen)\//.test(f));
+}
+
+/** What a file imports, statically or dynamically, types included. */
+export function importsOf(file: string, text = readFileSync(join(root, file), 'utf8')): Import[] {
+  const found = text.matchAll(
+    /(?:^|\n)\s*(?:import|export)\s[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]|(?:^|\n)\s*import\s*['"]([^'"]+)['"]/g,
+  );
+  return [...found].map((m) => {
+    const target = m[1] ?? m[2] ?? m[3] ?? '';
+    return {
+      file,
+      target: target.startsWith('.') ? relative(root, join(root, file, '..', target)) : target,
+    };
+  });
+}

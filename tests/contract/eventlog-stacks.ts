@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
+import { connectKafka } from '@headset-cloud/kit/eventlog/kafka.ts';
+import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../support/stack/kafka.ts';
+
+/** One adapter of the EventLog port, as the contract suite and its child processes open it. */
+export interface LogStack {
+  readonly name: string;
+  /** Why it cannot run here. */
+  readonly missing?: string | undefined;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** What a child process needs to open the same log: see `openLog`. */
+  address(): string;
+  /** The broker, where this process started one. */
+  broker?(): KafkaBroker | undefined;
+}
+
+const logger = createLogger({
+  service: 'contract',
+  level: process.env['LOG_LEVEL'] ?? 'silent',
+  destination: 2,
+});
+
+/** Opens the log at an address, as one process does; `close` closes it and what it stands on. */
+export async function openLog(
+  address: string,
+  kafka: { publishTimeoutMs?: number } = {},
+): Promise<{ log: EventLog; close(): Promise<void> }> {
+  const [kind, place = ''] = address.split('|');
+  if (kind === 'embedded') {
+    const db = openEmbeddedDatabase({ directory: place });
+    const log = createEmbeddedLog(db, logger);
+    return {
+      log,
+      close: async () => {
+        await log.close();
+        await db.close();
+      },
+    };
+  }
+  const log = connectKafka({
+    brokers: place.split(','),
+    clientId: 'contract',
+    logger,
+    replicationFactor: 1,
+    ...kafka,
+    sessionTimeoutMs: 6000,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  return { log, close: () => log.close() };
+}
+
+export function embeddedStack(): LogStack {
+  let directory = '';
+  return {
+    name: 'the embedded log',
+    start: async () => {
+      directory = mkdtempSync(join(tmpdir(), 'embedded-log-'));
+    },
+    stop: async () => rmSync(directory, { recursive: true, force: true }),
+    address: () => `embedded|${directory}`,
+  };
+}
+
+/** The brokers of KAFKA_BROKERS, else one that is started here. */
+export function kafkaStack(): LogStack {
+  const given = process.env['KAFKA_BROKERS'];
+  let directory = '';
+  let broker: KafkaBroker | undefined;
+  return {
+    name: 'Kafka',
+    missing: given ? undefined : kafkaMissing(),
+    start: async () => {
+      if (given) return;
+      directory = mkdtempSync(join(tmpdir(), 'kafka-'));
+      broker = await startKafka({ dir: directory });
+    },
+    stop: async () => {
+      await broker?.stop();
+      if (directory) rmSync(directory, { recursive: true, force: true });
+    },
+    address: () => `kafka|${given ?? broker?.brokers}`,
+    broker: () => broker,
+  };
+}

@@ -1,0 +1,429 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import {
+  deadLetterTopic,
+  type EventLog,
+  type LogEvent,
+  type OutgoingEvent,
+  PoisonEventError,
+  type RunningSubscription,
+  type Subscription,
+} from '@headset-cloud/kit/eventlog/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { jest } from '@jest/globals';
+import { embeddedStack, kafkaStack, type LogStack, openLog } from './eventlog-stacks.ts';
+
+jest.setTimeout(90_000);
+const patient = { timeoutMs: 30_000 };
+
+const text = (event: { value: Uint8Array }) => Buffer.from(event.value).toString();
+const event = (key: string, value: string | number): OutgoingEvent => ({
+  key,
+  value: Buffer.from(String(value)),
+});
+const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, i) => from + i);
+
+/** A handler that keeps what it is given. */
+function collect() {
+  const events: LogEvent[] = [];
+  return {
+    events,
+    values: () => events.map(text),
+    handle: async (batch: readonly LogEvent[]) => {
+      events.push(...batch);
+    },
+  };
+}
+
+/** The values of each key, in the order of their first arrival. */
+function firstArrivals(events: readonly LogEvent[]): Record<string, number[]> {
+  const byKey: Record<string, number[]> = {};
+  for (const e of events) {
+    byKey[e.key] ??= [];
+    const list = byKey[e.key] as number[];
+    if (!list.includes(Number(text(e)))) list.push(Number(text(e)));
+  }
+  return byKey;
+}
+
+for (const stack of [embeddedStack(), kafkaStack()]) {
+  if (stack.missing) {
+    describe.skip(`event log on ${stack.name}: ${stack.missing}`, () => {
+      test('not run', () => {});
+    });
+  } else {
+    describe(`event log on ${stack.name}`, () => contract(stack));
+  }
+}
+
+function contract(stack: LogStack): void {
+  let log: EventLog;
+  let close: () => Promise<void>;
+  let topic: string;
+
+  const open = async () => {
+    ({ log, close } = await openLog(stack.address()));
+  };
+
+  const running: RunningSubscription[] = [];
+  const subscribe = async (subscription: Subscription) => {
+    const member = await log.subscribe(subscription);
+    running.push(member);
+    return member;
+  };
+  afterEach(() => Promise.all(running.splice(0).map((member) => member.close())));
+
+  beforeAll(async () => {
+    await stack.start();
+    await open();
+  });
+  afterAll(async () => {
+    await close();
+    await stack.stop();
+  });
+  beforeEach(async () => {
+    topic = `t-${randomUUID()}`;
+    await log.ensureTopics([topic]);
+  });
+
+  test('ensureTopics may be repeated, also by two at a time', async () => {
+    const other = `t-${randomUUID()}`;
+    await Promise.all([log.ensureTopics([other]), log.ensureTopics([topic])]);
+    await log.ensureTopics([topic, other]);
+    await log.publish(other, [event('k', 1)]);
+    expect((await log.readNewest(other, 5)).map(text)).toEqual(['1']);
+  });
+
+  test('events of a key keep their order under concurrent publishers', async () => {
+    const keys = numbers(12).map((n) => `device-${n}`);
+    const got = collect();
+    await subscribe({ topic, group: 'order', handle: got.handle });
+    await Promise.all(
+      keys.flatMap((key) =>
+        numbers(50).map((n) => log.publish(topic, [event(key, n * 2), event(key, n * 2 + 1)])),
+      ),
+    );
+    await waitFor('all events', () => got.events.length >= 1200, patient);
+    expect(firstArrivals(got.events)).toEqual(Object.fromEntries(keys.map((key) => [key, numbers(100)])));
+    expect(got.events).toHaveLength(1200);
+    expect(new Set(got.events.map((e) => e.position)).size).toBe(1200);
+  });
+
+  test('each group sees every event, also those from before it joined', async () => {
+    await log.publish(
+      topic,
+      numbers(20).map((n) => event(`k${n}`, n)),
+    );
+    const [a, b] = [collect(), collect()];
+    await subscribe({ topic, group: 'a', handle: a.handle });
+    await log.publish(
+      topic,
+      numbers(20, 20).map((n) => event(`k${n}`, n)),
+    );
+    await subscribe({ topic, group: 'b', handle: b.handle });
+    for (const got of [a, b]) {
+      await waitFor('all events', () => got.events.length >= 40, patient);
+      expect(
+        got
+          .values()
+          .map(Number)
+          .sort((x, y) => x - y),
+      ).toEqual(numbers(40));
+    }
+  });
+
+  test('one group name on two topics keeps them apart', async () => {
+    const other = `t-${randomUUID()}`;
+    await log.ensureTopics([other]);
+    const [a, b] = [collect(), collect()];
+    await subscribe({ topic, group: 'g', handle: a.handle });
+    await subscribe({ topic: other, group: 'g', handle: b.handle });
+    await log.publish(topic, [event('k', 1)]);
+    await log.publish(other, [event('k', 2)]);
+    await waitFor('both', () => a.events.length > 0 && b.events.length > 0, patient);
+    expect([a.values(), b.values()]).toEqual([['1'], ['2']]);
+  });
+
+  test('members of a group share the events; when one leaves the other takes over, nothing lost', async () => {
+    const [a, b] = [collect(), collect()];
+    const first = await subscribe({ topic, group: 'g', maxBatch: 10, handle: a.handle });
+    const second = await subscribe({ topic, group: 'g', maxBatch: 10, handle: b.handle });
+    const joined = () => !first.notReady() && !second.notReady();
+    await waitFor('both to join', joined, patient);
+    let next = 0;
+    const publishMore = async () => {
+      await log.publish(
+        topic,
+        numbers(40).map((k) => event(`k${k}`, next)),
+      );
+      next += 1;
+    };
+    await waitFor(
+      'both to have some',
+      async () => {
+        await publishMore();
+        return a.events.length > 0 && b.events.length > 0;
+      },
+      patient,
+    );
+    const leaving = first.close();
+    for (let i = 0; i < 10; i += 1) await publishMore();
+    await leaving;
+    const handledByFirst = a.events.length;
+    for (let i = 0; i < 5; i += 1) await publishMore();
+    const arrived = () => new Set([...a.events, ...b.events].map((e) => e.position)).size;
+    await waitFor('all events', () => arrived() >= next * 40, patient);
+    expect(a.events).toHaveLength(handledByFirst);
+    // In each key the second member goes on after what the first has finished.
+    for (const values of Object.values(firstArrivals([...a.events, ...b.events]))) {
+      expect([...values].sort((x, y) => x - y)).toEqual(numbers(next));
+    }
+    for (const member of [a, b]) {
+      for (const values of Object.values(firstArrivals(member.events))) {
+        expect(values).toEqual([...values].sort((x, y) => x - y));
+      }
+    }
+  });
+
+  test('events in the hands of a consumer that is killed come again', async () => {
+    await log.publish(
+      topic,
+      numbers(23).map((n) => event('k', n)),
+    );
+    await close();
+    const child = spawn(
+      process.execPath,
+      [join(import.meta.dirname, 'eventlog-consumer.ts'), stack.address(), topic, 'g', '10'],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    let said = '';
+    child.stdout.on('data', (chunk) => {
+      said += chunk;
+    });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    try {
+      await waitFor('the batch that hangs', () => said.includes('began 14\n'), patient);
+    } finally {
+      child.kill('SIGKILL');
+      await ended;
+      await open();
+      await log.ensureTopics([topic]);
+    }
+    const got = collect();
+    await subscribe({ topic, group: 'g', handle: got.handle });
+    await waitFor('the rest', () => got.values().includes('22'), patient);
+    const first = Number(got.values()[0]);
+    expect(first).toBeLessThanOrEqual(10);
+    expect(got.values().map(Number)).toEqual(numbers(23 - first, first));
+  });
+
+  test('a group goes on where it was after a restart', async () => {
+    await log.publish(
+      topic,
+      numbers(50).map((n) => event(`k${n % 5}`, n)),
+    );
+    const before = collect();
+    await subscribe({ topic, group: 'g', handle: before.handle });
+    await waitFor('the first events', () => before.events.length >= 50, patient);
+    await close();
+    await open();
+    await log.ensureTopics([topic]);
+    await log.publish(
+      topic,
+      numbers(10, 50).map((n) => event(`k${n % 5}`, n)),
+    );
+    const after = collect();
+    await subscribe({ topic, group: 'g', handle: after.handle });
+    await waitFor('the new events', () => after.events.length >= 10, patient);
+    expect(
+      after
+        .values()
+        .map(Number)
+        .sort((x, y) => x - y),
+    ).toEqual(numbers(10, 50));
+  });
+
+  test('poison goes to the dead letters with its reason, and the rest goes on in order', async () => {
+    await log.publish(
+      topic,
+      numbers(20).map((n) => ({ ...event('k', n), headers: { kind: 'test' } })),
+    );
+    const got = collect();
+    await subscribe({
+      topic,
+      group: 'g',
+      handle: async (events) => {
+        const named = events.find((e) => text(e) === '7');
+        if (named) throw new PoisonEventError(named, 'seven cannot be read');
+        if (events.some((e) => text(e) === '13')) throw new TypeError('thirteen breaks the handler');
+        await got.handle(events);
+      },
+    });
+    await waitFor('the last event', () => got.values().includes('19'), patient);
+    expect(firstArrivals(got.events)['k']).toEqual(numbers(20).filter((n) => n !== 7 && n !== 13));
+    const dead = await log.readNewest(deadLetterTopic(topic), 10);
+    expect(dead.map(text)).toEqual(['7', '13']);
+    expect(dead.map((e) => e.headers)).toEqual([
+      {
+        kind: 'test',
+        'dead-group': 'g',
+        'dead-error': 'PoisonEventError: seven cannot be read',
+        'dead-position': expect.stringMatching(new RegExp(`^${topic}/\\d+:\\d+$`)),
+      },
+      expect.objectContaining({ 'dead-error': 'TypeError: thirteen breaks the handler' }),
+    ]);
+    expect(dead.map((e) => e.key)).toEqual(['k', 'k']);
+  });
+
+  test('a transient failure is tried again until it passes; nothing is skipped or dead', async () => {
+    const got = collect();
+    let failures = 0;
+    await subscribe({
+      topic,
+      group: 'g',
+      handle: async (events) => {
+        if (failures < 6 && events.some((e) => text(e) === '3')) {
+          failures += 1;
+          throw new DomainError('unavailable', 'The database is away.');
+        }
+        await got.handle(events);
+      },
+    });
+    await log.publish(
+      topic,
+      numbers(10).map((n) => event('k', n)),
+    );
+    await waitFor('all events', () => got.events.length >= 10, patient);
+    expect(failures).toBe(6);
+    expect(got.values().map(Number)).toEqual(numbers(10));
+    expect(await log.readNewest(deadLetterTopic(topic), 10)).toEqual([]);
+  });
+
+  test('a subscription that is closed while its handler fails keeps its place', async () => {
+    await log.publish(topic, [event('k', 1), event('k', 2)]);
+    let tries = 0;
+    const stuck = await subscribe({
+      topic,
+      group: 'g',
+      handle: async () => {
+        tries += 1;
+        throw new DomainError('unavailable', 'The database is away.');
+      },
+    });
+    await waitFor('two tries', () => tries >= 2, patient);
+    await stuck.close();
+    const triesAtClose = tries;
+    const got = collect();
+    await subscribe({ topic, group: 'g', handle: got.handle });
+    await waitFor('the events', () => got.events.length >= 2, patient);
+    expect(got.values()).toEqual(['1', '2']);
+    expect(tries).toBe(triesAtClose);
+  });
+
+  test('keys, headers, empty and 1 MB values arrive as they were sent', async () => {
+    const big = Buffer.alloc(1024 * 1024, 7);
+    const headers = { traceparent: '00-ab-cd-01', 'content-type': 'application/x-protobuf', name: 'ヘッド' };
+    const sentAt = Date.now();
+    await log.publish(topic, [
+      { key: 'キー', value: new Uint8Array(), headers },
+      { key: 'キー', value: big },
+    ]);
+    const got = collect();
+    await subscribe({ topic, group: 'g', handle: got.handle });
+    await waitFor('both', () => got.events.length >= 2, patient);
+    const [first, second] = got.events as [LogEvent, LogEvent];
+    expect([first.topic, first.key, first.headers]).toEqual([topic, 'キー', headers]);
+    expect(first.value.byteLength).toBe(0);
+    expect(Buffer.from(second.value).equals(big)).toBe(true);
+    expect(second.headers).toEqual({});
+    expect(Math.abs(first.timestampMs - sentAt)).toBeLessThan(10_000);
+    expect(first.position).toMatch(/^\d+:\d+$/);
+  });
+
+  test('an event that is too large is refused and nothing of its call is stored', async () => {
+    const events = [event('k', 1), { key: 'k', value: Buffer.alloc(3 * 1024 * 1024) }];
+    await expect(log.publish(topic, events)).rejects.toMatchObject({ code: 'body_too_large' });
+    expect(await log.readNewest(topic, 5)).toEqual([]);
+  });
+
+  test('readNewest answers the newest events, oldest first', async () => {
+    expect(await log.readNewest(topic, 5)).toEqual([]);
+    await log.publish(
+      topic,
+      numbers(30).map((n) => event('k', n)),
+    );
+    expect((await log.readNewest(topic, 7)).map(text)).toEqual(numbers(7, 23).map(String));
+    expect((await log.readNewest(topic, 100)).map(text)).toEqual(numbers(30).map(String));
+  });
+
+  test('lag counts what a group has not done', async () => {
+    await log.publish(
+      topic,
+      numbers(30).map((n) => event(`k${n}`, n)),
+    );
+    expect(await log.lag('g', topic)).toBe(30);
+    const got = collect();
+    const running = await subscribe({ topic, group: 'g', handle: got.handle });
+    await waitFor('no lag', async () => (await log.lag('g', topic)) === 0, patient);
+    expect(got.events).toHaveLength(30);
+    await running.close();
+    await log.publish(
+      topic,
+      numbers(5).map((n) => event(`k${n}`, n)),
+    );
+    expect(await log.lag('g', topic)).toBe(5);
+  });
+
+  test('a log that is closed refuses to publish, with a transient error, and is not ready', async () => {
+    const before = log;
+    await close();
+    await expect(before.publish(topic, [event('k', 1)])).rejects.toMatchObject({ code: 'unavailable' });
+    expect(before.notReady()).toBeDefined();
+    await open();
+    await waitFor('the new log', () => log.notReady() === undefined, patient);
+  });
+
+  if (stack.broker) {
+    test('a broker that is killed and comes back loses nothing it acknowledged and swaps nothing', async () => {
+      const broker = stack.broker?.();
+      if (!broker) return;
+      const keys = numbers(6).map((n) => `device-${n}`);
+      const got = collect();
+      await subscribe({ topic, group: 'g', handle: got.handle });
+      const acknowledged: Record<string, number> = {};
+      let stop = false;
+      const publishers = keys.map(async (key) => {
+        for (let n = 0; !stop; ) {
+          try {
+            await log.publish(topic, [event(key, n)]);
+            acknowledged[key] = ++n;
+          } catch (error) {
+            expect(error).toMatchObject({ code: 'unavailable' });
+          }
+        }
+      });
+      const each = (count: number) => () => keys.every((key) => (acknowledged[key] ?? 0) >= count);
+      await waitFor('some events', each(50), patient);
+      await broker.kill();
+      const impatient = await openLog(stack.address(), { publishTimeoutMs: 1000 });
+      const began = Date.now();
+      await expect(impatient.log.publish(topic, [event('other', 0)])).rejects.toMatchObject({
+        code: 'unavailable',
+      });
+      expect(Date.now() - began).toBeLessThan(5000);
+      expect(impatient.log.notReady()).toBeDefined();
+      await broker.restart();
+      await waitFor('readiness without a publish', () => !impatient.log.notReady(), patient);
+      await impatient.close();
+      const atRestart = Math.max(...Object.values(acknowledged));
+      await waitFor('events after the restart', each(atRestart + 50), patient);
+      stop = true;
+      await Promise.all(publishers);
+      const seen = () => firstArrivals(got.events.filter((e) => keys.includes(e.key)));
+      await waitFor('all events', () => keys.every((k) => seen()[k]?.length === acknowledged[k]), patient);
+      expect(seen()).toEqual(Object.fromEntries(keys.map((key) => [key, numbers(acknowledged[key] ?? 0)])));
+    });
+  }
+}

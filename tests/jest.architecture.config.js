@@ -1,0 +1,3 @@
+import { suite } from './jest.base.js';
+
+export default suite(['<rootDir>/tests/architecture/**/*.test.ts']);

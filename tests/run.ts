@@ -1,0 +1,150 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/**
+ * Runs every check that CI runs, one after the other, shows how long each took, and ends with the
+ * line `N passed, N failed, N skipped`. `check` as an argument runs only the quick ones.
+ */
+const root = resolve(import.meta.dirname, '..');
+const bin = (name: string) => join(root, 'node_modules', '.bin', name);
+const jest = [
+  '--disable-warning=ExperimentalWarning',
+  '--experimental-vm-modules',
+  join(root, 'node_modules/jest/bin/jest.js'),
+];
+const results = mkdtempSync(join(tmpdir(), 'headset-cloud-test-'));
+
+interface Step {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  readonly env?: Record<string, string>;
+  /** A jest run counts its tests; anything else counts as one. */
+  readonly counts?: 'jest' | 'line';
+  readonly quick?: true;
+}
+
+const jestStep = (name: string, args: string[], env: Record<string, string> = {}): Step => ({
+  name,
+  command: bin('node'),
+  args: [...jest, ...args],
+  env,
+  counts: 'jest',
+});
+
+const steps: Step[] = [
+  {
+    name: 'format, lint, import cycles',
+    command: bin('biome'),
+    args: ['ci', '--error-on-warnings', '.'],
+    quick: true,
+  },
+  { name: 'types', command: bin('tsc'), args: ['--noEmit', '-p', '.'], quick: true },
+  { name: 'protocols (lint)', command: bin('buf'), args: ['lint'], cwd: 'proto', quick: true },
+  {
+    name: 'protocols (generated code is current)',
+    command: bin('node'),
+    args: ['tests/architecture/generated.ts'],
+    quick: true,
+  },
+  { ...jestStep('architecture', ['-c', 'tests/jest.architecture.config.js']), quick: true },
+  { ...jestStep('unit', []), quick: true },
+  jestStep('contract (embedded against MongoDB and Kafka)', [
+    '-c',
+    'tests/jest.contract.config.js',
+    '--runInBand',
+  ]),
+  jestStep('end to end, embedded', ['-c', 'tests/jest.e2e.config.js', '--runInBand'], { STACK: 'embedded' }),
+  jestStep('end to end, MongoDB and Kafka', ['-c', 'tests/jest.e2e.config.js', '--runInBand'], {
+    STACK: 'real',
+  }),
+  {
+    name: 'crash test, embedded',
+    command: bin('node'),
+    args: ['tests/faults/main.ts'],
+    env: { STACK: 'embedded', ROUNDS: '20' },
+    counts: 'line',
+  },
+  {
+    name: 'crash test, MongoDB and Kafka',
+    command: bin('node'),
+    args: ['tests/faults/main.ts'],
+    env: { STACK: 'real', ROUNDS: '20' },
+    counts: 'line',
+  },
+];
+
+interface Tally {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+async function run(step: Step, index: number): Promise<{ tally: Tally; seconds: number }> {
+  const file = join(results, `${index}.json`);
+  const started = Date.now();
+  const args =
+    step.counts === 'jest' ? [...step.args, '--json', `--outputFile=${file}`, '--silent=false'] : step.args;
+  process.stdout.write(`\n── ${step.name}\n`);
+  const child = spawn(step.command, args, {
+    cwd: step.cwd ? join(root, step.cwd) : root,
+    env: { ...process.env, PATH: `${join(root, 'node_modules/.bin')}:${process.env['PATH']}`, ...step.env },
+    stdio: ['ignore', step.counts === 'jest' ? 'ignore' : 'pipe', 'inherit'],
+  });
+  let last = '';
+  child.stdout?.on('data', (data: Buffer) => {
+    process.stdout.write(data);
+    last = (last + data.toString()).slice(-2000);
+  });
+  const code = await new Promise<number>((done) => {
+    child.once('close', (status) => done(status ?? 1));
+    child.once('error', (error) => {
+      process.stderr.write(`${error.message}\n`);
+      done(1);
+    });
+  });
+  return { tally: count(step, code, file, last), seconds: (Date.now() - started) / 1000 };
+}
+
+function count(step: Step, code: number, file: string, output: string): Tally {
+  if (step.counts === 'jest' && existsSync(file)) {
+    const report = JSON.parse(readFileSync(file, 'utf8'));
+    const failed = report.numFailedTests + report.numRuntimeErrorTestSuites;
+    return {
+      passed: report.numPassedTests,
+      failed: failed === 0 && code !== 0 ? 1 : failed,
+      skipped: report.numPendingTests + report.numTodoTests,
+    };
+  }
+  const line = /(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$/.exec(output);
+  if (step.counts === 'line' && line) {
+    const failed = Number(line[2]);
+    return {
+      passed: Number(line[1]),
+      failed: failed === 0 && code !== 0 ? 1 : failed,
+      skipped: Number(line[3] ?? 0),
+    };
+  }
+  return code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 };
+}
+
+const chosen = process.argv[2] === 'check' ? steps.filter((s) => s.quick) : steps;
+const total: Tally = { passed: 0, failed: 0, skipped: 0 };
+const table: string[] = [];
+for (const [index, step] of chosen.entries()) {
+  const { tally, seconds } = await run(step, index);
+  total.passed += tally.passed;
+  total.failed += tally.failed;
+  total.skipped += tally.skipped;
+  table.push(
+    `${seconds.toFixed(1).padStart(7)} s  ${tally.failed > 0 ? 'FAILED' : 'ok    '}  ${step.name}: ${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`,
+  );
+}
+rmSync(results, { recursive: true, force: true });
+process.stdout.write(
+  `\n${table.join('\n')}\n\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped\n`,
+);
+process.exit(total.failed > 0 ? 1 : 0);

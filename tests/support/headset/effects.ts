@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { type Durability, LineFile } from './memory.ts';
+
+/** One line of the effects file: something has really happened on the headset. */
+export interface Effect {
+  readonly transactionId: number;
+  /** The OpenAPI operationId of the call that caused it. */
+  readonly operation: string;
+}
+
+/**
+ * What has happened on a headset, apart from its journal: a line for each effect. Stands for the
+ * real thing (an app that was called), so tests count its lines to prove "exactly once". An effect
+ * whose line is there already does not take place again.
+ */
+export class Effects {
+  readonly #file: LineFile;
+  readonly #done = new Set<number>();
+
+  constructor(directory: string, deviceId: string, durability: Durability) {
+    this.#file = new LineFile(join(directory, `${deviceId}.effects.jsonl`), durability);
+    for (const effect of this.#file.read() as Effect[]) this.#done.add(effect.transactionId);
+  }
+
+  has(transactionId: number): boolean {
+    return this.#done.has(transactionId);
+  }
+
+  get count(): number {
+    return this.#done.size;
+  }
+
+  /** Makes the effect take place, unless it has. True when it took place now. */
+  apply(effect: Effect): boolean {
+    if (this.#done.has(effect.transactionId)) return false;
+    this.#file.append(effect);
+    this.#done.add(effect.transactionId);
+    return true;
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+}

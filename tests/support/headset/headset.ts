@@ -1,0 +1,405 @@
+import { EventEmitter } from 'node:events';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { type ChannelOptions, type ServiceError, status } from '@grpc/grpc-js';
+import {
+  type ConnectRequest,
+  ConnectRequestSchema,
+  type ConnectResponse,
+  type GoAway,
+  GoAwayReason,
+  HeldState,
+  type Offer,
+  type Report,
+  ReportSchema,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { type AnswerMode, type Behaviour, type DeathPoint, normalBehaviour } from './behaviour.ts';
+import { Effects } from './effects.ts';
+import { type HeadsetIdentity, mintToken } from './identity.ts';
+import { type Held, Journal } from './journal.ts';
+import { Line, type LineCall } from './line.ts';
+import type { Durability } from './memory.ts';
+import { work } from './work.ts';
+
+export interface HeadsetOptions {
+  readonly identity: HeadsetIdentity;
+  /** host:port of device-link. */
+  readonly server: string;
+  /** Folder of the journal and the effects; not needed with durability `none`. */
+  readonly stateDir?: string;
+  /** Default: `process` with a stateDir, else `none`. */
+  readonly durability?: Durability;
+  readonly audience?: string;
+  readonly clientVersion?: string;
+  readonly firmwareVersion?: string;
+  readonly apps?: readonly { package: string; version: string }[];
+  readonly languages?: readonly string[];
+  readonly hardware?: { macAddressWifi: string; macAddressBluetooth: string; modelIdentifier: string };
+  readonly behaviour?: Partial<Behaviour>;
+  /** Bounds of the wait between two tries to connect; milliseconds. Default 500 to 60 000. */
+  readonly backoff?: { readonly firstMs: number; readonly longestMs: number };
+  /** Called at each named point; a simulator's process may kill itself there. */
+  readonly atPoint?: (point: DeathPoint, transactionId: number) => void;
+  readonly channelOptions?: ChannelOptions;
+}
+
+/** What tests can wait for. */
+export interface HeadsetEvents {
+  /** A session has begun; its epoch. */
+  online: [epoch: number];
+  /** Every message from the cloud, before it is handled. */
+  received: [message: ConnectResponse];
+  /** An effect took place. */
+  effect: [transactionId: number];
+  /** Reports up to this id are acknowledged. */
+  acknowledged: [reportId: number];
+  /** The stream ended. */
+  offline: [code: status, details: string];
+}
+
+type ReportBody = NonNullable<MessageInitShape<typeof ReportSchema>['body']>;
+
+/** Reports that are sent without being acknowledged, at most. */
+const reportWindow = 256;
+
+const heldStates = {
+  offered: HeldState.OFFERED,
+  started: HeldState.STARTED,
+  finished: HeldState.FINISHED,
+} as const;
+
+/**
+ * One headset, behaving as the protocol page says. `behaviour` may be changed at any time.
+ */
+export class Headset extends EventEmitter<HeadsetEvents> {
+  readonly deviceId: string;
+  readonly behaviour: Behaviour;
+  readonly journal: Journal;
+  readonly effects: Effects;
+  /** The running session's epoch; 0 while there is none. */
+  sessionEpoch = 0;
+  readonly #options: HeadsetOptions;
+  readonly #line: Line;
+  #call: LineCall | undefined;
+  #wanted = false;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #clockCorrectionMs = 0;
+  #notBefore = 0;
+  /** Report ids still to be sent in this session, in order. */
+  #unsent: number[] = [];
+  #inFlight = 0;
+  #working: Promise<void> = Promise.resolve();
+  readonly #inHand = new Set<number>();
+
+  constructor(options: HeadsetOptions) {
+    super();
+    this.#options = options;
+    this.deviceId = options.identity.deviceId;
+    this.behaviour = { ...normalBehaviour, ...options.behaviour };
+    const durability = options.durability ?? (options.stateDir === undefined ? 'none' : 'process');
+    this.journal = new Journal(options.stateDir ?? '.', this.deviceId, durability);
+    this.effects = new Effects(options.stateDir ?? '.', this.deviceId, durability);
+    this.#line = new Line(options.server, options.channelOptions);
+    // A death between the effect and its result: the effect is there, so the result is known. Work
+    // whose effect did not take place waits for a new start: it may have been canceled meanwhile.
+    for (const [id, held] of this.journal.held) {
+      if (held.state === 'started' && this.effects.has(id)) this.#finish(id, held);
+    }
+  }
+
+  /** The headset's own clock, wrong by as much as its behaviour says; milliseconds since 1970. */
+  now(): number {
+    return Date.now() + this.behaviour.skewMs;
+  }
+
+  /** Connects, and keeps connected until `close` or `stayAway`. */
+  connect(): void {
+    this.#wanted = true;
+    this.#schedule(0);
+  }
+
+  /** Drops the connection without a word; the headset connects again by itself. */
+  disconnect(): void {
+    this.#call?.cancel();
+  }
+
+  /** Drops the connection and comes back after `ms`. */
+  stayAway(ms: number): void {
+    this.#notBefore = Date.now() + ms;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#call) this.#call.cancel();
+    else if (this.#wanted) this.#schedule(ms);
+  }
+
+  /** Ends the stream in good order and gives everything back. The files stay. */
+  async close(): Promise<void> {
+    this.#wanted = false;
+    clearTimeout(this.#timer);
+    const call = this.#call;
+    if (call) {
+      await new Promise<void>((resolve) => {
+        const late = setTimeout(() => call.cancel(), 500);
+        this.once('offline', () => {
+          clearTimeout(late);
+          resolve();
+        });
+        call.end();
+      });
+    }
+    this.#line.close();
+    this.journal.close();
+    this.effects.close();
+  }
+
+  /** Reports something of the headset's own; kept until it is acknowledged. Answers the report's id. */
+  report(body: ReportBody): number {
+    const report = this.#newReport(body);
+    this.journal.reported(report);
+    this.#queue([report]);
+    return Number(report.reportId);
+  }
+
+  /** Sends any message as it is, also one that breaks the protocol. */
+  sendRaw(body: MessageInitShape<typeof ConnectRequestSchema>['body']): void {
+    if (body) this.#send(body);
+  }
+
+  #schedule(ms: number): void {
+    clearTimeout(this.#timer);
+    const waitMs = Math.max(ms, this.#notBefore - Date.now(), 0);
+    this.#timer = setTimeout(() => this.#open(), waitMs);
+  }
+
+  #open(): void {
+    if (!this.#wanted || this.#call) return;
+    const audience = this.#options.audience ?? 'headset-cloud/device-link';
+    const token = mintToken(this.#options.identity, audience, this.now() + this.#clockCorrectionMs);
+    const call = this.#line.connect(token);
+    this.#call = call;
+    call.on('data', (message: ConnectResponse) => this.#receive(message));
+    call.on('error', (error: ServiceError) => this.#ended(call, error));
+    call.on('status', (s: ServiceError) => this.#ended(call, s));
+    const { clientVersion, firmwareVersion, apps, languages, hardware } = this.#options;
+    this.#send({
+      case: 'hello',
+      value: {
+        protocolVersion: 1,
+        clientVersion: clientVersion ?? '3.4.0',
+        firmwareVersion: firmwareVersion ?? '9.001.0',
+        apps: [...(apps ?? [])],
+        languages: [...(languages ?? ['ja'])],
+        hardware: hardware ?? {
+          macAddressWifi: '',
+          macAddressBluetooth: '',
+          modelIdentifier: 'simulator',
+        },
+        held: [...this.journal.held].map(([id, held]) => ({
+          transactionId: BigInt(id),
+          state: heldStates[held.state],
+        })),
+        activationEpoch: BigInt(this.journal.activationEpoch),
+        clockMs: BigInt(this.now()),
+      },
+    });
+  }
+
+  #ended(call: LineCall, end: Pick<ServiceError, 'code' | 'details' | 'metadata'>): void {
+    if (this.#call !== call) return;
+    this.#call = undefined;
+    this.sessionEpoch = 0;
+    const serverTime = Number(end.metadata?.get('x-server-time-ms')[0] ?? 0);
+    if (end.code === status.UNAUTHENTICATED && serverTime > 0) {
+      this.#clockCorrectionMs = serverTime - this.now();
+    }
+    const retryAfter = Number(end.metadata?.get('x-retry-after-ms')[0] ?? 0);
+    if (retryAfter > 0) this.#notBefore = Math.max(this.#notBefore, Date.now() + retryAfter);
+    this.emit('offline', end.code, end.details);
+    if (!this.#wanted) return;
+    const { firstMs, longestMs } = this.#options.backoff ?? { firstMs: 500, longestMs: 60_000 };
+    const ceiling = Math.min(longestMs, firstMs * 2 ** Math.min(this.#failures, 16));
+    this.#failures += 1;
+    this.#schedule(Math.random() * ceiling);
+  }
+
+  #receive(message: ConnectResponse): void {
+    this.emit('received', message);
+    const { body } = message;
+    switch (body.case) {
+      case 'welcome':
+        this.#failures = 0;
+        this.sessionEpoch = Number(body.value.sessionEpoch);
+        this.#clockCorrectionMs = Number(body.value.serverTimeMs) - this.now();
+        this.#acknowledged(Number(body.value.ackedReportId));
+        this.#unsent = [...this.journal.reports.keys()];
+        this.#inFlight = 0;
+        this.#sendReports();
+        this.emit('online', this.sessionEpoch);
+        break;
+      case 'offer':
+        this.#onOffer(body.value);
+        break;
+      case 'start':
+        this.#onStart(Number(body.value.transactionId));
+        break;
+      case 'drop':
+        this.#onDrop(Number(body.value.transactionId));
+        break;
+      case 'reportAck':
+        this.#acknowledged(Number(body.value.reportId));
+        this.#sendReports();
+        break;
+      case 'goAway':
+        this.#onGoAway(body.value);
+        break;
+    }
+  }
+
+  #onGoAway({ reason, retryAfterMs }: GoAway): void {
+    this.#notBefore = Date.now() + retryAfterMs;
+    // A draining server is no failure: the next try is made as soon as it allows.
+    this.#failures = reason === GoAwayReason.DRAINING ? 0 : this.#failures + 1;
+    this.#call?.end();
+  }
+
+  #onOffer(offer: Offer): void {
+    const id = Number(offer.transactionId);
+    this.#point('received', id);
+    this.journal.learnEpoch(Number(offer.activationEpoch));
+    if (!this.journal.held.has(id) && !this.journal.outcomes.has(id)) this.journal.offered(offer);
+    this.#answer(this.behaviour.ready, (asked) => {
+      this.#send({ case: 'ready', value: { transactionId: BigInt(asked ?? id) } }, () =>
+        this.#point('ready-sent', id),
+      );
+    });
+  }
+
+  #onStart(id: number): void {
+    const held = this.journal.held.get(id);
+    const outcome = this.journal.outcomes.get(id);
+    if (outcome) {
+      // It has taken effect before. A result that is still kept is sent anyway; one that the cloud
+      // has acknowledged, but asks for again, is told once more under a new report id.
+      if (!held) {
+        this.report({ case: 'result', value: { transactionId: BigInt(id), ...outcome } });
+      }
+      return;
+    }
+    if (!held || this.#inHand.has(id)) return;
+    if (held.state === 'offered') this.journal.started(id);
+    this.#inHand.add(id);
+    // One after the other, in the order in which the starts came.
+    this.#working = this.#working.then(() => this.#perform(id, held));
+  }
+
+  async #perform(id: number, held: Held): Promise<void> {
+    this.#point('started', id);
+    if (this.behaviour.effectMs > 0) {
+      await new Promise((resolve) => setTimeout(resolve, this.behaviour.effectMs));
+    }
+    this.#answer(this.behaviour.result, (asked) => {
+      if (asked === undefined) this.#finish(id, held);
+      else this.#queueResult(asked, { success: true, message: 'called' });
+    });
+    this.#inHand.delete(id);
+  }
+
+  /** Does the work, unless it is done, and keeps its result. */
+  #finish(id: number, held: Held): void {
+    if (this.journal.outcomes.has(id)) return;
+    const { tookPlace, ...outcome } = work(
+      held.offer,
+      this.journal.activationEpoch,
+      this.behaviour,
+      this.effects,
+    );
+    if (tookPlace) this.emit('effect', id);
+    this.#point('effect-done', id);
+    const reports = [this.#newReport({ case: 'result', value: { transactionId: BigInt(id), ...outcome } })];
+    const { appAnswer, appAnswerText, appAnswerData, appAnswerDelayMs } = this.behaviour;
+    const answers = appAnswer && outcome.success && held.offer.operation?.kind.case === 'command';
+    const answer: ReportBody = {
+      case: 'appAnswer',
+      value: { transactionId: BigInt(id), success: true, message: appAnswerText, customData: appAnswerData },
+    };
+    if (answers && appAnswerDelayMs === 0) reports.push(this.#newReport(answer, 1));
+    this.journal.finished(id, outcome, reports);
+    this.#queue(reports);
+    if (answers && appAnswerDelayMs > 0) setTimeout(() => this.report(answer), appAnswerDelayMs).unref();
+    const twice = this.behaviour.result === 'twice';
+    if (twice) this.#queueResult(id, outcome);
+  }
+
+  #onDrop(id: number): void {
+    const held = this.journal.held.get(id);
+    // Work in hand cannot be called back, and a result that is kept is still reported.
+    if (held && held.state !== 'finished' && !this.#inHand.has(id)) this.journal.dropped(id);
+  }
+
+  #acknowledged(reportId: number): void {
+    const before = this.journal.reports.size;
+    this.journal.acknowledged(reportId);
+    this.#inFlight = Math.max(0, this.#inFlight - (before - this.journal.reports.size));
+    if (reportId > 0) this.emit('acknowledged', reportId);
+  }
+
+  #queueResult(id: number, outcome: { success: boolean; message: string }): void {
+    this.report({ case: 'result', value: { transactionId: BigInt(id), ...outcome } });
+  }
+
+  #newReport(body: ReportBody, further = 0): Report {
+    return create(ReportSchema, {
+      reportId: BigInt(this.journal.lastReportId + 1 + further),
+      occurredAtMs: BigInt(this.now() + this.#clockCorrectionMs),
+      body,
+    });
+  }
+
+  #queue(reports: readonly Report[]): void {
+    if (this.sessionEpoch === 0) return;
+    for (const report of reports) this.#unsent.push(Number(report.reportId));
+    this.#sendReports();
+  }
+
+  #sendReports(): void {
+    while (this.#inFlight < reportWindow && this.#unsent.length > 0) {
+      const report = this.journal.reports.get(this.#unsent.shift() as number);
+      if (!report) continue;
+      this.#inFlight += 1;
+      const sent =
+        report.body.case === 'result' && this.#options.atPoint
+          ? () => this.#point('result-sent', Number((report.body.value as { transactionId: bigint }).transactionId))
+          : undefined;
+      this.#send({ case: 'report', value: report }, sent);
+    }
+  }
+
+  /** Answers as the behaviour says; `send` gets the wrong id when that is what to say. */
+  #answer(mode: AnswerMode, send: (wrongId?: number) => void): void {
+    switch (mode) {
+      case 'never':
+        return;
+      case 'late':
+        setTimeout(() => send(), this.behaviour.delayMs).unref();
+        return;
+      case 'wrong-id':
+        send(this.behaviour.wrongId);
+        break;
+      case 'twice':
+        send();
+        break;
+      case 'normal':
+        break;
+    }
+    send();
+  }
+
+  #send(body: NonNullable<MessageInitShape<typeof ConnectRequestSchema>['body']>, sent?: () => void): void {
+    const message: ConnectRequest = create(ConnectRequestSchema, { body });
+    this.#call?.write(message, sent);
+  }
+
+  #point(point: DeathPoint, transactionId: number): void {
+    this.#options.atPoint?.(point, transactionId);
+  }
+}

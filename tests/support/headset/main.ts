@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { toJson } from '@bufbuild/protobuf';
+import { ConnectResponseSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { type AnswerMode, answerModes, type Behaviour, type DeathPoint, deathPoints } from './behaviour.ts';
+import { type Action, apply, listenForControl, runScript } from './control.ts';
+import { Headset } from './headset.ts';
+import { readIdentities } from './identity.ts';
+import type { Durability } from './memory.ts';
+
+const usage = `Simulated headsets. Usage:
+  node main.ts --server HOST:PORT (--key-file FILE | --keys DIR) [options]
+  --state DIR            journal and effects of each headset (needed unless --durability none)
+  --durability WORD      full (fsync), process (survives kill -9; default), none (memory only)
+  --audience TEXT        audience of the tokens
+  --client-version V     --firmware-version V     --apps package@version,…     --languages ja,en
+  --ready MODE           answers to offers: ${answerModes.join(', ')}
+  --result MODE          results of starts: the same words
+  --delay-ms N           for late       --wrong-id N   for wrong-id     --effect-ms N   length of the work
+  --fail                 results say failure
+  --app-answer TEXT      the called app answers with TEXT     --app-data TEXT   its custom data
+  --skew-ms N            the headset's clock is off by N
+  --die POINT[=N]        kill -9 itself at the N-th time: ${deathPoints.join(', ')}
+  --connect-rate N       headsets that connect in a second (default 500)
+  --script FILE          JSON array of actions; --control-port N: HTTP on 127.0.0.1; --stdin: an action a line
+  --quiet                print no messages
+`;
+
+function print(line: unknown): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+function oneOf<T extends string>(words: readonly T[], value: string, flag: string): T {
+  if (!(words as readonly string[]).includes(value)) {
+    throw new Error(`--${flag}: ${value} is not one of ${words.join(', ')}`);
+  }
+  return value as T;
+}
+
+async function main(): Promise<void> {
+  const string = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  const { values: o } = parseArgs({
+    options: {
+      server: string,
+      'key-file': string,
+      keys: string,
+      state: string,
+      durability: string,
+      audience: string,
+      'client-version': string,
+      'firmware-version': string,
+      apps: string,
+      languages: string,
+      ready: string,
+      result: string,
+      'delay-ms': string,
+      'wrong-id': string,
+      'effect-ms': string,
+      fail: flag,
+      'app-answer': string,
+      'app-data': string,
+      'skew-ms': string,
+      die: string,
+      'connect-rate': string,
+      script: string,
+      'control-port': string,
+      stdin: flag,
+      quiet: flag,
+      help: flag,
+    },
+  });
+  const keys = o['key-file'] ?? o.keys;
+  if (o.help || !o.server || !keys) {
+    process.stdout.write(usage);
+    process.exitCode = o.help ? 0 : 2;
+    return;
+  }
+  const durability = oneOf<Durability>(['full', 'process', 'none'], o.durability ?? 'process', 'durability');
+  if (durability !== 'none' && !o.state) throw new Error('--state DIR is missing (or --durability none)');
+  const mode = (name: 'ready' | 'result'): AnswerMode => oneOf(answerModes, o[name] ?? 'normal', name);
+  const behaviour: Partial<Behaviour> = {
+    ready: mode('ready'),
+    result: mode('result'),
+    succeeds: !o.fail,
+    ...(o['delay-ms'] && { delayMs: Number(o['delay-ms']) }),
+    ...(o['wrong-id'] && { wrongId: Number(o['wrong-id']) }),
+    ...(o['effect-ms'] && { effectMs: Number(o['effect-ms']) }),
+    ...(o['skew-ms'] && { skewMs: Number(o['skew-ms']) }),
+    ...(o['app-answer'] !== undefined && { appAnswer: true, appAnswerText: o['app-answer'] }),
+    ...(o['app-data'] && { appAnswerData: o['app-data'] }),
+  };
+  const [diePoint = '', dieCount = '1'] = (o.die ?? '').split('=');
+  if (o.die) oneOf(deathPoints, diePoint, 'die');
+  let deathsLeft = Number(dieCount);
+  const atPoint = (point: DeathPoint): void => {
+    if (point !== diePoint) return;
+    deathsLeft -= 1;
+    if (deathsLeft === 0) process.kill(process.pid, 'SIGKILL');
+  };
+
+  const headsets = new Map<string, Headset>();
+  for (const identity of readIdentities(keys)) {
+    const headset = new Headset({
+      identity,
+      server: o.server,
+      durability,
+      behaviour,
+      ...(o.state && { stateDir: o.state }),
+      ...(o.audience && { audience: o.audience }),
+      ...(o['client-version'] && { clientVersion: o['client-version'] }),
+      ...(o['firmware-version'] && { firmwareVersion: o['firmware-version'] }),
+      ...(o.languages && { languages: o.languages.split(',') }),
+      ...(o.apps && {
+        apps: o.apps.split(',').map((app) => {
+          const [name = '', version = ''] = app.split('@');
+          return { package: name, version };
+        }),
+      }),
+      ...(o.die && { atPoint }),
+    });
+    headsets.set(headset.deviceId, headset);
+    if (o.quiet) continue;
+    const { deviceId } = headset;
+    headset.on('received', (message) => print({ deviceId, received: toJson(ConnectResponseSchema, message) }));
+    headset.on('effect', (transactionId) => print({ deviceId, effect: transactionId }));
+    headset.on('offline', (code, details) => print({ deviceId, offline: { code, details } }));
+  }
+
+  const control = o['control-port'] ? await listenForControl(headsets, Number(o['control-port'])) : undefined;
+  if (control) print({ control: control.url });
+  const rate = Number(o['connect-rate'] ?? 500);
+  let i = 0;
+  for (const headset of headsets.values()) {
+    headset.connect();
+    i += 1;
+    if (i % Math.max(1, Math.round(rate / 20)) === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  print({ headsets: headsets.size });
+  if (o.script) {
+    const script = JSON.parse(readFileSync(o.script, 'utf8')) as Action[];
+    runScript(headsets, script).catch(fail);
+  }
+  if (o.stdin) {
+    createInterface({ input: process.stdin }).on('line', (line) => {
+      try {
+        print({ applied: apply(headsets, JSON.parse(line)) });
+      } catch (error) {
+        print({ message: (error as Error).message });
+      }
+    });
+  }
+  const stop = async () => {
+    await control?.close();
+    await Promise.all([...headsets.values()].map((headset) => headset.close()));
+    process.exit(0);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());
+}
+
+function fail(error: unknown): void {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exit(1);
+}
+
+main().catch(fail);

@@ -1,0 +1,63 @@
+import { closeSync, fdatasyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * How firmly a headset remembers: `full` survives a power cut (fsync), `process` survives kill -9,
+ * `none` keeps everything in memory (for benches).
+ */
+export type Durability = 'full' | 'process' | 'none';
+
+/** A file of JSON lines that only grows. Lines are written at once; a torn last line is not read. */
+export class LineFile {
+  readonly #path: string;
+  readonly #durability: Durability;
+  #fd: number | undefined;
+
+  constructor(path: string, durability: Durability) {
+    this.#path = path;
+    this.#durability = durability;
+  }
+
+  read(): unknown[] {
+    if (this.#durability === 'none') return [];
+    let text = '';
+    try {
+      text = readFileSync(this.#path, 'utf8');
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ENOENT') throw error;
+    }
+    const lines = text.split('\n');
+    const torn = lines.pop();
+    // A line without its end was being written when the process died: nothing was done upon it.
+    if (torn) this.rewrite(lines.filter(Boolean).map((line) => JSON.parse(line)));
+    return lines.filter(Boolean).map((line) => JSON.parse(line));
+  }
+
+  append(record: unknown): void {
+    if (this.#durability === 'none') return;
+    if (this.#fd === undefined) {
+      mkdirSync(dirname(this.#path), { recursive: true });
+      this.#fd = openSync(this.#path, 'a');
+    }
+    writeSync(this.#fd, `${JSON.stringify(record)}\n`);
+    if (this.#durability === 'full') fdatasyncSync(this.#fd);
+  }
+
+  /** Replaces the whole file in one step. */
+  rewrite(records: readonly unknown[]): void {
+    if (this.#durability === 'none') return;
+    this.close();
+    mkdirSync(dirname(this.#path), { recursive: true });
+    const next = `${this.#path}.next`;
+    const fd = openSync(next, 'w');
+    writeSync(fd, records.map((r) => `${JSON.stringify(r)}\n`).join(''));
+    fdatasyncSync(fd);
+    closeSync(fd);
+    renameSync(next, this.#path);
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+  }
+}

@@ -1,0 +1,74 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { DevicesAdminService } from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
+import { TransactionsAdminService } from '@headset-cloud/proto/headset/transactions/v1/admin_pb.ts';
+
+/** Admin addresses of the services; the embedded stack serves all of them on one. */
+export interface AdminAddresses {
+  readonly devices: string;
+  readonly transactions: string;
+  readonly notifier: string;
+}
+
+/** The operators' door, as the CLI uses it. */
+export function createAdmin(addresses: AdminAddresses) {
+  const at = (baseUrl: string) =>
+    createConnectTransport({ baseUrl, httpVersion: '1.1', defaultTimeoutMs: 10_000 });
+  return {
+    devices: createClient(DevicesAdminService, at(addresses.devices)),
+    transactions: createClient(TransactionsAdminService, at(addresses.transactions)),
+    notifier: createClient(NotifierAdminService, at(addresses.notifier)),
+  };
+}
+export type Admin = ReturnType<typeof createAdmin>;
+
+/** A headset's own key file, as `ctl devices keys generate` writes it. */
+export interface HeadsetKeyFile {
+  readonly deviceId: string;
+  readonly keyId: string;
+  readonly privateKeyPem: string;
+}
+
+/** A device in the registry with a key of its own. */
+export async function provisionDevice(admin: Admin, deviceId: string): Promise<HeadsetKeyFile> {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  await admin.devices.putDevice({ deviceId });
+  const { keyId } = await admin.devices.addHeadsetKey({
+    deviceId,
+    publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  });
+  return { deviceId, keyId, privateKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+}
+
+/** A developer's application with a contract over some devices. */
+export async function provisionApplication(
+  admin: Admin,
+  options: {
+    developerId: string;
+    clientIds: string[];
+    applicationId?: string;
+    name: string;
+    activationLimit: number;
+    deviceIds: string[];
+  },
+): Promise<string> {
+  await admin.devices.putDeveloper({
+    developer: { developerId: options.developerId, name: options.name, clientIds: options.clientIds },
+  });
+  const { application } = await admin.devices.createApplication({
+    application: {
+      applicationId: options.applicationId ?? '',
+      developerId: options.developerId,
+      name: options.name,
+    },
+  });
+  const applicationId = application?.applicationId ?? '';
+  await admin.devices.putContract({
+    applicationId,
+    activationLimit: options.activationLimit,
+    addDeviceIds: options.deviceIds,
+  });
+  return applicationId;
+}

@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { type KafkaBroker, kafkaMissing, startKafka } from './kafka.ts';
+import { type MongoServer, mongoMissing, startMongo } from './mongo.ts';
+
+/** MongoDB and Kafka for the real stack: given by addresses, or started here. */
+export interface Backing {
+  readonly mongodbUri: string;
+  readonly kafkaBrokers: string;
+  /** Only what was started here can be killed. */
+  readonly mongo: MongoServer | undefined;
+  readonly kafka: KafkaBroker | undefined;
+  stop(): Promise<void>;
+}
+
+/** Why the real stack cannot run on this machine; undefined when it can. */
+export function realStackMissing(): string | undefined {
+  const reasons = [
+    process.env['MONGODB_URI'] ? undefined : mongoMissing(),
+    process.env['KAFKA_BROKERS'] ? undefined : kafkaMissing(),
+  ].filter((r) => r !== undefined);
+  return reasons.length > 0 ? reasons.join(' ') : undefined;
+}
+
+/** Takes MONGODB_URI and KAFKA_BROKERS, or else starts programs found on this machine. */
+export async function startBacking(dir: string): Promise<Backing> {
+  const missing = realStackMissing();
+  if (missing) throw new Error(missing);
+  const givenMongo = process.env['MONGODB_URI'];
+  const givenKafka = process.env['KAFKA_BROKERS'];
+  const [mongo, kafka] = await Promise.all([
+    givenMongo ? undefined : startMongo({ dir: join(dir, 'mongo') }),
+    givenKafka ? undefined : startKafka({ dir: join(dir, 'kafka') }),
+  ]);
+  return {
+    mongodbUri: givenMongo ?? mongo?.uri ?? '',
+    kafkaBrokers: givenKafka ?? kafka?.brokers ?? '',
+    mongo,
+    kafka,
+    async stop() {
+      await Promise.all([mongo?.stop(), kafka?.stop()]);
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+/** One line of the integrator's log. */
+export interface ReceivedCallback {
+  readonly webhookId: string;
+  readonly verified: boolean;
+  // biome-ignore lint/suspicious/noExplicitAny: callbacks of every shape
+  readonly body: any;
+}
+
+/** The callbacks an integrator's server has logged; a line that is being written is left out. */
+export function callbacksIn(file: string): ReceivedCallback[] {
+  if (!existsSync(file)) return [];
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as ReceivedCallback);
+}

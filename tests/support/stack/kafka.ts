@@ -1,0 +1,212 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { delimiter, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+
+const run = promisify(execFile);
+const root = resolve(import.meta.dirname, '../../..');
+const cache = join(root, '.cache', 'kafka');
+const pom = join(import.meta.dirname, 'kafka', 'pom.xml');
+
+/** A real Kafka broker (KRaft, one node) that this process started. */
+export interface KafkaBroker {
+  /** host:port list for KAFKA_BROKERS. */
+  readonly brokers: string;
+  /** The broker's process id; changes with restart. */
+  readonly pid: number;
+  /** Ends it in an orderly way (SIGTERM, SIGKILL after 10 s). */
+  stop(): Promise<void>;
+  /** SIGKILL, as a power cut does. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port and data after stop or kill; resolves when it serves. */
+  restart(): Promise<void>;
+}
+
+/** Why no broker can be started on this machine; undefined when one can be. */
+export function kafkaMissing(): string | undefined {
+  if (!onPath('java')) {
+    return 'Kafka needs Java 17 or newer on PATH; or set KAFKA_BROKERS to the address of a running broker.';
+  }
+  if (!existsSync(installedMark()) && !onPath('mvn')) {
+    return 'Kafka is fetched by Maven: put mvn on PATH; or set KAFKA_BROKERS to the address of a running broker.';
+  }
+  return undefined;
+}
+
+/** Fetches Kafka's jars into the project's cache, once. Throws an Error that says what is missing. */
+export async function installKafka(): Promise<string> {
+  const missing = kafkaMissing();
+  if (missing) throw new Error(missing);
+  const libs = join(cache, 'libs');
+  if (existsSync(installedMark())) return libs;
+  await mkdir(cache, { recursive: true });
+  // Fetched beside, then moved: an interrupted or a second fetch never leaves half of it in place.
+  const fresh = await mkdtemp(join(cache, 'fetch-'));
+  try {
+    await run('mvn', [
+      ...['-q', '-B', '-f', pom, 'dependency:copy-dependencies'],
+      ...['-DincludeScope=runtime', `-DoutputDirectory=${fresh}`],
+    ]);
+    writeFileSync(join(fresh, 'pom.xml'), readFileSync(pom));
+    await rm(libs, { recursive: true, force: true });
+    await rename(fresh, libs);
+  } catch (error) {
+    if (existsSync(installedMark())) return libs;
+    const { stdout = '', message } = error as { stdout?: string; message: string };
+    throw new Error(`Kafka's jars could not be fetched from Maven Central: ${stdout || message}`);
+  } finally {
+    await rm(fresh, { recursive: true, force: true });
+  }
+  return libs;
+}
+
+/**
+ * Starts a broker with its data in `dir` (kept: start it there again to go on, on the same port).
+ * `port` 0 or absent: the system chooses.
+ */
+export async function startKafka(options: { dir: string; port?: number }): Promise<KafkaBroker> {
+  const libs = await installKafka();
+  const { dir } = options;
+  mkdirSync(dir, { recursive: true });
+  const properties = join(dir, 'server.properties');
+  const formatted = existsSync(join(dir, 'data', 'meta.properties'));
+  // Formatted data remember the addresses: they stay what they were.
+  if (!formatted) {
+    const port = options.port || (await freePort());
+    writeFileSync(properties, serverProperties(join(dir, 'data'), port, await freePort()));
+  }
+  const address = /^advertised\.listeners=PLAINTEXT:\/\/(.+)$/m.exec(readFileSync(properties, 'utf8'))?.[1];
+  if (!formatted) {
+    await run('java', [
+      ...['-cp', join(libs, '*'), 'kafka.tools.StorageTool', 'format'],
+      ...['-t', clusterId(), '-c', properties],
+    ]);
+  }
+  let child = await launch(libs, dir, properties);
+  return {
+    brokers: address ?? '',
+    get pid() {
+      return child.pid ?? 0;
+    },
+    stop: () => end(child, 'SIGTERM'),
+    kill: () => end(child, 'SIGKILL'),
+    restart: async () => {
+      await end(child, 'SIGTERM');
+      child = await launch(libs, dir, properties);
+    },
+  };
+}
+
+async function launch(libs: string, dir: string, properties: string): Promise<ChildProcess> {
+  const logFile = join(dir, 'kafka.log');
+  const start = existsSync(logFile) ? statSync(logFile).size : 0;
+  const log = openSync(logFile, 'a');
+  const java = [
+    '-Xms256m',
+    '-Xmx512m',
+    '-XX:+UseSerialGC',
+    '-cp',
+    join(libs, '*'),
+    'kafka.Kafka',
+    properties,
+  ];
+  // With setpriv (Linux) the broker dies with this process even when this one is killed.
+  const child = onPath('setpriv')
+    ? spawn('setpriv', ['--pdeathsig', 'KILL', 'java', ...java], { stdio: ['ignore', log, log] })
+    : spawn('java', java, { stdio: ['ignore', log, log] });
+  closeSync(log);
+  const killWithParent = () => child.kill('SIGKILL');
+  process.once('exit', killWithParent);
+  child.once('exit', () => process.off('exit', killWithParent));
+  const failed = new Promise<never>((_, reject) => child.once('error', reject));
+  failed.catch(() => {});
+  const started = waitFor(
+    'Kafka to start',
+    async () => {
+      const text = (await readFile(logFile)).subarray(start).toString();
+      if (child.exitCode !== null || child.signalCode !== null) {
+        throw new Error(`Kafka ended while starting:\n${text.slice(-2000)}`);
+      }
+      return text.includes('Kafka Server started');
+    },
+    { timeoutMs: 60_000, intervalMs: 100 },
+  );
+  try {
+    await Promise.race([started, failed]);
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
+  return child;
+}
+
+function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((done) => {
+    const patience = setTimeout(() => child.kill('SIGKILL'), 10_000);
+    child.once('exit', () => {
+      clearTimeout(patience);
+      done();
+    });
+    child.kill(signal);
+  });
+}
+
+function serverProperties(dataDir: string, port: number, controllerPort: number): string {
+  return [
+    'process.roles=broker,controller',
+    'node.id=1',
+    `controller.quorum.voters=1@127.0.0.1:${controllerPort}`,
+    `listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    `advertised.listeners=PLAINTEXT://127.0.0.1:${port}`,
+    'controller.listener.names=CONTROLLER',
+    `log.dirs=${dataDir}`,
+    'auto.create.topics.enable=false',
+    'offsets.topic.replication.factor=1',
+    'offsets.topic.num.partitions=8',
+    'transaction.state.log.replication.factor=1',
+    'transaction.state.log.min.isr=1',
+    'share.coordinator.state.topic.replication.factor=1',
+    'share.coordinator.state.topic.min.isr=1',
+    'group.initial.rebalance.delay.ms=0',
+    // Without these a broker that was killed is taken back only after 13 to 16 s.
+    'broker.session.timeout.ms=3000',
+    'broker.heartbeat.interval.ms=500',
+    '',
+  ].join('\n');
+}
+
+/** The mark of a complete fetch: the pom it was made from, when it is still the same. */
+function installedMark(): string {
+  const mark = join(cache, 'libs', 'pom.xml');
+  const same = existsSync(mark) && readFileSync(mark, 'utf8') === readFileSync(pom, 'utf8');
+  return same ? mark : `${mark}.missing`;
+}
+
+/** 16 random bytes as Kafka writes them; not starting with a dash, which would look like an option. */
+function clusterId(): string {
+  const id = randomBytes(16).toString('base64url');
+  return id.startsWith('-') ? clusterId() : id;
+}
+
+function onPath(program: string): boolean {
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .some((folder) => folder !== '' && existsSync(join(folder, program)));
+}
+
+function freePort(): Promise<number> {
+  return new Promise((done, fail) => {
+    const server = createServer();
+    server.once('error', fail);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address ? address.port : 0;
+      server.close(() => done(port));
+    });
+  });
+}

@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { MongoClient } from 'mongodb';
+
+/** A MongoDB server that tests started; its data stay in the directory it was given. */
+export interface RunningMongo {
+  readonly uri: string;
+  readonly pid: number;
+  /** Ends it in good order. */
+  stop(): Promise<void>;
+  /** Ends it as a crash would (SIGKILL), and returns at once. */
+  kill(): void;
+}
+
+/** The test server: SecantusDB, which speaks MongoDB's protocol on MongoDB's storage engine. */
+const program = 'secantusd-rs';
+const portTries = 3;
+
+/** Undefined when `startMongo` can work here; otherwise what is missing. */
+export function whyNoMongo(): string | undefined {
+  if (findProgram()) return undefined;
+  return `no MONGODB_URI is set, and no program ${program} is on PATH (cargo install secantus-mdb)`;
+}
+
+/**
+ * Starts a server on `directory` and a port that the system chose (or `port`, to bring one back), and
+ * waits until it answers. Throws when the program is missing or does not come up.
+ */
+export async function startMongo(directory: string, port?: number): Promise<RunningMongo> {
+  const path = findProgram();
+  if (!path) throw new Error(whyNoMongo());
+  mkdirSync(directory, { recursive: true });
+  let failure: unknown;
+  for (let tries = 0; tries < (port === undefined ? portTries : 1); tries++) {
+    // Another process may take the port between the choice and the start: then the next one.
+    const chosen = port ?? (await freePort());
+    try {
+      return await start(path, directory, chosen);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+async function start(path: string, directory: string, port: number): Promise<RunningMongo> {
+  const options = ['--port', String(port), '--storage-path', directory, '--sync-on-commit'];
+  const child = spawn(path, [...options, '--cache-size', '256M'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output = (output + chunk.toString()).slice(-4000);
+    });
+  }
+  let failed: Error | undefined;
+  child.once('error', (error) => {
+    failed = error;
+  });
+  const uri = `mongodb://127.0.0.1:${port}/?directConnection=true`;
+  try {
+    await waitFor(
+      `${program} to answer on port ${port}`,
+      () => {
+        if (failed) throw failed;
+        if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}:\n${output}`);
+        return answers(uri);
+      },
+      { timeoutMs: 20_000, intervalMs: 50 },
+    );
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
+  return {
+    uri,
+    pid: child.pid as number,
+    stop: () => stop(child),
+    kill: () => void child.kill('SIGKILL'),
+  };
+}
+
+async function answers(uri: string): Promise<boolean> {
+  const client = new MongoClient(uri, { serverSelectionTimeoutMS: 500, connectTimeoutMS: 500 });
+  try {
+    await client.db('admin').command({ ping: 1 });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.close();
+  }
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  const hard = setTimeout(() => child.kill('SIGKILL'), 5000);
+  await ended;
+  clearTimeout(hard);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function findProgram(): string | undefined {
+  for (const directory of (process.env['PATH'] ?? '').split(delimiter)) {
+    const path = join(directory, program);
+    try {
+      accessSync(path, constants.X_OK);
+      return path;
+    } catch {
+      // Not there: the next directory.
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,215 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { request } from 'undici';
+import type { AdminAddresses } from '../provision.ts';
+import { type Backing, startBacking } from './backing.ts';
+import { freePorts } from './ports.ts';
+import { type ManagedProcess, manageProcess } from './process.ts';
+
+export type StackKind = 'embedded' | 'real';
+
+/** A client of the issuer that stands in for the customer's identity provider. */
+export interface IssuerClient {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** A running platform, seen from outside. */
+export interface Stack {
+  readonly kind: StackKind;
+  readonly dataDir: string;
+  readonly apiUrl: string;
+  readonly issuerUrl: string;
+  readonly tokenUrl: string;
+  /** host:port for headsets. */
+  readonly deviceLinkUrl: string;
+  readonly admin: AdminAddresses;
+  /** Admin ports of all processes, for health and metrics. */
+  readonly adminUrls: Readonly<Record<string, string>>;
+  readonly clients: readonly IssuerClient[];
+  /** The platform's processes by name; the embedded stack has one, 'platform'. */
+  readonly processes: Readonly<Record<string, ManagedProcess>>;
+  /** MongoDB and Kafka of the real stack. */
+  readonly backing: Backing | undefined;
+  /** Resolves when every process says it is ready. */
+  ready(timeoutMs?: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface StackOptions {
+  readonly kind: StackKind;
+  /** Everything it writes; started there again, it goes on. */
+  readonly dataDir: string;
+  /** Clients the issuer knows. */
+  readonly clients: readonly IssuerClient[];
+  /** Added to the environment of every process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Fixed ports: gateway, issuer, headsets, admin; otherwise free ones, kept over restarts. */
+  readonly ports?: { gateway: number; issuer: number; deviceLink: number; admin: number };
+}
+
+const services = ['devices', 'transactions', 'device-link', 'notifier'] as const;
+
+/** Starts the platform on either stack and waits until it is ready. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const { kind, dataDir } = options;
+  mkdirSync(dataDir, { recursive: true });
+  const ports = await portsOf(options);
+  const clientsFile = join(dataDir, 'issuer-clients.json');
+  writeFileSync(clientsFile, JSON.stringify(options.clients, null, 2), { mode: 0o600 });
+  const issuerUrl = `http://127.0.0.1:${ports.issuer}`;
+  const logFile = (name: string) => join(dataDir, 'logs', `${name}.log`);
+  const common: Record<string, string> = {
+    LOG_LEVEL: 'info',
+    SECRET_KEY: secretOf(dataDir),
+    DATA_DIR: dataDir,
+    GATEWAY_LISTEN: `127.0.0.1:${ports.gateway}`,
+    DEVICE_LINK_LISTEN: `127.0.0.1:${ports.deviceLink}`,
+    ISSUER_LISTEN: `127.0.0.1:${ports.issuer}`,
+    ISSUER_CLIENTS_FILE: clientsFile,
+    OIDC_ISSUER: issuerUrl,
+    OIDC_AUDIENCE: 'headset-cloud',
+    NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
+    ...options.env,
+  };
+  const backing = kind === 'real' ? await startBacking(join(dataDir, 'backing')) : undefined;
+  const processes: Record<string, ManagedProcess> = {};
+  const adminUrls: Record<string, string> = {};
+
+  if (!backing) {
+    adminUrls['platform'] = `http://127.0.0.1:${ports.admin}`;
+    processes['platform'] = manageProcess({
+      name: 'platform',
+      entry: 'services/standalone/src/main.ts',
+      env: { ...common, ADMIN_LISTEN: `127.0.0.1:${ports.admin}` },
+      logFile: logFile('platform'),
+    });
+  } else {
+    const addresses = Object.fromEntries(
+      services.map((s) => [`${s.toUpperCase().replace('-', '_')}_ADDRESS`, `127.0.0.1:${ports.grpc[s]}`]),
+    );
+    const shared = {
+      ...common,
+      ...addresses,
+      MONGODB_URI: backing.mongodbUri,
+      KAFKA_BROKERS: backing.kafkaBrokers,
+      KAFKA_REPLICATION_FACTOR: '1',
+    };
+    processes['issuer'] = manageProcess({
+      name: 'issuer',
+      entry: 'services/standalone/src/issuer-main.ts',
+      env: shared,
+      logFile: logFile('issuer'),
+    });
+    for (const name of services) {
+      adminUrls[name] = `http://127.0.0.1:${ports.serviceAdmin[name]}`;
+      processes[name] = manageProcess({
+        name,
+        entry: `services/${name}/src/main.ts`,
+        env: {
+          ...shared,
+          GRPC_LISTEN: `127.0.0.1:${ports.grpc[name]}`,
+          ADVERTISE_ADDRESS: `127.0.0.1:${ports.grpc[name]}`,
+          ADMIN_LISTEN: `127.0.0.1:${ports.serviceAdmin[name]}`,
+        },
+        logFile: logFile(name),
+      });
+    }
+    adminUrls['gateway'] = `http://127.0.0.1:${ports.admin}`;
+    processes['gateway'] = manageProcess({
+      name: 'gateway',
+      entry: 'gateway/src/main.ts',
+      env: { ...shared, ADMIN_LISTEN: `127.0.0.1:${ports.admin}` },
+      logFile: logFile('gateway'),
+    });
+  }
+
+  const stack: Stack = {
+    kind,
+    dataDir,
+    apiUrl: `http://127.0.0.1:${ports.gateway}`,
+    issuerUrl,
+    tokenUrl: `${issuerUrl}/token`,
+    deviceLinkUrl: `127.0.0.1:${ports.deviceLink}`,
+    admin: {
+      devices: adminUrls['devices'] ?? adminUrls['platform'] ?? '',
+      transactions: adminUrls['transactions'] ?? adminUrls['platform'] ?? '',
+      notifier: adminUrls['notifier'] ?? adminUrls['platform'] ?? '',
+    },
+    adminUrls,
+    clients: options.clients,
+    processes,
+    backing,
+    async ready(timeoutMs = 30_000) {
+      for (const [name, url] of Object.entries(adminUrls)) {
+        await waitFor(
+          `${name} to be ready`,
+          async () => {
+            if (!processes[name]?.running)
+              throw new Error(`${name} ended:\n${processes[name]?.log().slice(-2000)}`);
+            return isReady(url);
+          },
+          { timeoutMs, intervalMs: 20 },
+        );
+      }
+    },
+    async stop() {
+      // The way in first, so that what is in hand can still be finished behind it.
+      for (const name of Object.keys(processes).reverse()) await processes[name]?.stop();
+      await backing?.stop();
+    },
+  };
+  for (const p of Object.values(processes)) p.start();
+  try {
+    await stack.ready();
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+  return stack;
+}
+
+async function isReady(adminUrl: string): Promise<boolean> {
+  try {
+    const answer = await request(`${adminUrl}/readyz`);
+    await answer.body.dump();
+    return answer.statusCode === 200;
+  } catch {
+    return false;
+  }
+}
+
+interface Ports {
+  gateway: number;
+  issuer: number;
+  deviceLink: number;
+  /** Of the platform's one process, or of the gateway. */
+  admin: number;
+  grpc: Record<string, number>;
+  serviceAdmin: Record<string, number>;
+}
+
+/** Chosen once for a data folder: addresses stay the same over restarts. */
+async function portsOf(options: StackOptions): Promise<Ports> {
+  const file = join(options.dataDir, `ports-${options.kind}.json`);
+  if (existsSync(file) && !options.ports) return JSON.parse(readFileSync(file, 'utf8')) as Ports;
+  const [gateway = 0, issuer = 0, deviceLink = 0, admin = 0, ...rest] = await freePorts(
+    4 + 2 * services.length,
+  );
+  const each = (from: number) => Object.fromEntries(services.map((s, i) => [s, rest[from + i] ?? 0]));
+  const ports: Ports = {
+    ...(options.ports ?? { gateway, issuer, deviceLink, admin }),
+    grpc: each(0),
+    serviceAdmin: each(services.length),
+  };
+  writeFileSync(file, JSON.stringify(ports));
+  return ports;
+}
+
+function secretOf(dataDir: string): string {
+  const file = join(dataDir, 'secret.key');
+  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString('hex'), { mode: 0o600 });
+  return readFileSync(file, 'utf8').trim();
+}
