@@ -40,6 +40,7 @@ await main(async () => {
   await lifecycle.start(
     assembleGateway(config, { channel: channels.channel, logger, clock: systemClock, metrics }),
   );
+  lifecycle.complete();
   logger.info('ready');
   logger.info({ signal: await signal }, 'stopping');
   await lifecycle.stop();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
-import { connectKafka } from '@headset-cloud/kit/eventlog/kafka.ts';
+import { connectKafka, type KafkaOptions } from '@headset-cloud/kit/eventlog/kafka.ts';
 import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { type KafkaBroker, kafkaMissing, startKafka } from '../support/stack/kafka.ts';
@@ -30,7 +30,7 @@ const logger = createLogger({
 /** Opens the log at an address, as one process does; `close` closes it and what it stands on. */
 export async function openLog(
   address: string,
-  kafka: { publishTimeoutMs?: number } = {},
+  kafka: Partial<KafkaOptions> = {},
 ): Promise<{ log: EventLog; close(): Promise<void> }> {
   const [kind, place = ''] = address.split('|');
   if (kind === 'embedded') {
@@ -49,11 +49,11 @@ export async function openLog(
     clientId: 'contract',
     logger,
     replicationFactor: 1,
-    ...kafka,
     sessionTimeoutMs: 6000,
     onFatal: (error) => {
       throw error;
     },
+    ...kafka,
   });
   return { log, close: () => log.close() };
 }

@@ -386,6 +386,16 @@ function contract(stack: LogStack): void {
   });
 
   if (stack.broker) {
+    test('a consumer that cannot start again by itself says so and asks for the end of the process', async () => {
+      const fatal: Error[] = [];
+      // A broker refuses a session as short as this for good.
+      const other = await openLog(stack.address(), { sessionTimeoutMs: 50, onFatal: (e) => fatal.push(e) });
+      const member = await other.log.subscribe({ topic, group: 'g', handle: async () => {} });
+      await waitFor('the callback', () => fatal.length > 0, patient);
+      expect(member.notReady()).toContain('failed');
+      await other.close();
+    });
+
     test('a broker that is killed and comes back loses nothing it acknowledged and swaps nothing', async () => {
       const broker = stack.broker?.();
       if (!broker) return;

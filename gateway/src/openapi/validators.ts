@@ -21,6 +21,8 @@ export class SchemaCompiler {
     formats.default(this.#ajv, ['date-time', 'int64']);
     this.#ajv.addFormat('uri', (text) => URL.canParse(text));
     for (const word of ['example', 'discriminator', 'xml', 'externalDocs']) this.#ajv.addKeyword(word);
+    // The document itself is the schema that references point into; its own words are no schema words.
+    this.#ajv.addVocabulary(Object.keys(document));
     this.#ajv.addSchema(document, name, undefined, false);
   }
 

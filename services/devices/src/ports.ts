@@ -118,6 +118,8 @@ export interface ContractStore {
   slots(applicationId: string): Promise<Slot[]>;
   /** Contracts to recount, each taken by one instance. */
   claimUnchecked(nowMs: number, untilMs: number, limit: number): Promise<string[]>;
+  /** Asks for a recount no later than then. */
+  checkBefore(applicationId: string, atMs: number): Promise<void>;
   get(applicationId: string): Promise<Contract | undefined>;
   put(
     applicationId: string,

@@ -143,6 +143,7 @@ export async function hostService<S extends ConfigSpec>(
     },
     stop: () => server.stop(),
   });
+  lifecycle.complete();
   logger.info('ready');
   try {
     logger.info({ signal: await Promise.race([signal, fatal.promise]) }, 'stopping');

@@ -18,6 +18,7 @@ export class Lifecycle {
   readonly #stopTimeoutMs: number;
   readonly #running: Component[] = [];
   #stopping: Promise<void> | undefined;
+  #complete = false;
 
   constructor(logger: Logger, options: { stopTimeoutMs?: number } = {}) {
     this.#logger = logger;
@@ -35,9 +36,15 @@ export class Lifecycle {
     }
   }
 
+  /** Everything has been started: from now on the process may be ready. */
+  complete(): void {
+    this.#complete = true;
+  }
+
   /** Reasons why the process is not ready; empty when it is. */
   notReady(): string[] {
     if (this.#stopping) return ['shutting down'];
+    if (!this.#complete) return ['starting'];
     return this.#running.flatMap((c) => {
       const reason = c.notReady?.();
       return reason ? [`${c.name}: ${reason}`] : [];

@@ -7,11 +7,11 @@ export type { Logger };
  * JSON logs with the trace's ids (decision 18). Callers log ids and outcomes, never bodies, keys or
  * tokens; the redaction below is the second line of defence.
  */
-export function createLogger(options: { service: string; level: string; destination?: number }): Logger {
+export function createLogger(options: { service?: string; level: string; destination?: number }): Logger {
   return pino(
     {
       level: options.level,
-      base: { service: options.service },
+      base: options.service ? { service: options.service } : {},
       timestamp: pino.stdTimeFunctions.isoTime,
       messageKey: 'message',
       formatters: { level: (label) => ({ level: label }) },

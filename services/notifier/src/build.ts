@@ -23,8 +23,7 @@ import { Scheduler } from './scheduling/scheduler.ts';
 import { MongoDeliveryStore } from './store/deliveries.ts';
 import { notifierIndexes } from './store/indexes.ts';
 
-/** Points at which a fault test may stop the process: stored, answered with 2xx, outcome stored. */
-export const notifierFailpoints = ['notifier.stored', 'notifier.sent', 'notifier.marked'] as const;
+export { notifierFailpoints } from './failpoints.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

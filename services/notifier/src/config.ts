@@ -1,11 +1,18 @@
 import { type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
+import { parseNetworks } from './domain/address-rules.ts';
 
 /** Every key of the notifier, with its default (decision 10, ruling B10). */
 export const notifierConfigSpec = {
-  NOTIFIER_ALLOW_ADDRESSES: text({
-    doc: 'Addresses that are not public, but to which callbacks may go all the same: networks, divided by commas.',
-    example: '127.0.0.0/8,::1/128',
-  }),
+  NOTIFIER_ALLOW_ADDRESSES: {
+    ...text({
+      doc: 'Addresses that are not public, but to which callbacks may go all the same: networks, divided by commas.',
+      example: '127.0.0.0/8,::1/128',
+    }),
+    parse: (value: string): string => {
+      parseNetworks(value);
+      return value;
+    },
+  },
   NOTIFIER_CONNECT_TIMEOUT_MS: integer({
     doc: 'Longest time to connect to a destination (name look-up and TLS included), in milliseconds.',
     example: '5000',
@@ -64,8 +71,8 @@ export const notifierConfigSpec = {
   }),
   NOTIFIER_WINDOW_PER_DESTINATION: integer({
     doc: 'Most callbacks of one application and setting held in memory; the rest waits in the database.',
-    example: '500',
-    default: 500,
+    example: '1000',
+    default: 1000,
     min: 1,
     max: 100_000,
   }),

@@ -5,7 +5,7 @@ import type { StandaloneConfig } from './config.ts';
 import { type Issuer, type IssuerClient, startIssuer } from './issuer.ts';
 
 /** The audience of the built-in issuer's tokens: the gateway's OIDC_AUDIENCE beside it. */
-export const issuerAudience = 'headset-cloud';
+export const issuerAudience = 'urn:headset-cloud:api';
 
 /** Scopes that clients may ask for (decision 11). */
 const scopes = [

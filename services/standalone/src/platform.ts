@@ -23,9 +23,8 @@ import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service, ServiceContext, ServiceName } from '@headset-cloud/kit/service.ts';
 import { createTracing } from '@headset-cloud/kit/tracing.ts';
-import { buildNotifier } from '@headset-cloud/notifier/build.ts';
+import { buildNotifier, notifierFailpoints } from '@headset-cloud/notifier/build.ts';
 import { notifierConfigSpec } from '@headset-cloud/notifier/config.ts';
-import { notifierFailpoints } from '@headset-cloud/notifier/failpoints.ts';
 import { buildTransactions, transactionsFailpoints } from '@headset-cloud/transactions/build.ts';
 import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
 import { createBuiltinIssuer, issuerAudience } from './builtin-issuer.ts';
@@ -52,7 +51,8 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     },
     env,
   );
-  const logger = createLogger({ service: 'platform', level: config.LOG_LEVEL });
+  const root = createLogger({ level: config.LOG_LEVEL });
+  const logger = root.child({ service: 'platform' });
   const metrics = createMetrics('platform');
   const lifecycle = new Lifecycle(logger);
   const signal = untilSignal();
@@ -79,7 +79,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   );
   const secrets = createSecretBox(config.SECRET_KEY ?? ownSecret(config.DATA_DIR));
   const context = (name: ServiceName): ServiceContext => ({
-    logger: logger.child({ service: name }),
+    logger: root.child({ service: name }),
     clock: systemClock,
     store: stores.database(name),
     log,
@@ -108,15 +108,16 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     }),
   );
   for (const service of services) await lifecycle.start(service);
-  await lifecycle.start(createBuiltinIssuer(config, logger.child({ service: 'issuer' })));
+  await lifecycle.start(createBuiltinIssuer(config, root.child({ service: 'issuer' })));
   await lifecycle.start(
     assembleGateway(configs.gateway, {
       channel: () => channel,
-      logger: logger.child({ service: 'gateway' }),
+      logger: root.child({ service: 'gateway' }),
       clock: systemClock,
       metrics,
     }),
   );
+  lifecycle.complete();
   logger.info('ready');
   logger.info({ signal: await signal }, 'stopping');
   await lifecycle.stop();

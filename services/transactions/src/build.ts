@@ -10,7 +10,7 @@ import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
 import { transactionsAdmin } from './admin/admin.ts';
 import { createCanceler } from './cancel.ts';
-import type { TransactionsConfig } from './config.ts';
+import { type TransactionsConfig, unsafeSwitches } from './config.ts';
 import { createReportConsumer } from './consumers/device-reports.ts';
 import { createDelivery } from './delivery.ts';
 import { deliveryJudgeRpc } from './grpc/delivery-judge.ts';
@@ -34,6 +34,7 @@ export const transactionsFailpoints = [
 /** The transactions service: every asynchronous operation's state, retries, cancel and list. */
 export function buildTransactions(ctx: ServiceContext, config: TransactionsConfig): Service {
   const { clock, logger, log, failpoints } = ctx;
+  const switches = unsafeSwitches(config, process.env);
   const store = createTransactionStore(ctx.store, {
     idBlock: config.TRANSACTIONS_ID_BLOCK,
     leftoverAfterMs: config.TRANSACTIONS_LEFTOVER_AFTER_MS,
@@ -73,6 +74,7 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
         clock,
         failpoints,
         retryLimit: config.TRANSACTIONS_RETRY_LIMIT,
+        permitOff: switches.startPermitOff,
       }),
     ],
     admin: [transactionsAdmin(store)],
@@ -85,7 +87,7 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
         group: 'transactions',
         handle: createReportConsumer({ store, outbox, clock, failpoints }),
       });
-      await sweeper.start();
+      if (!switches.sweeperOff) await sweeper.start();
     },
     async stop() {
       await sweeper.stop();

@@ -46,3 +46,23 @@ export const normalBehaviour: Behaviour = {
   appAnswerDelayMs: 0,
   skewMs: 0,
 };
+
+/** Answers as `mode` says; `send` is given the wrong id when that is what to answer for. */
+export function answer(mode: AnswerMode, behaviour: Behaviour, send: (wrongId?: number) => void): void {
+  switch (mode) {
+    case 'never':
+      return;
+    case 'late':
+      setTimeout(() => send(), behaviour.delayMs).unref();
+      return;
+    case 'wrong-id':
+      send(behaviour.wrongId);
+      break;
+    case 'twice':
+      send();
+      break;
+    case 'normal':
+      break;
+  }
+  send();
+}

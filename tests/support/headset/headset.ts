@@ -7,20 +7,20 @@ import {
   type ConnectResponse,
   type GoAway,
   GoAwayReason,
-  HeldState,
   type Offer,
   type Report,
-  ReportSchema,
 } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import { type AnswerMode, type Behaviour, type DeathPoint, normalBehaviour } from './behaviour.ts';
+import { answer, type Behaviour, type DeathPoint, normalBehaviour } from './behaviour.ts';
 import { Effects } from './effects.ts';
+import { hello, type SelfDescription } from './hello.ts';
 import { type HeadsetIdentity, mintToken } from './identity.ts';
-import { type Held, Journal } from './journal.ts';
+import { type Held, Journal, type Outcome } from './journal.ts';
 import { Line, type LineCall } from './line.ts';
 import type { Durability } from './memory.ts';
+import { Outbox, type ReportBody } from './outbox.ts';
 import { work } from './work.ts';
 
-export interface HeadsetOptions {
+export interface HeadsetOptions extends SelfDescription {
   readonly identity: HeadsetIdentity;
   /** host:port of device-link. */
   readonly server: string;
@@ -29,11 +29,6 @@ export interface HeadsetOptions {
   /** Default: `process` with a stateDir, else `none`. */
   readonly durability?: Durability;
   readonly audience?: string;
-  readonly clientVersion?: string;
-  readonly firmwareVersion?: string;
-  readonly apps?: readonly { package: string; version: string }[];
-  readonly languages?: readonly string[];
-  readonly hardware?: { macAddressWifi: string; macAddressBluetooth: string; modelIdentifier: string };
   readonly behaviour?: Partial<Behaviour>;
   /** Bounds of the wait between two tries to connect; milliseconds. Default 500 to 60 000. */
   readonly backoff?: { readonly firstMs: number; readonly longestMs: number };
@@ -56,17 +51,6 @@ export interface HeadsetEvents {
   offline: [code: status, details: string];
 }
 
-type ReportBody = NonNullable<MessageInitShape<typeof ReportSchema>['body']>;
-
-/** Reports that are sent without being acknowledged, at most. */
-const reportWindow = 256;
-
-const heldStates = {
-  offered: HeldState.OFFERED,
-  started: HeldState.STARTED,
-  finished: HeldState.FINISHED,
-} as const;
-
 /**
  * One headset, behaving as the protocol page says. `behaviour` may be changed at any time.
  */
@@ -79,15 +63,13 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   sessionEpoch = 0;
   readonly #options: HeadsetOptions;
   readonly #line: Line;
+  readonly #outbox: Outbox;
   #call: LineCall | undefined;
   #wanted = false;
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
   #clockCorrectionMs = 0;
   #notBefore = 0;
-  /** Report ids still to be sent in this session, in order. */
-  #unsent: number[] = [];
-  #inFlight = 0;
   #working: Promise<void> = Promise.resolve();
   readonly #inHand = new Set<number>();
 
@@ -99,6 +81,11 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     const durability = options.durability ?? (options.stateDir === undefined ? 'none' : 'process');
     this.journal = new Journal(options.stateDir ?? '.', this.deviceId, durability);
     this.effects = new Effects(options.stateDir ?? '.', this.deviceId, durability);
+    this.#outbox = new Outbox(
+      this.journal,
+      () => this.now() + this.#clockCorrectionMs,
+      (report) => this.#sendReport(report),
+    );
     this.#line = new Line(options.server, options.channelOptions);
     // A death between the effect and its result: the effect is there, so the result is known. Work
     // whose effect did not take place waits for a new start: it may have been canceled meanwhile.
@@ -154,10 +141,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   /** Reports something of the headset's own; kept until it is acknowledged. Answers the report's id. */
   report(body: ReportBody): number {
-    const report = this.#newReport(body);
-    this.journal.reported(report);
-    this.#queue([report]);
-    return Number(report.reportId);
+    return this.#outbox.add(body);
   }
 
   /** Sends any message as it is, also one that breaks the protocol. */
@@ -180,34 +164,14 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     call.on('data', (message: ConnectResponse) => this.#receive(message));
     call.on('error', (error: ServiceError) => this.#ended(call, error));
     call.on('status', (s: ServiceError) => this.#ended(call, s));
-    const { clientVersion, firmwareVersion, apps, languages, hardware } = this.#options;
-    this.#send({
-      case: 'hello',
-      value: {
-        protocolVersion: 1,
-        clientVersion: clientVersion ?? '3.4.0',
-        firmwareVersion: firmwareVersion ?? '9.001.0',
-        apps: [...(apps ?? [])],
-        languages: [...(languages ?? ['ja'])],
-        hardware: hardware ?? {
-          macAddressWifi: '',
-          macAddressBluetooth: '',
-          modelIdentifier: 'simulator',
-        },
-        held: [...this.journal.held].map(([id, held]) => ({
-          transactionId: BigInt(id),
-          state: heldStates[held.state],
-        })),
-        activationEpoch: BigInt(this.journal.activationEpoch),
-        clockMs: BigInt(this.now()),
-      },
-    });
+    this.#send({ case: 'hello', value: hello(this.#options, this.journal, this.now()) });
   }
 
   #ended(call: LineCall, end: Pick<ServiceError, 'code' | 'details' | 'metadata'>): void {
     if (this.#call !== call) return;
     this.#call = undefined;
     this.sessionEpoch = 0;
+    this.#outbox.close();
     const serverTime = Number(end.metadata?.get('x-server-time-ms')[0] ?? 0);
     if (end.code === status.UNAUTHENTICATED && serverTime > 0) {
       this.#clockCorrectionMs = serverTime - this.now();
@@ -230,10 +194,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
         this.#failures = 0;
         this.sessionEpoch = Number(body.value.sessionEpoch);
         this.#clockCorrectionMs = Number(body.value.serverTimeMs) - this.now();
-        this.#acknowledged(Number(body.value.ackedReportId));
-        this.#unsent = [...this.journal.reports.keys()];
-        this.#inFlight = 0;
-        this.#sendReports();
+        this.#outbox.open(Number(body.value.ackedReportId));
         this.emit('online', this.sessionEpoch);
         break;
       case 'offer':
@@ -246,8 +207,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
         this.#onDrop(Number(body.value.transactionId));
         break;
       case 'reportAck':
-        this.#acknowledged(Number(body.value.reportId));
-        this.#sendReports();
+        this.#outbox.acknowledged(Number(body.value.reportId));
+        this.emit('acknowledged', Number(body.value.reportId));
         break;
       case 'goAway':
         this.#onGoAway(body.value);
@@ -267,7 +228,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.#point('received', id);
     this.journal.learnEpoch(Number(offer.activationEpoch));
     if (!this.journal.held.has(id) && !this.journal.outcomes.has(id)) this.journal.offered(offer);
-    this.#answer(this.behaviour.ready, (asked) => {
+    answer(this.behaviour.ready, this.behaviour, (asked) => {
       this.#send({ case: 'ready', value: { transactionId: BigInt(asked ?? id) } }, () =>
         this.#point('ready-sent', id),
       );
@@ -280,9 +241,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     if (outcome) {
       // It has taken effect before. A result that is still kept is sent anyway; one that the cloud
       // has acknowledged, but asks for again, is told once more under a new report id.
-      if (!held) {
-        this.report({ case: 'result', value: { transactionId: BigInt(id), ...outcome } });
-      }
+      if (!held) this.#reportResult(id, outcome);
       return;
     }
     if (!held || this.#inHand.has(id)) return;
@@ -297,9 +256,9 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     if (this.behaviour.effectMs > 0) {
       await new Promise((resolve) => setTimeout(resolve, this.behaviour.effectMs));
     }
-    this.#answer(this.behaviour.result, (asked) => {
+    answer(this.behaviour.result, this.behaviour, (asked) => {
       if (asked === undefined) this.#finish(id, held);
-      else this.#queueResult(asked, { success: true, message: 'called' });
+      else this.#reportResult(asked, { success: true, message: 'called' });
     });
     this.#inHand.delete(id);
   }
@@ -315,19 +274,21 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     );
     if (tookPlace) this.emit('effect', id);
     this.#point('effect-done', id);
-    const reports = [this.#newReport({ case: 'result', value: { transactionId: BigInt(id), ...outcome } })];
+    const reports = [
+      this.#outbox.draft({ case: 'result', value: { transactionId: BigInt(id), ...outcome } }),
+    ];
     const { appAnswer, appAnswerText, appAnswerData, appAnswerDelayMs } = this.behaviour;
     const answers = appAnswer && outcome.success && held.offer.operation?.kind.case === 'command';
-    const answer: ReportBody = {
+    const appSays: ReportBody = {
       case: 'appAnswer',
       value: { transactionId: BigInt(id), success: true, message: appAnswerText, customData: appAnswerData },
     };
-    if (answers && appAnswerDelayMs === 0) reports.push(this.#newReport(answer, 1));
+    if (answers && appAnswerDelayMs === 0) reports.push(this.#outbox.draft(appSays, 1));
     this.journal.finished(id, outcome, reports);
-    this.#queue(reports);
-    if (answers && appAnswerDelayMs > 0) setTimeout(() => this.report(answer), appAnswerDelayMs).unref();
+    this.#outbox.queue(reports);
+    if (answers && appAnswerDelayMs > 0) setTimeout(() => this.report(appSays), appAnswerDelayMs).unref();
     const twice = this.behaviour.result === 'twice';
-    if (twice) this.#queueResult(id, outcome);
+    if (twice) this.#reportResult(id, outcome);
   }
 
   #onDrop(id: number): void {
@@ -336,62 +297,16 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     if (held && held.state !== 'finished' && !this.#inHand.has(id)) this.journal.dropped(id);
   }
 
-  #acknowledged(reportId: number): void {
-    const before = this.journal.reports.size;
-    this.journal.acknowledged(reportId);
-    this.#inFlight = Math.max(0, this.#inFlight - (before - this.journal.reports.size));
-    if (reportId > 0) this.emit('acknowledged', reportId);
-  }
-
-  #queueResult(id: number, outcome: { success: boolean; message: string }): void {
+  #reportResult(id: number, outcome: Outcome): void {
     this.report({ case: 'result', value: { transactionId: BigInt(id), ...outcome } });
   }
 
-  #newReport(body: ReportBody, further = 0): Report {
-    return create(ReportSchema, {
-      reportId: BigInt(this.journal.lastReportId + 1 + further),
-      occurredAtMs: BigInt(this.now() + this.#clockCorrectionMs),
-      body,
-    });
-  }
-
-  #queue(reports: readonly Report[]): void {
-    if (this.sessionEpoch === 0) return;
-    for (const report of reports) this.#unsent.push(Number(report.reportId));
-    this.#sendReports();
-  }
-
-  #sendReports(): void {
-    while (this.#inFlight < reportWindow && this.#unsent.length > 0) {
-      const report = this.journal.reports.get(this.#unsent.shift() as number);
-      if (!report) continue;
-      this.#inFlight += 1;
-      const sent =
-        report.body.case === 'result' && this.#options.atPoint
-          ? () => this.#point('result-sent', Number((report.body.value as { transactionId: bigint }).transactionId))
-          : undefined;
-      this.#send({ case: 'report', value: report }, sent);
-    }
-  }
-
-  /** Answers as the behaviour says; `send` gets the wrong id when that is what to say. */
-  #answer(mode: AnswerMode, send: (wrongId?: number) => void): void {
-    switch (mode) {
-      case 'never':
-        return;
-      case 'late':
-        setTimeout(() => send(), this.behaviour.delayMs).unref();
-        return;
-      case 'wrong-id':
-        send(this.behaviour.wrongId);
-        break;
-      case 'twice':
-        send();
-        break;
-      case 'normal':
-        break;
-    }
-    send();
+  #sendReport(report: Report): void {
+    const { body } = report;
+    this.#send(
+      { case: 'report', value: report },
+      body.case === 'result' ? () => this.#point('result-sent', Number(body.value.transactionId)) : undefined,
+    );
   }
 
   #send(body: NonNullable<MessageInitShape<typeof ConnectRequestSchema>['body']>, sent?: () => void): void {

@@ -33,7 +33,14 @@ type Entry =
   | { k: 'report'; report: string }
   | { k: 'ack'; id: number }
   | { k: 'epoch'; epoch: number }
-  | { k: 'snapshot'; lastReportId: number; epoch: number; held: SnapshotHeld[]; outcomes: [number, Outcome][]; reports: string[] };
+  | {
+      k: 'snapshot';
+      lastReportId: number;
+      epoch: number;
+      held: SnapshotHeld[];
+      outcomes: [number, Outcome][];
+      reports: string[];
+    };
 
 interface SnapshotHeld {
   offer: string;

@@ -123,7 +123,9 @@ async function main(): Promise<void> {
     headsets.set(headset.deviceId, headset);
     if (o.quiet) continue;
     const { deviceId } = headset;
-    headset.on('received', (message) => print({ deviceId, received: toJson(ConnectResponseSchema, message) }));
+    headset.on('received', (message) =>
+      print({ deviceId, received: toJson(ConnectResponseSchema, message) }),
+    );
     headset.on('effect', (transactionId) => print({ deviceId, effect: transactionId }));
     headset.on('offline', (code, details) => print({ deviceId, offline: { code, details } }));
   }

@@ -16,7 +16,11 @@ export function work(
 ): Outcome & { readonly tookPlace: boolean } {
   const kind = offer.operation?.kind.case;
   const effect = { transactionId: Number(offer.transactionId), operation: offer.operationId };
-  if (Number(offer.activationEpoch) < newestEpoch && !effects.has(effect.transactionId)) {
+  const words = { activate: 'activated', deactivate: 'deactivated', command: 'called' };
+  if (kind && effects.has(effect.transactionId)) {
+    return { success: true, message: words[kind], tookPlace: false };
+  }
+  if (Number(offer.activationEpoch) < newestEpoch) {
     return kind === 'deactivate'
       ? { success: true, message: 'deactivated', tookPlace: false }
       : {
@@ -30,6 +34,5 @@ export function work(
   }
   if (!behaviour.succeeds) return { success: false, message: 'failed', tookPlace: false };
   const tookPlace = effects.apply(effect);
-  const words = { activate: 'activated', deactivate: 'deactivated', command: 'called' };
   return { success: true, message: words[kind], tookPlace };
 }

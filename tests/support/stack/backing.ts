@@ -1,24 +1,32 @@
 import { join } from 'node:path';
 import { type KafkaBroker, kafkaMissing, startKafka } from './kafka.ts';
-import { type MongoServer, mongoMissing, startMongo } from './mongo.ts';
+import { startMongo, whyNoMongo } from './mongo.ts';
+
+/** A server behind the platform that tests can take away and bring back. */
+export interface BackingServer {
+  readonly pid: number;
+  kill(): Promise<void>;
+  /** The same data, the same address. */
+  restart(): Promise<void>;
+}
 
 /** MongoDB and Kafka for the real stack: given by addresses, or started here. */
 export interface Backing {
   readonly mongodbUri: string;
   readonly kafkaBrokers: string;
   /** Only what was started here can be killed. */
-  readonly mongo: MongoServer | undefined;
-  readonly kafka: KafkaBroker | undefined;
+  readonly mongo: BackingServer | undefined;
+  readonly kafka: BackingServer | undefined;
   stop(): Promise<void>;
 }
 
 /** Why the real stack cannot run on this machine; undefined when it can. */
 export function realStackMissing(): string | undefined {
   const reasons = [
-    process.env['MONGODB_URI'] ? undefined : mongoMissing(),
+    process.env['MONGODB_URI'] ? undefined : whyNoMongo(),
     process.env['KAFKA_BROKERS'] ? undefined : kafkaMissing(),
   ].filter((r) => r !== undefined);
-  return reasons.length > 0 ? reasons.join(' ') : undefined;
+  return reasons.length > 0 ? `${reasons.join('; ')}.` : undefined;
 }
 
 /** Takes MONGODB_URI and KAFKA_BROKERS, or else starts programs found on this machine. */
@@ -28,16 +36,37 @@ export async function startBacking(dir: string): Promise<Backing> {
   const givenMongo = process.env['MONGODB_URI'];
   const givenKafka = process.env['KAFKA_BROKERS'];
   const [mongo, kafka] = await Promise.all([
-    givenMongo ? undefined : startMongo({ dir: join(dir, 'mongo') }),
+    givenMongo ? undefined : restartableMongo(join(dir, 'mongo')),
     givenKafka ? undefined : startKafka({ dir: join(dir, 'kafka') }),
   ]);
   return {
     mongodbUri: givenMongo ?? mongo?.uri ?? '',
-    kafkaBrokers: givenKafka ?? kafka?.brokers ?? '',
+    kafkaBrokers: givenKafka ?? (kafka as KafkaBroker | undefined)?.brokers ?? '',
     mongo,
     kafka,
     async stop() {
       await Promise.all([mongo?.stop(), kafka?.stop()]);
     },
+  };
+}
+
+async function restartableMongo(
+  dir: string,
+): Promise<BackingServer & { uri: string; stop(): Promise<void> }> {
+  let running = await startMongo(dir);
+  const { uri } = running;
+  return {
+    uri,
+    get pid() {
+      return running.pid;
+    },
+    async kill() {
+      running.kill();
+    },
+    async restart() {
+      await running.stop();
+      running = await startMongo(dir, Number(new URL(uri).port));
+    },
+    stop: () => running.stop(),
   };
 }

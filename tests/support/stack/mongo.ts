@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, mkdirSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { MongoClient } from 'mongodb';
+import { freePorts } from './ports.ts';
 
 /** A MongoDB server that tests started; its data stay in the directory it was given. */
 export interface RunningMongo {
@@ -18,7 +18,7 @@ export interface RunningMongo {
 
 /** The test server: SecantusDB, which speaks MongoDB's protocol on MongoDB's storage engine. */
 const program = 'secantusd-rs';
-const portTries = 3;
+const tries = 3;
 
 /** Undefined when `startMongo` can work here; otherwise what is missing. */
 export function whyNoMongo(): string | undefined {
@@ -35,9 +35,10 @@ export async function startMongo(directory: string, port?: number): Promise<Runn
   if (!path) throw new Error(whyNoMongo());
   mkdirSync(directory, { recursive: true });
   let failure: unknown;
-  for (let tries = 0; tries < (port === undefined ? portTries : 1); tries++) {
-    // Another process may take the port between the choice and the start: then the next one.
-    const chosen = port ?? (await freePort());
+  for (let i = 0; i < tries; i++) {
+    // Another process may take the port between the choice and the start: then the next one. One
+    // that is being brought back may find its killed predecessor still holding the directory.
+    const [chosen = 0] = port === undefined ? await freePorts(1) : [port];
     try {
       return await start(path, directory, chosen);
     } catch (error) {
@@ -102,16 +103,6 @@ async function stop(child: ChildProcess): Promise<void> {
   const hard = setTimeout(() => child.kill('SIGKILL'), 5000);
   await ended;
   clearTimeout(hard);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 function findProgram(): string | undefined {

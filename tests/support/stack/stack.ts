@@ -70,7 +70,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     ISSUER_LISTEN: `127.0.0.1:${ports.issuer}`,
     ISSUER_CLIENTS_FILE: clientsFile,
     OIDC_ISSUER: issuerUrl,
-    OIDC_AUDIENCE: 'headset-cloud',
+    OIDC_AUDIENCE: 'urn:headset-cloud:api',
     NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
     ...options.env,
   };

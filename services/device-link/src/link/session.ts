@@ -1,11 +1,10 @@
-import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
-import { currentTraceparent } from '@headset-cloud/kit/telemetry.ts';
 import {
   type ConnectRequest,
   ConnectResponseSchema,
@@ -14,12 +13,12 @@ import {
   type Offer,
   type Report,
 } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
 import type { DeliveryJudgeService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
 import { limits } from '../domain/limits.ts';
 import { checkReport, transactionId } from '../domain/messages.ts';
 import { OfferBook, type Release } from '../domain/offer-book.ts';
 import type { LinkMetrics, OutgoingKind } from './metrics.ts';
+import { reportEvent } from './report-event.ts';
 import { ReportPump } from './report-pump.ts';
 import { retryWhile } from './retry.ts';
 import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from './wire.ts';
@@ -104,7 +103,7 @@ export class Session {
         ackedReportId: BigInt(ackedReportId),
       },
     });
-    this.#reports.push(this.#event({ case: 'hello', value: hello }), 0);
+    this.#reports.push(reportEvent(this, now, { case: 'hello', value: hello }), 0);
     void this.#goOnline(hello);
     this.#call.resume();
   }
@@ -280,26 +279,12 @@ export class Session {
 
   #onReport(report: Report): void {
     const id = Number(report.reportId);
-    if (this.#reports.isNew(id)) this.#reports.push(this.#event({ case: 'report', value: report }), id);
-    else if (id <= this.#reports.ackedReportId) this.#acknowledge(this.#reports.ackedReportId);
+    if (this.#reports.isNew(id)) {
+      this.#reports.push(reportEvent(this, this.#deps.clock.now(), { case: 'report', value: report }), id);
+    } else if (id <= this.#reports.ackedReportId) {
+      this.#acknowledge(this.#reports.ackedReportId);
+    }
     // Otherwise it is on its way to the log, and is acknowledged with what stands before it.
-  }
-
-  #event(body: { case: 'hello'; value: Hello } | { case: 'report'; value: Report }): OutgoingEvent {
-    const traceparent = currentTraceparent();
-    return {
-      key: this.deviceId,
-      value: toBinary(
-        DeviceReportEventSchema,
-        create(DeviceReportEventSchema, {
-          deviceId: this.deviceId,
-          sessionEpoch: BigInt(this.epoch),
-          receivedAtMs: BigInt(this.#deps.clock.now()),
-          body,
-        }),
-      ),
-      ...(traceparent && { headers: { traceparent } }),
-    };
   }
 
   async #publish(events: readonly OutgoingEvent[]): Promise<void> {

@@ -46,7 +46,12 @@ async function reconcile(
   const slots = await contracts.slots(applicationId);
   let repaired = 0;
   for (const slot of slots) {
-    if (activated.delete(slot.deviceId) || slot.takenAtMs > clock.now() - graceMs) continue;
+    if (activated.delete(slot.deviceId)) continue;
+    if (slot.takenAtMs > clock.now() - graceMs) {
+      // Its activation is under way, or was cut short just now.
+      await contracts.checkBefore(applicationId, slot.takenAtMs + graceMs + 1);
+      continue;
+    }
     if (vouches(await devices.find(slot.deviceId), applicationId, slot.slotId)) continue;
     if (!(await contracts.freeSlot(applicationId, slot))) continue;
     logger.warn({ applicationId, deviceId: slot.deviceId }, 'freed a slot that no device used');

@@ -103,6 +103,10 @@ export function createContractStore(
       return claimed;
     },
 
+    async checkBefore(applicationId, atMs) {
+      await contracts.updateOne({ _id: applicationId }, { $min: { checkAtMs: atMs } });
+    },
+
     async get(applicationId) {
       const [contract, named] = await Promise.all([
         contracts.findOne({ _id: applicationId }, { projection: { activationLimit: 1, freeSlots: 1 } }),

@@ -1,4 +1,4 @@
-import type { Document } from 'bson';
+import type { Document } from 'mongodb';
 import { type BulkWriteResult, MongoBulkWriteError, type MongoServerError, type WriteError } from 'mongodb';
 
 interface NumberedId {

@@ -1,10 +1,11 @@
-import { type Document, ObjectId } from 'bson';
 import {
   type AnyBulkWriteOperation,
   type BulkWriteResult,
+  type Document,
   type MongoBulkWriteError,
   MongoInvalidArgumentError,
   MongoServerError,
+  ObjectId,
 } from 'mongodb';
 import { bulkError, bulkResult, newTally, type Tally } from './bulk-result.ts';
 import type { CollectionEngine } from './engine.ts';

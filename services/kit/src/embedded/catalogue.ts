@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { EJSON } from 'bson';
-import type { IndexDescription } from 'mongodb';
+import { BSON, type IndexDescription } from 'mongodb';
 
 /** An index as the catalogue keeps it. */
 export interface StoredIndex {
@@ -57,7 +56,7 @@ export class Catalogue {
       .all(collection) as { number: number; description: string; multikey: number }[];
     return rows.map(({ number, description, multikey }) => ({
       number,
-      description: EJSON.parse(description) as IndexDescription,
+      description: BSON.EJSON.parse(description) as IndexDescription,
       multikey: multikey === 1,
     }));
   }
@@ -66,7 +65,7 @@ export class Catalogue {
   addIndex(collection: number, name: string, description: IndexDescription): number {
     const added = this.#sql
       .prepare('INSERT INTO store_indexes (collection, name, description) VALUES (?, ?, ?)')
-      .run(collection, name, EJSON.stringify(description, { relaxed: false }));
+      .run(collection, name, BSON.EJSON.stringify(description, { relaxed: false }));
     const number = Number(added.lastInsertRowid);
     this.#sql.exec(`CREATE TABLE index_${number} (entry BLOB PRIMARY KEY) WITHOUT ROWID`);
     return number;

@@ -1,4 +1,4 @@
-import type { Document } from 'bson';
+import type { Document } from 'mongodb';
 import {
   type AnyBulkWriteOperation,
   type BulkWriteOptions,
@@ -145,9 +145,7 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
   ): Promise<UpdateResult<T>> {
     requireOperators(update);
     const request = updateRequest(filter, update, options, many);
-    const run = () => this.#engine.update(request);
-    const outcome = await (many ? this.#db.write(run) : this.#write(run));
-    return updateResult<T>(outcome);
+    return updateResult<T>(await this.#write(() => this.#engine.update(request)));
   }
 
   async #remove(filter: Filter<T>, many: boolean): Promise<DeleteResult> {
@@ -157,7 +155,8 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
   }
 
   /**
-   * A write that throws the server's errors before it changes anything: such an error needs no undoing.
+   * A write whose refusals undo nothing: one document's change throws before it writes, and of several
+   * those before the refused one stay changed, as on MongoDB.
    */
   async #write<R>(work: () => R): Promise<R> {
     const outcome = await this.#db.write((): { value: R } | { refused: MongoServerError } => {

@@ -1,4 +1,4 @@
-import type { Document } from 'bson';
+import type { Document } from 'mongodb';
 import { compileFilter, isOperators } from './filter.ts';
 import { compareValues, sameValue, typeByte, typeOrder } from './order.ts';
 import { isDocument } from './values.ts';

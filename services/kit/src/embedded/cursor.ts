@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Document } from 'bson';
+import type { Document } from 'mongodb';
 import type { StoreCursor } from '../store/types.ts';
 
 /** Documents that a cursor reads before it lets other work run. */

@@ -33,7 +33,7 @@ const advice: Readonly<Record<string, string>> = {
 /** Makes an error that names the file, what went wrong, and what to do. */
 export function explainFailure(error: unknown, path: string): EmbeddedDatabaseError {
   if (error instanceof EmbeddedDatabaseError) return error;
-  const cause = error instanceof Error ? error : new Error(String(error));
+  const cause = Error.isError(error) ? error : new Error(String(error));
   const { errcode, code } = cause as { errcode?: number; code?: string };
   const hint = advice[errcode === undefined ? (code ?? '') : String(errcode & 0xff)];
   return new EmbeddedDatabaseError(

@@ -243,7 +243,8 @@ class GroupCommitDatabase implements EmbeddedDatabase {
 }
 
 function openSqlite(path: string): DatabaseSync {
-  const sql = new DatabaseSync(path);
+  // Someone may look at the file with another program: wait a little for its lock.
+  const sql = new DatabaseSync(path, { timeout: 500 });
   try {
     sql.exec(`
       PRAGMA journal_mode = WAL;

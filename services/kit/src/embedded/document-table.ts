@@ -1,18 +1,14 @@
 import type { StatementSync } from 'node:sqlite';
-import type { Document } from 'bson';
-import { LRUCache } from 'lru-cache';
-import type { IndexDescription } from 'mongodb';
+import type { Document, IndexDescription } from 'mongodb';
 import type { Catalogue } from './catalogue.ts';
 import type { EmbeddedDatabase } from './database.ts';
+import type { DocumentCache } from './document-cache.ts';
 import { documentKeys, parseIndex } from './index-spec.ts';
 import { IdTable, IndexTable } from './index-table.ts';
 import { encodeKey } from './order.ts';
 import { duplicateKey, serverError } from './store-errors.ts';
 import { decodeDocument, encodeDocument } from './values.ts';
 
-/** A cached document is charged its bytes; so much is kept for each collection. */
-const cacheBytes = 16 * 1024 * 1024;
-const cacheDocuments = 20_000;
 /** MongoDB's limit. */
 const largestDocumentBytes = 16 * 1024 * 1024;
 
@@ -29,23 +25,27 @@ export class DocumentTable {
   readonly indexes: IndexTable[];
   readonly #db: EmbeddedDatabase;
   readonly #catalogue: Catalogue;
-  readonly #cache = new LRUCache<number, { document: Document }>({
-    max: cacheDocuments,
-    maxSize: cacheBytes,
-  });
+  readonly #cache: DocumentCache;
   readonly #statements: Record<
     'insert' | 'replace' | 'remove' | 'read' | 'ridOfId' | 'scan' | 'scanBack' | 'count',
     StatementSync
   >;
 
-  constructor(db: EmbeddedDatabase, catalogue: Catalogue, namespace: string, number: number) {
+  constructor(
+    db: EmbeddedDatabase,
+    catalogue: Catalogue,
+    cache: DocumentCache,
+    namespace: string,
+    number: number,
+  ) {
     this.#db = db;
+    this.#cache = cache;
     this.#catalogue = catalogue;
     this.namespace = namespace;
     this.number = number;
     const table = `documents_${number}`;
     this.#statements = {
-      insert: db.sql.prepare(`INSERT INTO ${table} (id, document) VALUES (?, ?)`),
+      insert: db.sql.prepare(`INSERT OR IGNORE INTO ${table} (id, document) VALUES (?, ?)`),
       replace: db.sql.prepare(`UPDATE ${table} SET document = ? WHERE rid = ?`),
       remove: db.sql.prepare(`DELETE FROM ${table} WHERE rid = ?`),
       read: db.sql.prepare(`SELECT document FROM ${table} WHERE rid = ?`),
@@ -73,12 +73,12 @@ export class DocumentTable {
 
   /** The document; shared, never to be changed or handed out. */
   read(rid: number): Document | undefined {
-    const cached = this.#cache.get(rid);
-    if (cached) return cached.document;
+    const cached = this.#cache.get(this.number, rid);
+    if (cached) return cached;
     const row = this.#statements.read.get(rid) as { document: Uint8Array } | undefined;
     if (!row) return undefined;
     const document = decodeDocument(row.document);
-    this.#remember(rid, document, row.document.length);
+    this.#cache.set(this.number, rid, document, row.document.length);
     return document;
   }
 
@@ -97,21 +97,22 @@ export class DocumentTable {
   insert(document: Document): void {
     const id = encodeKey(document['_id']);
     const bytes = encode(document);
-    if (this.ridOfId(id) !== undefined) {
-      throw duplicateKey(this.namespace, '_id_', { _id: 1 }, { _id: document['_id'] });
-    }
     const entries = this.indexes.map((index) => {
       const keys = documentKeys(index.spec, document);
-      this.#refuseDuplicates(index, keys.keys, undefined, document);
+      const error = this.#duplicate(index, keys.keys, undefined, document);
+      // MongoDB looks at _id first.
+      if (error) throw this.ridOfId(id) === undefined ? error : this.#duplicateId(document);
       return { index, ...keys };
     });
-    const rid = Number(this.#statements.insert.run(id, bytes).lastInsertRowid);
+    const inserted = this.#statements.insert.run(id, bytes);
+    if (inserted.changes === 0) throw this.#duplicateId(document);
+    const rid = Number(inserted.lastInsertRowid);
     for (const { index, keys, multikey } of entries) {
       if (multikey) this.#becomeMultikey(index);
       for (const key of keys) index.insert(key, rid);
     }
     // Read again when needed: a new document is seldom the next one asked for.
-    this.#cache.delete(rid);
+    this.#cache.delete(this.number, rid);
   }
 
   /**
@@ -137,7 +138,7 @@ export class DocumentTable {
       for (const key of gone) index.remove(key, rid);
       for (const key of added) index.insert(key, rid);
     }
-    this.#remember(rid, next, bytes.length);
+    this.#cache.set(this.number, rid, next, bytes.length);
   }
 
   remove(rid: number, document: Document): void {
@@ -145,7 +146,7 @@ export class DocumentTable {
     for (const index of this.indexes) {
       for (const key of documentKeys(index.spec, document).keys) index.remove(key, rid);
     }
-    this.#cache.delete(rid);
+    this.#cache.delete(this.number, rid);
   }
 
   /** Makes an index and fills it. Throws error 11000 when documents violate it. */
@@ -165,11 +166,7 @@ export class DocumentTable {
 
   /** Forgets what it remembers of documents: their writes were undone. */
   forget(): void {
-    this.#cache.clear();
-  }
-
-  #remember(rid: number, document: Document, bytes: number): void {
-    this.#cache.set(rid, { document }, { size: bytes + 64 });
+    this.#cache.forget(this.number);
   }
 
   #becomeMultikey(index: IndexTable): void {
@@ -179,21 +176,32 @@ export class DocumentTable {
     index.multikey = true;
   }
 
-  #refuseDuplicates(
+  #duplicateId({ _id }: Document): Error {
+    return duplicateKey(this.namespace, '_id_', { _id: 1 }, { _id });
+  }
+
+  #refuseDuplicates(index: IndexTable, keys: readonly Uint8Array[], rid: number, document: Document): void {
+    const error = this.#duplicate(index, keys, rid, document);
+    if (error) throw error;
+  }
+
+  /** The error 11000, when another document than `rid` has one of the keys. */
+  #duplicate(
     index: IndexTable,
     keys: readonly Uint8Array[],
     rid: number | undefined,
     document: Document,
-  ): void {
-    if (!index.spec.unique) return;
+  ): Error | undefined {
+    if (!index.spec.unique) return undefined;
     for (const key of keys) {
       const holder = index.holder(key, rid);
       if (holder === undefined) continue;
       const values = Object.fromEntries(
         index.spec.parts.map(({ path, parts }) => [path, valueForMessage(document, parts)]),
       );
-      throw duplicateKey(this.namespace, index.spec.name, index.spec.key, values);
+      return duplicateKey(this.namespace, index.spec.name, index.spec.key, values);
     }
+    return undefined;
   }
 }
 

@@ -1,7 +1,8 @@
-import { type Document, ObjectId } from 'bson';
 import type { IndexDescription } from 'mongodb';
+import { type Document, ObjectId } from 'mongodb';
 import type { Catalogue } from './catalogue.ts';
 import type { EmbeddedDatabase } from './database.ts';
+import type { DocumentCache } from './document-cache.ts';
 import { DocumentTable } from './document-table.ts';
 import { compileFilter, isOperators } from './filter.ts';
 import { indexIdentity, parseIndex } from './index-spec.ts';
@@ -55,6 +56,7 @@ export class CollectionEngine {
   readonly namespace: string;
   readonly #db: EmbeddedDatabase;
   readonly #catalogue: Catalogue;
+  readonly #cache: DocumentCache;
   readonly #statistics: QueryStatistics;
   #table: DocumentTable | undefined;
   /** The `_id` keys written in the open transaction. */
@@ -62,9 +64,16 @@ export class CollectionEngine {
   #writtenIn = 0;
   #schemaChangedIn = 0;
 
-  constructor(db: EmbeddedDatabase, catalogue: Catalogue, namespace: string, statistics: QueryStatistics) {
+  constructor(
+    db: EmbeddedDatabase,
+    catalogue: Catalogue,
+    cache: DocumentCache,
+    namespace: string,
+    statistics: QueryStatistics,
+  ) {
     this.#db = db;
     this.#catalogue = catalogue;
+    this.#cache = cache;
     this.#statistics = statistics;
     this.namespace = namespace;
     db.onUndo(() => {
@@ -277,7 +286,7 @@ export class CollectionEngine {
     if (!this.#table) {
       const number = this.#catalogue.find(this.namespace);
       if (number !== undefined) {
-        this.#table = new DocumentTable(this.#db, this.#catalogue, this.namespace, number);
+        this.#table = new DocumentTable(this.#db, this.#catalogue, this.#cache, this.namespace, number);
       }
     }
     return this.#table;

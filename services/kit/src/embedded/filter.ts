@@ -1,8 +1,8 @@
-import type { Document } from 'bson';
 import { Context } from 'mingo/core';
 import * as mingoExpressions from 'mingo/operators/expression';
 import * as mingoQueryOperators from 'mingo/operators/query';
 import { Query } from 'mingo/query';
+import type { Document } from 'mongodb';
 import { compareValues, sameValue, typeByte, typeOrder } from './order.ts';
 import { anyValueAt, splitPath } from './paths.ts';
 import { serverError } from './store-errors.ts';
@@ -47,6 +47,7 @@ const ownOperators: Readonly<Record<string, Operator>> = {
     return operand ? exists : not(exists);
   },
   $type: (selector, operand) => at(selector, hasType(operand)),
+  $mod: (selector, operand) => at(selector, hasRemainder(operand)),
 };
 
 const mingoOptions = {
@@ -175,6 +176,15 @@ function compares(operand: unknown, holds: (order: number) => boolean): (value: 
     if (order !== 0 && (nan || (typeof value === 'number' && Number.isNaN(value)))) return false;
     return holds(order);
   };
+}
+
+function hasRemainder(operand: unknown): (value: unknown) => boolean {
+  const [divisor, remainder] = Array.isArray(operand) ? operand.map(Number) : [];
+  if (!divisor || remainder === undefined || Number.isNaN(divisor + remainder)) {
+    throw serverError('badValue', 'malformed mod: it needs a divisor other than 0 and a remainder');
+  }
+  const [by, rest] = [Math.trunc(divisor), Math.trunc(remainder)];
+  return (value) => typeOrder(value) === typeByte.number && Math.trunc(Number(value)) % by === rest;
 }
 
 const typeNumbers: Readonly<Record<number, string>> = {

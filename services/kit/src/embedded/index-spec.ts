@@ -1,5 +1,4 @@
-import type { Document } from 'bson';
-import type { IndexDescription } from 'mongodb';
+import type { Document, IndexDescription } from 'mongodb';
 import { compileFilter, type Predicate } from './filter.ts';
 import { afterPrefix, emptyArrayKey, KeyWriter } from './order.ts';
 import { isPlace, splitPath } from './paths.ts';

@@ -84,7 +84,7 @@ export class LogTopic {
 
   /** Durable events after an offset, oldest first. */
   read(after: number, limit: number): { offset: number; event: LogEvent }[] {
-    const rows = this.#read.all(after, 1e12, limit) as unknown as Row[];
+    const rows = this.#read.all(after, this.#durable, limit) as unknown as Row[];
     return rows.map((row) => ({ offset: row.offset, event: this.#event(row) }));
   }
 

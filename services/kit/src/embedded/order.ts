@@ -1,4 +1,4 @@
-import type { Binary, Document, Long, ObjectId, Timestamp } from 'bson';
+import type { Binary, Document, Long, ObjectId, Timestamp } from 'mongodb';
 import { isDocument } from './values.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Document } from 'bson';
+import type { Document } from 'mongodb';
 import { isDocument, ownField } from './values.ts';
 
 const wholeNumber = /^(0|[1-9]\d*)$/;

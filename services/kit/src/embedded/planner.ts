@@ -1,4 +1,4 @@
-import type { Document } from 'bson';
+import type { Document } from 'mongodb';
 import { type Condition, implies, readConditions } from './conditions.ts';
 import type { IndexSpec } from './index-spec.ts';
 import { afterPrefix, encodeKey, typeOrder } from './order.ts';

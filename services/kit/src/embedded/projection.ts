@@ -1,8 +1,9 @@
-import type { Document } from 'bson';
 import { Context } from 'mingo/core';
 import * as expressions from 'mingo/operators/expression';
 import * as projections from 'mingo/operators/projection';
 import { Query } from 'mingo/query';
+import type { Document } from 'mongodb';
+import { plainValueAt, splitPath } from './paths.ts';
 import { serverError } from './store-errors.ts';
 import { assign, cloneValue, isDocument } from './values.ts';
 
@@ -14,6 +15,8 @@ interface Tree extends Map<string, Tree | true> {}
 /** Compiles a projection; without one, the whole document. */
 export function compileProjection(projection: Document | undefined): Projection {
   if (!projection || Object.keys(projection).length === 0) return cloneValue;
+  const slices = Object.entries(projection).filter(([, value]) => isDocument(value) && '$slice' in value);
+  if (slices.length > 0) return withSlices(projection, slices);
   const entries = Object.entries(projection);
   if (!entries.every(([path, value]) => isSwitch(value) && !path.includes('$'))) return byMingo(projection);
   const fields = entries.filter(([path]) => path !== '_id');
@@ -25,6 +28,37 @@ export function compileProjection(projection: Document | undefined): Projection 
   const tree = treeOf(fields.map(([path]) => path));
   if (id === including) tree.set('_id', true);
   return (document) => (including ? include(document, tree) : exclude(document, tree)) as Document;
+}
+
+/** `$slice` cuts an array, and lets the other fields be as the rest of the projection has them. */
+function withSlices(projection: Document, slices: readonly [string, Document][]): Projection {
+  const rest = Object.fromEntries(Object.entries(projection).filter(([, value]) => !isDocument(value)));
+  const including = Object.entries(rest).some(([path, value]) => path !== '_id' && value);
+  const project = compileProjection(
+    including ? { ...rest, ...Object.fromEntries(slices.map(([path]) => [path, 1])) } : rest,
+  );
+  return (document) => {
+    const projected = project(document);
+    for (const [path, { $slice }] of slices) {
+      const parts = splitPath(path);
+      const holder = plainValueAt(projected, parts.slice(0, -1));
+      const name = parts[parts.length - 1] as string;
+      const items = isDocument(holder) ? holder[name] : undefined;
+      if (isDocument(holder) && Array.isArray(items)) holder[name] = cut(items, $slice);
+    }
+    return projected;
+  };
+}
+
+function cut(items: unknown[], slice: unknown): unknown[] {
+  const [skip, count] = Array.isArray(slice) ? (slice as number[]) : [undefined, slice as number];
+  if (!Number.isInteger(count) || (skip !== undefined && !Number.isInteger(skip))) {
+    throw serverError('badValue', '$slice needs one or two integers');
+  }
+  const most = count as number;
+  if (skip === undefined) return most < 0 ? items.slice(most) : items.slice(0, most);
+  const start = skip < 0 ? Math.max(items.length + skip, 0) : skip;
+  return items.slice(start, start + most);
 }
 
 function isSwitch(value: unknown): boolean {

@@ -1,5 +1,4 @@
-import type { Document } from 'bson';
-import type { Sort } from 'mongodb';
+import type { Document, Sort } from 'mongodb';
 import { indexValues } from './index-spec.ts';
 import { compareValues, KeyWriter } from './order.ts';
 import { splitPath } from './paths.ts';

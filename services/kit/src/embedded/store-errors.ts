@@ -1,4 +1,4 @@
-import type { Document } from 'bson';
+import type { Document } from 'mongodb';
 import { MongoServerError } from 'mongodb';
 
 /** MongoDB's error codes that the embedded store answers. */
@@ -10,6 +10,7 @@ export const serverCode = {
   conflictingUpdateOperators: 40,
   dollarPrefixedFieldName: 52,
   invalidIdField: 53,
+  emptyFieldName: 56,
   immutableField: 66,
   cannotCreateIndex: 67,
   indexOptionsConflict: 85,
@@ -26,6 +27,7 @@ const codeNames: Readonly<Record<number, string>> = {
   40: 'ConflictingUpdateOperators',
   52: 'DollarPrefixedFieldName',
   53: 'InvalidIdField',
+  56: 'EmptyFieldName',
   66: 'ImmutableField',
   67: 'CannotCreateIndex',
   85: 'IndexOptionsConflict',

@@ -1,8 +1,9 @@
-import type { Document } from 'bson';
+import type { Document } from 'mongodb';
 import type { Store, StoreCollection, StoreConnection } from '../store/types.ts';
 import { Catalogue } from './catalogue.ts';
 import { EmbeddedCollection } from './collection.ts';
 import type { EmbeddedDatabase } from './database.ts';
+import { DocumentCache } from './document-cache.ts';
 import { CollectionEngine, type QueryStatistics } from './engine.ts';
 import { sweepExpired } from './expiry.ts';
 
@@ -27,6 +28,7 @@ export function createEmbeddedStore(
 ): EmbeddedStoreConnection {
   const catalogue = new Catalogue(db.sql);
   catalogue.create();
+  const cache = new DocumentCache();
   const statistics: QueryStatistics = { documentsExamined: 0, keysExamined: 0 };
   const engines = new Map<string, CollectionEngine>();
   const sweeper = startSweeper(() => sweepExpired(db, engines.values()), options.sweepMs ?? defaultSweepMs);
@@ -36,7 +38,7 @@ export function createEmbeddedStore(
     const namespace = `${database}.${name}`;
     let engine = engines.get(namespace);
     if (!engine) {
-      engine = new CollectionEngine(db, catalogue, namespace, statistics);
+      engine = new CollectionEngine(db, catalogue, cache, namespace, statistics);
       engines.set(namespace, engine);
     }
     return new EmbeddedCollection<T>(name, db, engine);

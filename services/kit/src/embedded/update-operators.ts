@@ -1,4 +1,4 @@
-import { type Document, Long, Timestamp } from 'bson';
+import { type Document, Long, Timestamp } from 'mongodb';
 import { compileFilter, isOperators } from './filter.ts';
 import { compareValues, sameValue, typeByte, typeOrder } from './order.ts';
 import { plainValueAt, splitPath } from './paths.ts';

@@ -1,4 +1,4 @@
-import type { Document } from 'bson';
+import type { Document } from 'mongodb';
 import { compileFilter, type Predicate } from './filter.ts';
 import { plainValueAt } from './paths.ts';
 import { serverError } from './store-errors.ts';

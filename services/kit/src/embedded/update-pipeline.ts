@@ -1,7 +1,7 @@
-import type { Document } from 'bson';
 import { Context } from 'mingo/core';
 import * as expressions from 'mingo/operators/expression';
 import { updateOne } from 'mingo/updater';
+import type { Document } from 'mongodb';
 import { sameValue } from './order.ts';
 import { serverError } from './store-errors.ts';
 import { cloneValue, normaliseDocument } from './values.ts';

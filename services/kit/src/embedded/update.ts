@@ -1,4 +1,4 @@
-import type { Document } from 'bson';
+import type { Document } from 'mongodb';
 import { compileFilter, isOperators, type Predicate } from './filter.ts';
 import { sameValue } from './order.ts';
 import { isPlace, plainValueAt, splitPath } from './paths.ts';
@@ -80,8 +80,9 @@ function listChanges(update: Document): Change[] {
     if (!operator) continue;
     for (const path of Object.keys(fields)) {
       const parts = splitPath(path);
-      if (parts.includes(''))
-        throw serverError('failedToParse', `The update path '${path}' has an empty part`);
+      if (parts.includes('')) {
+        throw serverError('emptyFieldName', `The update path '${path}' contains an empty field name`);
+      }
       if (path.startsWith('$')) {
         throw serverError('dollarPrefixedFieldName', `The dollar ($) prefixed field '${path}' is not valid`);
       }
@@ -127,16 +128,19 @@ function applyAt(
   parts: readonly string[],
   context: UpdateContext,
 ): boolean {
-  // Operators that only take something away never make the way to their field.
-  const makesWay = !takesAway.has(change.name) && (change.name !== '$setOnInsert' || context.inserting);
+  // Operators that only take something away never make the way to their field; where there can be no
+  // such way, $unset alone is content.
+  const idle = change.name === '$setOnInsert' && !context.inserting;
+  const quiet = idle || change.name === '$unset';
+  const makesWay = !idle && !takesAway.has(change.name);
   const last = parts.length - 1;
   let target: unknown = document;
   for (let i = 0; i < last; i++) {
     const part = parts[i] as string;
     let next = read(target, part);
     if (next === undefined) {
+      if (!quiet && !canHold(target, part)) throw notViable(part, change.path);
       if (!makesWay) return false;
-      if (!canHold(target, part)) throw notViable(part, change.path);
       next = {};
       write(target, part, next);
     }
@@ -144,7 +148,7 @@ function applyAt(
   }
   const part = parts[last] as string;
   if (!canHold(target, part)) {
-    if (!makesWay) return false;
+    if (quiet) return false;
     throw notViable(part, change.path);
   }
   const next = change.operator(read(target, part), change.operand, change.path, context);

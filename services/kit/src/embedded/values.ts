@@ -1,4 +1,4 @@
-import { Binary, type BSONRegExp, type Document, deserialize, Long, serialize } from 'bson';
+import { Binary, BSON, type BSONRegExp, type Document, Long, ObjectId } from 'mongodb';
 
 /** Options by which documents become bytes and come back, the same as the driver's defaults. */
 const serializeOptions = { ignoreUndefined: false } as const;
@@ -19,12 +19,12 @@ export function isDocument(value: unknown): value is Document {
 
 /** A document's bytes, as the driver would send them. */
 export function encodeDocument(document: Document): Uint8Array {
-  return serialize(document, serializeOptions);
+  return BSON.serialize(document, serializeOptions);
 }
 
 /** The document of such bytes, with the driver's default promotions. */
 export function decodeDocument(bytes: Uint8Array): Document {
-  return deserialize(bytes);
+  return BSON.deserialize(bytes);
 }
 
 /**
@@ -39,7 +39,8 @@ export function cloneValue<T>(value: T): T {
     return copy as T;
   }
   if (value instanceof Date) return new Date(value.getTime()) as T;
-  if (value instanceof Binary) return cloneBinary(value) as T;
+  if ((value as { _bsontype?: unknown })._bsontype === 'Binary')
+    return cloneBinary(value as unknown as Binary) as T;
   if (isDocument(value)) {
     const copy: Document = {};
     for (const key in value) assign(copy, key, cloneValue((value as Document)[key]));
@@ -90,15 +91,19 @@ function normaliseObject(value: Document & { _bsontype?: string; toBSON?: () => 
       return String(value.valueOf());
     case 'Decimal128':
       throw new TypeError('The embedded store keeps no Decimal128: store a number, a Long or a string.');
-    case undefined:
-      break;
+    case 'ObjectId':
+      return value instanceof ObjectId ? value : thereAndBack(value);
+    case undefined: {
+      const special = ArrayBuffer.isView(value) || value instanceof Map || typeof value.toBSON === 'function';
+      return special ? thereAndBack(value) : normaliseDocument(value);
+    }
     default:
-      return value;
+      return thereAndBack(value);
   }
-  if (ArrayBuffer.isView(value) || value instanceof Map || typeof value.toBSON === 'function') {
-    return (decodeDocument(encodeDocument({ value })) as { value: unknown }).value;
-  }
-  return normaliseDocument(value);
+}
+
+function thereAndBack(value: unknown): unknown {
+  return decodeDocument(encodeDocument({ value }))['value'];
 }
 
 /** `normalise` for a whole document. */

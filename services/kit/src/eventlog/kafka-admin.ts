@@ -17,6 +17,17 @@ export interface TopicSettings {
 
 /** Longest an operation may take; milliseconds. */
 const timeoutMs = 15_000;
+/** How long brokers may take to agree about a topic that was just made or has moved; milliseconds. */
+const settlingMs = 5000;
+const settlingErrors = new Set([
+  'UNKNOWN_TOPIC_OR_PARTITION',
+  'LEADER_NOT_AVAILABLE',
+  'NOT_LEADER_FOR_PARTITION',
+  'NOT_CONTROLLER',
+  'GROUP_COORDINATOR_NOT_AVAILABLE',
+  'NOT_COORDINATOR_FOR_GROUP',
+  'GROUP_LOAD_IN_PROGRESS',
+]);
 
 /** Creates topics and looks at them, over one connection that is made when first needed. */
 export class KafkaAdmin {
@@ -147,15 +158,23 @@ export class KafkaAdmin {
     }
   }
 
+  /** Runs `work`, again while Kafka's own view of its topics or leaders is still settling. */
   async #use<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
-    this.#admin ??= this.#connect();
-    try {
+    const settledByMs = Date.now() + settlingMs;
+    for (;;) {
+      this.#admin ??= this.#connect();
       const admin = this.#admin;
-      return await within(admin.then(work), 2 * timeoutMs);
-    } catch (error) {
-      this.#logger.warn({ err: error }, 'a Kafka administration call failed');
-      await this.close();
-      throw unavailable(`Kafka: ${(error as Error).message}`, error);
+      try {
+        return await within(admin.then(work), 2 * timeoutMs);
+      } catch (error) {
+        // A new connection also asks anew who leads what.
+        if (this.#admin === admin) await this.close();
+        if (!isSettling(error) || Date.now() > settledByMs) {
+          this.#logger.warn({ err: error }, 'a Kafka administration call failed');
+          throw unavailable(`Kafka: ${(error as Error).message}`, error);
+        }
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
     }
   }
 
@@ -166,6 +185,12 @@ export class KafkaAdmin {
     await admin.connect();
     return admin;
   }
+}
+
+function isSettling(error: unknown): boolean {
+  const { type, cause } = (error ?? {}) as { type?: unknown; cause?: unknown };
+  if (typeof type === 'string' && settlingErrors.has(type)) return true;
+  return cause !== undefined && cause !== error && isSettling(cause);
 }
 
 /** Waits until every partition of new topics has a leader that brokers know of. */

@@ -36,7 +36,7 @@ export const requestTimeoutMs = 8000;
  * A new kafkajs client. Each consumer gets its own: consumers of one client share a cache of their
  * groups' offsets, which one member's rebalance would clear under another.
  */
-export function createClient(options: KafkaOptions): Kafka {
+export function createClient(options: KafkaOptions, retries = 2): Kafka {
   const config: KafkaConfig = {
     brokers: [...options.brokers],
     clientId: options.clientId,
@@ -44,7 +44,7 @@ export function createClient(options: KafkaOptions): Kafka {
     authenticationTimeout: 5000,
     requestTimeout: requestTimeoutMs,
     // Retries nest inside kafkajs: short ones here, the real patience stands in the callers.
-    retry: { initialRetryTime: 100, maxRetryTime: 500, multiplier: 2, factor: 0.2, retries: 2 },
+    retry: { initialRetryTime: 100, maxRetryTime: 500, multiplier: 2, factor: 0.2, retries },
     socketFactory: promptSockets,
     logLevel: logLevel.INFO,
     logCreator:
@@ -70,6 +70,26 @@ const promptSockets: ISocketFactory = ({ host, port, ssl, onConnect }) => {
   socket.setNoDelay(true);
   return socket;
 };
+
+const awayErrors = new Set([
+  'KafkaJSConnectionError',
+  'KafkaJSConnectionClosedError',
+  'KafkaJSRequestTimeoutError',
+  'KafkaJSGroupCoordinatorNotFound',
+  'KafkaJSNoBrokerAvailableError',
+  'KafkaJSBrokerNotFound',
+  'KafkaJSMetadataNotLoaded',
+  'KafkaJSTopicMetadataNotLoaded',
+  'KafkaJSTimeout',
+  'KafkaJSLockTimeout',
+]);
+
+/** True when an error only says that brokers could not be reached or found, which passes. */
+export function isKafkaAway(error: unknown): boolean {
+  const { name, cause } = (error ?? {}) as { name?: unknown; cause?: unknown };
+  if (typeof name === 'string' && awayErrors.has(name)) return true;
+  return cause !== undefined && cause !== error && isKafkaAway(cause);
+}
 
 /** Waits for `work`, but no longer than `timeoutMs`, and never rejects: for closing what may hang. */
 export async function settle(work: Promise<unknown>, timeoutMs: number): Promise<void> {

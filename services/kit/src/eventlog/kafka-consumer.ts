@@ -1,6 +1,6 @@
 import type { Consumer, EachBatchPayload, IHeaders, Kafka, KafkaMessage } from 'kafkajs';
 import type { Logger } from '../logger.ts';
-import { settle } from './kafka-client.ts';
+import { isKafkaAway, settle } from './kafka-client.ts';
 import { deliver } from './runtime.ts';
 import type { LogEvent, RunningSubscription, Subscription } from './types.ts';
 
@@ -33,7 +33,7 @@ export class KafkaSubscription implements RunningSubscription {
   readonly #subscription: Subscription;
   readonly #options: ConsumerOptions;
   readonly #closing = new AbortController();
-  readonly #started: Promise<void>;
+  #started: Promise<void>;
   #consumer: Consumer | undefined;
   #reason: string | undefined = 'has not joined its consumer group yet';
   #rejoiningSinceMs: number | undefined;
@@ -79,7 +79,7 @@ export class KafkaSubscription implements RunningSubscription {
     await settle(consumer.disconnect(), 2000);
   }
 
-  /** Connects and runs, again and again until it works once; from then on kafkajs restarts by itself. */
+  /** Connects and runs, again and again until it works once; from then on crashes are heard of. */
   async #start(): Promise<void> {
     const { signal } = this.#closing;
     for (let waitMs = 100; !signal.aborted; waitMs = Math.min(waitMs * 2, 5000)) {
@@ -145,8 +145,11 @@ export class KafkaSubscription implements RunningSubscription {
   #crashed(error: Error, restarts: boolean): void {
     if (this.#closing.signal.aborted) return;
     this.#reason = `the consumer failed: ${error.message}`;
-    if (restarts) {
+    const away = isKafkaAway(error);
+    if (restarts || away) {
       this.#options.logger.warn({ ...this.#names(), err: error }, 'the consumer failed and starts again');
+      // kafkajs gives up on a coordinator that it cannot find; an outage must not end the process.
+      if (!restarts) this.#started = this.#started.then(() => this.#pause(1000)).then(() => this.#start());
       return;
     }
     this.#options.logger.fatal({ ...this.#names(), err: error }, 'the consumer failed for good');

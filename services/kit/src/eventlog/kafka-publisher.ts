@@ -33,6 +33,7 @@ export class KafkaPublisher {
   #producer: Producer | undefined;
   #pumping: Promise<void> | undefined;
   #away: string | undefined = 'not connected to Kafka yet';
+  #warned = false;
   #closed = false;
 
   constructor(kafka: Kafka, logger: Logger, timeoutMs: number) {
@@ -78,7 +79,8 @@ export class KafkaPublisher {
   }
 
   #late(): Error {
-    return unavailable(`not published within ${this.#timeoutMs} ms: ${this.#away ?? 'Kafka is slow'}`);
+    this.#away ??= 'Kafka does not answer';
+    return unavailable(`not published within ${this.#timeoutMs} ms: ${this.#away}`);
   }
 
   #startPump(): void {
@@ -141,7 +143,7 @@ export class KafkaPublisher {
       try {
         this.#producer ??= await this.#connect();
         await this.#producer.sendBatch({ topicMessages, acks: -1, timeout: 5000 });
-        this.#away = undefined;
+        this.#works();
         return undefined;
       } catch (error) {
         this.#fail(error);
@@ -174,7 +176,7 @@ export class KafkaPublisher {
     while (!this.#producer && this.#queue.length === 0 && !this.#closed) {
       try {
         this.#producer = await this.#connect();
-        this.#away = undefined;
+        this.#works();
       } catch (error) {
         this.#fail(error);
         await new Promise((resolve) => setTimeout(resolve, retryAfterMs));
@@ -182,13 +184,20 @@ export class KafkaPublisher {
     }
   }
 
+  #works(): void {
+    this.#away = undefined;
+    this.#warned = false;
+  }
+
   /** After a final error the producer's sequence numbers are in doubt: the next try has a new one. */
   #fail(error: unknown): void {
     const producer = this.#producer;
     this.#producer = undefined;
     if (producer) void settle(producer.disconnect(), 0);
+    // One warning for each outage, not one for each try.
+    this.#logger[this.#warned ? 'debug' : 'warn']({ err: error }, 'Kafka does not take events');
+    this.#warned = true;
     this.#away = error instanceof Error ? error.message : String(error);
-    this.#logger.warn({ err: error }, 'Kafka did not take a batch of events');
   }
 }
 

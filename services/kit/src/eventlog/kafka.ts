@@ -64,7 +64,8 @@ class KafkaLog implements EventLog {
   async subscribe(subscription: Subscription): Promise<RunningSubscription> {
     if (this.#closing) throw unavailable('the log is closed');
     const running = new KafkaSubscription(subscription, {
-      kafka: createClient(this.#options),
+      // More patience: a new cluster needs some seconds until it has a coordinator for its first group.
+      kafka: createClient(this.#options, 4),
       logger: this.#options.logger,
       sessionTimeoutMs: this.#options.sessionTimeoutMs ?? 10_000,
       concurrency: this.#options.partitions ?? 8,

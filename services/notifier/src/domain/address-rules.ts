@@ -26,9 +26,7 @@ export function parseNetworks(list: string | undefined): Network[] {
       try {
         return ipaddr.parseCIDR(part);
       } catch {
-        throw new Error(
-          `${JSON.stringify(part)} is not a network such as 127.0.0.0/8. Correct NOTIFIER_ALLOW_ADDRESSES.`,
-        );
+        throw new Error(`has ${JSON.stringify(part)}, which is not a network such as 127.0.0.0/8`);
       }
     });
 }

@@ -1,47 +1,18 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { backoffMs } from '../domain/backoff.ts';
 import type { Chain, Held } from '../domain/chain.ts';
 import { type Delivery, type DeliveryChange, laneParts } from '../domain/delivery.ts';
 import { ended } from '../domain/outcome.ts';
-import type { DeliveryStore, Destinations } from '../ports.ts';
-import type { Attempted, Attempts } from './attempts.ts';
-import type { FinishedOrders } from './finished-orders.ts';
-import type { Gates, SharedGate } from './gates.ts';
+import type { Destinations } from '../ports.ts';
+import type { Attempted } from './attempts.ts';
+import type { SharedGate } from './gates.ts';
+import type { LaneContext, Verdict } from './lane-context.ts';
 import { LaneQueue } from './lane-queue.ts';
-import type { Marks } from './marks.ts';
-
-/** What lanes share. */
-export interface LaneContext {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly random: () => number;
-  readonly instanceId: string;
-  readonly store: DeliveryStore;
-  readonly destinations: Destinations;
-  readonly attempts: Attempts;
-  readonly marks: Marks;
-  readonly finished: FinishedOrders;
-  readonly gates: Gates;
-  readonly leaseMs: number;
-  readonly windowSize: number;
-  readonly unsetRetryMs: number;
-  /** How many more deliveries may be held in all. */
-  room(): number;
-  readonly stopping: () => boolean;
-}
 
 /** A pause up to this is waited for in memory; a longer one in the database, without an owner. */
 const holdMs = 5000;
 /** Held of a lane whose destination does not take callbacks: enough to probe it with. */
 const idleWindow = 16;
 const unknownBackoff = { firstMs: 200, maxMs: 10_000 };
-
-/** What came of one try at a delivery; those below `attempted` are no attempts. */
-type Verdict =
-  | { kind: 'attempted'; attempted: Attempted }
-  | { kind: 'blocked'; untilMs: number }
-  | { kind: 'lost' | 'unset' | 'unknown' | 'closed' | 'cut' };
 
 /** Works on one application's setting: queue, refills from the database, and what comes of attempts. */
 export class Lane {
@@ -115,7 +86,10 @@ export class Lane {
     const { clock, marks, stopping } = this.#c;
     if (stopping() || marks.full) return;
     const now = clock.now();
-    if (now < this.#pausedUntilMs) return this.#wakeAt(this.#pausedUntilMs);
+    if (now < this.#pausedUntilMs) {
+      this.#wakeAt(this.#pausedUntilMs);
+      return;
+    }
     while (this.#queue.readyCount > 0) {
       const { gate } = this.#shared;
       if (!gate.mayStart(now)) {
@@ -223,8 +197,8 @@ export class Lane {
 
   #tellGate(shared: SharedGate, { answered, retryAfterMs }: Attempted): void {
     const { clock, random, logger } = this.#c;
-    if (answered === 'gone') return shared.gate.leave();
-    if (answered === 'took') {
+    if (answered === 'gone') shared.gate.leave();
+    else if (answered === 'took') {
       if (!shared.gate.succeeded()) return;
       logger.info({ lane: this.name }, 'destination takes callbacks again');
       for (const lane of shared.lanes) lane.recovered();
@@ -235,45 +209,57 @@ export class Lane {
   }
 
   #settle(chain: Chain, held: Held, verdict: Verdict): void {
-    const { clock, unsetRetryMs, random, finished } = this.#c;
+    const { clock, unsetRetryMs, random } = this.#c;
     const now = clock.now();
     switch (verdict.kind) {
-      case 'attempted': {
-        const { change } = verdict.attempted;
-        const delivery = { ...held.delivery, ...change };
-        held.delivery = delivery;
-        // A later event of its order key came while this progress was on its way.
-        const useless = delivery.replaceable && !delivery.takenOver && chain.all.at(-1) !== held;
-        if (change.status === 'pending' && !useless) {
-          return this.#putOff(chain, delivery.nextAttemptAtMs, change);
-        }
-        this.#queue.remove(chain, held);
-        this.#end(delivery, change.status === 'pending' ? { ...change, ...ended('replaced', now) } : change);
-        if (delivery.ordered && delivery.orderKey !== '') finished.set(delivery.orderKey, delivery.sequence);
-        return this.#queue.done(chain);
-      }
+      case 'attempted':
+        this.#record(chain, held, verdict.attempted.change);
+        break;
       case 'blocked':
         // The earlier one may have come into this chain meanwhile.
-        if (chain.first !== held) return this.#queue.done(chain, 'again');
-        return this.#putOff(chain, verdict.untilMs, {});
+        if (chain.first !== held) this.#queue.done(chain, 'again');
+        else this.#putOff(chain, verdict.untilMs, {});
+        break;
       case 'lost':
         this.#queue.remove(chain, held);
-        return this.#queue.done(chain);
+        this.#queue.done(chain);
+        break;
       case 'unset':
         this.#queue.done(chain, 'again');
         this.#pausedUntilMs = now + unsetRetryMs * (0.8 + 0.4 * random());
         this.expire();
-        return this.#shrink();
+        this.#shrink();
+        break;
       case 'unknown':
         this.#queue.done(chain, 'again');
         this.#unknownInARow++;
         this.#pausedUntilMs = now + 50 + backoffMs(this.#unknownInARow, unknownBackoff, random());
-        return;
+        break;
       case 'closed':
-        return this.#queue.done(chain, 'again');
+        this.#queue.done(chain, 'again');
+        break;
       case 'cut':
-        return this.#giveBack(this.#queue.evict(chain));
+        this.#giveBack(this.#queue.evict(chain));
     }
+  }
+
+  #record(chain: Chain, held: Held, change: Attempted['change']): void {
+    const { clock, finished } = this.#c;
+    const delivery = { ...held.delivery, ...change };
+    held.delivery = delivery;
+    // A later event of its order key came while this progress was on its way.
+    const useless = delivery.replaceable && !delivery.takenOver && chain.all.at(-1) !== held;
+    if (change.status === 'pending' && !useless) {
+      this.#putOff(chain, delivery.nextAttemptAtMs, change);
+      return;
+    }
+    this.#queue.remove(chain, held);
+    this.#end(
+      delivery,
+      change.status === 'pending' ? { ...change, ...ended('replaced', clock.now()) } : change,
+    );
+    if (delivery.ordered && delivery.orderKey !== '') finished.set(delivery.orderKey, delivery.sequence);
+    this.#queue.done(chain);
   }
 
   /** The chain goes on at `untilMs`: soon, from memory; later, from the database. */
@@ -283,7 +269,8 @@ export class Lane {
     const delayMs = untilMs - clock.now();
     if (delayMs <= holdMs && !stopping()) {
       if (change.attempts !== undefined) marks.add({ id: first.delivery.id, change, onlyIfOwner });
-      return this.#queue.putOff(chain, Math.max(delayMs, 0));
+      this.#queue.putOff(chain, Math.max(delayMs, 0));
+      return;
     }
     for (const held of this.#queue.evict(chain)) {
       const own = held === first ? change : {};

@@ -6,6 +6,8 @@ import type { DeliveryMark, DeliveryStore } from '../ports.ts';
 const maxBatch = 1000;
 const retryFirstMs = 100;
 const retryMaxMs = 2000;
+/** So long outcomes gather before they are stored: one write, and one wait for the disk, for many. */
+const gatherMs = 10;
 /** Past this many unstored marks nothing new is started. */
 const fullAt = 5000;
 
@@ -64,9 +66,8 @@ export class Marks {
 
   async #run(): Promise<void> {
     let failures = 0;
-    // Lets what ends in the same turn of the event loop come along.
-    await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.size > 0) {
+      if (this.#waiting.size < maxBatch && !this.#givenUp) await delay(gatherMs);
       const wasFull = this.full;
       this.#writing = take(this.#waiting, maxBatch);
       while (this.#writing.size > 0) {

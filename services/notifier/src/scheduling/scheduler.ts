@@ -5,7 +5,8 @@ import { type Delivery, laneOf } from '../domain/delivery.ts';
 import type { DeliveryStore } from '../ports.ts';
 import type { Attempts } from './attempts.ts';
 import type { Gates } from './gates.ts';
-import { Lane, type LaneContext } from './lane.ts';
+import { Lane } from './lane.ts';
+import type { LaneContext } from './lane-context.ts';
 import type { Marks } from './marks.ts';
 
 export interface SchedulerOptions extends Omit<LaneContext, 'room' | 'stopping'> {
@@ -14,8 +15,8 @@ export interface SchedulerOptions extends Omit<LaneContext, 'room' | 'stopping'>
 }
 
 /** After this long a shutdown cuts off the requests that are on their way. */
-const drainMs = 2500;
-const flushMs = 1000;
+const drainMs = 2000;
+const flushMs = 700;
 
 /**
  * Sends what is due: takes in what this instance has just stored, claims what lies in the database

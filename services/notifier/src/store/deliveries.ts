@@ -210,7 +210,11 @@ export class MongoDeliveryStore implements DeliveryStore {
  * else is thrown on: the batch comes again.
  */
 function duplicateIndexes(error: unknown): number[] {
-  const one = (error as { writeErrors?: unknown }).writeErrors;
+  const { writeErrors: one, result } = error as {
+    writeErrors?: unknown;
+    result?: { getWriteConcernError?(): unknown };
+  };
+  if (result?.getWriteConcernError?.()) throw error;
   const errors = (Array.isArray(one) ? one : one ? [one] : []) as { code?: unknown; index: number }[];
   if (errors.length === 0 || errors.some((e) => e.code !== 11000)) throw error;
   return errors.map((e) => e.index);

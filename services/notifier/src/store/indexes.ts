@@ -12,6 +12,6 @@ export const notifierIndexes: Readonly<Record<string, IndexDescription[]>> = {
     // Lists, and the age of the oldest undelivered one.
     { key: { status: 1, createdAtMs: 1 }, name: 'created' },
     // Only ended ones have it.
-    { key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0 },
+    { key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0, sparse: true },
   ],
 };

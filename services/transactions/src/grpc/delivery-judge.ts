@@ -17,6 +17,8 @@ export function deliveryJudgeRpc(deps: {
   clock: Clock;
   retryLimit: number;
   failpoints: Failpoints;
+  /** Only for the crash test (TRANSACTIONS_UNSAFE_SWITCHES): everything may start. */
+  permitOff: boolean;
 }): RpcBinding {
   const { store, outbox, clock } = deps;
   return bind(DeliveryJudgeService, {
@@ -33,6 +35,7 @@ export function deliveryJudgeRpc(deps: {
     },
 
     async accept(request) {
+      if (deps.permitOff) return { start: true };
       const id = Number(request.transactionId);
       const floorEpoch = (await store.floorOf(request.deviceId))?.epoch ?? 0;
       const accepted = await store.accept(id, request.deviceId, floorEpoch, clock.now());

@@ -1,0 +1,78 @@
+import {
+  type ApiOperation,
+  type JsonObject,
+  operationsOf,
+  readDocument,
+  resolve,
+} from '../openapi/document.ts';
+import { SchemaCompiler } from '../openapi/validators.ts';
+
+/** An HTTP answer as a test received it; header names in lower case. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+/** What is wrong with an answer by the document; empty when nothing is. */
+export type AnswerCheck = (method: string, path: string, answer: HttpAnswer) => string[];
+
+/** Judges answers by cws_api.yaml: status documented, headers and body of the documented form. */
+export function answerCheck(): AnswerCheck {
+  const document = readDocument('cws_api');
+  const compiler = new SchemaCompiler('cws_api', document);
+  const operations = operationsOf(document);
+  const errorBody = compiler.ofReference('#/components/schemas/Error');
+  const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/;
+
+  return (method, path, answer) => {
+    const problems: string[] = [];
+    if (!requestIdForm.test(answer.headers['x-request-id'] ?? '')) problems.push('no X-Request-Id');
+    const operation = findOperation(operations, method, path);
+    if (!operation) {
+      if (![403, 405].includes(answer.status))
+        problems.push(`${answer.status} for a call that is not documented`);
+      if (method !== 'HEAD' && !errorBody(JSON.parse(answer.text))) problems.push(`body ${answer.text}`);
+      return problems;
+    }
+    const response = operation.responses[String(answer.status)];
+    if (!response) return [...problems, `${answer.status} is not documented for ${operation.operationId}`];
+    const content = (response['content'] as Record<string, { schema: JsonObject }> | undefined)?.[
+      'application/json'
+    ];
+    if (answer.headers['content-type'] !== 'application/json') problems.push('not application/json');
+    const validate = compiler.ofReference(String(content?.schema['$ref']));
+    if (!validate(JSON.parse(answer.text)))
+      problems.push(`body ${answer.text}: ${JSON.stringify(validate.errors)}`);
+    return [...problems, ...headerProblems(document, compiler, response, answer)];
+  };
+}
+
+function headerProblems(
+  document: JsonObject,
+  compiler: SchemaCompiler,
+  response: JsonObject,
+  answer: HttpAnswer,
+): string[] {
+  const headers = (response['headers'] ?? {}) as Record<string, unknown>;
+  return Object.entries(headers).flatMap(([name, value]) => {
+    const header = resolve(document, value);
+    const text = answer.headers[name.toLowerCase()];
+    if (text === undefined) return header['required'] ? [`no header ${name}`] : [];
+    const schema = header['schema'] as JsonObject;
+    const given = schema['type'] === 'integer' ? Number(text) : text;
+    return compiler.ofSchema(schema)(given) ? [] : [`header ${name}: ${text}`];
+  });
+}
+
+function findOperation(
+  operations: readonly ApiOperation[],
+  method: string,
+  path: string,
+): ApiOperation | undefined {
+  const plain = path.split('?')[0] ?? '';
+  const matches = operations.filter(
+    (o) => o.method === method && new RegExp(`^${o.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(plain),
+  );
+  return matches.toSorted((a, b) => a.path.split('{').length - b.path.split('{').length)[0];
+}

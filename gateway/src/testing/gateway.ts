@@ -1,0 +1,129 @@
+import { connect } from 'node:net';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { readConfig } from '@headset-cloud/kit/config.ts';
+import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { buildGateway } from '../app.ts';
+import { createGatewayClients } from '../clients.ts';
+import { gatewayConfigSpec } from '../config.ts';
+import { createGatewayServer, type GatewayServer } from '../server.ts';
+import { KeySet } from '../tokens/key-set.ts';
+import { createTokenVerifier } from '../tokens/verifier.ts';
+import { answerCheck, type HttpAnswer } from './contract.ts';
+import { createFakes, type Fakes } from './fakes.ts';
+import { signToken, startTestIssuer, type TestIssuer, type TestKey, testKey } from './keys.ts';
+
+export const allScopes = [
+  'cws:application:read',
+  'cws:application:write',
+  'cws:device:read',
+  'cws:device:write',
+];
+
+export interface RequestOptions {
+  readonly body?: string | Uint8Array;
+  /** undefined removes a default header. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+}
+
+/** The real gateway on a free port over stand-in services; every answer is held against the document. */
+export interface TestGateway {
+  readonly fakes: Fakes;
+  readonly issuer: TestIssuer;
+  readonly server: GatewayServer;
+  readonly metrics: Registry;
+  /** Lines of the log, parsed. */
+  readonly logs: Record<string, unknown>[];
+  token(over?: object): string;
+  request(method: string, path: string, options?: RequestOptions): Promise<HttpAnswer>;
+  /** Sends bytes as they are and answers everything received until the other side closes. */
+  raw(text: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export async function startTestGateway(env: Record<string, string> = {}): Promise<TestGateway> {
+  const key: TestKey = testKey('key-1', 'ES256');
+  const issuer = await startTestIssuer([key]);
+  const config = readConfig(gatewayConfigSpec, {
+    GATEWAY_LISTEN: '127.0.0.1:0',
+    OIDC_ISSUER: issuer.url,
+    OIDC_AUDIENCE: 'https://api.test',
+    ...env,
+  });
+  const logs: Record<string, unknown>[] = [];
+  const logger = pino({ level: 'debug' }, { write: (line: string) => logs.push(JSON.parse(line)) });
+  const fakes = createFakes();
+  const channel = new LocalChannel();
+  channel.register(fakes.bindings);
+  const metrics = new Registry();
+  const clock = systemClock;
+  const keys = new KeySet({ issuer: issuer.url, logger, clock });
+  const gateway = buildGateway({
+    clients: createGatewayClients(() => channel, config.UPSTREAM_DEADLINE_MS),
+    tokens: createTokenVerifier({ issuer: issuer.url, audience: config.OIDC_AUDIENCE, keys, clock }),
+    config,
+    logger,
+    clock,
+    metrics,
+  });
+  const server = createGatewayServer(gateway, config, logger);
+  await server.start();
+  const check = answerCheck();
+  const token = (over: object = {}) =>
+    signToken(key, {
+      iss: issuer.url,
+      aud: config.OIDC_AUDIENCE,
+      exp: Math.floor(Date.now() / 1000) + 600,
+      client_id: 'client-1',
+      scope: allScopes.join(' '),
+      ...over,
+    });
+  const standing = token();
+
+  return {
+    fakes,
+    issuer,
+    server,
+    metrics,
+    logs,
+    token,
+    async request(method, path, options = {}) {
+      const headers = Object.entries({
+        authorization: `Bearer ${standing}`,
+        ...(options.body !== undefined && { 'content-type': 'application/json' }),
+        ...options.headers,
+      }).filter((h): h is [string, string] => h[1] !== undefined);
+      const response = await fetch(`http://127.0.0.1:${server.port}${path}`, {
+        method,
+        headers,
+        ...(options.body !== undefined && { body: options.body as string }),
+      });
+      const answer = {
+        status: response.status,
+        headers: Object.fromEntries(response.headers),
+        text: await response.text(),
+      };
+      const problems = check(method, path, answer);
+      if (problems.length > 0) throw new Error(`${method} ${path}: ${problems.join('; ')}`);
+      return answer;
+    },
+    raw: (text) => exchange(server.port, text),
+    async stop() {
+      await server.stop();
+      await issuer.close();
+    },
+  };
+}
+
+function exchange(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text));
+    let received = '';
+    socket.on('data', (data) => {
+      received += data.toString('latin1');
+    });
+    socket.on('error', reject);
+    socket.on('close', () => resolve(received));
+  });
+}

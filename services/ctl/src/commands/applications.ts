@@ -1,0 +1,57 @@
+import {
+  CreateApplicationResponseSchema,
+  DevicesAdminService,
+  ListApplicationsResponseSchema,
+} from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+import type { Command } from 'commander';
+import { fields, table } from '../output.ts';
+import type { Session } from '../session.ts';
+
+/** `applications create|list`. */
+export function addApplications(program: Command, session: Session): void {
+  const group = program.command('applications').description('applications and who owns them');
+
+  group
+    .command('create [applicationId]')
+    .description('create an application; without an id one is drawn; the same again changes nothing')
+    .requiredOption('--developer <developerId>', 'the developer who owns it')
+    .option('--name <name>', 'shown name; the id when not given')
+    .action(async (applicationId: string | undefined, options: { developer: string; name?: string }) => {
+      const application = {
+        applicationId: applicationId ?? '',
+        developerId: options.developer,
+        name: options.name ?? '',
+      };
+      const answer = await session.call('devices', DevicesAdminService, (c) =>
+        c.createApplication({ application }),
+      );
+      session.show(CreateApplicationResponseSchema, answer, ({ application: created }) =>
+        fields([
+          ['application', created?.applicationId ?? ''],
+          ['developer', created?.developerId ?? ''],
+          ['name', created?.name ?? ''],
+        ]),
+      );
+    });
+
+  group
+    .command('list')
+    .description('applications, all or of one developer')
+    .option('--developer <developerId>', 'only of this developer')
+    .action(async ({ developer = '' }: { developer?: string }) => {
+      const answer = await session.call('devices', DevicesAdminService, (c) =>
+        c.listApplications({ developerId: developer }),
+      );
+      session.show(ListApplicationsResponseSchema, answer, ({ applications }) =>
+        table(
+          applications,
+          [
+            ['APPLICATION', (a) => a.applicationId],
+            ['DEVELOPER', (a) => a.developerId],
+            ['NAME', (a) => a.name],
+          ],
+          'No applications. Create one: ctl applications create --developer DEVELOPER',
+        ),
+      );
+    });
+}

@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs';
+import type { DescService } from '@bufbuild/protobuf';
+import { type Client, Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { CtlError, exitCodes } from './exit-codes.ts';
+
+/** The services that have an operators' door. */
+export type AdminService = 'devices' | 'transactions' | 'notifier';
+
+/** Where the doors are, as given on the command line. */
+export interface ConnectionOptions {
+  readonly admin?: string;
+  readonly devicesAdmin?: string;
+  readonly transactionsAdmin?: string;
+  readonly notifierAdmin?: string;
+  readonly tokenFile?: string;
+  readonly timeoutMs: number;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** The whole platform in one process, as `make up` starts it. */
+const onePort = 'http://127.0.0.1:9100';
+/** A process for each service, as `make up STACK=real` starts them. */
+const ownPorts: Record<AdminService, string> = {
+  devices: 'http://127.0.0.1:9101',
+  transactions: 'http://127.0.0.1:9102',
+  notifier: 'http://127.0.0.1:9104',
+};
+
+/**
+ * Addresses to try for a service: the most particular setting wins, flags before the environment.
+ * Without any, the two ways in which the platform starts on this machine.
+ */
+export function adminAddresses(service: AdminService, options: ConnectionOptions, env: Env): string[] {
+  const variable = `${service.toUpperCase()}_ADMIN`;
+  const given =
+    options[`${service}Admin`] ??
+    options.admin ??
+    (env[variable] || undefined) ??
+    (env['ADMIN_URL'] || undefined);
+  if (given === undefined) return [onePort, ownPorts[service]];
+  if (!/^https?:\/\/[^/]/.test(given) || !URL.canParse(given)) {
+    throw new CtlError(
+      exitCodes.usage,
+      `The admin address ${JSON.stringify(given)} is not an http or https address. Example: ${onePort}`,
+    );
+  }
+  return [given];
+}
+
+/** The admin token: --token-file, ADMIN_TOKEN or ADMIN_TOKEN_FILE. Never a flag: those show in process lists. */
+export function adminToken(options: ConnectionOptions, env: Env): string | undefined {
+  const file = options.tokenFile ?? (env['ADMIN_TOKEN'] ? undefined : env['ADMIN_TOKEN_FILE']);
+  if (!file) return env['ADMIN_TOKEN'] || undefined;
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (cause) {
+    const reason = (cause as Error).message;
+    throw new CtlError(exitCodes.usage, `The admin token's file cannot be read: ${reason}`, { cause });
+  }
+}
+
+/** Calls a service's door at the first of its addresses that answers; failures are CtlErrors. */
+export function callAdmin<S extends DescService, A>(
+  connection: {
+    service: AdminService;
+    addresses: readonly string[];
+    token: string | undefined;
+    timeoutMs: number;
+  },
+  description: S,
+  call: (client: Client<S>) => Promise<A>,
+): Promise<A> {
+  const { service, addresses, token, timeoutMs } = connection;
+  const authorize: Interceptor = (next) => (request) => {
+    if (token) request.header.set('authorization', `Bearer ${token}`);
+    return next(request);
+  };
+  const tried = async (position: number): Promise<A> => {
+    const baseUrl = addresses[position] as string;
+    const transport = createConnectTransport({
+      baseUrl,
+      httpVersion: '1.1',
+      interceptors: [authorize],
+      defaultTimeoutMs: timeoutMs,
+    });
+    try {
+      return await call(createClient(description, transport));
+    } catch (error) {
+      // Nothing listens there, so nothing was done: the next address may be tried.
+      if (refusedConnection(error) && position + 1 < addresses.length) return tried(position + 1);
+      throw explain(error, service, addresses.slice(0, position + 1), timeoutMs);
+    }
+  };
+  return tried(0);
+}
+
+function refusedConnection(error: unknown): boolean {
+  return rootCause(error).code === 'ECONNREFUSED';
+}
+
+function rootCause(error: unknown): { code?: unknown } {
+  let cause = error as { code?: unknown; cause?: unknown };
+  while (typeof cause.cause === 'object' && cause.cause !== null) cause = cause.cause;
+  return cause;
+}
+
+/** Errors of the network carry a text code (ECONNREFUSED, ENOTFOUND, …). */
+function networkReason(error: unknown): string | undefined {
+  const { code } = rootCause(error);
+  return typeof code === 'string' && /^E[A-Z_]+$/.test(code) ? code : undefined;
+}
+
+function explain(error: unknown, service: AdminService, tried: readonly string[], timeoutMs: number): Error {
+  if (error instanceof CtlError) return error;
+  const where = tried.join(' or ');
+  const address = `--admin URL, --${service}-admin URL or ${service.toUpperCase()}_ADMIN`;
+  const network = networkReason(error);
+  const connectError = ConnectError.from(error);
+  if (network) {
+    return new CtlError(
+      exitCodes.unreachable,
+      `Cannot reach the operators' door of ${service} at ${where} (${network}).\n` +
+        `Start the platform (make up), or name the right address with ${address}.`,
+      { cause: error },
+    );
+  }
+  switch (connectError.code) {
+    case Code.DeadlineExceeded:
+      return new CtlError(
+        exitCodes.unreachable,
+        `${service} at ${where} did not answer within ${timeoutMs} ms. The call may have taken effect; it is safe to repeat.`,
+      );
+    case Code.Unavailable:
+      return new CtlError(
+        exitCodes.unreachable,
+        `${service} at ${where} is not available: ${connectError.rawMessage}`,
+      );
+    case Code.Unauthenticated:
+      return new CtlError(
+        exitCodes.unauthenticated,
+        `${service} at ${where} does not accept the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file.`,
+      );
+    case Code.Unimplemented:
+      return new CtlError(
+        exitCodes.unreachable,
+        `What answers at ${where} is not the operators' door of ${service}. Name the right address with ${address}.`,
+      );
+    default:
+      return new CtlError(exitCodes.refused, connectError.rawMessage, { cause: error });
+  }
+}

@@ -1,0 +1,22 @@
+/** What the process ends with; stands in `--help` and README.md. */
+export const exitCodes = {
+  ok: 0,
+  /** The service refused the call, or failed. */
+  refused: 1,
+  /** The command line is wrong. */
+  usage: 2,
+  /** The service cannot be reached, or did not answer in time. */
+  unreachable: 3,
+  /** The admin token is missing or wrong. */
+  unauthenticated: 4,
+} as const;
+
+/** A failure to tell the operator: what happened, and what to do. */
+export class CtlError extends Error {
+  readonly exitCode: number;
+  constructor(exitCode: number, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'CtlError';
+    this.exitCode = exitCode;
+  }
+}

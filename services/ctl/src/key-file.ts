@@ -1,0 +1,50 @@
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { CtlError, exitCodes } from './exit-codes.ts';
+
+/** What a headset signs with: the content of a key file. */
+export interface HeadsetKeyFile {
+  readonly deviceId: string;
+  /** RFC 7638 thumbprint; goes into the JWT's kid. */
+  readonly keyId: string;
+  /** PKCS #8, P-256. */
+  readonly privateKeyPem: string;
+}
+
+/** A new ES256 key pair: the file's content and the public half to register. */
+export function generateHeadsetKey(deviceId: string): { file: HeadsetKeyFile; publicKeyPem: string } {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
+  // RFC 7638: exactly the required members, in this order, without white space.
+  const keyId = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
+  return {
+    file: { deviceId, keyId, privateKeyPem: privateKey.export({ format: 'pem', type: 'pkcs8' }).toString() },
+    publicKeyPem: publicKey.export({ format: 'pem', type: 'spki' }).toString(),
+  };
+}
+
+/** Writes a key file for its owner's eyes only (mode 0600); never over an existing one. Durable when it returns. */
+export function writeKeyFile(path: string, key: HeadsetKeyFile): void {
+  let file: number;
+  try {
+    file = openSync(path, 'wx', 0o600);
+  } catch (cause) {
+    const exists = (cause as NodeJS.ErrnoException).code === 'EEXIST';
+    const reason = exists ? 'it exists, and a key is never written over another' : (cause as Error).message;
+    throw new CtlError(
+      exitCodes.usage,
+      `The key file ${path} cannot be written: ${reason}. Choose another with --out.`,
+    );
+  }
+  try {
+    writeSync(file, `${JSON.stringify(key, null, 2)}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Takes a key file away whose public half was not registered. */
+export function removeKeyFile(path: string): void {
+  unlinkSync(path);
+}

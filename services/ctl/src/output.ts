@@ -1,0 +1,45 @@
+import { type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf';
+
+/** Where the command line writes to. */
+export interface Terminal {
+  out(text: string): void;
+  err(text: string): void;
+}
+
+/** A table's column: its head and a row's text. */
+export type Column<T> = readonly [head: string, text: (row: T) => string];
+
+/** Rows under heads, columns aligned; a sentence when there is none. */
+export function table<T>(rows: readonly T[], columns: readonly Column<T>[], none: string): string {
+  if (rows.length === 0) return `${none}\n`;
+  const cells = [
+    columns.map(([head]) => head),
+    ...rows.map((row) => columns.map(([, text]) => text(row) || '-')),
+  ];
+  const widths = columns.map((_, i) => Math.max(...cells.map((line) => line[i]?.length ?? 0)));
+  return cells
+    .map(
+      (line) =>
+        `${line
+          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+/** One thing's fields, a line each. */
+export function fields(pairs: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...pairs.map(([name]) => name.length));
+  return pairs.map(([name, text]) => `${name.padEnd(width)}  ${text || '-'}\n`).join('');
+}
+
+/** An answer for programs: protobuf's JSON, every field present, 64-bit numbers as texts. */
+export function json<S extends DescMessage>(schema: S, message: MessageShape<S>): string {
+  return `${JSON.stringify(toJson(schema, message, { alwaysEmitImplicit: true }), null, 2)}\n`;
+}
+
+/** Milliseconds since 1970 as RFC 3339; empty for 0 (none). */
+export function time(ms: bigint): string {
+  return ms === 0n ? '' : new Date(Number(ms)).toISOString();
+}

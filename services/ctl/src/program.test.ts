@@ -1,0 +1,187 @@
+import { createHash, createPublicKey, createSign, createVerify } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCtl } from './program.ts';
+import { type Door, openDoor } from './testing/door.ts';
+
+let door: Door;
+let directory: string;
+const imei = '356938035643809';
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'ctl-'));
+});
+afterEach(async () => {
+  await door?.close();
+  rmSync(directory, { recursive: true });
+});
+
+async function ctl(args: string, env: Record<string, string> = { ADMIN_URL: door.url }) {
+  let out = '';
+  let err = '';
+  const terminal = {
+    out: (text: string) => {
+      out += text;
+    },
+    err: (text: string) => {
+      err += text;
+    },
+  };
+  const code = await runCtl(args.split(' '), terminal, env);
+  return { code, out, err };
+}
+
+/** The key id as a service computes it: from the public half alone. */
+function thumbprint(pem: string): string {
+  const { crv, kty, x, y } = createPublicKey(pem).export({ format: 'jwk' });
+  const text = JSON.stringify({ crv, kty, x, y });
+  return createHash('sha256').update(text).digest('base64url');
+}
+
+test('answers are tables, and with --json what programs read', async () => {
+  door = await openDoor();
+  expect(await ctl('developers list')).toEqual({
+    code: 0,
+    out: 'DEVELOPER  NAME  CLIENTS\nacme       Acme  one, two\n',
+    err: '',
+  });
+  const { out } = await ctl('developers list --json');
+  expect(JSON.parse(out)).toEqual({
+    developers: [{ developerId: 'acme', name: 'Acme', clientIds: ['one', 'two'] }],
+  });
+  expect((await ctl('applications list')).out).toContain('No applications. Create one');
+});
+
+test.each([
+  [`devices put ${imei}`, imei],
+  ['developers put acme --name Acme --client one two', 'one, two'],
+  ['applications create app --developer acme', 'acme'],
+  ['devices list --limit 2', 'There may be more: --after 356938035643801'],
+  [`transactions list ${imei}`, '42           accepted'],
+  [`transactions list ${imei} --open`, 'No unprocessed transactions.'],
+  ['transactions show 42', 'canceled'],
+  ['deliveries list --status dead', 'dead'],
+  ['deliveries show n1', '{"a":1}'],
+  ['deliveries redeliver n1 n2', 'n2'],
+  [`devices keys remove ${imei} k`, 'removed  k'],
+])('%s', async (args, shown) => {
+  door = await openDoor();
+  const { code, out, err } = await ctl(args);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toContain(shown);
+});
+
+test('a contract of thousands of IMEIs is put in parts', async () => {
+  door = await openDoor();
+  const path = join(directory, 'imeis');
+  writeFileSync(path, Array.from({ length: 2500 }, (_, n) => 356938035000000 + n).join('\n'));
+  const { code } = await ctl(`contracts put app --limit 9 --add-file ${path} --remove ${imei}`);
+  expect(code).toBe(0);
+  expect(door.contractCalls.map((call) => call.addDeviceIds.length)).toEqual([1000, 1000, 500]);
+  expect(door.contractCalls.map((call) => call.removeDeviceIds.length)).toEqual([1, 0, 0]);
+  expect(new Set(door.contractCalls.map((call) => call.activationLimit))).toEqual(new Set([9]));
+});
+
+describe('a generated key', () => {
+  test('is written for its owner alone, and its public half is registered', async () => {
+    door = await openDoor({ keyIdOf: thumbprint });
+    const path = join(directory, 'key.json');
+    const { code, out } = await ctl(`devices keys generate ${imei} --out ${path}`);
+    expect(code).toBe(0);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const file = JSON.parse(readFileSync(path, 'utf8'));
+    expect(file).toEqual({ deviceId: imei, keyId: expect.any(String), privateKeyPem: expect.any(String) });
+    expect(out).toContain(file.keyId);
+    expect(out).not.toContain('PRIVATE');
+    const signature = createSign('sha256').update('text').sign(file.privateKeyPem);
+    const registered = door.keys.get(imei) ?? '';
+    expect(createVerify('sha256').update('text').verify(registered, signature)).toBe(true);
+  });
+
+  test('is never written over another', async () => {
+    door = await openDoor({ keyIdOf: thumbprint });
+    const path = join(directory, 'key.json');
+    writeFileSync(path, 'precious');
+    const { code, err } = await ctl(`devices keys generate ${imei} --out ${path}`);
+    expect(code).toBe(2);
+    expect(err).toContain('Choose another with --out');
+    expect(readFileSync(path, 'utf8')).toBe('precious');
+    expect(door.keys.size).toBe(0);
+  });
+
+  test('leaves no file when it could not be registered', async () => {
+    door = await openDoor();
+    const path = join(directory, 'key.json');
+    const { code, err } = await ctl(`devices keys generate ${imei} --out ${path}`);
+    expect({ code, err }).toEqual({ code: 1, err: 'The thing does not exist. Put it first.\n' });
+    expect(existsSync(path)).toBe(false);
+  });
+});
+
+describe('failures say what to do, each with its exit code', () => {
+  test('what the service refuses: 1', async () => {
+    door = await openDoor();
+    expect(await ctl('contracts show app')).toEqual({
+      code: 1,
+      out: '',
+      err: 'The thing does not exist. Put it first.\n',
+    });
+  });
+
+  test.each([
+    'frobnicate',
+    'contracts put app',
+    'deliveries list --status lost',
+    'transactions show abc',
+    'developers list --admin nowhere',
+    `devices keys add ${imei} /nonexistent/key.pem`,
+  ])('a wrong command line: 2 (%s)', async (args) => {
+    door = await openDoor();
+    const { code, out, err } = await ctl(args);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).not.toBe('');
+  });
+
+  test('nobody there: 3, with the address and what to start', async () => {
+    door = await openDoor();
+    await door.close();
+    const { code, err } = await ctl('developers list');
+    expect(code).toBe(3);
+    expect(err).toContain(door.url);
+    expect(err).toContain('make up');
+  });
+
+  test('another service there: 3', async () => {
+    door = await openDoor({ only: 'devices' });
+    const { code, err } = await ctl('deliveries list');
+    expect(code).toBe(3);
+    expect(err).toContain("is not the operators' door of notifier");
+  });
+
+  test('a missing or wrong token: 4; with the right one it works', async () => {
+    door = await openDoor({ token: 'the-right-token' });
+    expect((await ctl('developers list')).code).toBe(4);
+    const env = { ADMIN_URL: door.url };
+    expect((await ctl('developers list', { ...env, ADMIN_TOKEN: 'wrong' })).code).toBe(4);
+    expect((await ctl('developers list', { ...env, ADMIN_TOKEN: 'the-right-token' })).code).toBe(0);
+    const path = join(directory, 'token');
+    writeFileSync(path, 'the-right-token\n');
+    expect((await ctl('developers list', { ...env, ADMIN_TOKEN_FILE: path })).code).toBe(0);
+    expect((await ctl(`developers list --token-file ${path}`)).code).toBe(0);
+  });
+});
+
+test('the most particular address wins', async () => {
+  door = await openDoor();
+  const nobody = 'http://127.0.0.1:1';
+  expect((await ctl('developers list', { ADMIN_URL: nobody, DEVICES_ADMIN: door.url })).code).toBe(0);
+  expect((await ctl(`developers list --admin ${door.url}`, { DEVICES_ADMIN: nobody })).code).toBe(0);
+  expect((await ctl(`developers list --admin ${nobody} --devices-admin ${door.url}`, {})).code).toBe(0);
+});
+
+test('--help tells what there is, with examples', async () => {
+  const { code, out } = await ctl('--help', {});
+  expect(code).toBe(0);
+  for (const word of ['developers', 'deliveries', 'Examples:', 'Exit codes:']) expect(out).toContain(word);
+});

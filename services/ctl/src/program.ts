@@ -1,0 +1,78 @@
+import { Command, CommanderError } from 'commander';
+import { addApplications } from './commands/applications.ts';
+import { addContracts } from './commands/contracts.ts';
+import { addDeliveries } from './commands/deliveries.ts';
+import { addDevelopers } from './commands/developers.ts';
+import { addDevices } from './commands/devices.ts';
+import { addTransactions } from './commands/transactions.ts';
+import { CtlError, exitCodes } from './exit-codes.ts';
+import type { Terminal } from './output.ts';
+import { createSession, wholeNumber } from './session.ts';
+
+const examples = `
+Examples:
+  Let a developer's client use a new application with two devices:
+    $ ctl developers put acme --name "Acme" --client acme-backend
+    $ ctl applications create acme-field --developer acme --name "Field support"
+    $ ctl contracts put acme-field --limit 2 --add 356938035643809 356938035643817
+    $ ctl devices keys generate 356938035643809 --out headset.key.json
+
+  Look after what goes on:
+    $ ctl transactions list 356938035643809 --open
+    $ ctl deliveries list --application acme-field --status dead
+    $ ctl deliveries redeliver NOTIFICATION
+
+Addresses:
+  Without any, http://127.0.0.1:9100 (the whole platform in one process), then the services' own ports
+  (devices 9101, transactions 9102, notifier 9104). Flags win over ADMIN_URL, DEVICES_ADMIN,
+  TRANSACTIONS_ADMIN and NOTIFIER_ADMIN. The admin token comes from ADMIN_TOKEN or ADMIN_TOKEN_FILE.
+
+Exit codes:
+  ${exitCodes.ok} done, ${exitCodes.refused} refused or failed, ${exitCodes.usage} wrong command line, ${exitCodes.unreachable} cannot reach the service, ${exitCodes.unauthenticated} admin token missing or wrong
+`;
+
+/** Runs one command line (without node and script); answers the exit code. */
+export async function runCtl(
+  args: readonly string[],
+  terminal: Terminal,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
+  const program = new Command('ctl')
+    .description("The operators' command line of Headset Cloud (decision 17).")
+    .option('--admin <url>', "the operators' door of all services")
+    .option('--devices-admin <url>', "devices' own")
+    .option('--transactions-admin <url>', "transactions' own")
+    .option('--notifier-admin <url>', "notifier's own")
+    .option('--token-file <path>', 'file that holds the admin token')
+    .option('--timeout-ms <ms>', 'how long to wait for an answer', wholeNumber, 10_000)
+    .option('--json', 'print answers as JSON')
+    .addHelpText('after', examples)
+    .showHelpAfterError('(add --help for what there is)');
+  const session = createSession(program, terminal, env);
+  addDevelopers(program, session);
+  addApplications(program, session);
+  addContracts(program, session);
+  addDevices(program, session);
+  addTransactions(program, session);
+  addDeliveries(program, session);
+  settle(program, terminal);
+
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return exitCodes.ok;
+  } catch (error) {
+    // Commander has already told what was wrong, or printed the help that was asked for.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    if (error instanceof CtlError) {
+      terminal.err(`${error.message}\n`);
+      return error.exitCode;
+    }
+    throw error;
+  }
+}
+
+/** Every command throws instead of ending the process, and writes where it is told. */
+function settle(command: Command, terminal: Terminal): void {
+  command.exitOverride().configureOutput({ writeOut: terminal.out, writeErr: terminal.err });
+  for (const child of command.commands) settle(child, terminal);
+}

@@ -1,0 +1,70 @@
+import type { DescMessage, DescService, MessageShape } from '@bufbuild/protobuf';
+import type { Client } from '@connectrpc/connect';
+import { type Command, InvalidArgumentError } from 'commander';
+import {
+  type AdminService,
+  adminAddresses,
+  adminToken,
+  type ConnectionOptions,
+  callAdmin,
+} from './connection.ts';
+import { json, type Terminal } from './output.ts';
+
+/** What commands work with; the options are read when a command runs. */
+export interface Session {
+  readonly terminal: Terminal;
+  /** Calls a service's operators' door. */
+  call<S extends DescService, A>(
+    service: AdminService,
+    description: S,
+    call: (client: Client<S>) => Promise<A>,
+  ): Promise<A>;
+  /** Prints an answer: as JSON with --json, else as `text` makes it. */
+  show<S extends DescMessage>(
+    schema: S,
+    message: MessageShape<S>,
+    text: (message: MessageShape<S>) => string,
+  ): void;
+  /** True with --json. */
+  readonly json: boolean;
+}
+
+/** `root`: the program whose global options say where to call and how to print. */
+export function createSession(
+  root: Command,
+  terminal: Terminal,
+  env: Readonly<Record<string, string | undefined>>,
+): Session {
+  const options = () => root.opts<ConnectionOptions & { json?: boolean }>();
+  return {
+    terminal,
+    get json() {
+      return options().json === true;
+    },
+    async call(service, description, call) {
+      const given = options();
+      const connection = {
+        service,
+        addresses: adminAddresses(service, given, env),
+        token: adminToken(given, env),
+        timeoutMs: given.timeoutMs,
+      };
+      return callAdmin(connection, description, call);
+    },
+    show(schema, message, text) {
+      terminal.out(this.json ? json(schema, message) : text(message));
+    },
+  };
+}
+
+/** Parses a whole number from 0 for commander. */
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It is not a whole number.');
+  return Number(text);
+}
+
+/** Parses a transaction id for commander. */
+export function transactionId(text: string): bigint {
+  if (!/^\d{1,16}$/.test(text)) throw new InvalidArgumentError('It is not a transaction id.');
+  return BigInt(text);
+}

@@ -1,0 +1,86 @@
+import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import {
+  DevicesAdminService,
+  type PutContractRequest,
+} from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
+import { TransactionsAdminService } from '@headset-cloud/proto/headset/transactions/v1/admin_pb.ts';
+import { TransactionStatus } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import { Registry } from 'prom-client';
+
+/** A real admin port over HTTP, with canned answers behind it and a record of what arrived. */
+export interface Door {
+  readonly url: string;
+  readonly contractCalls: PutContractRequest[];
+  /** Registered public keys by device. */
+  readonly keys: Map<string, string>;
+  close(): Promise<void>;
+}
+
+export async function openDoor(
+  options: { token?: string; only?: 'devices'; keyIdOf?: (publicKeyPem: string) => string } = {},
+): Promise<Door> {
+  const contractCalls: PutContractRequest[] = [];
+  const keys = new Map<string, string>();
+  const missing = () =>
+    Promise.reject(new DomainError('not_found', 'The thing does not exist. Put it first.'));
+  const devices = bind(DevicesAdminService, {
+    putDeveloper: async ({ developer }) => ({ developer }),
+    listDevelopers: async () => ({
+      developers: [{ developerId: 'acme', name: 'Acme', clientIds: ['one', 'two'] }],
+    }),
+    createApplication: async ({ application }) => ({ application }),
+    listApplications: async () => ({ applications: [] }),
+    putContract: async (request) => {
+      contractCalls.push(request);
+      const { applicationId, activationLimit } = request;
+      return { contract: { applicationId, activationLimit } };
+    },
+    getContract: missing,
+    putDevice: async ({ deviceId }) => ({ device: { deviceId } }),
+    getDevice: missing,
+    listDevices: async ({ limit }) => ({
+      devices: Array.from({ length: limit }, (_, n) => ({ deviceId: String(356938035643800 + n) })),
+    }),
+    addHeadsetKey: async ({ deviceId, publicKeyPem }) => {
+      if (!options.keyIdOf) return missing();
+      keys.set(deviceId, publicKeyPem);
+      return { keyId: options.keyIdOf(publicKeyPem) };
+    },
+    removeHeadsetKey: async () => ({}),
+  });
+  const transactions = bind(TransactionsAdminService, {
+    listTransactionsOfDevice: async ({ deviceId, openOnly }) => ({
+      transactions: openOnly
+        ? []
+        : [{ transactionId: 42n, deviceId, status: TransactionStatus.ACCEPTED, createdAtMs: 1000n }],
+    }),
+    showTransaction: async ({ transactionId }) => ({
+      transaction: { transactionId, status: TransactionStatus.CANCELED },
+      endMessage: 'retry limit',
+    }),
+  });
+  const notifier = bind(NotifierAdminService, {
+    listDeliveries: async ({ status }) => ({ deliveries: [{ notificationId: 'n1', status }] }),
+    getDelivery: async ({ notificationId }) => ({
+      delivery: { notificationId, status: 'dead' },
+      recentAttempts: [{ atMs: 1000n, durationMs: 5, statusCode: 500 }],
+      body: '{"a":1}',
+    }),
+    redeliverDelivery: async ({ notificationId }) => ({ delivery: { notificationId, status: 'pending' } }),
+  });
+  const bindings: RpcBinding[] = options.only ? [devices] : [devices, transactions, notifier];
+  const server = createAdminServer({
+    listen: { host: '127.0.0.1', port: 0 },
+    token: options.token,
+    bindings,
+    metrics: new Registry(),
+    notReady: () => [],
+    logger: createLogger({ service: 'test', level: 'silent' }),
+  });
+  await server.start();
+  return { url: `http://127.0.0.1:${server.port()}`, contractCalls, keys, close: () => server.stop() };
+}

@@ -1,0 +1,101 @@
+import { limits } from './limits.ts';
+import { OfferBook } from './offer-book.ts';
+
+function bookWith(...ids: number[]): OfferBook<number> {
+  const book = new OfferBook<number>();
+  for (const id of ids) book.add(id, id);
+  return book;
+}
+
+function sendAll(book: OfferBook<number>, nowMs = 1): number[] {
+  const sent: number[] = [];
+  for (let id = book.next(nowMs); id !== undefined; id = book.next(nowMs)) sent.push(id);
+  return sent;
+}
+
+describe('the offers of a session', () => {
+  it('go out in order of id, however they come in', () => {
+    expect(sendAll(bookWith(5, 1, 3, 2, 4))).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('are sent once: while they wait, while they are unanswered, and after their end', () => {
+    const book = bookWith(7);
+    expect(book.add(7, 7)).toBe(false);
+    expect(sendAll(book)).toEqual([7]);
+    expect(book.add(7, 7)).toBe(false);
+    book.ready(7, 2);
+    expect(book.decide(7, true, '')).toEqual([{ id: 7, start: true, reason: '' }]);
+    expect(book.add(7, 7)).toBe(false);
+    expect(book.idle).toBe(true);
+  });
+
+  it('start in the order of the offers, whatever order the readies and answers come in', () => {
+    const book = bookWith(1, 2, 3);
+    sendAll(book);
+    expect([3, 1, 2].map((id) => book.ready(id, 2))).toEqual(['ask', 'ask', 'ask']);
+    expect(book.decide(3, true, '')).toEqual([]);
+    expect(book.decide(2, false, 'canceled')).toEqual([]);
+    expect(book.decide(1, true, '')).toEqual([
+      { id: 1, start: true, reason: '' },
+      { id: 2, start: false, reason: 'canceled' },
+      { id: 3, start: true, reason: '' },
+    ]);
+  });
+
+  it('are asked about once, and a ready for a started one is answered with start again', () => {
+    const book = bookWith(1);
+    sendAll(book);
+    expect(book.ready(1, 2)).toBe('ask');
+    expect(book.ready(1, 3)).toBe('ignore');
+    book.decide(1, true, '');
+    expect(book.ready(1, 4)).toBe('start-again');
+  });
+
+  it('leave ids that were never offered to the judge', () => {
+    const book = bookWith();
+    expect(book.ready(99, 1)).toBe('ask');
+    expect(book.decide(99, false, 'unknown')).toEqual([{ id: 99, start: false, reason: 'unknown' }]);
+    expect(book.ready(99, 2)).toBe('ask');
+  });
+
+  it('are forgotten when withdrawn before they were sent, dropped when unanswered', () => {
+    const book = bookWith(1, 2);
+    book.next(1);
+    expect(book.withdraw([1, 2], 'canceled')).toEqual([{ id: 1, start: false, reason: 'canceled' }]);
+    expect(book.idle).toBe(true);
+  });
+
+  it('are left to the judge when they are withdrawn while it is asked', () => {
+    const book = bookWith(1);
+    sendAll(book);
+    book.ready(1, 2);
+    expect(book.withdraw([1], 'canceled')).toEqual([]);
+    expect(book.decide(1, true, '')).toEqual([{ id: 1, start: true, reason: '' }]);
+  });
+
+  it('tell since when the oldest of them has no ready', () => {
+    const book = bookWith(1, 2);
+    book.next(100);
+    book.next(200);
+    expect(book.oldestUnansweredMs()).toBe(100);
+    book.ready(1, 300);
+    expect(book.oldestUnansweredMs()).toBe(200);
+    book.ready(2, 300);
+    expect(book.oldestUnansweredMs()).toBeUndefined();
+  });
+
+  it('are unanswered in a bounded number, and remembered in a bounded number', () => {
+    const book = bookWith(...Array.from({ length: limits.maxInFlightOffers + 5 }, (_, i) => i + 1));
+    expect(sendAll(book)).toHaveLength(limits.maxInFlightOffers);
+    book.ready(1, 2);
+    book.decide(1, true, '');
+    expect(sendAll(book)).toEqual([limits.maxInFlightOffers + 1]);
+    const long = bookWith();
+    for (let id = 1; id <= limits.maxRememberedOffers + 1; id += 1) {
+      long.ready(id, 1);
+      long.decide(id, true, '');
+    }
+    expect(long.ready(2, 1)).toBe('start-again');
+    expect(long.ready(1, 1)).toBe('ask');
+  });
+});

@@ -1,0 +1,124 @@
+import { status } from '@grpc/grpc-js';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { GoAwayReason } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { deviceId, type Instance, offer, otherDeviceId, World } from './testing/world.ts';
+
+let world: World;
+let a: Instance;
+beforeEach(async () => {
+  world = new World();
+  a = await world.start();
+});
+afterEach(() => world.close());
+
+const deliver = (to: Instance, id: number) => to.delivery.deliver({ deviceId, offers: [offer(id)] });
+const presence = async (of: Instance, ...ids: string[]) =>
+  (await of.delivery.getPresence({ deviceIds: ids.length ? ids : [deviceId] })).sessionEpochs;
+
+async function online(at: Instance, id = deviceId) {
+  const headset = world.dial(at, { id, hello: {} });
+  const { sessionEpoch } = await headset.next('welcome');
+  return { headset, sessionEpoch };
+}
+
+describe('the newest session of a headset wins', () => {
+  it('at one instance', async () => {
+    const first = await online(a);
+    const second = await online(a);
+    expect(second.sessionEpoch).toBeGreaterThan(first.sessionEpoch);
+    const goAway = await first.headset.next('goAway');
+    expect(goAway.reason).toBe(GoAwayReason.SUPERSEDED);
+    expect(goAway.retryAfterMs).toBeGreaterThan(1000);
+    await first.headset.ended(status.OK);
+    expect((await deliver(a, 1)).sessionEpoch).toBe(second.sessionEpoch);
+    await second.headset.next('offer');
+  });
+
+  it('over two instances, and the end of the older one does not end the newer', async () => {
+    const b = await world.start();
+    const first = await online(a);
+    const second = await online(b);
+    expect((await first.headset.next('goAway')).reason).toBe(GoAwayReason.SUPERSEDED);
+    await first.headset.ended(status.OK);
+    expect(await presence(a)).toEqual({ [deviceId]: second.sessionEpoch });
+    expect((await deliver(a, 1)).sessionEpoch).toBe(second.sessionEpoch);
+    await second.headset.next('offer');
+  });
+
+  it('when two connect at the same time, one stays', async () => {
+    const headsets = Array.from({ length: 5 }, () => world.dial(a, { hello: {} }));
+    await waitFor('four to be sent away', () => headsets.filter((h) => h.end).length === 4);
+    const [epoch] = Object.values(await presence(a));
+    expect(epoch).toBe(5n);
+  });
+});
+
+describe('two instances', () => {
+  it('forward offers, withdrawals and presence to the one that holds the session', async () => {
+    const b = await world.start();
+    const { headset, sessionEpoch } = await online(b);
+    expect((await deliver(a, 1)).sessionEpoch).toBe(sessionEpoch);
+    expect((await headset.next('offer')).transactionId).toBe(1n);
+    await a.delivery.withdraw({ deviceId, transactionIds: [1n], reason: 'canceled' });
+    expect((await headset.next('drop')).transactionId).toBe(1n);
+    expect(await presence(a, deviceId, otherDeviceId)).toEqual({ [deviceId]: sessionEpoch });
+  });
+
+  it('never forward twice', async () => {
+    const b = await world.start();
+    await online(b);
+    const answer = await a.delivery.deliver({ deviceId, offers: [offer(1)], forwarded: true });
+    expect(answer.sessionEpoch).toBe(0n);
+  });
+
+  it('say that the holder cannot be reached rather than that the headset is away', async () => {
+    const b = await world.start();
+    await online(b);
+    await b.cutOff();
+    await expect(deliver(a, 1)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('do not count the sessions of one whose lease has run out', async () => {
+    const b = await world.start();
+    await online(b);
+    await b.cutOff();
+    world.clock.offsetMs += 15_001;
+    await waitFor('the absence', async () => Object.keys(await presence(a)).length === 0);
+    expect((await deliver(a, 1)).sessionEpoch).toBe(0n);
+  });
+});
+
+describe('an instance that stops', () => {
+  it('acknowledges what was reported, sends its headsets to another, and counts no more', async () => {
+    const b = await world.start();
+    const { headset } = await online(b);
+    for (let id = 1; id <= 20; id += 1) headset.result(id, id);
+    await waitFor('the first ack', () => headset.received.some((m) => m.case === 'reportAck'));
+    await b.service.stop();
+    expect(headset.received.at(-1)).toMatchObject({
+      case: 'goAway',
+      value: { reason: GoAwayReason.DRAINING },
+    });
+    await headset.ended(status.OK);
+    expect(await presence(a)).toEqual({});
+    const again = await online(a);
+    expect(again.sessionEpoch).toBeGreaterThan(1n);
+    expect(b.service.notReady?.()).toBe('draining');
+  });
+
+  it('without a word is known to be dead as soon as its address has a new owner', async () => {
+    const address = '127.0.0.1:9';
+    const b = await world.start({}, address);
+    await online(b);
+    const restarted = await world.start({}, address);
+    expect(await presence(restarted)).toEqual({});
+    expect((await deliver(restarted, 1)).sessionEpoch).toBe(0n);
+  });
+});
+
+it('counts sessions and messages', async () => {
+  await online(a);
+  const text = await world.metrics.metrics();
+  expect(text).toContain('headset_sessions 1');
+  expect(text).toContain('headset_session_messages_total{direction="in",kind="hello"} 1');
+});

@@ -1,0 +1,105 @@
+import { createSecretKey, generateKeyPairSync } from 'node:crypto';
+import { status } from '@grpc/grpc-js';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import jwt, { type SignOptions } from 'jsonwebtoken';
+import { deviceId, type Instance, otherDeviceId, World } from '../testing/world.ts';
+
+let world: World;
+let instance: Instance;
+beforeEach(async () => {
+  world = new World();
+  instance = await world.start();
+});
+afterEach(() => world.close());
+
+const nowS = () => Math.floor(Date.now() / 1000);
+
+function sign(
+  claims: Record<string, unknown>,
+  options: SignOptions = {},
+  key = world.privateKey(deviceId),
+): string {
+  return `Bearer ${jwt.sign(claims, key, {
+    algorithm: 'ES256',
+    keyid: 'k1',
+    subject: deviceId,
+    audience: 'headset-cloud/device-link',
+    ...options,
+  })}`;
+}
+
+const valid = () => ({ iat: nowS(), exp: nowS() + 120 });
+const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+const refused: Record<string, () => string> = {
+  'no token': () => '',
+  'not a bearer token': () => 'Basic YTpi',
+  garbage: () => 'Bearer a.b.c',
+  "a key that is not the device's": () =>
+    sign(valid(), {}, generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey),
+  "another device's key": () => sign(valid(), {}, world.privateKey(otherDeviceId)),
+  'an unknown key id': () => sign(valid(), { keyid: 'k2' }),
+  'no key id': () => `Bearer ${base64({ alg: 'ES256' })}.${base64(valid())}.AAAA`,
+  'a key id of Object.prototype': () => sign(valid(), { keyid: 'constructor' }),
+  'an unknown device': () => sign(valid(), { subject: '350000000000000' }),
+  'a subject that is no IMEI': () => sign(valid(), { subject: 'device-1' }),
+  'another audience': () => sign(valid(), { audience: 'somebody-else' }),
+  'alg none': () =>
+    `Bearer ${base64({ alg: 'none', kid: 'k1' })}.${base64({ ...valid(), sub: deviceId, aud: 'headset-cloud/device-link' })}.`,
+  'HS256 under the public key': () => {
+    const pem = world.keys?.[deviceId]?.['k1'] as string;
+    return sign(valid(), { algorithm: 'HS256' }, createSecretKey(Buffer.from(pem)));
+  },
+  'an expired token': () => sign({ iat: nowS() - 300, exp: nowS() - 61 }),
+  'a token from the future': () => sign({ iat: nowS() + 65, exp: nowS() + 120 }),
+  'a token that lives too long': () => sign({ iat: nowS(), exp: nowS() + 301 }),
+  'a token without an end': () => sign({ iat: nowS() }),
+  'a token that ends before it begins': () => sign({ iat: nowS() + 30, exp: nowS() + 10 }),
+};
+
+describe('a headset is refused, and told the time of the server, with', () => {
+  it.each(Object.keys(refused))('%s', async (name) => {
+    const token = (refused[name] as () => string)();
+    const headset = world.dial(instance, { token, hello: {} });
+    const end = await headset.ended(status.UNAUTHENTICATED);
+    expect(Math.abs(Number(end.metadata.get('x-server-time-ms')[0]) - Date.now())).toBeLessThan(5000);
+    expect(headset.received).toEqual([]);
+    expect(world.online).toEqual([]);
+    expect(await world.reports()).toEqual([]);
+  });
+});
+
+describe('a headset is let in', () => {
+  it.each<[string, () => object]>([
+    ['with a token of its own key', valid],
+    ['with a clock that is 50 s ahead', () => ({ iat: nowS() + 50, exp: nowS() + 100 })],
+    ['with a clock that is 50 s behind', () => ({ iat: nowS() - 110, exp: nowS() - 50 })],
+    ['with the longest lifetime', () => ({ iat: nowS(), exp: nowS() + 300 })],
+  ])('%s', async (_, claims) => {
+    const headset = world.dial(instance, { token: sign(claims() as Record<string, unknown>), hello: {} });
+    const welcome = await headset.next('welcome');
+    expect(welcome.sessionEpoch).toBe(1n);
+    expect(Math.abs(Number(welcome.serverTimeMs) - Date.now())).toBeLessThan(5000);
+  });
+
+  it('not while devices cannot be asked: it is told to come back', async () => {
+    world.keys = undefined;
+    const end = await world.dial(instance, { hello: {} }).ended(status.UNAVAILABLE);
+    expect(Number(end.metadata.get('x-retry-after-ms')[0])).toBeGreaterThan(0);
+  });
+
+  it('not without a hello in time', async () => {
+    const headset = world.dial(instance);
+    await waitFor('the stream to stand at the door', async () => {
+      world.clock.offsetMs += 1000;
+      return headset.end !== undefined;
+    });
+    await headset.ended(status.DEADLINE_EXCEEDED);
+  });
+
+  it('not with another protocol version', async () => {
+    const headset = world.dial(instance, { hello: { protocolVersion: 2 } });
+    await headset.ended(status.FAILED_PRECONDITION);
+    expect(world.online).toEqual([]);
+  });
+});

@@ -1,0 +1,288 @@
+import { status } from '@grpc/grpc-js';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { GoAwayReason, HeldState } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { deviceId, type Instance, offer, World } from '../testing/world.ts';
+
+let world: World;
+let instance: Instance;
+beforeEach(async () => {
+  world = new World();
+  instance = await world.start({ DEVICE_LINK_OFFER_DEADLINE_MS: 2000 });
+});
+afterEach(() => world.close());
+
+const deliver = (...ids: number[]) =>
+  instance.delivery.deliver({ deviceId, offers: ids.map((id) => offer(id)) });
+
+async function connected(hello: object = {}) {
+  const headset = world.dial(instance, { hello });
+  await headset.next('welcome');
+  await waitFor('the online sweep', () => world.online.length > 0);
+  return headset;
+}
+
+describe('a session', () => {
+  it('tells transactions what the headset holds, and devices what it said of itself', async () => {
+    const held = [{ transactionId: 5n, state: HeldState.FINISHED }];
+    await connected({ held, apps: [{ package: 'com.example', version: '1.2' }] });
+    expect(world.online[0]).toMatchObject({ deviceId, sessionEpoch: 1n, clientVersion: '3.4.0', held });
+    const [event] = await waitFor('the hello on the log', async () => {
+      const events = await world.reports();
+      return events.length > 0 ? events : undefined;
+    });
+    expect(event).toMatchObject({ deviceId, sessionEpoch: 1n });
+    expect(event?.body.case === 'hello' && event.body.value.apps[0]?.package).toBe('com.example');
+  });
+
+  it('asks transactions again while they are away', async () => {
+    let failures = 2;
+    world.onOnline = async () => {
+      if (failures-- > 0) throw new DomainError('unavailable', 'away');
+      return { offers: [offer(1)], dropTransactionIds: [9n] };
+    };
+    const headset = await connected();
+    expect((await headset.next('drop')).transactionId).toBe(9n);
+    expect((await headset.next('offer')).transactionId).toBe(1n);
+  });
+
+  it('sends what is delivered during the online sweep after it, merged in order of id, once', async () => {
+    let finish = () => {};
+    world.onOnline = () =>
+      new Promise((resolve) => {
+        finish = () => resolve({ offers: [offer(1), offer(3)] });
+      });
+    const headset = await connected();
+    expect((await deliver(2, 3)).sessionEpoch).toBe(1n);
+    expect(headset.ids('offer')).toEqual([]);
+    finish();
+    await waitFor('all offers', () => headset.ids('offer').length >= 3);
+    await deliver(1, 2, 3, 4);
+    await waitFor('the new offer', () => headset.ids('offer').includes(4));
+    expect(headset.ids('offer')).toEqual([1, 2, 3, 4]);
+  });
+
+  it('sends starts in the order of the offers, whatever order readies and permits come in', async () => {
+    const permits = new Map<number, () => void>();
+    world.onAccept = ({ transactionId }) =>
+      new Promise((resolve) => {
+        permits.set(Number(transactionId), () =>
+          resolve(transactionId === 2n ? { start: false, dropReason: 'canceled' } : { start: true }),
+        );
+      });
+    const headset = await connected();
+    await deliver(1, 2, 3);
+    await waitFor('the offers', () => headset.ids('offer').length === 3);
+    for (const id of [3, 1, 2]) headset.ready(id);
+    await waitFor('the questions', () => permits.size === 3);
+    permits.get(3)?.();
+    permits.get(2)?.();
+    permits.get(1)?.();
+    await waitFor('the third start', () => headset.ids('start').length === 2);
+    expect(headset.received.slice(-3).map((b) => b.case)).toEqual(['start', 'drop', 'start']);
+    expect(headset.ids('start')).toEqual([1, 3]);
+    expect(headset.ids('drop')).toEqual([2]);
+  });
+
+  it('asks for a start until there is an answer, and never drops for want of one', async () => {
+    let failures = 3;
+    world.onAccept = async () => {
+      if (failures-- > 0) throw new DomainError('unavailable', 'away');
+      return { start: true };
+    };
+    const headset = await connected();
+    await deliver(1);
+    await headset.next('offer');
+    headset.ready(1);
+    expect((await headset.next('start')).transactionId).toBe(1n);
+    expect(headset.ids('drop')).toEqual([]);
+  });
+
+  it('asks once for a ready that comes twice, and repeats the start when asked after it', async () => {
+    const headset = await connected();
+    await deliver(1);
+    await headset.next('offer');
+    headset.ready(1);
+    headset.ready(1);
+    await headset.next('start');
+    const before = world.accepts.length;
+    expect(before).toBe(1);
+    headset.ready(1);
+    await waitFor('the start again', () => headset.ids('start').length >= 2);
+    expect(world.accepts).toHaveLength(before);
+  });
+
+  it("leaves a ready for an unknown or another device's transaction to transactions", async () => {
+    world.onAccept = async () => ({ start: false, dropReason: 'unknown' });
+    const headset = await connected();
+    headset.ready(12345);
+    expect(await headset.next('drop')).toMatchObject({ transactionId: 12345n, reason: 'unknown' });
+    expect(world.accepts[0]).toMatchObject({ deviceId, transactionId: 12345n, sessionEpoch: 1n });
+  });
+
+  it('drops a withdrawn offer that was not answered', async () => {
+    const headset = await connected();
+    await deliver(1);
+    await headset.next('offer');
+    await instance.delivery.withdraw({ deviceId, transactionIds: [1n], reason: 'canceled' });
+    expect(await headset.next('drop')).toMatchObject({ transactionId: 1n, reason: 'canceled' });
+  });
+
+  it('ends when an offer is not answered in time', async () => {
+    const headset = await connected();
+    await deliver(1);
+    await headset.next('offer');
+    world.clock.offsetMs += 2001;
+    expect((await headset.next('goAway')).reason).toBe(GoAwayReason.UNRESPONSIVE);
+    await headset.ended(status.OK);
+    await waitFor('the absence', async () => (await deliver(2)).sessionEpoch === 0n);
+  });
+
+  it('ends, and is cut off, when the headset takes nothing any more', async () => {
+    const headset = await connected();
+    headset.stopReading();
+    const large = (id: number) => offer(id, 'x'.repeat(4096));
+    for (let id = 1; id <= 900; id += 100) {
+      const offers = Array.from({ length: 100 }, (_, i) => large(id + i));
+      expect((await instance.delivery.deliver({ deviceId, offers })).sessionEpoch).toBe(1n);
+    }
+    world.clock.offsetMs += 2001;
+    await waitFor('the absence', async () => (await deliver(2000)).sessionEpoch === 0n);
+    world.clock.offsetMs += 2001;
+    await headset.ended(status.CANCELLED);
+    expect(headset.ids('offer').length).toBeLessThan(100);
+  });
+
+  it('does not end for a started transaction that takes long', async () => {
+    const headset = await connected();
+    await deliver(1);
+    await headset.next('offer');
+    headset.ready(1);
+    await headset.next('start');
+    world.clock.offsetMs += 3_600_000;
+    headset.result(1, 1);
+    expect((await headset.next('reportAck')).reportId).toBe(1n);
+    expect(headset.end).toBeUndefined();
+  });
+
+  it('refuses more offers than it may hold, and takes offers for an away headset as away', async () => {
+    expect((await deliver(1)).sessionEpoch).toBe(0n);
+    let finish = () => {};
+    world.onOnline = () =>
+      new Promise((resolve) => {
+        finish = () => resolve({});
+      });
+    await connected();
+    await deliver(...Array.from({ length: 1000 }, (_, i) => i + 1));
+    await expect(deliver(1001)).rejects.toMatchObject({ code: 'unavailable' });
+    finish();
+  });
+});
+
+describe('reports', () => {
+  it('are acknowledged only when they are durable, in order, up to the highest', async () => {
+    const headset = await connected();
+    await waitFor('the hello on the log', async () => (await world.reports()).length === 1);
+    let letGo = () => {};
+    world.logHeld = new Promise((resolve) => {
+      letGo = resolve;
+    });
+    for (let id = 1; id <= 500; id += 1) headset.result(id, id);
+    await deliver(1);
+    await waitFor('a message that came later', () => headset.ids('offer').length === 1);
+    expect(headset.received.some((b) => b.case === 'reportAck')).toBe(false);
+    letGo();
+    const last = () =>
+      headset.received.findLast((b) => b.case === 'reportAck')?.value as { reportId: bigint };
+    await waitFor('the last ack', () => last()?.reportId === 500n);
+    expect(await world.reportIds()).toEqual(Array.from({ length: 500 }, (_, i) => i + 1));
+    const acks = headset.received.flatMap((b) => (b.case === 'reportAck' ? [Number(b.value.reportId)] : []));
+    expect(acks).toEqual([...new Set(acks)].sort((x, y) => x - y));
+    expect(acks.length).toBeLessThan(500);
+  });
+
+  it('are tried again, in order and without an ack, while the log is away', async () => {
+    const headset = await connected();
+    await waitFor('the hello on the log', async () => (await world.reports()).length === 1);
+    world.logAway = true;
+    for (let id = 1; id <= 3; id += 1) headset.result(id, id);
+    await deliver(1);
+    await waitFor('a message that came later', () => headset.ids('offer').length === 1);
+    expect(headset.received.some((b) => b.case === 'reportAck')).toBe(false);
+    world.logAway = false;
+    await headset.next('offer');
+    const ack = await headset.next('reportAck');
+    const durable = await world.reportIds();
+    expect(durable.slice(0, Number(ack.reportId))).toEqual([1, 2, 3].slice(0, Number(ack.reportId)));
+    await waitFor('all', async () => (await world.reportIds()).join() === '1,2,3');
+  });
+
+  it('that come twice are acknowledged again, not published again', async () => {
+    const headset = await connected();
+    headset.result(7, 1);
+    expect((await headset.next('reportAck')).reportId).toBe(7n);
+    headset.result(7, 1);
+    expect((await headset.next('reportAck')).reportId).toBe(7n);
+    expect(await world.reportIds()).toEqual([7]);
+  });
+
+  it('that are durable are told in the next welcome after a session that ended in order', async () => {
+    const first = await connected();
+    first.result(41, 1);
+    await first.next('reportAck');
+    first.close();
+    await waitFor('the absence', async () => (await deliver(1)).sessionEpoch === 0n);
+    const welcome = await waitFor('the release in the store', async () => {
+      const again = world.dial(instance, { hello: {} });
+      const answer = await again.next('welcome');
+      return answer.ackedReportId === 41n ? answer : undefined;
+    });
+    expect(welcome.sessionEpoch).toBeGreaterThan(1n);
+  });
+});
+
+describe('a message that breaks the protocol ends the session and changes nothing', () => {
+  const cases: Record<string, (headset: Awaited<ReturnType<typeof connected>>) => void> = {
+    'bytes that are no message': (h) => h.sendBytes(Uint8Array.of(0x0a, 0xff, 0xff, 0x03)),
+    'a message without a body': (h) => h.sendBytes(Uint8Array.of()),
+    'a second hello': (h) => h.hello(),
+    'a ready without an id': (h) => h.ready(0),
+    'a report without an id': (h) => h.result(0, 1),
+    'a report without a body': (h) => h.send({ case: 'report', value: { reportId: 1n } }),
+    'a report about no transaction': (h) => h.result(1, 0),
+    'a message over 256 KiB': (h) =>
+      h.send({
+        case: 'report',
+        value: {
+          reportId: 1n,
+          body: {
+            case: 'appAnswer',
+            value: { transactionId: 1n, success: true, customData: 'x'.repeat(300_000) },
+          },
+        },
+      }),
+  };
+  it.each(Object.keys(cases))('%s', async (name) => {
+    const headset = await connected();
+    (cases[name] as (h: typeof headset) => void)(headset);
+    await headset.ended(status.INVALID_ARGUMENT);
+    expect(await world.reportIds()).toEqual([]);
+    expect(world.accepts).toEqual([]);
+  });
+
+  it.each(['ready', 'report', 'nothing'])('%s before hello', async (kind) => {
+    const headset = world.dial(instance);
+    if (kind === 'ready') headset.ready(1);
+    else if (kind === 'report') headset.result(1, 1);
+    else headset.sendBytes(Uint8Array.of());
+    await headset.ended(status.INVALID_ARGUMENT);
+    expect(world.online).toEqual([]);
+    expect((await deliver(1)).sessionEpoch).toBe(0n);
+  });
+
+  it('a message far over the limit is refused by its length alone', async () => {
+    const headset = await connected();
+    headset.sendBytes(new Uint8Array(600_000));
+    await headset.ended(status.RESOURCE_EXHAUSTED);
+  });
+});

@@ -1,0 +1,115 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import {
+  Client,
+  type ClientDuplexStream,
+  credentials,
+  Metadata,
+  type ServiceError,
+  type StatusObject,
+  status,
+} from '@grpc/grpc-js';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import {
+  ConnectRequestSchema,
+  type ConnectResponse,
+  ConnectResponseSchema,
+  HeadsetLinkService,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+
+type Body = MessageInitShape<typeof ConnectRequestSchema>['body'];
+type Kind = NonNullable<ConnectResponse['body']['case']>;
+type ValueOf<K extends Kind> = Extract<ConnectResponse['body'], { case: K }>['value'];
+
+/** A stream whose every message a test writes and reads by hand. */
+export class RawHeadset {
+  readonly received: ConnectResponse['body'][] = [];
+  /** How the stream ended; undefined while it runs. */
+  end: StatusObject | undefined;
+  readonly #client: Client;
+  readonly #call: ClientDuplexStream<Uint8Array, ConnectResponse>;
+  #read = 0;
+
+  constructor(port: number, token: string | undefined) {
+    this.#client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
+      'grpc.use_local_subchannel_pool': 1,
+      'grpc.enable_retries': 0,
+    });
+    const metadata = new Metadata();
+    if (token !== undefined) metadata.set('authorization', token);
+    this.#call = this.#client.makeBidiStreamRequest(
+      `/${HeadsetLinkService.typeName}/Connect`,
+      (bytes: Uint8Array) => Buffer.from(bytes),
+      (bytes: Buffer) => fromBinary(ConnectResponseSchema, bytes),
+      metadata,
+    );
+    this.#call.on('data', (message: ConnectResponse) => this.received.push(message.body));
+    this.#call.on('error', (_: ServiceError) => {});
+    this.#call.on('status', (end: StatusObject) => {
+      this.end = end;
+    });
+  }
+
+  send(body: Body): void {
+    this.sendBytes(toBinary(ConnectRequestSchema, create(ConnectRequestSchema, { body })));
+  }
+
+  sendBytes(bytes: Uint8Array): void {
+    this.#call.write(bytes);
+  }
+
+  hello(more: object = {}): void {
+    this.send({
+      case: 'hello',
+      value: { protocolVersion: 1, clientVersion: '3.4.0', firmwareVersion: '9.001.0', ...more },
+    });
+  }
+
+  ready(transactionId: number): void {
+    this.send({ case: 'ready', value: { transactionId: BigInt(transactionId) } });
+  }
+
+  result(reportId: number, transactionId: number): void {
+    this.send({
+      case: 'report',
+      value: {
+        reportId: BigInt(reportId),
+        body: { case: 'result', value: { transactionId: BigInt(transactionId), success: true } },
+      },
+    });
+  }
+
+  /** The next message not read yet, which must be of this kind. */
+  async next<K extends Kind>(kind: K): Promise<ValueOf<K>> {
+    const body = await waitFor(`${kind} from the cloud`, () => {
+      if (this.received[this.#read]) return this.received[this.#read];
+      if (this.end) throw new Error(`the stream ended instead of ${kind}: ${this.end.details}`);
+      return undefined;
+    });
+    this.#read += 1;
+    if (body.case !== kind) throw new Error(`${body.case} came instead of ${kind}`);
+    return body.value as ValueOf<K>;
+  }
+
+  /** Ids of the messages of a kind so far, in order of arrival. */
+  ids(kind: 'offer' | 'start' | 'drop'): number[] {
+    return this.received.flatMap((body) => (body.case === kind ? [Number(body.value.transactionId)] : []));
+  }
+
+  async ended(code: status): Promise<StatusObject> {
+    const end = await waitFor('the end of the stream', () => this.end);
+    if (end.code !== code) {
+      throw new Error(`ended with ${status[end.code]} (${end.details}), not ${status[code]}`);
+    }
+    return end;
+  }
+
+  /** Stops reading: what the cloud sends stays in its hands. */
+  stopReading(): void {
+    this.#call.pause();
+  }
+
+  close(): void {
+    this.#call.cancel();
+    this.#client.close();
+  }
+}

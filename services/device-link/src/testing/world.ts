@@ -1,0 +1,226 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { readConfig } from '@headset-cloud/kit/config.ts';
+import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
+import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
+import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
+import type { OfferSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import {
+  type DeviceReportEvent,
+  DeviceReportEventSchema,
+} from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import { HeadsetKeysService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import {
+  type AcceptRequest,
+  type AcceptResponseSchema,
+  DeliveryJudgeService,
+  type HeadsetOnlineRequest,
+  type HeadsetOnlineResponseSchema,
+} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import jwt from 'jsonwebtoken';
+import { Registry } from 'prom-client';
+import { buildDeviceLink } from '../build.ts';
+import { type DeviceLinkConfig, deviceLinkConfig } from '../config.ts';
+import { RawHeadset } from './raw-headset.ts';
+
+export const deviceId = '350000000000018';
+export const otherDeviceId = '350000000000026';
+
+/** One device-link of a world. */
+export interface Instance {
+  readonly service: ReturnType<typeof buildDeviceLink>;
+  readonly delivery: Client<typeof DeliveryService>;
+  /** Its port for other instances closes; its timers stay: as if the network to it were cut. */
+  cutOff(): Promise<void>;
+}
+
+/** A clock that a test can move. */
+export class MovableClock implements Clock {
+  offsetMs = 0;
+  now(): number {
+    return Date.now() + this.offsetMs;
+  }
+}
+
+/** A real store and log in a temporary folder, with transactions and devices played by the test. */
+export class World {
+  readonly clock = new MovableClock();
+  readonly metrics = new Registry();
+  /** What transactions were asked, and how they answer. */
+  readonly online: HeadsetOnlineRequest[] = [];
+  readonly accepts: AcceptRequest[] = [];
+  onOnline: (request: HeadsetOnlineRequest) => Promise<MessageInitShape<typeof HeadsetOnlineResponseSchema>> =
+    async () => ({});
+  onAccept: (request: AcceptRequest) => Promise<MessageInitShape<typeof AcceptResponseSchema>> =
+    async () => ({
+      start: true,
+    });
+  /** Public keys by device and key id; undefined: devices is away. */
+  keys: Record<string, Record<string, string>> | undefined = {};
+  /** While true, publishing fails as if the log were away. */
+  logAway = false;
+  /** While set, publishing waits for it. */
+  logHeld: Promise<void> | undefined;
+  readonly #directory = mkdtempSync(join(tmpdir(), 'device-link-'));
+  readonly #logger = createLogger({ service: 'test', level: 'silent' });
+  readonly #db = openEmbeddedDatabase({ directory: this.#directory });
+  readonly #stores = createEmbeddedStore(this.#db);
+  readonly #log = createEmbeddedLog(this.#db, this.#logger);
+  readonly #channel = new LocalChannel();
+  readonly #privateKeys = new Map<string, KeyObject>();
+  readonly #cleanups: (() => Promise<void> | void)[] = [];
+
+  constructor() {
+    this.#channel.register([
+      bind(DeliveryJudgeService, {
+        headsetOnline: async (request) => {
+          this.online.push(request);
+          return await this.onOnline(request);
+        },
+        accept: async (request) => {
+          this.accepts.push(request);
+          return await this.onAccept(request);
+        },
+      }),
+      bind(HeadsetKeysService, {
+        getHeadsetKeys: async ({ deviceId: id }) => {
+          if (!this.keys) throw new DomainError('unavailable', 'away');
+          return { publicKeys: this.keys[id] ?? {} };
+        },
+      }),
+    ]);
+    for (const id of [deviceId, otherDeviceId]) this.registerKey(id, 'k1');
+  }
+
+  /** A key pair of a headset; the public half is known to devices. */
+  registerKey(id: string, keyId: string): KeyObject {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    this.#privateKeys.set(`${id} ${keyId}`, privateKey);
+    this.keys ??= {};
+    this.keys[id] = {
+      ...this.keys[id],
+      [keyId]: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    };
+    return privateKey;
+  }
+
+  privateKey(id: string, keyId = 'k1'): KeyObject {
+    return this.#privateKeys.get(`${id} ${keyId}`) as KeyObject;
+  }
+
+  token(id = deviceId): string {
+    const iat = Math.floor(this.clock.now() / 1000);
+    return jwt.sign({ iat, exp: iat + 60 }, this.privateKey(id), {
+      algorithm: 'ES256',
+      keyid: 'k1',
+      subject: id,
+      audience: 'headset-cloud/device-link',
+    });
+  }
+
+  /** Builds and starts a device-link; `address`: another one to advertise than its own. */
+  async start(config: Partial<DeviceLinkConfig> = {}, fixedAddress?: string): Promise<Instance> {
+    const defaults = readConfig(deviceLinkConfig, { DEVICE_LINK_LISTEN: '127.0.0.1:0' });
+    let address = '';
+    const service = buildDeviceLink(
+      {
+        logger: this.#logger,
+        clock: this.clock,
+        store: this.#stores.database('device-link'),
+        log: this.#faultyLog(),
+        channel: () => this.#channel,
+        secrets: createSecretBox('a secret that is long enough for tests'),
+        metrics: this.#cleanups.length === 0 ? this.metrics : new Registry(),
+        failpoints: noFailpoints,
+        instanceId: `instance-${this.#cleanups.length}`,
+      },
+      // The address is only known once the port is, and only read when the service starts.
+      Object.defineProperty({ ...defaults, ...config }, 'ADVERTISE_ADDRESS', { get: () => address }),
+    );
+    const server = new RpcServer(service.rpc, this.#logger);
+    const ownPort = await server.start({ host: '127.0.0.1', port: 0 });
+    address = fixedAddress ?? `127.0.0.1:${ownPort}`;
+    await service.start();
+    const local = new LocalChannel();
+    local.register(service.rpc);
+    let stopped: Promise<void> | undefined;
+    const stop = service.stop.bind(service);
+    service.stop = () => {
+      stopped ??= stop();
+      return stopped;
+    };
+    this.#cleanups.push(async () => {
+      await service.stop();
+      await server.stop(100);
+    });
+    return { service, delivery: createClient(DeliveryService, local), cutOff: () => server.stop(100) };
+  }
+
+  /** Opens a stream; with a hello when `hello` is given. */
+  dial(instance: Instance, options: { id?: string; hello?: object; token?: string } = {}): RawHeadset {
+    const token = options.token ?? `Bearer ${this.token(options.id)}`;
+    const headset = new RawHeadset(instance.service.linkPort(), token);
+    this.#cleanups.unshift(() => headset.close());
+    if (options.hello) headset.hello(options.hello);
+    return headset;
+  }
+
+  /** What is on the topic device-reports, oldest first. */
+  async reports(): Promise<DeviceReportEvent[]> {
+    const events = await this.#log.readNewest(topics.deviceReports, 1000);
+    return events.map((event) => fromBinary(DeviceReportEventSchema, event.value));
+  }
+
+  async reportIds(): Promise<number[]> {
+    return (await this.reports()).flatMap(({ body }) =>
+      body.case === 'report' ? [Number(body.value.reportId)] : [],
+    );
+  }
+
+  async close(): Promise<void> {
+    this.logAway = false;
+    for (const cleanup of this.#cleanups) await cleanup();
+    await this.#log.close();
+    await this.#stores.close();
+    await this.#db.close();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  #faultyLog(): EventLog {
+    const publish: EventLog['publish'] = async (topic, events) => {
+      if (this.logAway) throw new DomainError('unavailable', 'The log is away.');
+      await this.logHeld;
+      await this.#log.publish(topic, events);
+    };
+    return new Proxy(this.#log, {
+      get: (log, name) => {
+        if (name === 'publish') return publish;
+        const value = Reflect.get(log, name) as unknown;
+        return typeof value === 'function' ? value.bind(log) : value;
+      },
+    });
+  }
+}
+
+/** An offer of a command. */
+export function offer(transactionId: number, extrasJson = ''): MessageInitShape<typeof OfferSchema> {
+  return {
+    transactionId: BigInt(transactionId),
+    operationId: 'put-v1-applications-devices-commands',
+    activationEpoch: 1n,
+    operation: { kind: { case: 'command', value: { package: 'com.example.app', extrasJson } } },
+  };
+}

@@ -1,0 +1,203 @@
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld();
+});
+afterEach(() => world.close());
+
+const caller = callerOf('app');
+
+describe('ownership', () => {
+  const authorize = (clientId: string, applicationId: string) =>
+    world.applications.authorizeApplication({ clientId, applicationId });
+
+  test("a developer's client may use its developer's applications and no others", async () => {
+    await provision(world);
+    await world.admin.putDeveloper({ developer: { developerId: 'dev2', clientIds: ['client2'] } });
+    await authorize('dev-client', 'app');
+    await expect(authorize('client2', 'app')).rejects.toMatchObject({ code: 'application_forbidden' });
+    await expect(authorize('dev-client', 'nope')).rejects.toMatchObject({ code: 'application_forbidden' });
+    await expect(authorize('stranger', 'app')).rejects.toMatchObject({ code: 'developer_not_registered' });
+  });
+
+  test('a client belongs to one developer; a put replaces the clients of its own', async () => {
+    await world.admin.putDeveloper({ developer: { developerId: 'one', clientIds: ['a', 'b'] } });
+    const taken = world.admin.putDeveloper({ developer: { developerId: 'two', clientIds: ['b', 'c'] } });
+    await expect(taken).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('b ') });
+    await world.admin.putDeveloper({ developer: { developerId: 'one', clientIds: ['a'] } });
+    await world.admin.putDeveloper({ developer: { developerId: 'two', clientIds: ['b', 'c'] } });
+    expect((await world.admin.listDevelopers({})).developers).toMatchObject([
+      { developerId: 'one', clientIds: ['a'] },
+      { developerId: 'two', clientIds: ['b', 'c'] },
+    ]);
+  });
+});
+
+describe('settings', () => {
+  beforeEach(async () => {
+    await world.admin.putDeveloper({ developer: { developerId: 'dev', clientIds: ['dev-client'] } });
+    await world.admin.createApplication({ application: { applicationId: 'app', developerId: 'dev' } });
+  });
+  const read = async () => (await world.applications.getSettings({ applicationId: 'app' })).settings;
+
+  test('set fields are written, removed ones go, the rest stays', async () => {
+    await world.applications.updateSettings({
+      caller,
+      set: { deviceEvent: 'https://a.example/', soraEvent: 'http://b.example/' },
+    });
+    const { settings } = await world.applications.updateSettings({
+      caller,
+      set: { fileUploadEvent: 'https://c.example/' },
+      remove: ['soraEvent'],
+    });
+    expect(settings).toEqual(await read());
+    expect(settings?.deviceEvent).toBe('https://a.example/');
+    expect(settings?.fileUploadEvent).toBe('https://c.example/');
+    expect(settings?.soraEvent).toBeUndefined();
+    expect(settings?.authenticationKey).toBeUndefined();
+  });
+
+  test.each([
+    ['an address that is not http', { set: { deviceEvent: 'ftp://a' } }],
+    ['an address over 255 characters', { set: { deviceEvent: `https://a/${'x'.repeat(250)}` } }],
+    ['an empty address', { set: { deviceEvent: '' } }],
+    ['the authentication key', { set: { authenticationKey: 'mine' } }],
+    ['the removal of something else', { remove: ['authenticationKey'] }],
+  ])('%s is refused', async (_, change) => {
+    const call = world.applications.updateSettings({ caller, ...change });
+    await expect(call).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
+  test('a new key replaces the old before the answer, has 256 bits, and is sealed at rest', async () => {
+    const first = await world.applications.refreshAuthenticationKey({ caller });
+    const second = await world.applications.refreshAuthenticationKey({ caller });
+    expect(second.authenticationKey).not.toBe(first.authenticationKey);
+    expect(second.authenticationKey).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    const destination = await world.applications.getDestination({
+      applicationId: 'app',
+      setting: 'deviceEvent',
+    });
+    expect(destination).toMatchObject({ url: '', authenticationKey: second.authenticationKey });
+    expect((await read())?.authenticationKey).toBe(second.authenticationKey);
+    const stored = await world.store.collection('applications').find({}).toArray();
+    expect(JSON.stringify(stored)).not.toContain(second.authenticationKey);
+  });
+
+  test('a repeat with its Idempotency-Key gets its key again and does not undo a later one', async () => {
+    const keyed = { caller: callerOf('app', 'key') };
+    const first = await world.applications.refreshAuthenticationKey(keyed);
+    const later = await world.applications.refreshAuthenticationKey({ caller });
+    expect(await world.applications.refreshAuthenticationKey(keyed)).toEqual(first);
+    // As after a crash before the answer was kept: the work runs again.
+    await world.store.collection('idempotency').updateMany({}, { $unset: { answer: '' } });
+    expect(await world.applications.refreshAuthenticationKey(keyed)).toEqual(first);
+    expect((await read())?.authenticationKey).toBe(later.authenticationKey);
+  });
+
+  test('an unknown application has no settings to read or write', async () => {
+    const unknown = { caller: callerOf('nope') };
+    await expect(world.applications.getSettings({ applicationId: 'nope' })).rejects.toMatchObject({
+      code: 'application_forbidden',
+    });
+    await expect(world.applications.refreshAuthenticationKey(unknown)).rejects.toMatchObject({
+      code: 'application_forbidden',
+    });
+  });
+});
+
+describe('provisioning', () => {
+  test('the same application again is a repeat; another owner is a conflict; an id is drawn', async () => {
+    await provision(world);
+    await world.admin.putDeveloper({ developer: { developerId: 'dev2' } });
+    const application = { applicationId: 'app', developerId: 'dev', name: 'App' };
+    await world.admin.createApplication({ application });
+    await expect(
+      world.admin.createApplication({ application: { ...application, developerId: 'dev2' } }),
+    ).rejects.toMatchObject({ code: 'conflict' });
+    const drawn = await world.admin.createApplication({ application: { developerId: 'dev2' } });
+    expect((await world.admin.listApplications({ developerId: 'dev2' })).applications).toEqual([
+      drawn.application,
+    ]);
+    await expect(
+      world.admin.createApplication({ application: { developerId: 'nobody' } }),
+    ).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('a contract adds and removes devices; a lower limit lets no new device in', async () => {
+    await provision(world, { limit: 2, devices: 3 });
+    for (const n of [0, 1]) {
+      await world.devices.activateDevice({ caller, deviceId: imei(n), clientId: `c${n}` });
+    }
+    await world.admin.putContract({ applicationId: 'app', activationLimit: 1, removeDeviceIds: [imei(1)] });
+    expect((await world.admin.getContract({ applicationId: 'app' })).contract).toMatchObject({
+      activationLimit: 1,
+      deviceIds: [imei(0), imei(2)],
+      activated: 2,
+    });
+    await world.devices.deactivateDevice({ caller, deviceId: imei(0) });
+    const refused = world.devices.activateDevice({ caller, deviceId: imei(2), clientId: 'x' });
+    await expect(refused).rejects.toMatchObject({ code: 'activation_limit' });
+    await world.devices.deactivateDevice({ caller, deviceId: imei(1) });
+    await world.devices.activateDevice({ caller, deviceId: imei(2), clientId: 'x' });
+  });
+
+  test.each([
+    ['an IMEI', () => world.admin.putDevice({ deviceId: '12345' })],
+    ['a limit', () => world.admin.putContract({ applicationId: 'app', activationLimit: 100_001 })],
+    ['an id', () => world.admin.putDeveloper({ developer: { developerId: 'a/b' } })],
+    ['a client id', () => world.admin.putDeveloper({ developer: { developerId: 'a', clientIds: ['ü'] } })],
+    ['a page', () => world.admin.listDevices({ limit: 1001 })],
+  ])('%s that is none is refused with the reason', async (_, call) => {
+    await expect(call()).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringMatching(/ is /),
+    });
+  });
+
+  test('headset keys: only P-256 public keys, under their thumbprint, as device-link gets them', async () => {
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const publicKeyPem = publicKey.export({ format: 'pem', type: 'spki' }).toString();
+    const deviceId = imei(0);
+    await expect(world.admin.addHeadsetKey({ deviceId, publicKeyPem })).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    await world.admin.putDevice({ deviceId });
+    const { keyId } = await world.admin.addHeadsetKey({ deviceId, publicKeyPem });
+    await world.admin.addHeadsetKey({ deviceId, publicKeyPem });
+    const { publicKeys } = await world.keys.getHeadsetKeys({ deviceId });
+    expect(Object.keys(publicKeys)).toEqual([keyId]);
+    expect(createPublicKey(publicKeys[keyId] ?? '').equals(publicKey)).toBe(true);
+    expect((await world.admin.getDevice({ deviceId })).device).toMatchObject({
+      keyIds: [keyId],
+      activated: false,
+    });
+    await world.admin.removeHeadsetKey({ deviceId, keyId });
+    await expect(world.admin.removeHeadsetKey({ deviceId, keyId })).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    expect((await world.keys.getHeadsetKeys({ deviceId: imei(5) })).publicKeys).toEqual({});
+  });
+
+  test.each([
+    [
+      'a private key',
+      () =>
+        generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+          format: 'pem',
+          type: 'pkcs8',
+        }),
+    ],
+    [
+      'another curve',
+      () =>
+        generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ format: 'pem', type: 'spki' }),
+    ],
+    ['text', () => 'hello'],
+  ])('%s is no headset key', async (_, pem) => {
+    await world.admin.putDevice({ deviceId: imei(0) });
+    const call = world.admin.addHeadsetKey({ deviceId: imei(0), publicKeyPem: pem().toString() });
+    await expect(call).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+});

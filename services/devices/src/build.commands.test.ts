@@ -1,0 +1,113 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { ExtraType, LaunchType } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { callerOf, imei, onEmbedded, openWorld, provision, type World } from './testing/world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld();
+});
+afterEach(() => world.close());
+
+const command = {
+  package: 'com.example.app',
+  launchType: LaunchType.ACTIVITY,
+  extrasJson: '{"n":1.0}',
+  extraTypes: { n: ExtraType.DOUBLE },
+};
+const send = (device: number, given: object = command, key?: string, application = 'app') =>
+  world.devices.sendCommand({ caller: callerOf(application, key), deviceId: imei(device), command: given });
+const activate = (device: number) =>
+  world.devices.activateDevice({ caller: callerOf('app'), deviceId: imei(device), clientId: `c${device}` });
+
+test('a command becomes one transaction with the epoch of the activation and its extras untouched', async () => {
+  await provision(world);
+  await activate(0);
+  const { transactionId } = await send(0);
+  expect(world.transactions.created.at(-1)).toMatchObject({
+    id: Number(transactionId),
+    applicationId: 'app',
+    operationId: 'put-v1-applications-devices-commands',
+    epoch: 1,
+    failMessage: '',
+    operation: { kind: { case: 'command', value: command } },
+  });
+});
+
+test('a command without action, package and classpath is created with the failure it ends in', async () => {
+  await provision(world);
+  await activate(0);
+  await send(0, { launchType: LaunchType.BROADCAST });
+  expect(world.transactions.created.at(-1)?.failMessage).toBe(
+    'None of action, package and classpath is given.',
+  );
+});
+
+test('the state of the device is judged before the destination', async () => {
+  await provision(world);
+  await provision(world, { name: 'other' });
+  await activate(0);
+  await world.applications.updateSettings({ caller: callerOf('other'), remove: ['deviceEvent'] });
+  await expect(send(0, command, undefined, 'other')).rejects.toMatchObject({
+    code: 'device_activated_by_other',
+  });
+  await expect(send(1)).rejects.toMatchObject({ code: 'device_not_activated' });
+  await expect(send(77)).rejects.toMatchObject({ code: 'device_not_activated' });
+  await world.applications.updateSettings({ caller: callerOf('app'), remove: ['deviceEvent'] });
+  await expect(send(0)).rejects.toMatchObject({ code: 'destination_not_set' });
+  expect(world.transactions.created).toHaveLength(1);
+});
+
+test('an application that never had a key issued cannot send commands, and is told so', async () => {
+  await world.admin.putDeveloper({ developer: { developerId: 'dev', clientIds: ['dev-client'] } });
+  await world.admin.createApplication({ application: { applicationId: 'app', developerId: 'dev' } });
+  await world.admin.putContract({ applicationId: 'app', activationLimit: 1, addDeviceIds: [imei(0)] });
+  await world.applications.updateSettings({
+    caller: callerOf('app'),
+    set: { deviceEvent: 'https://example.com/' },
+  });
+  await expect(activate(0)).rejects.toMatchObject({
+    code: 'destination_not_set',
+    message: expect.stringContaining('refresh_authkey'),
+  });
+});
+
+test('one Idempotency-Key, ten callers at once and a repeat: one command', async () => {
+  await provision(world);
+  await activate(0);
+  const answers = await Promise.all(Array.from({ length: 10 }, () => send(0, command, 'key')));
+  answers.push(await send(0, command, 'key'));
+  expect(new Set(answers.map((a) => a.transactionId)).size).toBe(1);
+  expect(world.transactions.created).toHaveLength(2);
+});
+
+test('a command whose creation was cut short is created once by the repeat', async () => {
+  await provision(world);
+  await activate(0);
+  world.transactions.failure = new DomainError('unavailable', 'away');
+  await expect(send(0, command, 'key')).rejects.toMatchObject({ code: 'unavailable' });
+  world.transactions.failure = undefined;
+  await send(0, command, 'key');
+  await send(0, command, 'key');
+  expect(world.transactions.created).toHaveLength(2);
+});
+
+test('a command that was slow to be created is refused after the deactivation', async () => {
+  await provision(world);
+  await activate(0);
+  const gate = Promise.withResolvers<void>();
+  world.transactions.gate = gate.promise;
+  const slow = send(0).catch((error) => error.code);
+  while (world.transactions.waiting === 0) await new Promise(setImmediate);
+  world.transactions.gate = undefined;
+  await world.devices.deactivateDevice({ caller: callerOf('app'), deviceId: imei(0) });
+  gate.resolve();
+  expect(await slow).toBe('device_not_activated');
+});
+
+onEmbedded('a command costs two reads by id', async () => {
+  await provision(world);
+  await activate(0);
+  const before = world.documentsExamined();
+  await send(0);
+  expect(world.documentsExamined() - before).toBe(2);
+});

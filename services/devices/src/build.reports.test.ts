@@ -1,0 +1,144 @@
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import { callerOf, imei, onEmbedded, openWorld, provision, type World } from './testing/world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld();
+  await provision(world);
+  await world.devices.activateDevice({ caller: callerOf('app'), deviceId: imei(0), clientId: 'c' });
+});
+afterEach(() => world.close());
+
+type ReportEvent = MessageInitShape<typeof DeviceReportEventSchema>;
+const receivedAtMs = 1_800_000_000_000n;
+
+function event(body: ReportEvent['body'], more: ReportEvent = {}, deviceId = imei(0)) {
+  const message = create(DeviceReportEventSchema, { deviceId, receivedAtMs, body, ...more });
+  return { key: deviceId, value: toBinary(DeviceReportEventSchema, message) };
+}
+const change = (at: number, value: object) =>
+  event({
+    case: 'report',
+    value: { reportId: 1n, occurredAtMs: BigInt(at), body: { case: 'stateChange', value } },
+  });
+const publish = (...events: ReturnType<typeof event>[]) => world.log.publish(topics.deviceReports, events);
+const status = async (deviceId = imei(0)) =>
+  (await world.devices.getDeviceStatus({ applicationId: 'app', deviceId })).status;
+
+test('before the first hello everything is unknown', async () => {
+  expect(await status()).toMatchObject({ deviceId: imei(0), reported: false, apps: [] });
+  expect((await status())?.power).toBeUndefined();
+});
+
+test('hello and state changes make up the status, each field with its own date', async () => {
+  await publish(
+    event(
+      {
+        case: 'hello',
+        value: {
+          firmwareVersion: '9.1',
+          apps: [{ package: 'a.b', version: '1.0' }],
+          languages: ['ja', 'en'],
+          hardware: { macAddressWifi: 'aa', macAddressBluetooth: 'bb', modelIdentifier: 'm' },
+        },
+      },
+      { sessionEpoch: 3n },
+    ),
+    change(1000, { power: 'started', batteryPercentage: 80 }),
+    change(2000, { wearing: 'device_wear', location: { latitude: 35.5, longitude: 139.5 } }),
+  );
+  await waitFor('the reports', async () => (await status())?.wearing);
+  expect(await status()).toMatchObject({
+    reported: true,
+    firmwareVersion: '9.1',
+    apps: [{ package: 'a.b', version: '1.0' }],
+    languages: ['ja', 'en'],
+    power: 'started',
+    powerUpdatedAtMs: 1000n,
+    batteryPercentage: 80,
+    batteryUpdatedAtMs: 1000n,
+    wearingUpdatedAtMs: 2000n,
+    latitude: 35.5,
+    locationUpdatedAtMs: 2000n,
+  });
+});
+
+test('an older occurrence never overwrites a newer one, in one batch or in two', async () => {
+  await publish(
+    change(5000, { power: 'started' }),
+    change(4000, { power: 'finished', charging: 'stop_charging' }),
+  );
+  await waitFor('the first batch', async () => (await status())?.charging);
+  await publish(change(4500, { power: 'finished' }), change(6000, { charging: 'start_charging' }));
+  await waitFor('the second batch', async () => (await status())?.charging === 'start_charging');
+  expect(await status()).toMatchObject({ power: 'started', powerUpdatedAtMs: 5000n });
+});
+
+test("a headset's clock that runs ahead does not keep later changes out", async () => {
+  await publish(change(Number(receivedAtMs) + 10_000_000, { power: 'started' }));
+  await waitFor('the first', async () => (await status())?.power);
+  await publish(change(Number(receivedAtMs), { power: 'finished' }));
+  await waitFor('the second', async () => (await status())?.power === 'finished');
+});
+
+test('an older session does not overwrite what a newer one said', async () => {
+  const hello = (sessionEpoch: bigint, firmwareVersion: string) =>
+    event({ case: 'hello', value: { firmwareVersion } }, { sessionEpoch });
+  await publish(hello(5n, 'new'));
+  await waitFor('the hello', async () => (await status())?.reported);
+  await publish(hello(4n, 'old'), change(1, { power: 'started' }));
+  await waitFor('the change', async () => (await status())?.power);
+  expect((await status())?.firmwareVersion).toBe('new');
+});
+
+test('results, unknown devices and words cause no writes; bytes that are no report become dead letters', async () => {
+  const result = {
+    case: 'report' as const,
+    value: { reportId: 2n, body: { case: 'result' as const, value: { transactionId: 1n } } },
+  };
+  await publish(
+    event(result),
+    event({ case: 'hello', value: { firmwareVersion: '1' } }, {}, imei(1234)),
+    { key: imei(0), value: new Uint8Array([255, 255, 255]) },
+    change(7000, { power: 'exploded', wearing: 'device_takeoff', batteryPercentage: 101 }),
+  );
+  await waitFor('the last event', async () => (await status())?.wearing);
+  expect((await status())?.power).toBeUndefined();
+  expect((await status())?.batteryPercentage).toBeUndefined();
+  expect(await world.log.readNewest(deadLetterTopic(topics.deviceReports), 10)).toHaveLength(1);
+  expect((await world.admin.listDevices({ limit: 1000 })).devices).toHaveLength(3);
+});
+
+onEmbedded('statuses are listed for the devices activated now, in pages, by index', async () => {
+  const deviceIds = Array.from({ length: 40 }, (_, n) => imei(n));
+  await world.admin.putContract({ applicationId: 'app', activationLimit: 100, addDeviceIds: deviceIds });
+  for (let n = 1; n < 25; n += 1) {
+    const caller = callerOf('app');
+    await world.devices.activateDevice({ caller, deviceId: imei(n), clientId: `c${n}` });
+  }
+  const before = world.documentsExamined();
+  const first = await world.devices.listDeviceStatuses({ applicationId: 'app', limit: 10 });
+  expect(world.documentsExamined() - before).toBeLessThanOrEqual(12);
+  expect(first.more).toBe(true);
+  const afterDeviceId = first.statuses.at(-1)?.deviceId ?? '';
+  const rest = await world.devices.listDeviceStatuses({ applicationId: 'app', afterDeviceId, limit: 100 });
+  expect(rest.more).toBe(false);
+  expect([...first.statuses, ...rest.statuses].map((one) => one.deviceId)).toEqual(deviceIds.slice(0, 25));
+});
+
+test('the status of a device that the application has not activated is refused', async () => {
+  await expect(status(imei(1))).rejects.toMatchObject({ code: 'device_not_activated' });
+  const other = world.devices.getDeviceStatus({ applicationId: 'other', deviceId: imei(0) });
+  await expect(other).rejects.toMatchObject({ code: 'device_activated_by_other' });
+});
+
+test('activation reads: unknown and never activated devices as not activated, another application’s as 403', async () => {
+  const read = (deviceId: string, applicationId = 'app') =>
+    world.devices.getActivation({ applicationId, deviceId });
+  expect(await read(imei(999))).toMatchObject({ deviceId: imei(999), activated: false });
+  expect((await read(imei(1))).clientId).toBeUndefined();
+  await expect(read(imei(0), 'other')).rejects.toMatchObject({ code: 'device_activated_by_other' });
+});

@@ -1,0 +1,67 @@
+import { nextActivationStep, nextDeactivationStep } from './activation.ts';
+import type { DeviceState } from './device.ts';
+
+const idle: DeviceState = { deviceId: '1', epoch: 0, lastTransactionId: 0, recent: [], pending: [] };
+const activation = { applicationId: 'app', clientId: 'c', epoch: 1, slotId: 5 };
+const active: DeviceState = { ...idle, epoch: 1, lastTransactionId: 5, recent: [5], activation };
+const intent = { applicationId: 'app', transactionId: 7, untilMs: 100 };
+const release = { kind: 'release', transactionId: 3, applicationId: 'app', slotId: 3 } as const;
+
+const activate = (device: DeviceState, transactionId = 7, applicationId = 'app', nowMs = 50) => {
+  try {
+    return nextActivationStep(device, { applicationId, transactionId }, nowMs);
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+};
+const deactivate = (device: DeviceState | undefined, transactionId = 7, applicationId = 'app') => {
+  try {
+    return nextDeactivationStep(device, { applicationId, transactionId });
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+};
+
+describe('the next step of an activation', () => {
+  test.each([
+    ['a device that nobody uses gets the intent', idle, 'intend'],
+    ['whoever holds the intent reserves', { ...idle, intent }, 'reserve'],
+    ['work left from before comes first', { ...idle, pending: [release] }, 'finish'],
+    ['an activated device is activated again', active, 'again'],
+  ])('%s', (_, device, step) => {
+    expect(activate(device)).toBe(step);
+  });
+
+  test("another call's intent is waited for until it runs out, then abandoned", () => {
+    expect(activate({ ...idle, intent }, 8, 'app', 99)).toBe('wait');
+    expect(activate({ ...idle, intent }, 8, 'other', 100)).toBe('abandon');
+  });
+
+  test('a repeat is done, whatever happened since', () => {
+    expect(activate(active, 5)).toBe('done');
+    expect(activate({ ...active, activation: { ...activation, applicationId: 'other' } }, 5)).toBe('done');
+  });
+
+  test('an id below the newest change is overtaken', () => {
+    expect(activate(active, 4)).toBe('conflict');
+    expect(activate({ ...idle, lastTransactionId: 9 })).toBe('conflict');
+  });
+
+  test('another application is refused', () => {
+    expect(activate(active, 7, 'other')).toBe('device_activated_by_other');
+  });
+});
+
+describe('the next step of a deactivation', () => {
+  test('only the application that has the device activated may', () => {
+    expect(deactivate(active)).toBe('deactivate');
+    expect(deactivate(active, 7, 'other')).toBe('device_activated_by_other');
+    expect(deactivate({ ...idle, intent })).toBe('device_not_activated');
+    expect(deactivate(undefined)).toBe('device_not_activated');
+  });
+
+  test('a repeat is done, an id below the newest change is overtaken', () => {
+    expect(deactivate({ ...idle, lastTransactionId: 7, recent: [5, 7] })).toBe('done');
+    expect(deactivate(active, 3)).toBe('conflict');
+  });
+});

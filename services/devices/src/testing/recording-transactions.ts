@@ -1,0 +1,78 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import {
+  type CreateTransactionRequest,
+  FloorReason,
+  TransactionsService,
+} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+
+/** A created transaction, as the recorder keeps it. */
+export interface RecordedTransaction {
+  readonly id: number;
+  readonly deviceId: string;
+  readonly applicationId: string;
+  readonly operationId: string;
+  readonly epoch: number;
+  readonly raisesFloor: boolean;
+  readonly failMessage: string;
+  readonly operation: CreateTransactionRequest['operation'];
+}
+
+/**
+ * Stands in for the transactions service in this service's own tests: keeps its promises that devices
+ * builds on (ids rise, create is idempotent by id, an older epoch is refused) and records.
+ */
+export class RecordingTransactions {
+  readonly created: RecordedTransaction[] = [];
+  /** While set, every create fails with it. */
+  failure: DomainError | undefined;
+  /** Awaited before each create. */
+  gate: Promise<void> | undefined;
+  /** Creates that wait at the gate. */
+  waiting = 0;
+  #lastId = 1000;
+  readonly #epochs = new Map<string, bigint>();
+
+  get binding(): RpcBinding {
+    const unused = () => Promise.reject(new DomainError('internal', 'not used here'));
+    return bind(TransactionsService, {
+      drawTransactionId: async () => ({ transactionId: BigInt(this.#draw()) }),
+      createTransaction: async (request) => {
+        this.waiting += 1;
+        await this.gate;
+        this.waiting -= 1;
+        return { transactionId: BigInt(this.#create(request)) };
+      },
+      getTransaction: unused,
+      listTransactions: unused,
+      cancelTransactions: unused,
+    });
+  }
+
+  #draw(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  #create(request: CreateTransactionRequest): number {
+    if (this.failure) throw this.failure;
+    const { deviceId, activationEpoch } = request;
+    const id = Number(request.transactionId) || this.#draw();
+    if (this.created.some((one) => one.id === id)) return id;
+    if (activationEpoch < (this.#epochs.get(deviceId) ?? 0n)) {
+      throw new DomainError('device_not_activated', 'The device is not activated.');
+    }
+    this.#epochs.set(deviceId, activationEpoch);
+    this.created.push({
+      id,
+      deviceId,
+      applicationId: request.applicationId,
+      operationId: request.operationId,
+      epoch: Number(activationEpoch),
+      raisesFloor: request.raisesFloor === FloorReason.DEACTIVATION,
+      failMessage: request.failMessage,
+      operation: request.operation,
+    });
+    return id;
+  }
+}

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
+import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
+import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
+import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { DevicesAdminService } from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+import {
+  ApplicationsService,
+  DevicesService,
+  HeadsetKeysService,
+} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { Registry } from 'prom-client';
+import { buildDevices } from '../build.ts';
+import type { DevicesConfig } from '../config.ts';
+import { collections } from '../store/documents.ts';
+import { RecordingTransactions } from './recording-transactions.ts';
+
+/** The same tests on a MongoDB server, where one is named. */
+const mongoUri = process.env['MONGODB_URI'];
+
+/** For tests of what queries cost, which only the embedded store counts. */
+export const onEmbedded = mongoUri ? test.skip : test;
+
+/** A running devices service on the embedded store, with a recorder in the place of transactions. */
+export interface World {
+  readonly service: Service;
+  readonly store: Store;
+  readonly log: EventLog;
+  readonly transactions: RecordingTransactions;
+  readonly admin: Client<typeof DevicesAdminService>;
+  readonly applications: Client<typeof ApplicationsService>;
+  readonly devices: Client<typeof DevicesService>;
+  readonly keys: Client<typeof HeadsetKeysService>;
+  /** Time, for the service; milliseconds since 1970. */
+  nowMs: number;
+  /** The failpoint at which the next call that reaches it is cut off. */
+  cutAt: string | undefined;
+  /** How many documents queries have looked at so far. */
+  documentsExamined(): number;
+  close(): Promise<void>;
+}
+
+export const testConfig: DevicesConfig = {
+  DEVICES_SWEEP_INTERVAL_MS: 20,
+  DEVICES_COMPLETE_AFTER_MS: 10_000,
+  DEVICES_RECONCILE_INTERVAL_MS: 600_000,
+  DEVICES_SLOT_GRACE_MS: 60_000,
+};
+
+/** Thrown where a process would have died. */
+export class CutOff extends Error {}
+
+export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<World> {
+  const directory = mkdtempSync(join(tmpdir(), 'devices-'));
+  const db = openEmbeddedDatabase({ directory });
+  const embedded = createEmbeddedStore(db);
+  const mongo = mongoUri
+    ? await connectMongo({
+        uri: mongoUri,
+        databasePrefix: `test_${randomUUID().slice(0, 8)}_`,
+        appName: 'test',
+      })
+    : undefined;
+  const store = (mongo ?? embedded).database('devices');
+  const logger = createLogger({ service: 'devices', level: 'silent' });
+  const log = createEmbeddedLog(db, logger);
+  const channel = new LocalChannel();
+  const transactions = new RecordingTransactions();
+  const failpoints: Failpoints = (name) => {
+    if (world.cutAt !== name) return;
+    world.cutAt = undefined;
+    throw new CutOff(name);
+  };
+  const context: ServiceContext = {
+    logger,
+    clock: { now: () => world.nowMs },
+    store,
+    log,
+    channel: () => channel,
+    secrets: createSecretBox('a test secret of more than thirty-two characters'),
+    metrics: new Registry(),
+    failpoints,
+    instanceId: 'test',
+  };
+  const service = buildDevices(context, { ...testConfig, ...config });
+  const world: World = {
+    service,
+    store,
+    log,
+    transactions,
+    admin: createClient(DevicesAdminService, channel),
+    applications: createClient(ApplicationsService, channel),
+    devices: createClient(DevicesService, channel),
+    keys: createClient(HeadsetKeysService, channel),
+    nowMs: Date.now(),
+    cutAt: undefined,
+    documentsExamined: () => embedded.statistics.documentsExamined,
+    async close() {
+      await service.stop();
+      for (const name of Object.values(collections)) if (mongo) await store.collection(name).deleteMany({});
+      await mongo?.close();
+      await log.close();
+      await db.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+  channel.register([transactions.binding, ...service.rpc, ...service.admin]);
+  await service.start();
+  return world;
+}
+
+/** The n-th test device's IMEI. */
+export function imei(n: number): string {
+  return String(356_938_035_000_000 + n);
+}
+
+/** An application `name` of a developer `dev` with its destination set and a contract. */
+export async function provision(
+  world: World,
+  options: { name?: string; limit?: number; devices?: number } = {},
+): Promise<string> {
+  const applicationId = options.name ?? 'app';
+  const developer = { developerId: 'dev', name: 'Dev', clientIds: ['dev-client'] };
+  await world.admin.putDeveloper({ developer });
+  await world.admin.createApplication({ application: { applicationId, developerId: 'dev', name: 'App' } });
+  await world.admin.putContract({
+    applicationId,
+    activationLimit: options.limit ?? 10,
+    addDeviceIds: Array.from({ length: options.devices ?? 3 }, (_, n) => imei(n)),
+  });
+  const caller = { clientId: 'dev-client', applicationId };
+  await world.applications.updateSettings({ caller, set: { deviceEvent: 'https://example.com/events' } });
+  await world.applications.refreshAuthenticationKey({ caller });
+  return applicationId;
+}
+
+/** The caller of a call, with an Idempotency-Key where one is given. */
+export function callerOf(applicationId: string, key?: string) {
+  return {
+    clientId: 'dev-client',
+    applicationId,
+    ...(key && { idempotency: { key, method: 'POST', path: '/p', bodySha256: new Uint8Array([1]) } }),
+  };
+}

@@ -1,0 +1,134 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { toDomainError } from '../errors.ts';
+import { waitFor } from '../testing/wait.ts';
+import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
+
+let directory: string;
+let db: EmbeddedDatabase;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'embedded-database-'));
+  db = openEmbeddedDatabase({ directory });
+  db.sql.exec('CREATE TABLE things (id INTEGER PRIMARY KEY, text TEXT)');
+});
+
+afterEach(async () => {
+  await db.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const add = (id: number, text = 'x') =>
+  db.sql.prepare('INSERT INTO things (id, text) VALUES (?, ?)').run(id, text);
+const ids = () =>
+  db.sql
+    .prepare('SELECT id FROM things ORDER BY id')
+    .all()
+    .map(({ id }) => id);
+
+/** A table whose violation SQLite notices at the commit only. */
+function makeNextCommitFail(): void {
+  db.sql.exec(`
+    PRAGMA foreign_keys = ON;
+    CREATE TABLE IF NOT EXISTS children (
+      id INTEGER PRIMARY KEY, thing INTEGER REFERENCES things (id) DEFERRABLE INITIALLY DEFERRED
+    );
+  `);
+}
+
+describe('the embedded database', () => {
+  it('settles writes only after the commit, and commits all of a turn at once', async () => {
+    const settled: boolean[] = [];
+    const writes = [1, 2, 3].map((id) => db.write(() => add(id)).then(() => settled.push(db.uncommitted)));
+    expect(db.uncommitted).toBe(true);
+    const { transaction } = db;
+    await Promise.resolve();
+    expect(settled).toEqual([]);
+    await Promise.all(writes);
+    expect(settled).toEqual([false, false, false]);
+    expect(db.transaction).toBe(transaction + 1);
+  });
+
+  it('undoes a work that throws, alone, and tells its error after the commit', async () => {
+    const results = await Promise.allSettled([
+      db.write(() => add(1)),
+      db.write(() => {
+        add(2);
+        throw new Error('changed my mind');
+      }),
+      db.write(() => add(3)),
+    ]);
+    expect(results.map((r) => r.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(results[1]).toMatchObject({ reason: { message: 'changed my mind' } });
+    expect(ids()).toEqual([1, 3]);
+  });
+
+  it('lets a reader wait for what it saw', async () => {
+    await expect(db.afterCommit()).resolves.toBeUndefined();
+    void db.write(() => add(1));
+    await db.afterCommit();
+    expect(db.uncommitted).toBe(false);
+  });
+
+  it('rejects every write and reader of a turn whose commit fails, undoes all, and works again', async () => {
+    makeNextCommitFail();
+    let undone = 0;
+    db.onUndo(() => {
+      undone += 1;
+    });
+    const turn = [
+      db.write(() => add(1)),
+      db.write(() => db.sql.exec('INSERT INTO children VALUES (1, 99)')),
+      db.afterCommit(),
+    ];
+    const results = await Promise.allSettled(turn);
+    expect(results.map((r) => r.status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(undone).toBe(1);
+    expect(ids()).toEqual([]);
+    expect(db.notReady()).toContain('FOREIGN KEY');
+    await db.write(() => add(2));
+    expect(ids()).toEqual([2]);
+    expect(db.notReady()).toBeUndefined();
+  });
+
+  it('says what to do when the disk is full, keeps what was acknowledged, and finds space by itself', async () => {
+    await db.write(() => add(1));
+    db.sql.exec('PRAGMA max_page_count = 1');
+    const full = db.write(() => add(2, 'y'.repeat(1_000_000)));
+    await expect(full).rejects.toThrow(/disk is full: free some space/);
+    const error = toDomainError(await full.catch((e: unknown) => e));
+    expect(error.code).toBe('database_failed');
+    expect(db.notReady()).toContain('full');
+    expect(ids()).toEqual([1]);
+    db.sql.exec('PRAGMA max_page_count = 100000');
+    await waitFor('the probe to notice', () => db.notReady() === undefined);
+  });
+
+  it('refuses a second opening, in this process and in another', async () => {
+    expect(() => openEmbeddedDatabase({ directory })).toThrow(/in use by another process/);
+    const module = join(import.meta.dirname, 'database.ts');
+    const script = `
+      const { openEmbeddedDatabase } = await import(${JSON.stringify(module)});
+      openEmbeddedDatabase({ directory: ${JSON.stringify(directory)} });`;
+    const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+    expect(child.status).toBe(1);
+    expect(child.stderr).toContain('in use by another process');
+  });
+
+  it('can be opened again after it was closed, with what was written', async () => {
+    void db.write(() => add(7));
+    await db.close();
+    await expect(db.write(() => add(8))).rejects.toThrow(/closed/);
+    db = openEmbeddedDatabase({ directory });
+    expect(ids()).toEqual([7]);
+  });
+
+  it('names the directory it cannot make', () => {
+    expect(() => openEmbeddedDatabase({ directory: join(directory, 'headset-cloud.db', 'x') })).toThrow(
+      /set another data directory/,
+    );
+  });
+});

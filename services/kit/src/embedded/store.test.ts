@@ -1,0 +1,258 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { isDuplicateKey } from '../errors.ts';
+import type { StoreCollection } from '../store/types.ts';
+import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
+import { createEmbeddedStore, type EmbeddedStoreConnection } from './store.ts';
+
+interface Job {
+  _id: string;
+  device: string;
+  state: string;
+  number: number;
+  due?: Date;
+  outbox?: { due: Date }[];
+  secret?: string;
+}
+
+let directory: string;
+let now = Date.UTC(2026, 0, 1);
+let db: EmbeddedDatabase;
+let store: EmbeddedStoreConnection;
+let jobs: StoreCollection<Job>;
+
+function open(): void {
+  db = openEmbeddedDatabase({ directory, clock: { now: () => now } });
+  store = createEmbeddedStore(db);
+  jobs = store.database('test').collection<Job>('jobs');
+}
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'embedded-store-'));
+  open();
+});
+
+afterEach(async () => {
+  await store.close();
+  await db.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const minutes = (n: number) => new Date(Date.UTC(2026, 0, 1) + n * 60_000);
+
+/** 1,000 jobs of 10 devices; every hundredth is published and due. */
+async function fill(): Promise<void> {
+  await jobs.createIndexes([
+    { key: { device: 1, number: -1 }, unique: true },
+    { key: { due: 1 }, partialFilterExpression: { state: 'published' } },
+    { key: { state: 1, number: 1 } },
+    { key: { 'outbox.due': 1 }, sparse: true },
+  ]);
+  await jobs.insertMany(
+    Array.from({ length: 1000 }, (_, i) => ({
+      _id: `job-${String(i).padStart(4, '0')}`,
+      device: `device-${i % 10}`,
+      state: i % 100 === 0 ? 'published' : i % 3 === 0 ? 'done' : 'created',
+      number: i,
+      due: minutes(i),
+      ...(i % 250 === 0 ? { outbox: [{ due: minutes(i) }, { due: minutes(i + 1) }] } : {}),
+    })),
+  );
+}
+
+/** How many documents an operation looked at. */
+async function examined(operation: () => Promise<unknown>): Promise<number> {
+  const before = store.statistics.documentsExamined;
+  await operation();
+  return store.statistics.documentsExamined - before;
+}
+
+describe('queries on a declared index read what they answer, not the collection', () => {
+  beforeEach(fill);
+  const find = (filter: object, options: object = {}) =>
+    examined(() => jobs.find(filter as never, options as never).toArray());
+
+  it('by _id: equality, a list, a range, and sorted', async () => {
+    expect(await examined(() => jobs.findOne({ _id: 'job-0500' }))).toBe(1);
+    expect(await find({ _id: { $in: ['job-0001', 'job-0002', 'none'] } })).toBe(2);
+    expect(await find({ _id: { $gte: 'job-0990' } })).toBe(10);
+    expect(await find({}, { sort: { _id: -1 }, limit: 3 })).toBe(3);
+  });
+
+  it('by a compound index: equality with range, with the order it gives in both directions, with a limit', async () => {
+    expect(await find({ device: 'device-1' })).toBe(100);
+    expect(await find({ device: 'device-1', number: 501 })).toBe(1);
+    expect(await find({ device: 'device-1', number: { $gte: 900, $lt: 950 } })).toBe(5);
+    expect(await find({ device: 'device-1' }, { sort: { number: -1 }, limit: 5 })).toBe(5);
+    expect(await find({ device: 'device-1' }, { sort: { number: 1 }, limit: 5, skip: 2 })).toBe(7);
+    expect(await find({ device: 'device-1', number: { $gt: 900 } }, { sort: { number: 1 }, limit: 1 })).toBe(
+      1,
+    );
+  });
+
+  it('by a list of values, merged into the order of what follows', async () => {
+    const filter = { state: { $in: ['published', 'done'] } };
+    const options = { sort: { number: 1 }, limit: 10 };
+    const found = await jobs.find(filter, options as never).toArray();
+    expect(found.map((job) => job.number)).toEqual([0, 3, 6, 9, 12, 15, 18, 21, 24, 27]);
+    expect(await find(filter, options)).toBe(10);
+  });
+
+  it('by a partial index where the filter implies it, and not otherwise', async () => {
+    expect(await find({ state: 'published', due: { $lte: minutes(250) } }, { sort: { due: 1 } })).toBe(3);
+    expect(await jobs.countDocuments({ due: { $lte: minutes(250) } })).toBe(251);
+  });
+
+  it('by a sparse index over array items, each document once', async () => {
+    const filter = { 'outbox.due': { $lte: minutes(251) } };
+    expect((await jobs.find(filter as never).toArray()).map((job) => job.number)).toEqual([0, 250]);
+    expect(await find(filter)).toBe(2);
+  });
+
+  it('by $or when each branch has an index', async () => {
+    expect(await find({ $or: [{ _id: 'job-0007' }, { device: 'device-3', number: 13 }] })).toBe(2);
+  });
+
+  it('for updates and deletions as well', async () => {
+    expect(
+      await examined(() =>
+        jobs.findOneAndUpdate({ state: 'created' }, { $set: { state: 'taken' } }, { sort: { number: 1 } }),
+      ),
+    ).toBe(1);
+    expect(await examined(() => jobs.deleteMany({ device: 'device-2', number: { $lt: 100 } }))).toBe(10);
+    expect(await find({ state: 'taken' })).toBe(1);
+    expect(await find({ device: 'device-2' })).toBe(90);
+  });
+
+  it('after the store was opened again', async () => {
+    await store.close();
+    await db.close();
+    open();
+    expect(await find({ device: 'device-1', number: 501 })).toBe(1);
+    await expect(jobs.insertOne({ _id: 'new', device: 'device-1', state: 'x', number: 501 })).rejects.toThrow(
+      /E11000/,
+    );
+  });
+});
+
+describe('what callers hold is theirs', () => {
+  it('a document given or answered can be changed without changing the store', async () => {
+    const given: Job = { _id: 'a', device: 'd', state: 's', number: 1, outbox: [{ due: minutes(1) }] };
+    await jobs.insertOne(given);
+    given.outbox?.[0]?.due.setTime(0);
+    const first = await jobs.findOneAndUpdate(
+      { _id: 'a' },
+      { $set: { state: 't' } },
+      { returnDocument: 'after' },
+    );
+    first?.outbox?.[0]?.due.setTime(0);
+    const outbox = [{ due: minutes(2) }];
+    await jobs.updateOne({ _id: 'a' }, { $push: { outbox: { $each: outbox } } });
+    outbox[0]?.due.setTime(0);
+    const again = await jobs.findOne({ _id: 'a' });
+    expect(again?.outbox).toEqual([{ due: minutes(1) }, { due: minutes(2) }]);
+  });
+
+  it('a cursor goes on, in order and without repeating, while documents come and go', async () => {
+    await fill();
+    const seen: number[] = [];
+    for await (const job of jobs.find({ device: 'device-1' }, { sort: { number: 1 } })) {
+      seen.push(job.number);
+      if (job.number === 11) await jobs.deleteMany({ device: 'device-1', number: { $lte: 21 } });
+      await jobs.insertOne({
+        _id: `x${job.number}`,
+        device: 'device-5',
+        state: 'x',
+        number: 10_000 + job.number,
+      });
+    }
+    expect(seen).toEqual([...seen].sort((a, b) => a - b));
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen.at(-1)).toBe(991);
+  });
+});
+
+describe('nobody acts on what a crash could undo', () => {
+  it('a read of a change that is not durable, or of its absence, waits for the commit', async () => {
+    await jobs.insertOne({ _id: 'old', device: 'd', state: 's', number: 1 });
+    void jobs.insertOne({ _id: 'new', device: 'd', state: 's', number: 2 });
+    expect(db.uncommitted).toBe(true);
+    expect(await jobs.findOne({ _id: 'new' })).not.toBeNull();
+    expect(db.uncommitted).toBe(false);
+    void jobs.deleteOne({ _id: 'old' });
+    expect(await jobs.findOne({ _id: 'old' })).toBeNull();
+    expect(db.uncommitted).toBe(false);
+    void jobs.updateOne({ _id: 'new' }, { $set: { state: 't' } });
+    expect(await jobs.countDocuments({ state: 't' })).toBe(1);
+    expect(db.uncommitted).toBe(false);
+  });
+
+  it('a failed commit leaves neither documents nor cached changes nor indexes', async () => {
+    await jobs.insertOne({ _id: 'a', device: 'd', state: 'before', number: 1 });
+    await jobs.findOne({ _id: 'a' });
+    db.sql.exec(`
+      PRAGMA foreign_keys = ON;
+      CREATE TABLE parents (id INTEGER PRIMARY KEY);
+      CREATE TABLE children (parent INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED);
+    `);
+    const other = store.database('test').collection<Job>('others');
+    const turn = [
+      jobs.updateOne({ _id: 'a' }, { $set: { state: 'after' } }),
+      jobs.insertOne({ _id: 'b', device: 'd', state: 'x', number: 2 }),
+      jobs.createIndexes([{ key: { number: 1 }, unique: true }]),
+      other.insertOne({ _id: 'c', device: 'd', state: 'x', number: 2 }),
+      jobs.findOne({ _id: 'a' }),
+      db.write(() => db.sql.exec('INSERT INTO children VALUES (1)')),
+    ];
+    const results = await Promise.allSettled(turn);
+    expect(results.map((result) => result.status)).toEqual(turn.map(() => 'rejected'));
+    expect((await jobs.find({}).toArray()).map((job) => job.state)).toEqual(['before']);
+    expect(await other.countDocuments()).toBe(0);
+    await jobs.insertOne({ _id: 'b', device: 'd', state: 'x', number: 1 });
+    await other.insertOne({ _id: 'c', device: 'd', state: 'x', number: 2 });
+    await expect(jobs.createIndexes([{ key: { number: 1 }, unique: true }])).rejects.toThrow(/E11000/);
+    expect(await jobs.countDocuments({ number: 1 })).toBe(2);
+  });
+
+  it('a unique index that documents violate is not made', async () => {
+    await jobs.insertMany([1, 2].map((n) => ({ _id: `${n}`, device: 'same', state: 's', number: n })));
+    const error = await jobs.createIndexes([{ key: { device: 1 }, unique: true }]).catch((e: unknown) => e);
+    expect(isDuplicateKey(error)).toBe(true);
+    await jobs.insertOne({ _id: '3', device: 'same', state: 's', number: 3 });
+    expect(await jobs.countDocuments({ device: 'same' })).toBe(3);
+  });
+});
+
+describe('TTL indexes', () => {
+  it('delete what has expired, in batches, and nothing else', async () => {
+    await jobs.createIndexes([{ key: { due: 1 }, expireAfterSeconds: 60 }]);
+    await jobs.insertMany(
+      Array.from({ length: 1000 }, (_, i) => ({
+        _id: `${i}`,
+        device: 'd',
+        state: 's',
+        number: i,
+        ...(i < 500 ? { due: minutes(0) } : i < 900 ? { due: minutes(60) } : {}),
+      })),
+    );
+    now = minutes(0).getTime() + 59_999;
+    expect(await store.sweepExpired()).toBe(0);
+    now += 1;
+    expect(await store.sweepExpired()).toBe(500);
+    expect(await jobs.countDocuments({})).toBe(500);
+    expect(await examined(() => store.sweepExpired())).toBe(0);
+  });
+});
+
+describe('what the embedded store does not have is refused by name', () => {
+  it.each([
+    [{ key: { text: 'text' } }, /the kind "text"/],
+    [{ key: { '$**': 1 } }, /the path/],
+    [{ key: { 'list.0': 1 } }, /a place in an array/],
+    [{ key: { a: 1 }, collation: { locale: 'ja' } }, /the option collation/],
+  ] as const)('%j', async (description, message) => {
+    await expect(jobs.createIndexes([description as never])).rejects.toThrow(message);
+  });
+});

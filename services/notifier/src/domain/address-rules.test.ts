@@ -1,0 +1,72 @@
+import { addressRules, parseNetworks } from './address-rules.ts';
+
+const publicOnly = addressRules([]);
+
+test.each([
+  ['this network', '0.0.0.0'],
+  ['this network', '0.1.2.3'],
+  ['loopback', '127.0.0.1'],
+  ['loopback', '127.255.255.254'],
+  ['private', '10.0.0.1'],
+  ['private', '172.16.0.1'],
+  ['private', '172.31.255.255'],
+  ['private', '192.168.1.1'],
+  ['carrier-grade NAT', '100.64.0.1'],
+  ['carrier-grade NAT, Alibaba metadata', '100.100.100.200'],
+  ['link-local', '169.254.1.1'],
+  ['metadata', '169.254.169.254'],
+  ['metadata of containers', '169.254.170.2'],
+  ['metadata of Oracle', '192.0.0.192'],
+  ['Azure virtual host', '168.63.129.16'],
+  ['documentation', '192.0.2.1'],
+  ['documentation', '198.51.100.1'],
+  ['documentation', '203.0.113.1'],
+  ['benchmarking', '198.18.0.1'],
+  ['multicast', '224.0.0.1'],
+  ['multicast', '239.255.255.250'],
+  ['reserved', '240.0.0.1'],
+  ['broadcast', '255.255.255.255'],
+  ['unspecified', '::'],
+  ['loopback', '::1'],
+  ['IPv4-mapped', '::ffff:127.0.0.1'],
+  ['IPv4-mapped', '::ffff:a00:1'],
+  ['IPv4-compatible', '::7f00:1'],
+  ['NAT64 of loopback', '64:ff9b::7f00:1'],
+  ['NAT64 of metadata', '64:ff9b::a9fe:a9fe'],
+  ['local NAT64', '64:ff9b:1::1'],
+  ['6to4', '2002:7f00:1::'],
+  ['Teredo', '2001::1'],
+  ['unique local', 'fd00::1'],
+  ['metadata of AWS', 'fd00:ec2::254'],
+  ['link-local', 'fe80::1'],
+  ['link-local with a zone', 'fe80::1%eth0'],
+  ['site-local', 'fec0::1'],
+  ['multicast', 'ff02::1'],
+  ['documentation', '2001:db8::1'],
+  ['discard', '100::1'],
+  ['bracketed loopback', '[::1]'],
+  ['a short form', '127.1'],
+  ['an octal form', '0177.0.0.1'],
+  ['a number', '2130706433'],
+  ['a name', 'localhost'],
+  ['nothing', ''],
+])('%s (%s) is refused', (_, address) => {
+  expect(publicOnly.allows(address)).toBe(false);
+});
+
+test.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '2606:4700::1111', '::ffff:8.8.8.8', '64:ff9b::808:808'])(
+  'the public address %s is allowed',
+  (address) => expect(publicOnly.allows(address)).toBe(true),
+);
+
+test('an allowed network opens exactly its addresses, also mapped into IPv6', () => {
+  const rules = addressRules(parseNetworks('127.0.0.0/8, ::1/128'));
+  expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1', '8.8.8.8'].map(rules.allows)).toEqual(
+    Array(5).fill(true),
+  );
+  expect(['10.0.0.1', '::2', '169.254.169.254'].map(rules.allows)).toEqual([false, false, false]);
+});
+
+test('a list that cannot be read names the wrong part', () => {
+  expect(() => parseNetworks('127.0.0.0/8,localhost')).toThrow('"localhost"');
+});

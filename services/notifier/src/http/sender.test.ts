@@ -1,0 +1,145 @@
+import { createServer as createHttp, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttps } from 'node:https';
+import { type AddressInfo, createServer as createTcp, type Server as TcpServer } from 'node:net';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { addressRules, parseNetworks } from '../domain/address-rules.ts';
+import { testCertificate } from '../testing/certificate.ts';
+import { createConnector } from './connector.ts';
+import { OriginPools } from './pools.ts';
+import { createResolver, type Resolve } from './resolve.ts';
+import { UndiciSender } from './sender.ts';
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function listen(server: Server | TcpServer): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(async () => {
+    if ('closeAllConnections' in server) server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+function http(listener: RequestListener): Promise<number> {
+  return listen(createHttp(listener));
+}
+
+function createSender(options: { totalMs?: number; resolve?: Resolve; ca?: string; maxPools?: number } = {}) {
+  const connect = createConnector({
+    rules: addressRules(parseNetworks('127.0.0.0/8')),
+    resolve: options.resolve ?? createResolver(1000),
+    connectTimeoutMs: 1000,
+    ...(options.ca && { ca: options.ca }),
+  });
+  const pools = new OriginPools({ maxPools: options.maxPools ?? 10, pool: { connections: 4, connect } });
+  const sender = new UndiciSender(pools, systemClock, options.totalMs ?? 5000);
+  closers.push(() => sender.close());
+  const post = (url: string, signal = new AbortController().signal) =>
+    sender.send(new URL(url), { 'content-type': 'application/json' }, Buffer.from('{}'), signal);
+  return { post, pools };
+}
+
+test('of an answer without end 64 KiB are read; its status counts all the same', async () => {
+  let cut = false;
+  const port = await http((_, response) => {
+    response.on('close', () => {
+      cut = true;
+    });
+    response.writeHead(200);
+    const more = (): void => {
+      while (!cut && response.write(Buffer.alloc(16_384)));
+      if (!cut) response.once('drain', more);
+    };
+    more();
+  });
+  expect(await createSender().post(`http://127.0.0.1:${port}/`)).toMatchObject({
+    statusCode: 200,
+    error: '',
+  });
+  await waitFor('the connection is cut', () => cut);
+});
+
+test('an endpoint that never answers is given up after the total time-out', async () => {
+  const port = await http(() => {});
+  expect(await createSender({ totalMs: 100 }).post(`http://127.0.0.1:${port}/`)).toMatchObject({
+    statusCode: 0,
+    error: 'no complete answer within 100 ms',
+  });
+});
+
+test('an endpoint that takes no part in TCP or TLS is given up, too', async () => {
+  const port = await listen(createTcp(() => {}));
+  expect(await createSender({ totalMs: 100 }).post(`https://127.0.0.1:${port}/`)).toMatchObject({
+    statusCode: 0,
+    error: 'no complete answer within 100 ms',
+  });
+});
+
+test('a redirect is not followed', async () => {
+  const paths: (string | undefined)[] = [];
+  const port = await http((request, response) => {
+    paths.push(request.url);
+    response.writeHead(307, { location: '/next' }).end();
+  });
+  expect(await createSender().post(`http://127.0.0.1:${port}/first`)).toMatchObject({ statusCode: 307 });
+  expect(paths).toEqual(['/first']);
+});
+
+test('a certificate is verified: its issuer and its name', async () => {
+  const server = createHttps({ ...testCertificate }, (_, response) => response.writeHead(204).end());
+  const port = await listen(server as unknown as Server);
+  const resolve: Resolve = async () => ['127.0.0.1'];
+  const strict = createSender({ resolve });
+  expect(await strict.post(`https://localhost:${port}/`)).toMatchObject({
+    statusCode: 0,
+    error: expect.stringContaining('DEPTH_ZERO_SELF_SIGNED_CERT'),
+  });
+  const trusting = createSender({ resolve, ca: testCertificate.cert });
+  expect(await trusting.post(`https://localhost:${port}/`)).toMatchObject({ statusCode: 204 });
+  expect(await trusting.post(`https://other.example:${port}/`)).toMatchObject({
+    statusCode: 0,
+    error: expect.stringContaining('ERR_TLS_CERT_ALTNAME_INVALID'),
+  });
+});
+
+test('of several addresses of a name only the allowed ones are connected to', async () => {
+  const port = await http((_, response) => response.writeHead(204).end());
+  const mixed = createSender({ resolve: async () => ['169.254.169.254', '10.0.0.1', '127.0.0.1'] });
+  expect(await mixed.post(`http://mixed.example:${port}/`)).toMatchObject({ statusCode: 204 });
+  const refused = createSender({ resolve: async () => ['169.254.169.254', '10.0.0.1'] });
+  expect(await refused.post(`http://internal.example:${port}/`)).toMatchObject({
+    statusCode: 0,
+    error: 'ADDRESS_REFUSED: the address is not public',
+  });
+});
+
+test('connections are kept, for a bounded number of origins', async () => {
+  const sockets = new Set<unknown>();
+  const ports = await Promise.all(
+    Array.from({ length: 4 }, () =>
+      http((request, response) => {
+        sockets.add(request.socket);
+        response.writeHead(204).end();
+      }),
+    ),
+  );
+  const { post, pools } = createSender({ maxPools: 2 });
+  for (let i = 0; i < 3; i++) await post(`http://127.0.0.1:${ports[0]}/`);
+  expect(sockets.size).toBe(1);
+  for (const port of ports)
+    expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ statusCode: 204 });
+  expect(pools.size).toBe(2);
+});
+
+test('a shutdown cuts a request off', async () => {
+  const port = await http(() => stop.abort(new Error('stopping')));
+  const stop = new AbortController();
+  expect(await createSender().post(`http://127.0.0.1:${port}/`, stop.signal)).toMatchObject({
+    statusCode: 0,
+    error: 'stopping',
+  });
+});

@@ -1,0 +1,181 @@
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import type { ServiceContext } from '@headset-cloud/kit/service.ts';
+import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
+import type { Delivery } from '../domain/delivery.ts';
+import type { CallbackSender } from '../ports.ts';
+import { MongoDeliveryStore } from '../store/deliveries.ts';
+import { notifierIndexes } from '../store/indexes.ts';
+import { type Bench, createBench } from '../testing/harness.ts';
+import { Attempts } from './attempts.ts';
+import { FinishedOrders } from './finished-orders.ts';
+import { Marks } from './marks.ts';
+
+// Two instances, a and b, on one database: what keeps the order when one of them is stopped for a
+// while, or when events of an order key come to both.
+const leaseMs = 10_000;
+const lane = 'a-1/deviceEvent';
+let bench: Bench;
+let a: ReturnType<typeof instance>;
+let b: ReturnType<typeof instance>;
+
+beforeEach(async () => {
+  bench = await createBench();
+  await ensureIndexes(bench.store, notifierIndexes);
+  a = instance('a');
+  b = instance('b');
+});
+afterEach(() => bench.close());
+
+function instance(instanceId: string) {
+  const store = new MongoDeliveryStore(bench.store, instanceId, { deliveredMs: 1000, deadMs: 1000 });
+  const logger = createLogger({ service: 'notifier', level: 'silent' });
+  const marks = new Marks(store, logger, noFailpoints);
+  const ctx = { clock: systemClock, failpoints: noFailpoints } as unknown as ServiceContext;
+  const metrics = { attempts: { inc: () => {} }, deliverySeconds: { observe: () => {} } };
+  const attempts = new Attempts({
+    ctx,
+    store,
+    sender: {} as CallbackSender,
+    marks,
+    finished: new FinishedOrders(),
+    metrics,
+    backoff: { firstMs: 1, maxMs: 1 },
+    leaseMs,
+    random: Math.random,
+  });
+  return { store, marks, attempts };
+}
+
+function delivery(id: string, more: Partial<Delivery> = {}): Delivery {
+  const now = Date.now();
+  return {
+    id,
+    applicationId: 'a-1',
+    destination: 'deviceEvent',
+    orderKey: 't-1',
+    sequence: 1,
+    ordered: true,
+    replaceable: false,
+    body: Buffer.from('{}'),
+    status: 'pending',
+    attempts: 0,
+    createdAtMs: now,
+    deadlineAtMs: now + 1e9,
+    nextAttemptAtMs: now,
+    dueAtMs: now,
+    owner: null,
+    takenOver: false,
+    deliveredAtMs: 0,
+    lastOutcome: '',
+    recentAttempts: [],
+    traceparent: '',
+    ...more,
+  };
+}
+
+const lapsed = () => ({ owner: 'a', dueAtMs: Date.now() - 1 });
+const owned = (owner: string) => ({ owner, dueAtMs: Date.now() + leaseMs });
+const held = (d: Delivery) => ({ delivery: d, leaseUntilMs: d.dueAtMs });
+const claimAll = (of: typeof a) => of.store.claim(lane, 100, Date.now(), Date.now() + leaseMs);
+
+test('what is due is claimed by exactly one instance, and not at all while its lease lasts', async () => {
+  await a.store.insert(Array.from({ length: 50 }, (_, i) => delivery(`n-${i}`, { orderKey: `t-${i}` })));
+  const claims = await Promise.all([claimAll(a), claimAll(b), claimAll(a)]);
+  expect(claims.reduce((sum, { claimed }) => sum + claimed.length, 0)).toBe(50);
+  const { claimed } = await claimAll(b);
+  expect(claimed).toEqual([]);
+});
+
+test('what is claimed comes in the order in which it was due, with its body as it was stored', async () => {
+  const now = Date.now();
+  const body = Buffer.from([0, 255, 10, 228]);
+  await a.store.insert([
+    delivery('later', { orderKey: '', dueAtMs: now - 1, body }),
+    delivery('first', { orderKey: '', dueAtMs: now - 2 }),
+    delivery('not yet', { orderKey: '', dueAtMs: now + 60_000 }),
+  ]);
+  const { claimed } = await claimAll(b);
+  expect(claimed.map((d) => d.id)).toEqual(['first', 'later']);
+  expect(claimed[1]?.body).toEqual(body);
+});
+
+test('an instance that was stopped past its lease finds before it sends that another took over', async () => {
+  const stopped = delivery('n-1', lapsed());
+  await a.store.insert([stopped]);
+  expect((await claimAll(b)).claimed.map((d) => [d.id, d.takenOver])).toEqual([['n-1', true]]);
+  expect(await a.attempts.readiness(held(stopped))).toEqual({ kind: 'lost' });
+});
+
+test('an instance whose lease ran out but whom nobody replaced renews it and goes on', async () => {
+  const stopped = delivery('n-1', lapsed());
+  await a.store.insert([stopped]);
+  const mine = held(stopped);
+  expect(await a.attempts.readiness(mine)).toEqual({ kind: 'ready' });
+  expect(mine.leaseUntilMs).toBeGreaterThan(Date.now());
+  expect((await claimAll(b)).claimed).toEqual([]);
+});
+
+test('a later one waits while another instance has the earlier one, and goes when it has ended', async () => {
+  const second = delivery('n-2', { sequence: 2, ...owned('b') });
+  await a.store.insert([delivery('n-1', owned('a')), second]);
+  expect(await b.attempts.readiness(held(second))).toMatchObject({ kind: 'blocked' });
+  await a.store.mark([
+    { id: 'n-1', change: { status: 'delivered', owner: null, dueAtMs: 0 }, onlyIfOwner: 'a' },
+  ]);
+  expect(await b.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
+});
+
+test('a later one waits for an earlier one until that one is planned', async () => {
+  const dueAtMs = Date.now() + 20_000;
+  const second = delivery('n-2', { sequence: 2, ...owned('b') });
+  await a.store.insert([delivery('n-1', { dueAtMs }), second]);
+  expect(await b.attempts.readiness(held(second))).toEqual({ kind: 'blocked', untilMs: dueAtMs });
+});
+
+test('an earlier progress that nobody has is replaced by a later one', async () => {
+  const second = delivery('n-2', { sequence: 2, ...owned('b') });
+  await a.store.insert([delivery('p-1', { replaceable: true, dueAtMs: Date.now() + 60_000 }), second]);
+  expect(await b.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
+  expect((await a.store.get('p-1'))?.status).toBe('replaced');
+});
+
+test.each([
+  ['that another instance works on', { owner: 'a' }],
+  ['whose owner may be stopped in the middle of sending it', { takenOver: true }],
+])('an earlier progress %s is not replaced: it goes first', async (_, more) => {
+  const second = delivery('n-2', { sequence: 2, ...owned('b') });
+  await a.store.insert([delivery('p-1', { replaceable: true, ...more }), second]);
+  expect(await b.attempts.readiness(held(second))).toMatchObject({ kind: 'blocked' });
+  expect((await a.store.get('p-1'))?.status).toBe('pending');
+});
+
+test('one that an operator sent again neither waits for others nor holds them up', async () => {
+  const again = delivery('n-1', { ordered: false, ...owned('a') });
+  const second = delivery('n-2', { sequence: 2, ...owned('b') });
+  await a.store.insert([again, second, delivery('n-0', { sequence: 0, orderKey: 't-2' })]);
+  expect(await b.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
+  expect(await a.attempts.readiness(held({ ...again, sequence: 3 }))).toEqual({ kind: 'ready' });
+});
+
+test('a failure noted late does not touch a delivery that another instance has taken', async () => {
+  await a.store.insert([delivery('n-1', lapsed())]);
+  await claimAll(b);
+  await a.store.mark([{ id: 'n-1', change: { owner: null, attempts: 9, dueAtMs: 0 }, onlyIfOwner: 'a' }]);
+  expect(await b.store.get('n-1')).toMatchObject({ owner: 'b', attempts: 0 });
+  // But a delivery is a delivery, whoever owns it now.
+  await a.store.mark([{ id: 'n-1', change: { status: 'delivered', dueAtMs: 1 }, onlyIfOwner: undefined }]);
+  expect((await b.store.get('n-1'))?.status).toBe('delivered');
+});
+
+test('an outcome that is not stored yet counts for the order', async () => {
+  const second = delivery('n-2', { sequence: 2, ...owned('a') });
+  await a.store.insert([delivery('n-1', owned('a')), second]);
+  a.marks.add({
+    id: 'n-1',
+    change: { status: 'delivered', owner: null, dueAtMs: 0 },
+    onlyIfOwner: undefined,
+  });
+  expect(await a.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
+});

@@ -1,0 +1,142 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { readConfig } from '@headset-cloud/kit/config.ts';
+import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
+import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import { bind, createClient, type Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import { ApplicationsService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
+import { Destination, NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import { Registry } from 'prom-client';
+import { buildNotifier, type NotifierOverrides } from '../build.ts';
+import { notifierConfigSpec } from '../config.ts';
+
+/** Destination and key of an application, as devices would answer; 'away': devices cannot be reached. */
+export type TestDestination = { url: string; authenticationKey: string } | 'away';
+
+/** A notifier that is stopped at the end, with the doors that tests use. */
+export interface TestNotifier {
+  readonly service: Service;
+  readonly metrics: Registry;
+  readonly admin: ReturnType<typeof createClient<typeof NotifierAdminService>>;
+  stop(): Promise<void>;
+}
+
+/**
+ * The real store and log on a temporary directory, and as many notifiers on them as a test wants.
+ * devices is stood in for by its contract alone: one RPC.
+ */
+export async function createBench() {
+  const directory = await mkdtemp(join(tmpdir(), 'notifier-'));
+  const logger = createLogger({ service: 'notifier', level: process.env['TEST_LOG'] ?? 'silent' });
+  const database = openEmbeddedDatabase({ directory });
+  const connection = createEmbeddedStore(database);
+  const log = createEmbeddedLog(database, logger);
+  await log.ensureTopics([topics.notifications]);
+  const destinations = new Map<string, TestDestination>();
+  const reads = { count: 0 };
+  const devices = new LocalChannel();
+  const handlers: Partial<Handlers<typeof ApplicationsService>> = {
+    async getDestination({ applicationId, setting }) {
+      reads.count++;
+      const found = destinations.get(`${applicationId}/${setting}`) ?? destinations.get(applicationId);
+      if (found === 'away') throw new DomainError('unavailable', 'away');
+      return found ?? { url: '', authenticationKey: '' };
+    },
+  };
+  devices.register([bind(ApplicationsService, handlers as Handlers<typeof ApplicationsService>)]);
+  const running: TestNotifier[] = [];
+  let instances = 0;
+
+  const start = async (
+    env: Record<string, string> = {},
+    overrides: NotifierOverrides & { failpoints?: (name: string) => void } = {},
+  ): Promise<TestNotifier> => {
+    const metrics = new Registry();
+    const ctx: ServiceContext = {
+      logger,
+      clock: systemClock,
+      store: connection.database('notifier'),
+      log,
+      channel: () => devices,
+      secrets: createSecretBox('0123456789abcdef0123456789abcdef'),
+      metrics,
+      failpoints: overrides.failpoints ?? noFailpoints,
+      instanceId: `notifier-${++instances}`,
+    };
+    const config = readConfig(notifierConfigSpec, {
+      NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
+      NOTIFIER_BACKOFF_FIRST_MS: '5',
+      NOTIFIER_BACKOFF_MAX_MS: '50',
+      NOTIFIER_PROBE_MAX_MS: '50',
+      NOTIFIER_SWEEP_MS: '20',
+      NOTIFIER_LEASE_MS: '500',
+      NOTIFIER_UNSET_RETRY_MS: '30',
+      ...env,
+    });
+    const service = buildNotifier(ctx, config, overrides);
+    const adminChannel = new LocalChannel();
+    adminChannel.register(service.admin);
+    await service.start();
+    let stopped: Promise<void> | undefined;
+    const notifier: TestNotifier = {
+      service,
+      metrics,
+      admin: createClient(NotifierAdminService, adminChannel),
+      stop: () => {
+        stopped ??= service.stop();
+        return stopped;
+      },
+    };
+    running.push(notifier);
+    return notifier;
+  };
+
+  return {
+    destinations,
+    reads,
+    store: connection.database('notifier'),
+    start,
+    /** Publishes notifications, in order, under one key for each application. */
+    async publish(...events: MessageInitShape<typeof NotificationEventSchema>[]): Promise<void> {
+      await log.publish(
+        topics.notifications,
+        events.map((event) => ({ key: event.applicationId ?? '', value: encode(event) })),
+      );
+    },
+    log,
+    async close(): Promise<void> {
+      await Promise.all(running.map((notifier) => notifier.stop()));
+      await log.close();
+      await connection.close();
+      await database.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+export type Bench = Awaited<ReturnType<typeof createBench>>;
+
+/** A notification of application a-1 to deviceEvent, unless said otherwise. */
+export function encode(event: MessageInitShape<typeof NotificationEventSchema>): Uint8Array {
+  return toBinary(
+    NotificationEventSchema,
+    create(NotificationEventSchema, {
+      destination: Destination.DEVICE_EVENT,
+      createdAtMs: BigInt(Date.now()),
+      body: Buffer.from(JSON.stringify({ id: event.notificationId })),
+      ...event,
+    }),
+  );
+}

@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isTransient, toDomainError } from '@headset-cloud/kit/errors.ts';
+import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { expect, it } from '@jest/globals';
+import { startMongo, whyNoMongo } from '../support/stack/mongo.ts';
+
+// These end the server, so they never run on the one that MONGODB_URI names.
+const missing = whyNoMongo();
+if (missing) process.stderr.write(`The loss of a MongoDB server is not tested: ${missing}.\n`);
+const test = missing ? it.skip : it;
+
+test('a server that dies is noticed, its calls end in time as database_failed, and it comes back', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'mongo-contract-'));
+  let server = await startMongo(directory);
+  const connection = await connectMongo({ uri: server.uri, appName: 'contract', databasePrefix: 'loss-' });
+  const things = connection.database('one').collection<{ _id: number }>('things');
+  try {
+    expect(connection.notReady()).toBeUndefined();
+    await things.insertOne({ _id: 1 });
+
+    server.kill();
+    const start = Date.now();
+    const error = await things.insertOne({ _id: 2 }).catch((e: unknown) => e);
+    expect(Date.now() - start).toBeLessThan(6000);
+    expect(toDomainError(error)).toMatchObject({ code: 'database_failed', retryAfterMs: 2000 });
+    expect(isTransient(error)).toBe(true);
+    await waitFor('the loss to be noticed', () =>
+      connection.notReady()?.includes('no server that takes writes'),
+    );
+
+    server = await startMongo(directory, Number(new URL(server.uri).port));
+    await waitFor('the server to be noticed', () => connection.notReady() === undefined);
+    expect(await things.countDocuments({ _id: 1 })).toBe(1);
+  } finally {
+    await connection.close();
+    await server.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+  expect(connection.notReady()).toContain('closed');
+});
+
+test('a server that is not there is an error within seconds', async () => {
+  const uri = 'mongodb://127.0.0.1:1/?directConnection=true';
+  const start = Date.now();
+  await expect(connectMongo({ uri, appName: 'contract' })).rejects.toThrow(/ECONNREFUSED/);
+  expect(Date.now() - start).toBeLessThan(5000);
+});

@@ -1,0 +1,99 @@
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { createTenant, describeOnStack, type Tenant } from './harness.ts';
+
+describeOnStack('cancelling', () => {
+  let tenant: Tenant;
+  beforeAll(async () => {
+    tenant = await createTenant({ devices: 4 });
+  });
+  afterAll(() => tenant.close());
+
+  it('cancels everything that waits for an away headset, and names exactly those', async () => {
+    const [device] = tenant.devices;
+    const ids = [await tenant.activate(device), await tenant.command(device), await tenant.command(device)];
+    const answer = await tenant.call(200, 'DELETE', `/devices/${device?.deviceId}/transactions`);
+    expect(answer.body).toEqual({ canceledTransactions: ids });
+    for (const id of ids) {
+      expect(await tenant.ended(id)).toMatchObject({
+        result: 'failure',
+        message: 'The transaction was canceled by a cancel request.',
+      });
+      expect(await tenant.status(id)).toBe('canceled');
+    }
+    expect((await tenant.call(200, 'DELETE', `/devices/${device?.deviceId}/transactions`)).body).toEqual({
+      canceledTransactions: [],
+    });
+    const headset = tenant.headset(device);
+    headset.connect();
+    await waitFor('the session', () => headset.sessionEpoch > 0);
+    const next = await tenant.command(device);
+    await tenant.ended(next);
+    for (const id of ids) expect(headset.effects.has(id)).toBe(false);
+  });
+
+  it('refuses to cancel what a reachable headset has been told', async () => {
+    const device = tenant.devices[1];
+    const headset = tenant.headset(device, { behaviour: { ready: 'never' } });
+    headset.connect();
+    await waitFor('the session', () => headset.sessionEpoch > 0);
+    const id = await tenant.activate(device);
+    await waitFor('published', async () => (await tenant.status(id)) === 'published');
+    expect((await tenant.call(200, 'DELETE', `/devices/${device?.deviceId}/transactions`)).body).toEqual({
+      canceledTransactions: [],
+    });
+  });
+
+  it('deactivation takes effect at once, cancels what is unprocessed, and frees the slot', async () => {
+    const device = tenant.devices[2];
+    const activation = await tenant.activate(device);
+    const command = await tenant.command(device);
+    const { body } = await tenant.call(201, 'DELETE', `/devices/${device?.deviceId}`);
+    for (const id of [activation, command]) {
+      expect(await tenant.ended(id)).toMatchObject({
+        result: 'failure',
+        message: 'The transaction was canceled because it occurred before deactivation.',
+      });
+    }
+    const refused = await tenant.call(403, 'PUT', `/devices/${device?.deviceId}/commands`, {
+      package: 'a',
+      launchType: 'activity',
+    });
+    expect(refused.body).toEqual({ message: 'The device is not activated.' });
+    expect((await tenant.call(200, 'GET', `/devices/${device?.deviceId}`)).body).toEqual({
+      deviceId: device?.deviceId,
+      activated: false,
+      clientId: null,
+      status: 'deactivated',
+    });
+    const headset = tenant.headset(device);
+    headset.connect();
+    expect(await tenant.ended(body.transactionId)).toMatchObject({ result: 'success' });
+    // Activated anew, commands are untouched by the floor below them.
+    await tenant.activate(device);
+    expect(await tenant.ended(await tenant.command(device))).toMatchObject({ result: 'success' });
+    expect(headset.effects.has(command)).toBe(false);
+  });
+
+  it('gives up a transaction that one session after another loses', async () => {
+    const device = tenant.devices[3];
+    const headset = tenant.headset(device, { behaviour: { ready: 'never' }, durability: 'none' });
+    const id = await tenant.activate(device);
+    // Each session is offered it and forgets it: a new headset without memory each time.
+    await headset.close();
+    for (let i = 0; i < 7; i++) {
+      const forgetful = tenant.headset(device, { behaviour: { ready: 'never' }, durability: 'none' });
+      const epoch = new Promise((resolve) => forgetful.once('online', resolve));
+      forgetful.connect();
+      await epoch;
+      await waitFor(
+        'the offer or the end',
+        async () => forgetful.journal.held.has(id) || (await tenant.status(id)) === 'canceled',
+      );
+      await forgetful.close();
+    }
+    expect(await tenant.ended(id)).toMatchObject({
+      result: 'failure',
+      message: 'The transaction was canceled because the retry limit was exceeded.',
+    });
+  });
+});

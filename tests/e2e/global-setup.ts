@@ -1,0 +1,34 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { realStackMissing } from '../support/stack/backing.ts';
+import { type Stack, type StackKind, startStack } from '../support/stack/stack.ts';
+
+declare global {
+  var headsetStack: Stack | undefined;
+}
+
+/** Starts one platform for the whole suite, on the stack that STACK names. */
+export default async function setup(): Promise<void> {
+  const kind: StackKind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
+  const missing = kind === 'real' ? realStackMissing() : undefined;
+  if (missing) {
+    if (process.env['REQUIRE_REAL_STACK']) throw new Error(`The real stack is demanded here, but: ${missing}`);
+    process.stderr.write(`\nSkipped: the real stack cannot run on this machine: ${missing}\n`);
+    process.env['HEADSET_STACK_MISSING'] = missing;
+    return;
+  }
+  const dataDir = mkdtempSync(join(tmpdir(), `headset-cloud-e2e-${kind}-`));
+  const stack = await startStack({
+    kind,
+    dataDir,
+    clients: [],
+    env: { NOTIFIER_BACKOFF_FIRST_MS: '50', NOTIFIER_UNSET_RETRY_MS: '200', NOTIFIER_PROBE_MAX_MS: '500' },
+  });
+  globalThis.headsetStack = stack;
+  const { apiUrl, issuerUrl, tokenUrl, deviceLinkUrl, admin, adminUrls } = stack;
+  process.env['HEADSET_STACK'] = JSON.stringify({
+    ...{ kind, dataDir, apiUrl, issuerUrl, tokenUrl, deviceLinkUrl, admin, adminUrls },
+    clientsFile: join(dataDir, 'issuer-clients.json'),
+  });
+}

@@ -1,0 +1,196 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { deviceId, type Instance, offer, World } from '@headset-cloud/device-link/testing/world.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { apply, describe as describeHeadset, listenForControl, runScript } from './control.ts';
+import { Headset, type HeadsetOptions } from './headset.ts';
+
+let world: World;
+let instance: Instance;
+let stateDir: string;
+let open: Headset[];
+
+beforeEach(async () => {
+  world = new World();
+  instance = await world.start();
+  stateDir = mkdtempSync(join(tmpdir(), 'headset-'));
+  open = [];
+});
+afterEach(async () => {
+  await Promise.all(open.map((headset) => headset.close()));
+  await world.close();
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+function headset(options: Partial<HeadsetOptions> = {}): Headset {
+  const made = new Headset({
+    identity: {
+      deviceId,
+      keyId: 'k1',
+      privateKeyPem: world.privateKey(deviceId).export({ type: 'pkcs8', format: 'pem' }).toString(),
+    },
+    server: `127.0.0.1:${instance.service.linkPort()}`,
+    stateDir,
+    backoff: { firstMs: 20, longestMs: 100 },
+    ...options,
+  });
+  open.push(made);
+  return made;
+}
+
+async function online(made: Headset): Promise<Headset> {
+  made.connect();
+  await waitFor('the session', () => made.sessionEpoch > 0);
+  return made;
+}
+
+const deliver = (...ids: number[]) =>
+  instance.delivery.deliver({ deviceId, offers: ids.map((id) => offer(id)) });
+const effects = () =>
+  readFileSync(join(stateDir, `${deviceId}.effects.jsonl`), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).transactionId as number);
+const results = async () =>
+  (await world.reports()).flatMap(({ body }) =>
+    body.case === 'report' && body.value.body.case === 'result'
+      ? [[Number(body.value.body.value.transactionId), body.value.body.value.success]]
+      : [],
+  );
+const settled = (made: Headset) =>
+  waitFor(
+    'everything to be acknowledged',
+    () => made.journal.held.size === 0 && made.journal.reports.size === 0,
+  );
+
+describe('a headset', () => {
+  it('runs several transactions once each, in order, and reports them', async () => {
+    const made = await online(headset());
+    await deliver(1, 2, 3);
+    await waitFor('three effects', () => made.effects.count === 3);
+    await settled(made);
+    expect(effects()).toEqual([1, 2, 3]);
+    expect(await results()).toEqual([1, 2, 3].map((id) => [id, true]));
+  });
+
+  it("adds the called app's own answer when it is told to", async () => {
+    const made = await online(headset({ behaviour: { appAnswer: true, appAnswerText: 'hi' } }));
+    await deliver(1);
+    await waitFor('the effect', () => made.effects.count === 1);
+    await settled(made);
+    const last = (await world.reports()).at(-1)?.body;
+    expect(last?.case === 'report' && last.value.body).toMatchObject({
+      case: 'appAnswer',
+      value: { message: 'hi' },
+    });
+  });
+
+  it('takes effect once although a transaction comes in two sessions and again after its end', async () => {
+    world.onOnline = async () => ({ offers: [offer(1)] });
+    const made = await online(headset());
+    await settled(made);
+    for (const epoch of [2, 3]) {
+      made.disconnect();
+      await waitFor('the next session', () => made.sessionEpoch === epoch);
+      await waitFor('its result again', async () => (await results()).length === epoch);
+    }
+    expect(effects()).toEqual([1]);
+  });
+
+  it('corrects its clock by the time of the server', async () => {
+    const made = await online(headset({ behaviour: { skewMs: -3_600_000 } }));
+    expect(made.sessionEpoch).toBe(1);
+  });
+
+  it('does not start what belongs to an older activation, and fails it', async () => {
+    const made = await online(headset());
+    await instance.delivery.deliver({ deviceId, offers: [{ ...offer(1), activationEpoch: 2n }] });
+    await waitFor('the effect', () => made.effects.count === 1);
+    await deliver(2);
+    await waitFor('the result', async () => (await results()).length === 2);
+    expect(await results()).toEqual([
+      [1, true],
+      [2, false],
+    ]);
+    expect(effects()).toEqual([1]);
+    await settled(made);
+    await made.close();
+    expect(headset().journal.activationEpoch).toBe(2);
+  });
+
+  it('never runs what was dropped', async () => {
+    world.onAccept = async ({ transactionId }) => ({ start: transactionId !== 1n, dropReason: 'canceled' });
+    const made = await online(headset());
+    await deliver(1, 2);
+    await waitFor('the effect', () => made.effects.count === 1);
+    await settled(made);
+    expect(effects()).toEqual([2]);
+  });
+
+  it('connects again by itself after the server has drained', async () => {
+    const made = await online(headset());
+    const port = instance.service.linkPort();
+    await instance.service.stop();
+    await waitFor('the absence', () => made.sessionEpoch === 0);
+    instance = await world.start({ DEVICE_LINK_LISTEN: { host: '127.0.0.1', port } });
+    await waitFor('the session', () => made.sessionEpoch === 2);
+  });
+});
+
+describe('a headset that misbehaves', () => {
+  it.each<[string, Partial<HeadsetOptions['behaviour']>]>([
+    ['answers offers late', { ready: 'late', delayMs: 50 }],
+    ['answers offers twice', { ready: 'twice' }],
+    ['answers offers for an unknown transaction as well', { ready: 'wrong-id' }],
+    ['reports results late', { result: 'late', delayMs: 50 }],
+    ['reports results twice', { result: 'twice' }],
+    ['reports results of an unknown transaction as well', { result: 'wrong-id' }],
+  ])('still has one effect when it %s', async (_, behaviour) => {
+    world.onAccept = async ({ transactionId }) => ({ start: transactionId < 1000n });
+    const made = await online(headset({ behaviour }));
+    await deliver(1);
+    await waitFor('the effect', () => made.effects.count === 1);
+    await settled(made);
+    expect(effects()).toEqual([1]);
+    expect(await results()).toContainEqual([1, true]);
+  });
+
+  it('says nothing when told never to answer', async () => {
+    const made = await online(headset({ behaviour: { ready: 'never' } }));
+    await deliver(1);
+    await waitFor('the offer', () => made.journal.held.has(1));
+    made.report({ case: 'stateChange', value: { power: 'started' } });
+    await waitFor('a later report', async () => (await world.reportIds()).length === 1);
+    expect(world.accepts).toEqual([]);
+  });
+});
+
+describe('the control', () => {
+  it('changes behaviour, disconnects, stays away and reports, by script and over HTTP', async () => {
+    const made = await online(headset());
+    const headsets = new Map([[deviceId, made]]);
+    const control = await listenForControl(headsets, 0);
+    const post = (action: unknown) =>
+      fetch(`${control.url}/actions`, { method: 'POST', body: JSON.stringify(action) });
+    try {
+      expect(await (await post({ action: 'set', behaviour: { effectMs: 1 } })).json()).toEqual({
+        applied: 1,
+      });
+      expect(made.behaviour.effectMs).toBe(1);
+      expect((await post({ action: 'set', behaviour: { nothing: 1 } })).status).toBe(400);
+      expect((await post({ action: 'report', stateChange: { batteryPercentage: 80 } })).status).toBe(200);
+      await waitFor('the report', async () => (await world.reportIds()).length === 1);
+      await runScript(headsets, [{ action: 'disconnect' }]);
+      await waitFor('the next session', () => made.sessionEpoch === 2);
+      apply(headsets, { action: 'away', ms: 3_600_000 });
+      await waitFor('the absence', () => made.sessionEpoch === 0);
+      const [state] = (await (await fetch(`${control.url}/headsets`)).json()) as unknown[];
+      expect(state).toEqual(JSON.parse(JSON.stringify(describeHeadset(made))));
+      apply(headsets, { action: 'away', ms: 0 });
+      await waitFor('the return', () => made.sessionEpoch === 3);
+    } finally {
+      await control.close();
+    }
+  });
+});

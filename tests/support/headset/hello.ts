@@ -1,0 +1,44 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { HeldState, type HelloSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { Journal } from './journal.ts';
+
+/** What a headset says of itself; each has a default. */
+export interface SelfDescription {
+  readonly clientVersion?: string;
+  readonly firmwareVersion?: string;
+  readonly apps?: readonly { package: string; version: string }[];
+  readonly languages?: readonly string[];
+  readonly hardware?: { macAddressWifi: string; macAddressBluetooth: string; modelIdentifier: string };
+}
+
+const heldStates = {
+  offered: HeldState.OFFERED,
+  started: HeldState.STARTED,
+  finished: HeldState.FINISHED,
+} as const;
+
+/** The first message of a session. `clockMs`: the headset's own clock, milliseconds since 1970. */
+export function hello(
+  self: SelfDescription,
+  journal: Journal,
+  clockMs: number,
+): MessageInitShape<typeof HelloSchema> {
+  return {
+    protocolVersion: 1,
+    clientVersion: self.clientVersion ?? '3.4.0',
+    firmwareVersion: self.firmwareVersion ?? '9.001.0',
+    apps: [...(self.apps ?? [])],
+    languages: [...(self.languages ?? ['ja'])],
+    hardware: self.hardware ?? {
+      macAddressWifi: '02:00:00:00:00:01',
+      macAddressBluetooth: '02:00:00:00:00:02',
+      modelIdentifier: 'simulator',
+    },
+    held: [...journal.held].map(([id, held]) => ({
+      transactionId: BigInt(id),
+      state: heldStates[held.state],
+    })),
+    activationEpoch: BigInt(journal.activationEpoch),
+    clockMs: BigInt(clockMs),
+  };
+}

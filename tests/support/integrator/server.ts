@@ -1,0 +1,178 @@
+import { readFileSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { verifyCallback } from './verify.ts';
+
+/** One callback as it came, in the order of arrival. */
+export interface Received {
+  /** RFC 3339 UTC. */
+  readonly receivedAt: string;
+  readonly webhookId: string;
+  readonly verified: boolean;
+  /** An earlier arrival with this id was taken (answered with 2xx). */
+  readonly duplicate: boolean;
+  /** The status that was answered; 0: none, the sender was left waiting. */
+  readonly answered: number;
+  readonly path: string;
+  readonly applicationId: string;
+  readonly traceparent: string;
+  /** UTF-8, as it came. */
+  readonly rawBody: string;
+  /** Parsed; undefined when it is no JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: callbacks of every shape
+  readonly body: any;
+}
+
+/** How to answer a verified callback; for tests. */
+export type Answer = { status: number; headers?: Record<string, string> } | 'hang';
+
+export interface IntegratorOptions {
+  /** 0, the default: the system chooses. */
+  readonly port?: number;
+  readonly host?: string;
+  readonly keys?: readonly string[];
+  /** A file of keys, one a line; read again when a signature does not match. */
+  readonly keyFile?: string;
+  /** A file to which each arrival is appended as a line of JSON, before it is answered. */
+  readonly logFile?: string;
+  /** Default: 204. */
+  readonly answer?: (
+    callback: Pick<Received, 'webhookId' | 'path' | 'body' | 'rawBody'>,
+  ) => Answer | Promise<Answer>;
+  readonly onArrival?: (arrival: Received) => void;
+}
+
+export interface IntegratorServer {
+  readonly port: number;
+  /** http://host:port, without a path. */
+  readonly origin: string;
+  /** An address to register in an application's settings. */
+  readonly url: string;
+  /** Keys can be added while it runs. */
+  readonly keys: string[];
+  /** Every arrival of this run. */
+  readonly arrivals: readonly Received[];
+  /** Verified, taken, and each id once: what an application would act on. */
+  readonly received: readonly Received[];
+  close(): Promise<void>;
+}
+
+const bodyLimitBytes = 10 * 1024 * 1024;
+
+/** Starts the sample integrator's server: takes signed callbacks on every path. */
+export async function startIntegrator(options: IntegratorOptions = {}): Promise<IntegratorServer> {
+  const host = options.host ?? '127.0.0.1';
+  const log: FileHandle | undefined = options.logFile ? await open(options.logFile, 'a') : undefined;
+  const arrivals: Received[] = [];
+  const received: Received[] = [];
+  const takenIds = new Set<string>();
+  const keys = [...(options.keys ?? []), ...readKeys(options.keyFile)];
+
+  const verify = (request: IncomingMessage, rawBody: Buffer): boolean => {
+    const callback = { headers: request.headers, rawBody };
+    if (verifyCallback(callback, keys)) return true;
+    if (!options.keyFile) return false;
+    keys.splice(0, keys.length, ...(options.keys ?? []), ...readKeys(options.keyFile));
+    return verifyCallback(callback, keys);
+  };
+
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const receivedAt = new Date().toISOString();
+    const bytes = await readBody(request);
+    const verified = verify(request, bytes);
+    const rawBody = bytes.toString('utf8');
+    const seen = {
+      webhookId: header(request, 'webhook-id'),
+      path: request.url ?? '/',
+      body: parse(rawBody),
+      rawBody,
+    };
+    const answer: Answer = verified ? ((await options.answer?.(seen)) ?? { status: 204 }) : { status: 401 };
+    const answered = answer === 'hang' ? 0 : answer.status;
+    const takes = verified && answered >= 200 && answered < 300;
+    const duplicate = takenIds.has(seen.webhookId);
+    const arrival: Received = {
+      receivedAt,
+      verified,
+      duplicate,
+      answered,
+      applicationId: header(request, 'applicationid'),
+      traceparent: header(request, 'traceparent'),
+      ...seen,
+    };
+    arrivals.push(arrival);
+    if (takes && !duplicate) {
+      takenIds.add(seen.webhookId);
+      received.push(arrival);
+    }
+    // Written before it is answered: what was answered with 2xx is never sent again.
+    await log?.appendFile(`${JSON.stringify(arrival)}\n`);
+    options.onArrival?.(arrival);
+    if (answer === 'hang') return;
+    response.writeHead(answer.status, answer.headers).end();
+  };
+
+  const server = createServer((request, response) => {
+    receive(request, response).catch((error: Error) => {
+      if (!response.headersSent) response.writeHead(error instanceof RangeError ? 413 : 500);
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port ?? 0, host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    origin: `http://${host}:${port}`,
+    url: `http://${host}:${port}/callbacks`,
+    keys,
+    arrivals,
+    received,
+    async close() {
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+      await log?.close();
+    },
+  };
+}
+
+function readKeys(file: string | undefined): string[] {
+  if (!file) return [];
+  try {
+    const lines = readFileSync(file, 'utf8').split('\n');
+    return lines.map((line) => line.trim()).filter((line) => line !== '');
+  } catch (error) {
+    // The key may be issued after the server was started.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function header(request: IncomingMessage, name: string): string {
+  const value = request.headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? '';
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of request) {
+    length += (part as Buffer).length;
+    if (length > bodyLimitBytes) throw new RangeError('body too large');
+    parts.push(part as Buffer);
+  }
+  return Buffer.concat(parts);
+}
