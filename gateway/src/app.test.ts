@@ -131,7 +131,7 @@ test.each([
   expect((await gateway.request(method, path, { headers: enough })).status).not.toBe(403);
 });
 
-test.each(['35000000000000', '3500000000000006', '35000000000000a', '３５0000000000006', '%2e', 'status'])(
+test.each(['35000000000000', '3500000000000006', '35000000000000a', '３５0000000000006', '%00', 'status'])(
   'the device id %p is 404',
   async (id) => {
     expect((await gateway.request('DELETE', `${app}/devices/${id}/transactions`)).status).toBe(404);

@@ -71,8 +71,10 @@ function findOperation(
   path: string,
 ): ApiOperation | undefined {
   const plain = path.split('?')[0] ?? '';
-  const matches = operations.filter(
-    (o) => o.method === method && new RegExp(`^${o.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(plain),
+  const matches = operations.filter((o) =>
+    new RegExp(`^${o.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(plain),
   );
-  return matches.toSorted((a, b) => a.path.split('{').length - b.path.split('{').length)[0];
+  // As in the gateway, a literal path is not taken for one with a parameter, whatever the method.
+  const best = matches.toSorted((a, b) => a.path.split('{').length - b.path.split('{').length)[0]?.path;
+  return matches.find((o) => o.path === best && o.method === method);
 }

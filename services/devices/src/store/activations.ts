@@ -111,7 +111,7 @@ export function createActivationStore(
 
     deactivate(deviceId, transactionId, ended) {
       const { applicationId, slotId } = ended;
-      const epoch = ended.epoch;
+      const epoch = ended.epoch + 1;
       const effect = takesEffect(transactionId, {
         kind: 'deactivate',
         transactionId,
