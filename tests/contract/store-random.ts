@@ -123,9 +123,11 @@ class Maker {
         ['$pull', { $gte: this.pick([0, 1, 'p']) }],
         ['$pop', this.pick([1, -1])],
       ]);
+      // Taking from an array below a scalar is an error on MongoDB, and nothing on some that are like it.
+      if (path.includes('.') && (operator === '$pull' || operator === '$pop')) continue;
       update[operator] = { ...update[operator], [path]: operand };
     }
-    return update;
+    return Object.keys(update).length > 0 ? update : { $set: { n: 0 } };
   }
 }
 
@@ -169,12 +171,23 @@ export function randomRun(
       }
       for (const { filter, update } of changes) {
         const options = { sort: { _id: 1 }, returnDocument: 'after' } as const;
-        answers.push(await answer(() => c.findOneAndUpdate(filter, update, options)));
+        const result = await answer(() => c.findOneAndUpdate(filter, update, options));
+        answers.push(pathCount(update) > 1 ? anyError(result) : result);
       }
       answers.push(await answer(() => c.find({}, { sort: { _id: 1 } }).toArray()));
       return answers;
     },
   };
+}
+
+function pathCount(update: Document): number {
+  return Object.values(update).flatMap((fields) => Object.keys(fields as Document)).length;
+}
+
+/** Of several things wrong with one update, it is not said which is told. */
+function anyError(result: unknown): unknown {
+  const { error } = (result ?? {}) as { error?: string };
+  return error ? { error } : result;
 }
 
 /** Where two runs' answers differ, with what was asked; empty when nowhere. */

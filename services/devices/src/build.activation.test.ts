@@ -267,6 +267,16 @@ describe('cut off by a crash', () => {
     },
   );
 
+  test('a new activation first frees the slot that a deactivation left', async () => {
+    await provision(world, { limit: 1 });
+    await activate('app', 0);
+    world.cutAt = 'devices.deactivated';
+    await expect(deactivate('app', 0)).rejects.toMatchObject({ code: 'internal' });
+    await activate('app', 0);
+    expect(world.transactions.created.map((t) => t.epoch)).toEqual([1, 2, 3]);
+    expect(await slots()).toBe(1);
+  });
+
   test('a later change first completes the earlier one', async () => {
     await provision(world, { limit: 1 });
     world.cutAt = 'devices.activated';

@@ -108,7 +108,7 @@ export async function hostService<S extends ConfigSpec>(
     replicationFactor: common.KAFKA_REPLICATION_FACTOR,
     onFatal: (error) => fatal.reject(error),
   });
-  await lifecycle.start({ name: 'Kafka', start: async () => {}, stop: () => log.close() });
+  await lifecycle.start({ name: 'Kafka', start: async () => {}, stop: () => log.close(), notReady: () => log.notReady() });
   const channels = createChannels(addressesOf(common));
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
   const service = options.build(

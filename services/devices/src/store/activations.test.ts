@@ -1,0 +1,62 @@
+import type { Activation } from '../domain/device.ts';
+import { imei, openWorld, type World } from '../testing/world.ts';
+import { createActivationStore } from './activations.ts';
+import type { DeviceDocument } from './documents.ts';
+
+const deviceId = imei(0);
+const intent = (transactionId: number) => ({ applicationId: 'app', transactionId, untilMs: 1 });
+const activation = (slotId: number, epoch = 1, clientId = 'c'): Activation => ({
+  applicationId: 'app',
+  clientId,
+  epoch,
+  slotId,
+});
+
+let world: World;
+let store: ReturnType<typeof createActivationStore>;
+beforeEach(async () => {
+  world = await openWorld();
+  await world.admin.putDevice({ deviceId });
+  const clock = { now: () => world.nowMs };
+  store = createActivationStore(world.store.collection<DeviceDocument>('devices'), clock, 60_000);
+});
+afterEach(() => world.close());
+
+test('one intent at a time, and none below the newest change', async () => {
+  expect(await store.intend(deviceId, intent(5))).toBe(true);
+  expect(await store.intend(deviceId, intent(6))).toBe(false);
+  await store.activate(deviceId, activation(5));
+  expect(await store.deactivate(deviceId, 7, activation(5))).toBe('changed');
+  for (const pending of (await store.find(deviceId))?.pending ?? []) await store.settle(deviceId, pending);
+  expect(await store.intend(deviceId, intent(6))).toBe(false);
+  expect(await store.intend(deviceId, intent(8))).toBe(true);
+});
+
+test('no intent while work is pending', async () => {
+  await store.intend(deviceId, intent(5));
+  await store.abandon(deviceId, intent(5), true);
+  expect(await store.intend(deviceId, intent(6))).toBe(false);
+});
+
+test('only the holder of the intent activates', async () => {
+  await store.intend(deviceId, intent(5));
+  expect(await store.activate(deviceId, activation(6))).toBe('lost');
+  await store.abandon(deviceId, intent(5), false);
+  expect(await store.activate(deviceId, activation(5))).toBe('lost');
+});
+
+test('changes come in the order of their transaction ids, of the activation that was seen', async () => {
+  await store.intend(deviceId, intent(5));
+  await store.activate(deviceId, activation(5));
+  expect(await store.reactivate(deviceId, 8, activation(5, 1, 'd'))).toBe('changed');
+  expect(await store.reactivate(deviceId, 7, activation(5, 1, 'e'))).toBe('lost');
+  expect(await store.deactivate(deviceId, 7, activation(5))).toBe('lost');
+  expect(await store.deactivate(deviceId, 9, activation(5, 2))).toBe('lost');
+  expect((await store.find(deviceId))?.pending.map((p) => p.transactionId)).toEqual([5, 8]);
+});
+
+test('work that is due is taken by one of several instances', async () => {
+  await store.intend(deviceId, intent(5));
+  const claims = await Promise.all([1, 2, 3].map((n) => store.claimDue(10, 10_000 + n, 10)));
+  expect(claims.flat()).toEqual([deviceId]);
+});
