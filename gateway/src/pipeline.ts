@@ -99,6 +99,7 @@ async function send(ctx: Context, answer: Answer): Promise<void> {
   ctx.status = answer.status;
   ctx.set('Content-Type', 'application/json');
   ctx.respond = false;
+  ctx.flushHeaders();
   // On a failure midway this destroys the connection: a cut answer must not look whole.
   await flow(Readable.from(rest(first, answer.pieces)), ctx.res);
 }

@@ -160,21 +160,26 @@ export function randomRun(
       ...queries.map((query) => `find ${JSON.stringify(query)}`),
       ...changes.map((change) => `update ${JSON.stringify(change)}`),
       'all',
+      ...queries.map((query) => `find again ${JSON.stringify(query)}`),
     ],
     scenario: async (c) => {
       if (size.indexes) await c.createIndexes(indexes.map((index) => ({ ...index })));
       await c.insertMany(documents.map((document) => ({ ...document })));
       const answers: unknown[] = [];
-      for (const { filter, sort, limit } of queries) {
-        const options = { sort: sort as Record<string, 1 | -1>, limit, projection: { _id: 1 } };
-        answers.push(await answer(() => c.find(filter, options).toArray()));
-      }
+      const ask = async () => {
+        for (const { filter, sort, limit } of queries) {
+          const options = { sort: sort as Record<string, 1 | -1>, limit, projection: { _id: 1 } };
+          answers.push(await answer(() => c.find(filter, options).toArray()));
+        }
+      };
+      await ask();
       for (const { filter, update } of changes) {
         const options = { sort: { _id: 1 }, returnDocument: 'after' } as const;
         const result = await answer(() => c.findOneAndUpdate(filter, update, options));
         answers.push(pathCount(update) > 1 ? anyError(result) : result);
       }
       answers.push(await answer(() => c.find({}, { sort: { _id: 1 } }).toArray()));
+      await ask();
       return answers;
     },
   };

@@ -60,7 +60,10 @@ export const filters: Document[] = [
   { 'inner.n': { $exists: true } },
   { 'inner.n': 1 },
   { 'inner.n': { $gt: 1, $lt: 5 } },
+  { 'inner.n': { $gt: 2, $lt: 4 } },
   { 'inner.n': null },
+  { at: null },
+  { at: { $exists: false } },
   { tags: 'red' },
   { tags: { $all: ['red', 'blue'] } },
   { tags: { $size: 0 } },
@@ -444,6 +447,21 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.find({ p: 1 }, { sort: { _id: 1 } }).toArray()),
       await answer(() => c.find({ p: 1, live: true }).toArray()),
       await answer(() => c.find({ tags: { $in: ['a', 'b'] } }).toArray()),
+    ];
+  },
+  'a sort over arrays counts the least item, or the greatest, of all of them': async (c) => {
+    await c.createIndexes([{ key: { tags: 1 } }, { key: { lone: 1 }, sparse: true }]);
+    await c.insertMany([
+      { _id: 1, tags: [1, 9] },
+      { _id: 2, tags: [5, 6], lone: 2 },
+      { _id: 3, tags: 7, lone: 1 },
+    ]);
+    const ids = async (filter: Document, sort: Record<string, 1 | -1>) =>
+      (await c.find(filter, { sort }).toArray()).map((d) => d['_id']);
+    return [
+      await ids({ tags: { $gte: 4 } }, { tags: 1 }),
+      await ids({ tags: { $lte: 8 } }, { tags: -1 }),
+      await ids({}, { lone: 1 }),
     ];
   },
   'index names and refusals': async (c) => [

@@ -179,7 +179,8 @@ describe.each([
 });
 
 describe('random operations', () => {
-  const seed = Number(process.env['STORE_SEED'] ?? Date.now() % 1_000_000);
+  // Another seed looks elsewhere: STORE_SEED=$RANDOM.
+  const seed = Number(process.env['STORE_SEED'] ?? 2026);
 
   onServer(`answer alike on both stores (STORE_SEED=${seed})`, async () => {
     const plan: RandomRun = randomRun(seed, { filters: 300, updates: 200 });

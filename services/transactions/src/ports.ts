@@ -62,6 +62,8 @@ export type HeadRaise = 'raised' | 'id-too-low' | 'epoch-too-old';
  * answers of changes are the document after the change, null where its condition did not hold.
  */
 export interface TransactionStore {
+  /** An id above everything created for the device so far. */
+  drawIdFor(deviceId: string): Promise<number>;
   drawId(): Promise<number>;
   dropIdBlock(): void;
   raiseHead(

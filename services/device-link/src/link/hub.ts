@@ -81,7 +81,9 @@ export class SessionHub {
   ended(session: Session): void {
     const { deviceId, epoch, ackedReportId } = session;
     if (this.#sessions.get(deviceId) === session) this.#sessions.delete(deviceId);
-    this.#unreleased.set(deviceId, { deviceId, epoch, ackedReportId });
+    if ((this.#unreleased.get(deviceId)?.epoch ?? 0) < epoch) {
+      this.#unreleased.set(deviceId, { deviceId, epoch, ackedReportId });
+    }
     if (!this.#draining) this.#releaseSoon();
   }
 

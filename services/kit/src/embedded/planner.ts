@@ -73,8 +73,13 @@ function planIndex<I extends PlannedIndex>(
   const { ranges, points, bounded, single } = narrowed;
   const way = sort.length > 0 && !index.multikey ? sortDirection(sort, spec, points, single) : undefined;
   const sorted = sort.length === 0 || (way !== undefined && ranges.length <= maxMerged);
-  const complete = spec.unique && points === spec.parts.length ? 1000 : 0;
-  const score = complete + points * 10 + (bounded ? 5 : 0) + (sort.length > 0 && sorted ? 6 : 0);
+  const score =
+    (spec.unique && points === spec.parts.length ? 1000 : 0) +
+    points * 10 +
+    // Alone a range narrows more than an order saves; behind equalities the order comes first.
+    (bounded ? (points === 0 ? 8 : 5) : 0) +
+    (sort.length > 0 && sorted ? 6 : 0) +
+    (spec.partial ? 5 : 0);
   if (score === 0) return undefined;
   return { plan: { kind: 'index', index, ranges, reverse: way === -1, sorted }, score };
 }

@@ -102,6 +102,7 @@ describe('queries on a declared index read what they answer, not the collection'
 
   it('by a partial index where the filter implies it, and not otherwise', async () => {
     expect(await find({ state: 'published', due: { $lte: minutes(250) } }, { sort: { due: 1 } })).toBe(3);
+    expect(await find({ state: 'published' }, { sort: { due: -1 }, limit: 2 })).toBe(2);
     expect(await jobs.countDocuments({ due: { $lte: minutes(250) } })).toBe(251);
   });
 
@@ -109,6 +110,11 @@ describe('queries on a declared index read what they answer, not the collection'
     const filter = { 'outbox.due': { $lte: minutes(251) } };
     expect((await jobs.find(filter as never).toArray()).map((job) => job.number)).toEqual([0, 250]);
     expect(await find(filter)).toBe(2);
+  });
+
+  it('by a range, although another index would give the order', async () => {
+    await jobs.createIndexes([{ key: { number: 1 } }]);
+    expect(await find({ number: { $gte: 990 } }, { sort: { _id: 1 } })).toBe(10);
   });
 
   it('by $or when each branch has an index', async () => {

@@ -11,7 +11,9 @@ export function transactionsRpc(
 ): RpcBinding {
   const { store } = deps;
   return bind(TransactionsService, {
-    drawTransactionId: async () => ({ transactionId: BigInt(await store.drawId()) }),
+    drawTransactionId: async ({ deviceId }) => ({
+      transactionId: BigInt(await store.drawIdFor(deviceId)),
+    }),
 
     createTransaction: async (request) => ({
       transactionId: BigInt(await createTransaction(deps, request)),

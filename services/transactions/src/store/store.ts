@@ -69,6 +69,16 @@ export function createTransactionStore(
   });
 
   return {
+    async drawIdFor(deviceId) {
+      const lastId = (await headLoader.load(deviceId))?.lastId ?? 0;
+      let id = await ids.draw();
+      while (id <= lastId) {
+        // Another process has drawn higher ids for this device: a fresh block is above them.
+        ids.dropBlock();
+        id = await ids.draw();
+      }
+      return id;
+    },
     drawId: () => ids.draw(),
     dropIdBlock: () => ids.dropBlock(),
 

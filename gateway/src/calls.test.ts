@@ -1,0 +1,355 @@
+import { createHash } from 'node:crypto';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import {
+  CompletionStatus,
+  SortBy,
+  TransactionStatus,
+} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { deviceId } from './testing/fakes.ts';
+import { startTestGateway, type TestGateway } from './testing/gateway.ts';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+afterAll(() => gateway.stop());
+beforeEach(() => {
+  gateway.fakes.seen.length = 0;
+  gateway.fakes.answers = {};
+});
+
+const app = '/v1/applications/app-1';
+const device = `${app}/devices/${deviceId}`;
+const asked = (rpc: string) =>
+  gateway.fakes.seen.find((s) => s.rpc === rpc)?.request as Record<string, unknown>;
+
+describe('settings', () => {
+  test('what is not set is null, a key that was never issued is absent', async () => {
+    const answer = await gateway.request('GET', app);
+    expect(JSON.parse(answer.text)).toEqual({
+      deviceEvent: 'https://a.test/e',
+      remoteSupportEvent: null,
+      soraEvent: null,
+      soraFileSendEvent: null,
+      soraRecGetPresignedUrl: null,
+      soraRecGetMultiPresignedUrl: null,
+      fileUploadEvent: null,
+      fileUploadGetUrl: null,
+    });
+  });
+
+  test('PATCH sets what is given, removes what is null and leaves the rest, and answers the read form', async () => {
+    const body = '{"deviceEvent":"http://b.test/","soraEvent":null}';
+    const answer = await gateway.request('PATCH', app, { body });
+    expect(JSON.parse(answer.text)).toMatchObject({
+      authenticationKey: 'key-1',
+      deviceEvent: 'http://b.test/',
+    });
+    expect(asked('updateSettings')).toMatchObject({
+      caller: { clientId: 'client-1', applicationId: 'app-1' },
+      remove: ['soraEvent'],
+    });
+    const { set } = asked('updateSettings') as { set: Record<string, unknown> };
+    expect([set['deviceEvent'], set['soraEvent'], set['fileUploadEvent']]).toEqual([
+      'http://b.test/',
+      undefined,
+      undefined,
+    ]);
+  });
+
+  const long = (length: number) => `https://a.test/${'x'.repeat(length - 15)}`;
+  test.each([long(255), 'http://a', 'https://日本.test/パス?q=1#f', 'https://u:p@a.test:8443/'])(
+    '%s is a setting',
+    async (url) => {
+      expect(
+        (await gateway.request('PATCH', app, { body: JSON.stringify({ fileUploadGetUrl: url }) })).status,
+      ).toBe(200);
+    },
+  );
+  test.each([
+    { deviceEvent: long(256) },
+    { deviceEvent: '' },
+    { deviceEvent: 'ftp://a.test/' },
+    { deviceEvent: 'HTTP://a.test/' },
+    { deviceEvent: ' https://a.test/' },
+    { deviceEvent: 'https://a.test/ b' },
+    { deviceEvent: 'https://' },
+    { deviceEvent: 'https://a.test:99999/' },
+    { deviceEvent: 'javascript:https://a' },
+    { deviceEvent: 1 },
+    { deviceEvent: ['https://a.test/'] },
+    { authenticationKey: 'x' },
+    { unknown: null },
+  ])('%j is 400', async (body) => {
+    const answer = await gateway.request('PATCH', app, { body: JSON.stringify(body) });
+    expect(answer.status).toBe(400);
+    expect(asked('updateSettings')).toBeUndefined();
+  });
+
+  test('refresh_authkey answers the new key and ignores a body', async () => {
+    const answer = await gateway.request('POST', `${app}/refresh_authkey`, {
+      body: '{',
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect([answer.status, answer.text]).toEqual([201, '{"authenticationKey":"key-2"}']);
+    expect(answer.headers['location']).toBeUndefined();
+    expect(answer.headers['cache-control']).toBe('no-store');
+  });
+});
+
+describe('activation', () => {
+  test('reads an activated device and one that never was', async () => {
+    expect(JSON.parse((await gateway.request('GET', device)).text)).toEqual({
+      deviceId,
+      activated: true,
+      clientId: 'client-9',
+      status: 'activated',
+    });
+    gateway.fakes.answers.getActivation = async () => ({ deviceId, activated: false });
+    expect(JSON.parse((await gateway.request('GET', device)).text)).toEqual({
+      deviceId,
+      activated: false,
+      clientId: null,
+      status: 'deactivated',
+    });
+  });
+
+  test.each([
+    [{ clientId: 'c' }, { clientId: 'c', clientSecret: '' }],
+    [{ clientId: 'x'.repeat(255) }, { clientId: 'x'.repeat(255) }],
+    [{ mimiClientId: 'm' }, { clientId: 'm', clientSecret: '' }],
+    [
+      { mimiClientId: 'm', mimiClientSecret: 's'.repeat(255) },
+      { clientId: 'm', clientSecret: 's'.repeat(255) },
+    ],
+  ])('%j activates', async (body, expected) => {
+    const answer = await gateway.request('POST', device, { body: JSON.stringify(body) });
+    expect([answer.status, answer.headers['location']]).toEqual([201, `${app}/transactions/101`]);
+    expect(asked('activateDevice')).toMatchObject({ deviceId, ...expected });
+  });
+
+  test.each([
+    {},
+    { clientId: '' },
+    { clientId: 'x'.repeat(256) },
+    { clientId: null },
+    { clientId: 'c', mimiClientId: 'm' },
+    { clientId: 'c', mimiClientSecret: 's' },
+    { mimiClientSecret: 's' },
+    { mimiClientId: 'm', mimiClientSecret: '' },
+    { mimiClientId: 'm', mimiClientSecret: 's'.repeat(256) },
+    { clientId: 'c', other: 1 },
+    [],
+  ])('%j is 400', async (body) => {
+    const answer = await gateway.request('POST', device, { body: JSON.stringify(body) });
+    expect(answer.status).toBe(400);
+    expect(answer.headers['x-error-detail']).toBeDefined();
+    expect(asked('activateDevice')).toBeUndefined();
+  });
+
+  test('deactivation answers its transaction; an Idempotency-Key is tied to the bytes that came', async () => {
+    const answer = await gateway.request('DELETE', device, { headers: { 'idempotency-key': 'k' } });
+    expect([answer.status, answer.text]).toEqual([201, '{"transactionId":102}']);
+    expect(asked('deactivateDevice')).toMatchObject({
+      caller: {
+        idempotency: { key: 'k', method: 'DELETE', path: device, bodySha256: createHash('sha256').digest() },
+      },
+    });
+  });
+});
+
+describe('status', () => {
+  test('a device that reported nothing is all null', async () => {
+    const { deviceId: id, ...rest } = JSON.parse((await gateway.request('GET', `${device}/status`)).text);
+    expect(id).toBe(deviceId);
+    expect(Object.values(rest).every((v) => v === null)).toBe(true);
+  });
+
+  test('what was reported is answered with its dates', async () => {
+    gateway.fakes.answers.getDeviceStatus = async () => ({
+      status: {
+        deviceId,
+        power: 'started',
+        batteryPercentage: 0,
+        latitude: 0,
+        longitude: -0.5,
+        firmwareVersion: '9.1',
+        apps: [{ package: 'p', version: '1' }],
+        languages: [],
+        powerUpdatedAtMs: 0n,
+        batteryUpdatedAtMs: 1_767_225_600_123n,
+        reported: true,
+      },
+    });
+    expect(JSON.parse((await gateway.request('GET', `${device}/status`)).text)).toMatchObject({
+      power: 'started',
+      wearing: null,
+      batteryPercentage: 0,
+      latitude: 0,
+      longitude: -0.5,
+      firmware: { version: '9.1' },
+      apps: [{ package: 'p', version: '1' }],
+      lang: [],
+      powerUpdateDate: '1970-01-01T00:00:00.000Z',
+      batteryUpdateDate: '2026-01-01T00:00:00.123Z',
+      locationUpdateDate: null,
+    });
+  });
+
+  const id = (n: number) => String(350_000_000_000_000 + n);
+  test('the list of all devices is put together from pages', async () => {
+    gateway.fakes.answers.listDeviceStatuses = async ({ afterDeviceId, limit }) => {
+      const from = afterDeviceId === '' ? 0 : Number(afterDeviceId) - 350_000_000_000_000 + 1;
+      const count = Math.min(limit, 450 - from);
+      return {
+        statuses: Array.from({ length: count }, (_, i) => ({ deviceId: id(from + i) })),
+        more: from + count < 450,
+      };
+    };
+    const answer = await gateway.request('GET', `${app}/devices/status`);
+    const { devices } = JSON.parse(answer.text) as { devices: { deviceId: string }[] };
+    expect(devices.map((d) => d.deviceId)).toEqual(Array.from({ length: 450 }, (_, i) => id(i)));
+    expect(gateway.fakes.seen.filter((s) => s.rpc === 'listDeviceStatuses')).toHaveLength(3);
+  });
+
+  test('no devices are an empty list', async () => {
+    expect((await gateway.request('GET', `${app}/devices/status`)).text).toBe('{"devices":[]}');
+  });
+
+  test('a failure before the first page is an error answer', async () => {
+    gateway.fakes.answers.listDeviceStatuses = async () => {
+      throw new DomainError('unavailable', 'Away.');
+    };
+    expect((await gateway.request('GET', `${app}/devices/status`)).status).toBe(503);
+  });
+
+  test('a failure midway cuts the connection: the answer never looks whole', async () => {
+    let page = 0;
+    gateway.fakes.answers.listDeviceStatuses = async () => {
+      if (page++ > 0) throw new DomainError('database_failed', 'The database failed.');
+      return { statuses: [{ deviceId }], more: true };
+    };
+    await expect(gateway.request('GET', `${app}/devices/status`)).rejects.toThrow();
+    await waitFor('the log line', () => gateway.logs.some((l) => l['msg'] === 'answer cut off'));
+  });
+});
+
+describe('transactions', () => {
+  test('one transaction is answered with its dates', async () => {
+    expect(JSON.parse((await gateway.request('GET', `${app}/transactions/9007199254740991`)).text)).toEqual({
+      transactionId: 9007199254740991,
+      deviceId,
+      transactionStatus: 'accepted',
+      operationId: 'put-v1-applications-devices-commands',
+      createdAt: '2026-01-01T00:00:00.000Z',
+      updatedAt: '2026-01-01T00:00:00.001Z',
+    });
+  });
+
+  test('a list without parameters is page 1 of 100 by transactionId', async () => {
+    const answer = await gateway.request('GET', `${app}/transactions?unknown=1`);
+    expect(JSON.parse(answer.text)).toEqual({
+      transactions: [],
+      parameters: {
+        deviceId: null,
+        completionStatus: null,
+        order: 'asc',
+        sortBy: 'transactionId',
+        perPage: 100,
+        page: 1,
+        isNext: false,
+      },
+    });
+    expect(asked('listTransactions')).toMatchObject({
+      applicationId: 'app-1',
+      deviceId: '',
+      completionStatus: CompletionStatus.UNSPECIFIED,
+      sortBy: SortBy.TRANSACTION_ID,
+      descending: false,
+      perPage: 100,
+      page: 1,
+    });
+  });
+
+  test('every parameter is passed on and answered', async () => {
+    gateway.fakes.answers.listTransactions = async () => ({
+      transactions: [
+        {
+          transactionId: 5n,
+          deviceId,
+          status: TransactionStatus.CANCELED,
+          operationId: 'x',
+          createdAtMs: 0n,
+          updatedAtMs: 1n,
+        },
+      ],
+      isNext: true,
+    });
+    const query = `deviceId=${deviceId}&completionStatus=canceled&order=desc&sortBy=operationId&perPage=1&page=7`;
+    const answer = JSON.parse((await gateway.request('GET', `${app}/transactions?${query}`)).text);
+    expect(answer.transactions).toHaveLength(1);
+    expect(answer.parameters).toEqual({
+      deviceId,
+      completionStatus: 'canceled',
+      order: 'desc',
+      sortBy: 'operationId',
+      perPage: 1,
+      page: 7,
+      isNext: true,
+    });
+    expect(asked('listTransactions')).toMatchObject({
+      deviceId,
+      completionStatus: CompletionStatus.CANCELED,
+      sortBy: SortBy.OPERATION_ID,
+      descending: true,
+      perPage: 1,
+      page: 7,
+    });
+  });
+
+  test.each(['perPage=1&page=1', 'perPage=100&page=1000000'])('%s is allowed', async (query) => {
+    expect((await gateway.request('GET', `${app}/transactions?${query}`)).status).toBe(200);
+  });
+  test.each([
+    ['perPage=1', 'perPage'],
+    ['page=1', 'page'],
+    ['perPage=0&page=1', 'perPage'],
+    ['perPage=101&page=1', 'perPage'],
+    ['perPage=1&page=0', 'page'],
+    ['perPage=-1&page=1', 'perPage'],
+    ['perPage=1.0&page=1', 'perPage'],
+    ['perPage=1e1&page=1', 'perPage'],
+    ['perPage=%2010&page=1', 'perPage'],
+    ['perPage=&page=1', 'perPage'],
+    ['perPage=1&page=99999999999999999999', 'page'],
+    ['perPage=1&perPage=1&page=1', 'perPage'],
+    ['order=ASC', 'order'],
+    ['order=', 'order'],
+    ['sortBy=createdAt', 'sortBy'],
+    ['completionStatus=done', 'completionStatus'],
+    ['deviceId=1', 'deviceId'],
+    ['deviceId=', 'deviceId'],
+  ])('%s is 400 and names %s', async (query, name) => {
+    const answer = await gateway.request('GET', `${app}/transactions?${query}`);
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.text).message).toContain(name);
+  });
+
+  test('cancel answers the ids', async () => {
+    const answer = await gateway.request('DELETE', `${device}/transactions`);
+    expect([answer.status, answer.text]).toEqual([200, '{"canceledTransactions":[7,8]}']);
+  });
+});
+
+test('a service that does not answer within the deadline is 503 with Retry-After', async () => {
+  const hurried = await startTestGateway({ UPSTREAM_DEADLINE_MS: '50' });
+  try {
+    hurried.fakes.answers.getSettings = () => new Promise(() => {});
+    const answer = await hurried.request('GET', app);
+    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
+  } finally {
+    await hurried.stop();
+  }
+});

@@ -1,0 +1,181 @@
+import { connect, type Socket } from 'node:net';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { deviceId } from './testing/fakes.ts';
+import { startTestGateway, type TestGateway } from './testing/gateway.ts';
+
+const app = '/v1/applications/app-1';
+const commands = `${app}/devices/${deviceId}/commands`;
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    HEADERS_TIMEOUT_MS: '300',
+    REQUEST_TIMEOUT_MS: '600',
+    SOCKET_STALL_TIMEOUT_MS: '1500',
+  });
+});
+afterAll(() => gateway.stop());
+
+const get = (extra = '', of = gateway) =>
+  `GET ${app} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${of.token()}\r\n${extra}\r\n`;
+const put = (extra: string, body = '') =>
+  `PUT ${commands} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nAuthorization: Bearer ${gateway.token()}\r\n${extra}\r\n${body}`;
+const form = (status: number) =>
+  new RegExp(
+    `^HTTP/1\\.1 ${status} [\\s\\S]*x-request-id: [\\w-]+\\r\\n[\\s\\S]*\\{"message":"[^"]+"\\}$`,
+    'i',
+  );
+
+/** A connection whose received text can be watched. */
+function open(port: number, text: string): { socket: Socket; received: () => string; closed: () => boolean } {
+  let received = '';
+  let closed = false;
+  const socket = connect(port, '127.0.0.1', () => socket.write(text));
+  socket.on('data', (data) => {
+    received += data.toString('latin1');
+  });
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    closed = true;
+  });
+  return { socket, received: () => received, closed: () => closed };
+}
+
+describe('what is no proper request is answered in the form of all errors', () => {
+  test.each([
+    ['nonsense', () => 'HELLO\r\n\r\n', 400],
+    ['a bad header', () => `GET ${app} HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n`, 400],
+    ['both lengths', () => put('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'), 400],
+    ['two lengths', () => put('Content-Length: 5\r\nContent-Length: 6\r\n', 'xxxxxx'), 400],
+    ['no Host', () => `GET ${app} HTTP/1.1\r\n\r\n`, 400],
+    ['headers over 16 KiB', () => get(`X-Pad: ${'x'.repeat(17_000)}\r\n`), 431],
+    ['a flood of headers', () => get('X: y\r\n'.repeat(4000)), 431],
+    ['a path over 16 KiB', () => `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
+  ])('%s', async (_, text, status) => {
+    expect(await gateway.raw(text())).toMatch(form(status));
+  });
+});
+
+describe('slow requests', () => {
+  test('headers that do not end are cut off with 408', async () => {
+    expect(await gateway.raw(`GET ${app} HTTP/1.1\r\nHost: a\r\n`)).toMatch(form(408));
+  });
+  test('a body that does not come is cut off with 408', async () => {
+    expect(await gateway.raw(put('Content-Length: 30\r\n', '{"launch'))).toMatch(form(408));
+    expect(gateway.fakes.seen.some((s) => s.rpc === 'sendCommand')).toBe(false);
+  });
+  test('a client that goes away within its body harms nobody', async () => {
+    const { socket } = open(gateway.server.port, put('Content-Length: 30\r\n', '{"launch'));
+    socket.on('connect', () => socket.destroy());
+    await waitFor('the connection to end', () => socket.destroyed);
+    expect((await gateway.request('GET', app)).status).toBe(200);
+  });
+  test('a client that goes on sending an unwanted body is cut off after its answer', async () => {
+    const huge = `PUT ${commands} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n`;
+    const client = open(gateway.server.port, huge);
+    const drip = setInterval(() => client.socket.write('x'.repeat(1000)), 20);
+    try {
+      await waitFor('the answer', () => client.received().startsWith('HTTP/1.1 401 '));
+      await waitFor('the end', client.closed);
+    } finally {
+      clearInterval(drip);
+    }
+  });
+});
+
+describe('Expect: 100-continue', () => {
+  test('a request that passes is told to send its body', async () => {
+    const client = open(
+      gateway.server.port,
+      put('Content-Length: 25\r\nExpect: 100-continue\r\nConnection: close\r\n'),
+    );
+    await waitFor('continue', () => client.received().startsWith('HTTP/1.1 100 '));
+    client.socket.write('{"launchType":"activity"}');
+    await waitFor('the answer', client.closed);
+    expect(client.received()).toContain('HTTP/1.1 201 ');
+  });
+  test('a body that is too large is refused before it is sent', async () => {
+    const answer = await gateway.raw(
+      put('Content-Length: 70000\r\nExpect: 100-continue\r\nConnection: close\r\n'),
+    );
+    expect(answer).toMatch(form(413));
+  });
+});
+
+test('one connection serves many requests, also pipelined', async () => {
+  const answer = await gateway.raw(get() + get() + get('Connection: close\r\n'));
+  expect(answer.match(/HTTP\/1\.1 200 /g)).toHaveLength(3);
+});
+
+test('a reader that stands still is cut off and the list is asked for no further', async () => {
+  const wide = 'x'.repeat(1_000_000);
+  let pages = 0;
+  gateway.fakes.answers.listDeviceStatuses = async () => {
+    pages++;
+    return {
+      statuses: [{ deviceId: String(350_000_000_000_000 + pages), firmwareVersion: wide }],
+      more: true,
+    };
+  };
+  const client = open(
+    gateway.server.port,
+    `GET ${app}/devices/status HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${gateway.token()}\r\n\r\n`,
+  );
+  client.socket.pause();
+  try {
+    await waitFor('the gateway to give up', () => gateway.logs.some((l) => l['msg'] === 'answer cut off'));
+    const asked = pages;
+    expect((await gateway.request('GET', app)).status).toBe(200);
+    expect(pages).toBe(asked);
+    expect(asked).toBeLessThan(50);
+  } finally {
+    client.socket.destroy();
+    gateway.fakes.answers = {};
+  }
+});
+
+describe('graceful stop', () => {
+  test('finishes what is in hand, takes no new connection, and leaves nothing open', async () => {
+    const own = await startTestGateway();
+    let finish: (() => void) | undefined;
+    own.fakes.answers.getSettings = () =>
+      new Promise((resolve) => {
+        finish = () => resolve({});
+      });
+    const idle = open(own.server.port, get('', own).replace(app, '/'));
+    await waitFor('an idle connection', () => idle.received().includes('"message"'));
+    const busy = open(own.server.port, get('', own));
+    await waitFor('the request in hand', () => finish);
+    expect(own.server.notReady?.()).toBeUndefined();
+
+    const { port } = own.server;
+    const stopped = own.stop();
+    expect(own.server.notReady?.()).toBe('draining');
+    await waitFor('the idle connection to close', idle.closed);
+    const refused = open(port, get('', own));
+    await waitFor('the new connection to be refused', refused.closed);
+    expect(refused.received()).toBe('');
+    expect(busy.closed()).toBe(false);
+
+    finish?.();
+    await stopped;
+    await waitFor('the end', busy.closed);
+    expect(busy.received()).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i);
+  });
+
+  test('cuts off at the deadline what does not finish', async () => {
+    const own = await startTestGateway({ DRAIN_TIMEOUT_MS: '50' });
+    own.fakes.answers.getSettings = () => new Promise(() => {});
+    const busy = open(own.server.port, get('', own));
+    await waitFor('the request in hand', () => own.fakes.seen.some((s) => s.rpc === 'getSettings'));
+    await own.stop();
+    await waitFor('the end', busy.closed);
+    expect(busy.received()).toBe('');
+  });
+
+  test('a port that is taken is a clear message', async () => {
+    await expect(startTestGateway({ GATEWAY_LISTEN: `127.0.0.1:${gateway.server.port}` })).rejects.toThrow(
+      /cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*GATEWAY_LISTEN/,
+    );
+  });
+});

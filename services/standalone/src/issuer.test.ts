@@ -1,0 +1,106 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { KeySet } from '@headset-cloud/gateway/tokens/key-set.ts';
+import { createTokenVerifier } from '@headset-cloud/gateway/tokens/verifier.ts';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { pino } from 'pino';
+import { type Issuer, type IssuerClient, startIssuer } from './issuer.ts';
+
+const audience = 'https://api.test';
+const scopes = ['cws:application:read', 'cws:device:write'];
+const lines: string[] = [];
+const logger = pino({ level: 'trace' }, { write: (line: string) => lines.push(line) });
+const printed: unknown[] = [];
+const clients: IssuerClient[] = [{ clientId: 'client-1', clientSecret: 'secret-of-client-1' }];
+let dataDir: string;
+let issuer: Issuer;
+
+beforeAll(() => {
+  for (const method of ['log', 'info', 'warn', 'error'] as const) {
+    jest.spyOn(console, method).mockImplementation((...args) => printed.push(args));
+  }
+});
+afterAll(() => {
+  jest.restoreAllMocks();
+});
+const start = (port = 0) =>
+  startIssuer({
+    listen: { host: '127.0.0.1', port },
+    clients: () => clients,
+    audience,
+    scopes,
+    dataDir,
+    logger,
+  });
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'issuer-'));
+  issuer = await start();
+});
+afterEach(async () => {
+  await issuer.close();
+  await rm(dataDir, { recursive: true });
+});
+
+const ask = (id: string, secret: string, form: Record<string, string> = {}) =>
+  fetch(issuer.tokenUrl, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials', ...form }),
+  });
+const tokenOf = async (response: Response) =>
+  ((await response.json()) as { access_token: string }).access_token;
+const verify = (token: string) => {
+  const keys = new KeySet({ issuer: issuer.issuer, logger, clock: systemClock });
+  return createTokenVerifier({ issuer: issuer.issuer, audience, keys, clock: systemClock }).verify(token);
+};
+
+test('a client gets a JWT for the audience that the gateway accepts, with the scopes it asked for', async () => {
+  const response = await ask('client-1', 'secret-of-client-1', { scope: scopes.join(' ') });
+  expect(response.status).toBe(200);
+  expect(await verify(await tokenOf(response))).toEqual({ clientId: 'client-1', scopes: new Set(scopes) });
+});
+
+test('a wrong secret, an unknown client and an unknown resource are refused', async () => {
+  expect((await ask('client-1', 'wrong')).status).toBe(401);
+  expect((await ask('nobody', 'secret-of-client-1')).status).toBe(401);
+  expect((await ask('client-1', 'secret-of-client-1', { resource: 'https://other.test' })).status).toBe(400);
+});
+
+test('scopes that the platform does not have are not granted', async () => {
+  const response = await ask('client-1', 'secret-of-client-1', { scope: 'cws:device:write admin' });
+  if (response.ok)
+    expect((await verify(await tokenOf(response))).scopes).toEqual(new Set(['cws:device:write']));
+  else expect(response.status).toBe(400);
+});
+
+test('a client that is added needs no restart', async () => {
+  clients.push({ clientId: 'client-2', clientSecret: 'secret-of-client-2' });
+  expect((await ask('client-2', 'secret-of-client-2')).status).toBe(200);
+});
+
+test('tokens stay valid after a restart', async () => {
+  const token = await tokenOf(await ask('client-1', 'secret-of-client-1', { scope: scopes[0] as string }));
+  const { port } = new URL(issuer.issuer);
+  await issuer.close();
+  issuer = await start(Number(port));
+  expect((await verify(token)).clientId).toBe('client-1');
+});
+
+test('the key file is for its owner only, and a damaged one is not replaced in silence', async () => {
+  const file = join(dataDir, 'issuer.json');
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const { signingKey } = JSON.parse(await readFile(file, 'utf8')) as { signingKey: { d: string } };
+  const published = await (await fetch(`${issuer.issuer}/jwks`)).text();
+  expect(published).not.toContain(signingKey.d);
+  await writeFile(file, '{');
+  await expect(start()).rejects.toThrow("does not hold the issuer's key");
+});
+
+test('nothing secret is logged, and nothing is printed', async () => {
+  await ask('client-1', 'secret-of-client-1');
+  await ask('client-1', 'wrong-secret');
+  expect(lines.join('\n')).not.toMatch(/secret-of|wrong-secret|eyJ/);
+  expect(printed).toEqual([]);
+});
