@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { addApplications } from './commands/applications.ts';
 import { addContracts } from './commands/contracts.ts';
+import { addDeadLetters } from './commands/dead-letters.ts';
 import { addDeliveries } from './commands/deliveries.ts';
 import { addDevelopers } from './commands/developers.ts';
 import { addDevices } from './commands/devices.ts';
@@ -55,6 +56,7 @@ export async function runCtl(
   addDevices(program, session);
   addTransactions(program, session);
   addDeliveries(program, session);
+  addDeadLetters(program, session);
   settle(program, terminal);
 
   try {

@@ -4,6 +4,7 @@ import { createAdminServer } from './admin-server.ts';
 import { systemClock } from './clock.ts';
 import { commonConfig, distributedConfig } from './common-config.ts';
 import { ConfigError, type ConfigOf, type ConfigSpec, readConfig } from './config.ts';
+import { deadLettersAdmin } from './eventlog/admin.ts';
 import { connectKafka } from './eventlog/kafka.ts';
 import { createFailpoints } from './failpoints.ts';
 import { Lifecycle, untilSignal } from './lifecycle.ts';
@@ -108,7 +109,12 @@ export async function hostService<S extends ConfigSpec>(
     replicationFactor: common.KAFKA_REPLICATION_FACTOR,
     onFatal: (error) => fatal.reject(error),
   });
-  await lifecycle.start({ name: 'Kafka', start: async () => {}, stop: () => log.close(), notReady: () => log.notReady() });
+  await lifecycle.start({
+    name: 'Kafka',
+    start: async () => {},
+    stop: () => log.close(),
+    notReady: () => log.notReady(),
+  });
   const channels = createChannels(addressesOf(common));
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
   const service = options.build(
@@ -128,7 +134,7 @@ export async function hostService<S extends ConfigSpec>(
   const admin = createAdminServer({
     listen: common.ADMIN_LISTEN,
     token: common.ADMIN_TOKEN,
-    bindings: service.admin,
+    bindings: [...service.admin, deadLettersAdmin(log)],
     metrics,
     notReady: () => lifecycle.notReady(),
     logger,

@@ -15,6 +15,7 @@ import { ConfigError, type ConfigSpec, readConfig } from '@headset-cloud/kit/con
 import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
 import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
+import { deadLettersAdmin } from '@headset-cloud/kit/eventlog/admin.ts';
 import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createMetrics } from '@headset-cloud/kit/host.ts';
 import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
@@ -101,7 +102,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     createAdminServer({
       listen: config.ADMIN_LISTEN,
       token: config.ADMIN_TOKEN,
-      bindings: services.flatMap((s) => s.admin),
+      bindings: [...services.flatMap((s) => s.admin), deadLettersAdmin(log)],
       metrics,
       notReady: () => lifecycle.notReady(),
       logger,
