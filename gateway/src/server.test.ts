@@ -49,7 +49,7 @@ describe('what is no proper request is answered in the form of all errors', () =
     ['two lengths', () => put('Content-Length: 5\r\nContent-Length: 6\r\n', 'xxxxxx'), 400],
     ['no Host', () => `GET ${app} HTTP/1.1\r\n\r\n`, 400],
     ['headers over 16 KiB', () => get(`X-Pad: ${'x'.repeat(17_000)}\r\n`), 431],
-    ['a flood of headers', () => get('X: y\r\n'.repeat(4000)), 431],
+    ['a flood of headers', () => get('X-Flood: yyyyyyyyyy\r\n'.repeat(2000)), 431],
     ['a path over 16 KiB', () => `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
   ])('%s', async (_, text, status) => {
     expect(await gateway.raw(text())).toMatch(form(status));

@@ -123,12 +123,14 @@ function dropUnwantedBody(req: IncomingMessage): void {
 }
 
 function answerMissingHost(req: IncomingMessage, res: ServerResponse): void {
+  const body = JSON.stringify({ message: 'The Host header is missing.' });
   res.writeHead(400, {
     'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
     'X-Request-Id': requestId(req.headers['x-request-id']),
     Connection: 'close',
   });
-  res.end(JSON.stringify({ message: 'The Host header is missing.' }));
+  res.end(body);
 }
 
 const refusals: Readonly<Record<string, readonly [string, string]>> = {

@@ -1,10 +1,17 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { callbackCheck } from '@headset-cloud/gateway/openapi/callbacks.ts';
+import { answerCheck } from '@headset-cloud/gateway/testing/contract.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type ApiAnswer, type ApiClient, createApiClient } from '../support/api.ts';
 import { Headset, type HeadsetOptions } from '../support/headset/headset.ts';
-import { type IntegratorServer, type Received, startIntegrator } from '../support/integrator/server.ts';
+import {
+  type IntegratorOptions,
+  type IntegratorServer,
+  type Received,
+  startIntegrator,
+} from '../support/integrator/server.ts';
 import {
   type Admin,
   type AdminAddresses,
@@ -13,6 +20,7 @@ import {
   provisionApplication,
   provisionDevice,
 } from '../support/provision.ts';
+import type { IssuerClient } from '../support/stack/stack.ts';
 
 interface StackInfo {
   readonly kind: 'embedded' | 'real';
@@ -45,7 +53,11 @@ export function imei(): string {
 export interface Tenant {
   readonly applicationId: string;
   readonly clientId: string;
+  readonly client: IssuerClient;
+  /** Every answer it gets is held against cws_api.yaml. */
   readonly api: ApiClient;
+  /** The same client and application with a token of other scopes; closed with the tenant. */
+  apiWith(scope: string): ApiClient;
   readonly integrator: IntegratorServer;
   readonly devices: readonly HeadsetKeyFile[];
   /** Answers of the last call, asserted to have the status. */
@@ -60,17 +72,42 @@ export interface Tenant {
   /** Waits for the callback that ends a transaction and answers its body. */
   ended(transactionId: number): Promise<Record<string, unknown>>;
   status(transactionId: number): Promise<string>;
+  /**
+   * All transactions of the application (up to 100) by id, once none is 'created' any more: two lists
+   * that are equal show that nothing was written in between.
+   */
+  transactions(): Promise<ListedTransaction[]>;
+  /** Throws when a verified callback was not of a form that cws_notification.yaml describes. */
   close(): Promise<void>;
 }
 
+/** A transaction as the list shows it. */
+export interface ListedTransaction {
+  readonly transactionId: number;
+  readonly deviceId: string;
+  readonly transactionStatus: string;
+  readonly operationId: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
 export async function createTenant(
-  options: { devices?: number; activationLimit?: number; configure?: boolean } = {},
+  options: {
+    devices?: number;
+    activationLimit?: number;
+    configure?: boolean;
+    /** Devices that are registered already and named by this contract as well; they come first. */
+    alsoDevices?: readonly HeadsetKeyFile[];
+    /** Another application of that tenant's developer, with the same client. */
+    sameDeveloperAs?: Tenant;
+    /** How the integrator's server answers; default 204. */
+    answer?: IntegratorOptions['answer'];
+  } = {},
 ): Promise<Tenant> {
   const operators = admin();
-  const client = { clientId: `client-${randomBytes(6).toString('hex')}`, clientSecret: randomBytes(24).toString('hex') };
-  addIssuerClient(client);
-  const devices: HeadsetKeyFile[] = [];
-  for (let i = 0; i < (options.devices ?? 1); i++) devices.push(await provisionDevice(operators, imei()));
+  const client = options.sameDeveloperAs?.client ?? newIssuerClient();
+  const devices: HeadsetKeyFile[] = [...(options.alsoDevices ?? [])];
+  for (let i = 0; i < (options.devices ?? (options.alsoDevices ? 0 : 1)); i++) devices.push(await provisionDevice(operators, imei()));
   const applicationId = await provisionApplication(operators, {
     developerId: `developer-${client.clientId}`,
     clientIds: [client.clientId],
@@ -78,15 +115,31 @@ export async function createTenant(
     activationLimit: options.activationLimit ?? 100,
     deviceIds: devices.map((d) => d.deviceId),
   });
-  const api = createApiClient({ apiUrl: stack.apiUrl, tokenUrl: stack.tokenUrl, applicationId, ...client });
-  const integrator = await startIntegrator({ keys: [] });
+  const clients: ApiClient[] = [];
+  const apiWith = (scope?: string): ApiClient => {
+    const access = { apiUrl: stack.apiUrl, tokenUrl: stack.tokenUrl, applicationId, ...client };
+    const made = contractChecked(createApiClient(access, scope === undefined ? {} : { scope }), applicationId);
+    clients.push(made);
+    return made;
+  };
+  const api = apiWith();
+  const strangeCallbacks: string[] = [];
+  const integrator = await startIntegrator({
+    keys: [],
+    ...(options.answer && { answer: options.answer }),
+    onArrival: ({ verified, body }) => {
+      if (verified) strangeCallbacks.push(...callbackProblems(body));
+    },
+  });
   const headsets: Headset[] = [];
   const first = devices[0] as HeadsetKeyFile;
 
   const tenant: Tenant = {
     applicationId,
     clientId: client.clientId,
+    client,
     api,
+    apiWith,
     integrator,
     devices,
     async call(status, method, path, body, headers) {
@@ -135,10 +188,19 @@ export async function createTenant(
     async status(id) {
       return (await tenant.call(200, 'GET', `/transactions/${id}`)).body.transactionStatus;
     },
+    async transactions() {
+      return waitFor('the transactions to be published', async () => {
+        const list: ListedTransaction[] = (await tenant.call(200, 'GET', '/transactions')).body.transactions;
+        return list.every((t) => t.transactionStatus !== 'created') && list;
+      });
+    },
     async close() {
       await Promise.all(headsets.map((h) => h.close()));
-      await api.close();
+      await Promise.all(clients.map((c) => c.close()));
       await integrator.close();
+      if (strangeCallbacks.length > 0) {
+        throw new Error(`callbacks not of a documented form: ${strangeCallbacks.join('; ')}`);
+      }
     },
   };
   if (options.configure !== false) {
@@ -149,11 +211,47 @@ export async function createTenant(
   return tenant;
 }
 
-/** The issuer reads its clients at each token request. */
-function addIssuerClient(client: { clientId: string; clientSecret: string }): void {
+/** A client that the issuer knows from now on; it belongs to no developer yet. */
+export function newIssuerClient(): IssuerClient {
+  const client = {
+    clientId: `client-${randomBytes(6).toString('hex')}`,
+    clientSecret: randomBytes(24).toString('hex'),
+  };
+  // The issuer reads its clients at each token request.
   const file = stack.clientsFile;
   const clients = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : [];
   const fresh = `${file}.${process.pid}.tmp`;
   writeFileSync(fresh, JSON.stringify([...clients, client]), { mode: 0o600 });
   renameSync(fresh, file);
+  return client;
+}
+
+let checkAnswer: ReturnType<typeof answerCheck> | undefined;
+
+/** Holds every answer against the document (decision 19). */
+export function contractChecked(api: ApiClient, applicationId: string): ApiClient {
+  const call: ApiClient['call'] = async (method, path, body, headers) => {
+    const answer = await api.call(method, path, body, headers);
+    checkAnswer ??= answerCheck();
+    const problems = checkAnswer(method, path, {
+      status: answer.status,
+      headers: answer.headers as Record<string, string>,
+      text: answer.body === undefined ? '' : JSON.stringify(answer.body),
+    });
+    if (problems.length > 0) throw new Error(`${method} ${path}: ${problems.join('; ')}`);
+    return answer;
+  };
+  return {
+    ...api,
+    call,
+    app: (method, path, body, headers) =>
+      call(method, `/v1/applications/${applicationId}${path}`, body, headers),
+  };
+}
+
+let checkCallback: ReturnType<typeof callbackCheck> | undefined;
+
+function callbackProblems(body: Record<string, unknown>): readonly string[] {
+  checkCallback ??= callbackCheck();
+  return checkCallback('process' in body ? 'commandResult' : 'transactionResult', body);
 }

@@ -68,7 +68,12 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
     metrics,
   });
   const server = createGatewayServer(gateway, config, logger);
-  await server.start();
+  try {
+    await server.start();
+  } catch (error) {
+    await issuer.close();
+    throw error;
+  }
   const check = answerCheck();
   const token = (over: object = {}) =>
     signToken(key, {
@@ -123,6 +128,7 @@ function exchange(port: number, text: string): Promise<string> {
     socket.on('data', (data) => {
       received += data.toString('latin1');
     });
+    socket.setTimeout(4000, () => socket.destroy(new Error(`the connection stays open after: ${received}`)));
     socket.on('error', reject);
     socket.on('close', () => resolve(received));
   });

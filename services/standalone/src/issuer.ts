@@ -3,8 +3,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ListenAddress } from '@headset-cloud/kit/config.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { type Adapter, type Configuration, errors, type JWK, Provider } from 'oidc-provider';
-import { loadIssuerSecrets } from './issuer-secrets.ts';
+import type { Adapter, Configuration } from 'oidc-provider';
+import { type IssuerSecrets, loadIssuerSecrets } from './issuer-secrets.ts';
 
 /** An integrator's client at the issuer. */
 export interface IssuerClient {
@@ -38,6 +38,25 @@ export interface Issuer {
 
 const bodyMs = 10_000;
 
+type Library = typeof import('oidc-provider');
+
+/**
+ * Loads oidc-provider without its warning about the runtime: it looks for an LTS code name in the Node
+ * binary, which a release line bears only some time after its first versions. Loaded on use, so that
+ * importing this module has no effect.
+ */
+async function loadLibrary(): Promise<Library> {
+  const { warn } = console;
+  console.warn = (...parts: unknown[]) => {
+    if (!String(parts[0]).includes('Unsupported runtime')) warn(...parts);
+  };
+  try {
+    return await import('oidc-provider');
+  } finally {
+    console.warn = warn;
+  }
+}
+
 /**
  * The embedded stack's identity provider (decision 11): a real OIDC issuer in the same process.
  * Clients get JWT access tokens for the one audience by the client credentials grant, with HTTP Basic
@@ -46,6 +65,7 @@ const bodyMs = 10_000;
 export async function startIssuer(options: IssuerOptions): Promise<Issuer> {
   const { listen, logger } = options;
   const secrets = await loadIssuerSecrets(options.dataDir);
+  const library = await loadLibrary();
   let handle: RequestListener = (_, res) => res.writeHead(503, { 'Retry-After': '1' }).end();
   const server = createServer({ requestTimeout: bodyMs, headersTimeout: bodyMs }, (req, res) =>
     handle(req, res),
@@ -60,7 +80,7 @@ export async function startIssuer(options: IssuerOptions): Promise<Issuer> {
   }
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
   const issuer = `http://${host}:${(server.address() as AddressInfo).port}`;
-  const provider = new Provider(issuer, configuration(options, secrets));
+  const provider = new library.Provider(issuer, configuration(options, secrets, library.errors));
   provider.on('server_error', (_, error) => logger.error({ err: error }, 'the issuer failed'));
   provider.on('grant.error', (_, error) => logger.info({ error: error.error }, 'token request refused'));
   handle = provider.callback();
@@ -78,7 +98,8 @@ export async function startIssuer(options: IssuerOptions): Promise<Issuer> {
 
 function configuration(
   options: IssuerOptions,
-  secrets: { readonly signingKey: JWK; readonly cookieKey: string },
+  secrets: IssuerSecrets,
+  errors: Library['errors'],
 ): Configuration {
   const { audience, scopes } = options;
   const scope = scopes.join(' ');

@@ -22,6 +22,7 @@ const usage = `Simulated headsets. Usage:
   --app-answer TEXT      the called app answers with TEXT     --app-data TEXT   its custom data
   --skew-ms N            the headset's clock is off by N
   --die POINT[=N]        kill -9 itself at the N-th time: ${deathPoints.join(', ')}
+  --backoff-ms A-B       wait between two tries to connect: first and longest (default 500-60000)
   --connect-rate N       headsets that connect in a second (default 500)
   --script FILE          JSON array of actions; --control-port N: HTTP on 127.0.0.1; --stdin: an action a line
   --quiet                print no messages
@@ -63,6 +64,7 @@ async function main(): Promise<void> {
       'app-data': string,
       'skew-ms': string,
       die: string,
+      'backoff-ms': string,
       'connect-rate': string,
       script: string,
       'control-port': string,
@@ -100,6 +102,9 @@ async function main(): Promise<void> {
     if (deathsLeft === 0) process.kill(process.pid, 'SIGKILL');
   };
 
+  const [firstMs = 0, longestMs = 0] = (o['backoff-ms'] ?? '').split('-').map(Number);
+  if (o['backoff-ms'] && !(firstMs > 0 && longestMs >= firstMs)) throw new Error('--backoff-ms is not A-B');
+
   const headsets = new Map<string, Headset>();
   for (const identity of readIdentities(keys)) {
     const headset = new Headset({
@@ -119,6 +124,7 @@ async function main(): Promise<void> {
         }),
       }),
       ...(o.die && { atPoint }),
+      ...(o['backoff-ms'] && { backoff: { firstMs, longestMs } }),
     });
     headsets.set(headset.deviceId, headset);
     if (o.quiet) continue;

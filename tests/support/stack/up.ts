@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, wri
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { type ApiClient, createApiClient } from '../api.ts';
+import { type ApiClient, allScopes, createApiClient } from '../api.ts';
 import { createAdmin, provisionApplication, provisionDevice } from '../provision.ts';
 import { realStackMissing } from './backing.ts';
 import { callbacksIn } from './callbacks.ts';
@@ -264,7 +264,7 @@ Addresses
   all of it  ${relative(root, join(dataDir, 'demo.json'))}
 
 Try next
-  TOKEN=$(curl -s -u ${demo.clientId}:${demo.clientSecret} -d grant_type=client_credentials ${demo.tokenUrl} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+  TOKEN=$(curl -s -u ${demo.clientId}:${demo.clientSecret} -d 'grant_type=client_credentials&scope=${allScopes.replaceAll(' ', '+')}' ${demo.tokenUrl} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
   curl -s -X PUT ${base}/devices/${demo.deviceId}/commands -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"package":"com.example.app","launchType":"activity","extras":{"n":12345678901234567890}}'
   curl -s "${base}/transactions?deviceId=${demo.deviceId}&order=desc&perPage=5&page=1" -H "Authorization: Bearer $TOKEN"
   tail -f ${relative(root, join(dataDir, 'logs', 'integrator.log'))} ${relative(root, join(dataDir, 'logs', 'headset.log'))}

@@ -65,7 +65,8 @@ function toDelivery(event: LogEvent, nowMs: number, maxAgeMs: number): Delivery 
     sequence: notification.sequence,
     ordered: true,
     replaceable: notification.replaceable,
-    body: Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+    // A copy: a view would keep the whole fetched batch in memory for as long as one waits.
+    body: Buffer.from(body),
     status: 'pending',
     attempts: 0,
     createdAtMs,

@@ -72,7 +72,7 @@ test('an endpoint that never answers is given up after the total time-out', asyn
 });
 
 test('an endpoint that takes no part in TCP or TLS is given up, too', async () => {
-  const port = await listen(createTcp(() => {}));
+  const port = await listen(createTcp((socket) => closers.push(async () => socket.destroy())));
   expect(await createSender({ totalMs: 100 }).post(`https://127.0.0.1:${port}/`)).toMatchObject({
     statusCode: 0,
     error: 'no complete answer within 100 ms',
@@ -128,8 +128,9 @@ test('connections are kept, for a bounded number of origins', async () => {
     ),
   );
   const { post, pools } = createSender({ maxPools: 2 });
-  for (let i = 0; i < 3; i++) await post(`http://127.0.0.1:${ports[0]}/`);
-  expect(sockets.size).toBe(1);
+  for (let i = 0; i < 20; i++) await post(`http://127.0.0.1:${ports[0]}/`);
+  // A second one may be opened while the first one's answer is being finished.
+  expect(sockets.size).toBeLessThanOrEqual(2);
   for (const port of ports)
     expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ statusCode: 204 });
   expect(pools.size).toBe(2);

@@ -31,22 +31,30 @@ export class UndiciSender implements CallbackSender {
     const started = performance.now();
     const durationMs = () => Math.round(performance.now() - started);
     const abort = new AbortController();
+    // undici heeds an abort only once it is connected: this one is heeded at once.
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const giveUp = (reason: unknown): void => {
+      abort.abort(reason);
+      reject(reason);
+    };
+    aborted.catch(() => {});
     const timer = setTimeout(
-      () => abort.abort(new Error(`no complete answer within ${this.#totalTimeoutMs} ms`)),
+      () => giveUp(new Error(`no complete answer within ${this.#totalTimeoutMs} ms`)),
       this.#totalTimeoutMs,
     );
-    const onStop = () => abort.abort(signal.reason);
+    const onStop = () => giveUp(signal.reason);
     signal.addEventListener('abort', onStop, { once: true });
     let statusCode = 0;
     try {
       signal.throwIfAborted();
-      const answer = await this.#pools.get(url.origin).request({
+      const request = this.#pools.get(url.origin).request({
         method: 'POST',
         path: url.pathname + url.search,
         headers,
         body,
         signal: abort.signal,
       });
+      const answer = await Promise.race([request, aborted]);
       statusCode = answer.statusCode;
       // Read so that the connection can be used again; what it says does not matter.
       await answer.body.dump({ limit: answerLimitBytes, signal: abort.signal }).catch(() => {});
@@ -76,9 +84,8 @@ export class UndiciSender implements CallbackSender {
 
 /** Short, for operators: the code and the message, of the first error where there are several. */
 function describe(error: unknown): string {
-  const first = error instanceof AggregateError ? error.errors[0] : error;
-  if (!(first instanceof Error)) return 'failed';
-  const code = (first as NodeJS.ErrnoException).code;
-  const text = code && !first.message.includes(code) ? `${code}: ${first.message}` : first.message;
-  return (text || first.name).slice(0, maxErrorLength);
+  const { errors } = error as { errors?: unknown[] };
+  const { code, message, name } = (errors?.[0] ?? error) as NodeJS.ErrnoException;
+  const text = code && !message.includes(code) ? `${code}: ${message}` : message;
+  return (text || name || 'failed').slice(0, maxErrorLength);
 }

@@ -26,7 +26,10 @@ beforeEach(async () => {
   a = instance('a');
   b = instance('b');
 });
-afterEach(() => bench.close());
+afterEach(async () => {
+  await a.marks.flush(1000);
+  await bench.close();
+});
 
 function instance(instanceId: string) {
   const store = new MongoDeliveryStore(bench.store, instanceId, { deliveredMs: 1000, deadMs: 1000 });

@@ -35,6 +35,6 @@ export function changedFields(change: DeliveryChange, retention: Retention): Par
 }
 
 function bytesOf(body: Binary | Uint8Array): Buffer {
-  const bytes = body instanceof Uint8Array ? body : body.value();
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  // A copy: a view would keep the whole answer of the database in memory for as long as one waits.
+  return Buffer.from(body instanceof Uint8Array ? body : body.value());
 }

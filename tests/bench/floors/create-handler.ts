@@ -1,0 +1,60 @@
+import { create, type Message, toBinary } from '@bufbuild/protobuf';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { methodDefinition } from '@headset-cloud/kit/rpc/grpc.ts';
+import { OperationSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import {
+  type CreateTransactionRequest,
+  CreateTransactionResponseSchema,
+  TransactionsService,
+} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import { type FloorStore, openFloorStore } from './store.ts';
+
+/**
+ * The second handler of the create floor, behind one real gRPC hop: one conditional
+ * findOneAndUpdate (the device's counter) and one journalled insertOne (the transaction). Answers
+ * the port.
+ */
+export async function startCreateHandler(options: FloorStore): Promise<number> {
+  const store = (await openFloorStore(options)).database('create');
+  const heads = store.collection<{ _id: string; lastId: number; epoch: number }>('heads');
+  const transactions = store.collection<{ _id: number; deviceId: string }>('transactions');
+  let lastId = Date.now();
+
+  const handle = async (request: CreateTransactionRequest): Promise<Message> => {
+    const id = ++lastId;
+    const head = await heads.findOneAndUpdate(
+      { _id: request.deviceId, epoch: { $lte: Number(request.activationEpoch) } },
+      { $max: { lastId: id }, $set: { epoch: Number(request.activationEpoch) } },
+      { upsert: true, returnDocument: 'after' },
+    );
+    if (!head) throw new Error('no head');
+    await transactions.insertOne({
+      _id: id,
+      deviceId: request.deviceId,
+      applicationId: request.applicationId,
+      operationId: request.operationId,
+      status: 'created',
+      operation: request.operation ? toBinary(OperationSchema, request.operation) : new Uint8Array(),
+      createdAt: new Date(),
+    } as { _id: number; deviceId: string });
+    return create(CreateTransactionResponseSchema, { transactionId: BigInt(id) });
+  };
+
+  const server = new Server();
+  server.addService(
+    { create: methodDefinition(TransactionsService.method.createTransaction) },
+    {
+      create: (
+        call: { request: CreateTransactionRequest },
+        callback: (error: Error | null, answer?: Message) => void,
+      ) => {
+        handle(call.request).then((answer) => callback(null, answer), callback);
+      },
+    },
+  );
+  return new Promise((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+      error ? reject(error) : resolve(port),
+    );
+  });
+}

@@ -1,0 +1,104 @@
+import type { StackKind } from '../../support/stack/stack.ts';
+
+/** What a measure must reach: a least or a largest value, of the ratio or (without a floor) of itself. */
+export type Goal = { readonly atLeast: number } | { readonly atMost: number };
+
+/** One line of the table. */
+export interface Figure {
+  readonly measure: string;
+  readonly unit: string;
+  readonly ours: number;
+  /** Undefined: the goal is absolute. */
+  readonly floor: number | undefined;
+  /** Smallest and largest ratio of one pair of runs. */
+  readonly spread?: readonly [number, number];
+  readonly goal: Goal;
+}
+
+/** What a measure says beside its figures. */
+export interface Report {
+  readonly figures: readonly Figure[];
+  /** Lines for the reader: conditions, what was checked. */
+  readonly notes: readonly string[];
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  if (sorted.length % 2 === 1) return sorted[middle] as number;
+  return ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
+}
+
+/** The value that `share` of all are not above. NaN when there are none. */
+export function percentile(sorted: ArrayLike<number>, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}
+
+/** The ratio of the medians; without a floor the figure itself. */
+export function ratioOf({ ours, floor }: Figure): number {
+  return floor === undefined ? ours : ours / floor;
+}
+
+export function reached(figure: Figure): boolean {
+  const value = ratioOf(figure);
+  return 'atLeast' in figure.goal ? value >= figure.goal.atLeast : value <= figure.goal.atMost;
+}
+
+/**
+ * Runs floor and platform in turns (floor, ours, floor, ours …) after one warm-up of each, so that
+ * what else the machine does meets both. Answers the medians and the spread of the pairs' ratios.
+ */
+export async function interleave<T>(
+  runs: number,
+  sides: { readonly floor: () => Promise<T>; readonly ours: () => Promise<T> },
+): Promise<{ floor: T[]; ours: T[] }> {
+  await sides.floor();
+  await sides.ours();
+  const results = { floor: [] as T[], ours: [] as T[] };
+  for (let run = 0; run < runs; run++) {
+    results.floor.push(await sides.floor());
+    results.ours.push(await sides.ours());
+  }
+  return results;
+}
+
+/** A figure from the runs of both sides. */
+export function figure(
+  measure: string,
+  unit: string,
+  goal: Goal,
+  runs: { readonly floor: readonly number[]; readonly ours: readonly number[] },
+): Figure {
+  const ratios = runs.ours.map((value, i) => value / (runs.floor[i] as number));
+  return {
+    measure,
+    unit,
+    goal,
+    ours: median(runs.ours),
+    floor: median(runs.floor),
+    spread: [Math.min(...ratios), Math.max(...ratios)],
+  };
+}
+
+const headings = ['stack', 'measure', 'ours', 'floor', 'ratio', 'spread', 'goal', ''];
+
+/** The table of all figures, as plain text that is also Markdown. */
+export function table(rows: readonly { readonly stack: StackKind; readonly figure: Figure }[]): string {
+  const cells = rows.map(({ stack, figure: f }) => [
+    stack,
+    f.measure,
+    `${round(f.ours)} ${f.unit}`,
+    f.floor === undefined ? '' : `${round(f.floor)} ${f.unit}`,
+    f.floor === undefined ? '' : ratioOf(f).toFixed(2),
+    f.spread ? `${f.spread[0].toFixed(2)} to ${f.spread[1].toFixed(2)}` : '',
+    'atLeast' in f.goal ? `≥ ${f.goal.atLeast}` : `≤ ${f.goal.atMost}`,
+    reached(f) ? 'ok' : 'missed',
+  ]);
+  const widths = headings.map((h, i) => Math.max(h.length, ...cells.map((row) => row[i]?.length ?? 0)));
+  const line = (row: readonly string[]) => `| ${row.map((c, i) => c.padEnd(widths[i] ?? 0)).join(' | ')} |`;
+  return [line(headings), line(widths.map((w) => '-'.repeat(w))), ...cells.map(line)].join('\n');
+}
+
+function round(value: number): string {
+  return value >= 100 ? Math.round(value).toString() : value.toPrecision(3);
+}

@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+
+/** Linux counts CPU time in hundredths of a second, whatever the kernel's own tick is. */
+const ticksPerSecond = 100;
+
+/** Memory and CPU of another process, from /proc. */
+export interface ProcessFigures {
+  /** Resident memory; bytes. */
+  readonly rssBytes: number;
+  /** User and system time since its start; seconds. */
+  readonly cpuSeconds: number;
+}
+
+/** Reads them. Throws where there is no /proc (any other system than Linux). */
+export function processFigures(pid: number): ProcessFigures {
+  const rss = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  // The program's name, in brackets, may hold spaces: what follows it does not.
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return {
+    rssBytes: Number(rss) * 1024,
+    cpuSeconds: (Number(fields[11]) + Number(fields[12])) / ticksPerSecond,
+  };
+}

@@ -1,0 +1,35 @@
+/** How long and how often to measure; from the environment. */
+export interface Settings {
+  /** Length of one run; seconds. BENCH_SECONDS. */
+  readonly seconds: number;
+  /** Interleaved runs of floor and platform, of which the median counts. BENCH_RUNS. */
+  readonly runs: number;
+  /** Headsets of the idle measure. BENCH_IDLE_HEADSETS. */
+  readonly idleHeadsets: number;
+  /** How long idle headsets are watched; seconds. BENCH_IDLE_SECONDS. */
+  readonly idleSeconds: number;
+  /** Interleaved runs of the idle measure, each with fresh processes. BENCH_IDLE_RUNS. */
+  readonly idleRuns: number;
+  /** A missed goal fails the run. BENCH_STRICT=1. */
+  readonly strict: boolean;
+  /** Folder for CPU profiles of the platform's processes; none by default. BENCH_PROFILE. */
+  readonly profileDir: string | undefined;
+}
+
+/** Reads the settings. Throws an Error that names a value that is no positive number. */
+export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
+  const number = (key: string, byDefault: number): number => {
+    const value = env[key] ? Number(env[key]) : byDefault;
+    if (!(value > 0)) throw new Error(`${key} must be a positive number, not ${env[key]}.`);
+    return value;
+  };
+  return {
+    seconds: number('BENCH_SECONDS', 5),
+    runs: Math.round(number('BENCH_RUNS', 5)),
+    idleHeadsets: Math.round(number('BENCH_IDLE_HEADSETS', 5000)),
+    idleSeconds: number('BENCH_IDLE_SECONDS', 20),
+    idleRuns: Math.round(number('BENCH_IDLE_RUNS', 1)),
+    strict: env['BENCH_STRICT'] === '1',
+    profileDir: env['BENCH_PROFILE'] || undefined,
+  };
+}

@@ -1,0 +1,157 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type ApiClient, createApiClient } from '../../support/api.ts';
+import {
+  type Admin,
+  createAdmin,
+  type HeadsetKeyFile,
+  provisionApplication,
+  provisionDevice,
+} from '../../support/provision.ts';
+import { type ManagedProcess, manageProcess } from '../../support/stack/process.ts';
+import { type Stack, type StackKind, startStack } from '../../support/stack/stack.ts';
+import type { Settings } from './settings.ts';
+
+/** A fresh platform with one integrator's application; removed with all its data at the end. */
+export interface World {
+  readonly stack: Stack;
+  readonly admin: Admin;
+  readonly api: ApiClient;
+  readonly applicationId: string;
+  readonly dir: string;
+  /** Registers devices with keys and takes them into the application's contract. */
+  devices(count: number): Promise<HeadsetKeyFile[]>;
+  /** Sets where callbacks go, and answers the authentication key. */
+  callbacksTo(url: string): Promise<string>;
+  /** Activates devices; answers the transactions' ids. */
+  activate(devices: readonly HeadsetKeyFile[]): Promise<number[]>;
+  /** Starts a simulator's process with these headsets and waits until all of them are online. */
+  headsets(devices: readonly HeadsetKeyFile[]): Promise<ManagedProcess>;
+  close(): Promise<void>;
+}
+
+/** Calls of the preparation that run at a time. */
+const preparingCallers = 32;
+
+/** Starts the platform on a stack and provisions an application. `env` is for all its processes. */
+export async function startWorld(
+  kind: StackKind,
+  settings: Pick<Settings, 'profileDir'>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<World> {
+  const dir = mkdtempSync(join(tmpdir(), `headset-cloud-bench-${kind}-`));
+  const client = { clientId: 'bench', clientSecret: randomBytes(24).toString('hex') };
+  const profile = settings.profileDir && `--cpu-prof --cpu-prof-dir=${settings.profileDir}`;
+  const stack = await startStack({
+    kind,
+    dataDir: dir,
+    clients: [client],
+    env: { ...(profile && { NODE_OPTIONS: profile }), ...env },
+  });
+  const admin = createAdmin(stack.admin);
+  const applicationId = await provisionApplication(admin, {
+    developerId: 'bench',
+    clientIds: [client.clientId],
+    name: 'bench',
+    activationLimit: 100_000,
+    deviceIds: [],
+  });
+  const api = createApiClient({ apiUrl: stack.apiUrl, tokenUrl: stack.tokenUrl, applicationId, ...client });
+  const simulators: ManagedProcess[] = [];
+  const call = async (status: number, method: string, path: string, body?: unknown) => {
+    const answer = await api.app(method, path, body);
+    if (answer.status === status) return answer.body;
+    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  };
+  return {
+    stack,
+    admin,
+    api,
+    applicationId,
+    dir,
+    async devices(count) {
+      const first = 35 * 10 ** 13 + randomInt(10 ** 12) * 10;
+      const devices = await eachOf(count, (i) => provisionDevice(admin, String(first + i)));
+      for (let i = 0; i < count; i += 500) {
+        const addDeviceIds = devices.slice(i, i + 500).map((d) => d.deviceId);
+        await admin.devices.putContract({ applicationId, activationLimit: 100_000, addDeviceIds });
+      }
+      return devices;
+    },
+    async callbacksTo(url) {
+      await call(200, 'PATCH', '', { deviceEvent: url });
+      return (await call(201, 'POST', '/refresh_authkey')).authenticationKey;
+    },
+    activate: (devices) =>
+      eachOf(devices.length, async (i) => {
+        const deviceId = devices[i]?.deviceId;
+        // A client id belongs to one device.
+        const body = await call(201, 'POST', `/devices/${deviceId}`, { clientId: `app-${deviceId}` });
+        return body.transactionId;
+      }),
+    async headsets(devices) {
+      const simulator = startHeadsets(dir, stack.deviceLinkUrl, devices);
+      simulators.push(simulator);
+      await waitFor(
+        `${devices.length} headsets to be online`,
+        async () => (await sessions(stack)) >= devices.length,
+        { timeoutMs: 120_000, intervalMs: 200 },
+      );
+      return simulator;
+    },
+    async close() {
+      await api.close();
+      await Promise.all(simulators.map((s) => s.kill()));
+      await stack.stop();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * A simulator's process. Its headsets keep everything in memory (durability `none`): their disks are
+ * not part of what is measured.
+ */
+export function startHeadsets(
+  dir: string,
+  server: string,
+  devices: readonly HeadsetKeyFile[],
+): ManagedProcess {
+  const name = `headsets-${randomBytes(3).toString('hex')}`;
+  const keys = join(dir, `${name}.json`);
+  writeFileSync(keys, JSON.stringify(devices), { mode: 0o600 });
+  const simulator = manageProcess({
+    name,
+    entry: 'tests/support/headset/main.ts',
+    args: ['--server', server, '--key-file', keys, '--durability', 'none', '--quiet'],
+    env: {},
+    logFile: join(dir, `${name}.log`),
+  });
+  simulator.start();
+  return simulator;
+}
+
+/** How many headsets have a session, from device-link's own figures. */
+async function sessions(stack: Stack): Promise<number> {
+  const url = stack.adminUrls['device-link'] ?? stack.adminUrls['platform'] ?? '';
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^headset_sessions(?:\{[^}]*\})? (\d+)/m.exec(text)?.[1] ?? 0);
+}
+
+/** Does `work` for 0 to count - 1, some at a time; answers the results in order. */
+export async function eachOf<T>(count: number, work: (i: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: Math.min(preparingCallers, count) }, async () => {
+      while (next < count) {
+        const i = next++;
+        results[i] = await work(i);
+      }
+    }),
+  );
+  return results;
+}

@@ -1,0 +1,33 @@
+import { Pool } from 'undici';
+
+/** One way to send requests for everything that is measured: kept connections, one request at a time on each. */
+export interface Sender {
+  /** Answers the body. Throws when the status is not the expected one. */
+  send(method: 'GET' | 'PUT' | 'POST', path: string, expected: number, body?: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+export function createSender(
+  origin: string,
+  connections: number,
+  headers: Readonly<Record<string, string>> = {},
+): Sender {
+  const pool = new Pool(origin, { connections, pipelining: 1 });
+  const withBody = { 'content-type': 'application/json', ...headers };
+  return {
+    async send(method, path, expected, body) {
+      const answer = await pool.request({
+        method,
+        path,
+        headers: body === undefined ? headers : withBody,
+        ...(body !== undefined && { body }),
+      });
+      const text = await answer.body.text();
+      if (answer.statusCode !== expected) {
+        throw new Error(`${method} ${path}: ${answer.statusCode} ${text.slice(0, 500)}`);
+      }
+      return text;
+    },
+    close: () => pool.close(),
+  };
+}

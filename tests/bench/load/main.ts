@@ -1,0 +1,111 @@
+import { serveCommands } from '../lib/worker.ts';
+import { closedLoop, openLoop } from './arrivals.ts';
+import { createHops } from './hops.ts';
+import { createSender } from './http.ts';
+import { startReceiver } from './receiver.ts';
+
+/** Where creates go; the floor serves the same path and takes the same token. */
+export interface CreateTarget {
+  readonly origin: string;
+  readonly token: string;
+  readonly applicationId: string;
+  readonly deviceIds: readonly string[];
+}
+
+/** A command as an integrator sends it. */
+const command = JSON.stringify({
+  package: 'com.example.app',
+  launchType: 'activity',
+  extras: { greeting: 'hello', count: 3, precise: 1.5 },
+});
+
+/** A job whose callback does not come for so long is lost; milliseconds. */
+const lostAfterMs = 20_000;
+
+const receiver = await startReceiver();
+
+function creator(target: CreateTarget, connections: number) {
+  const sender = createSender(target.origin, connections, { authorization: `Bearer ${target.token}` });
+  const paths = target.deviceIds.map(
+    (id) => `/v1/applications/${target.applicationId}/devices/${id}/commands`,
+  );
+  return {
+    create: async (i: number): Promise<number> =>
+      JSON.parse(await sender.send('PUT', paths[i % paths.length] as string, 201, command)).transactionId,
+    close: () => sender.close(),
+  };
+}
+
+async function ended(transactionId: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const lost = new Promise<never>((_, reject) => {
+    const error = new Error(`no verified callback of transaction ${transactionId}`);
+    timer = setTimeout(() => reject(error), lostAfterMs);
+  });
+  await Promise.race([receiver.processed(transactionId), lost]);
+  clearTimeout(timer);
+}
+
+const commands = {
+  /** Where this process receives callbacks. */
+  receiver: async () => receiver.url,
+
+  addKey: async (key: string) => {
+    receiver.keys.push(key);
+  },
+
+  /** Waits for the processed callbacks of transactions. */
+  ended: async (transactionIds: readonly number[]) => {
+    await Promise.all(transactionIds.map(ended));
+  },
+
+  /** Measure 1: calls until the time is over. */
+  create: async (o: { target: CreateTarget; callers: number; seconds: number }) => {
+    const { create, close } = creator(o.target, o.callers);
+    const result = await closedLoop(o.callers, o.seconds, create);
+    await close();
+    return result;
+  },
+
+  /** Measure 2: each job from its call to its verified callback. */
+  jobs: async (o: { target: CreateTarget; callers: number; seconds: number }) => {
+    const { create, close } = creator(o.target, o.callers);
+    const result = await closedLoop(o.callers, o.seconds, async (i) => ended(await create(i)));
+    await close();
+    return result;
+  },
+
+  /** Measure 2's floor: the three steps of a job over HTTP. */
+  floorJobs: async (o: { origin: string; callers: number; seconds: number }) => {
+    const sender = createSender(o.origin, o.callers);
+    const result = await closedLoop(o.callers, o.seconds, async () => {
+      const { id } = JSON.parse(await sender.send('PUT', '/jobs', 201, command));
+      await sender.send('GET', `/jobs/${id}`, 200);
+      await sender.send('POST', `/jobs/${id}/report`, 204, '{"success":true,"message":"called"}');
+    });
+    await sender.close();
+    return result;
+  },
+
+  /** Measure 3: jobs at a fixed rate; answers each one's milliseconds, rising. */
+  openJobs: async (o: { target: CreateTarget; perSecond: number; seconds: number }) => {
+    const { create, close } = creator(o.target, 64);
+    const times = await openLoop(o.perSecond, o.seconds, async (i) => ended(await create(i)));
+    await close();
+    return times;
+  },
+
+  /** Measure 3's floor: a job's bare hops one after the other, at the same rate. */
+  openHops: async (o: { origin: string; grpc: string; perSecond: number; seconds: number }) => {
+    const hops = createHops(o);
+    const times = await openLoop(o.perSecond, o.seconds, () => hops.all(command));
+    await hops.close();
+    return times;
+  },
+
+  /** What must be nothing when all jobs are done. */
+  leftOver: async () => ({ halves: receiver.halves(), refused: receiver.refused }),
+  taken: async () => receiver.taken,
+};
+export type Load = typeof commands;
+serveCommands(commands);

@@ -1,0 +1,86 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { verifyCallback } from '../../support/integrator/verify.ts';
+
+/** The integrator's side of a job: takes callbacks, verifies both signatures, counts each id once. */
+export interface Receiver {
+  readonly url: string;
+  /** Authentication keys; can be added while it runs. */
+  readonly keys: string[];
+  /** Arrivals whose signatures did not match. */
+  readonly refused: number;
+  /** Callbacks taken, repeats not counted. */
+  readonly taken: number;
+  /** Resolves when the processed callback of a transaction has been received and verified. */
+  processed(transactionId: number): Promise<void>;
+  /** Transactions of which only one of the two callbacks (accepted, processed) has come. */
+  halves(): number;
+  close(): Promise<void>;
+}
+
+interface Seen {
+  accepted: boolean;
+  processed: boolean;
+  tell?: () => void;
+}
+
+export async function startReceiver(): Promise<Receiver> {
+  const keys: string[] = [];
+  const transactions = new Map<number, Seen>();
+  let refused = 0;
+  let taken = 0;
+  const seenOf = (id: number): Seen => {
+    let seen = transactions.get(id);
+    if (!seen) {
+      seen = { accepted: false, processed: false };
+      transactions.set(id, seen);
+    }
+    return seen;
+  };
+  const take = (request: IncomingMessage, response: ServerResponse, rawBody: Buffer): void => {
+    if (!verifyCallback({ headers: request.headers, rawBody }, keys)) {
+      refused += 1;
+      response.writeHead(401).end();
+      return;
+    }
+    const body = JSON.parse(rawBody.toString('utf8'));
+    const seen = seenOf(body.transactionId);
+    const kind = body.notificationType === 'processed' ? 'processed' : 'accepted';
+    if (!seen[kind]) {
+      seen[kind] = true;
+      taken += 1;
+      if (kind === 'processed') seen.tell?.();
+    }
+    response.writeHead(204).end();
+  };
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => take(request, response, Buffer.concat(parts)));
+  });
+  server.keepAliveTimeout = 60_000;
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks`,
+    keys,
+    get refused() {
+      return refused;
+    },
+    get taken() {
+      return taken;
+    },
+    processed(transactionId) {
+      const seen = seenOf(transactionId);
+      if (seen.processed) return Promise.resolve();
+      return new Promise((resolve) => {
+        seen.tell = resolve;
+      });
+    },
+    halves: () => [...transactions.values()].filter((seen) => !(seen.accepted && seen.processed)).length,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,81 @@
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import { realStackMissing } from '../support/stack/backing.ts';
+import type { StackKind } from '../support/stack/stack.ts';
+import { type Figure, type Report, reached, table } from './lib/figures.ts';
+import { readSettings, type Settings } from './lib/settings.ts';
+import { measureCallbacks } from './measures/callbacks.ts';
+import { measureCount } from './measures/count.ts';
+import { measureCreate } from './measures/create.ts';
+import { measureIdle } from './measures/idle.ts';
+import { measureJobs, measureLatency } from './measures/jobs.ts';
+import { measureUp } from './measures/up.ts';
+
+/**
+ * Speed and memory of the platform against their floors, on this machine, as ratios:
+ * `node tests/bench/main.ts [create jobs latency idle callbacks up count]`, STACK=embedded or real
+ * (default: both, where MongoDB and Kafka can be had). Lengths: lib/settings.ts.
+ */
+const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) => Promise<Report>>> = {
+  create: measureCreate,
+  jobs: measureJobs,
+  latency: measureLatency,
+  idle: measureIdle,
+  callbacks: measureCallbacks,
+  up: measureUp,
+  count: measureCount,
+};
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function chosenMeasures(): string[] {
+  const chosen = process.argv.slice(2);
+  const unknown = chosen.filter((name) => !(name in measures));
+  if (unknown.length > 0) {
+    throw new Error(
+      `No measure is named ${unknown.join(', ')}. There are: ${Object.keys(measures).join(', ')}.`,
+    );
+  }
+  return chosen.length > 0 ? chosen : Object.keys(measures);
+}
+
+function chosenStacks(): StackKind[] {
+  const { STACK: asked } = process.env;
+  const missing = realStackMissing();
+  if (asked === 'embedded') return ['embedded'];
+  if (asked === 'real') {
+    if (missing) throw new Error(`STACK=real needs MongoDB and Kafka. ${missing}`);
+    return ['real'];
+  }
+  if (asked) throw new Error(`STACK is embedded or real, not ${asked}.`);
+  if (missing) say(`Only the embedded stack: ${missing}`);
+  return missing ? ['embedded'] : ['embedded', 'real'];
+}
+
+async function run(): Promise<void> {
+  const settings = readSettings(process.env);
+  const names = chosenMeasures();
+  const rows: { stack: StackKind; figure: Figure }[] = [];
+  const memoryGiB = Math.round(totalmem() / 2 ** 30);
+  say(
+    `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), ${memoryGiB} GiB, Node ${process.version}; ` +
+      `median of ${settings.runs} interleaved runs of ${settings.seconds} s`,
+  );
+  for (const stack of chosenStacks()) {
+    for (const name of names) {
+      const report = await measures[name]?.(stack, settings);
+      for (const figure of report?.figures ?? []) rows.push({ stack, figure });
+      for (const note of report?.notes ?? []) say(`${stack}: ${note}`);
+    }
+  }
+  if (rows.length > 0) say(`\n${table(rows)}`);
+  const missed = rows.filter((row) => !reached(row.figure)).length;
+  say(`\n${rows.length - missed} goals reached, ${missed} missed`);
+  process.exit(settings.strict && missed > 0 ? 1 : 0);
+}
+
+await run().catch((error: Error) => {
+  process.stderr.write(`\n${error.stack}\n`);
+  process.exit(1);
+});

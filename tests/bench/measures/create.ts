@@ -1,0 +1,55 @@
+import type { StackKind } from '../../support/stack/stack.ts';
+import type { CreateFloor } from '../floors/create.ts';
+import type { CreateStoreFloor } from '../floors/create-store.ts';
+import { figure, interleave, type Report } from '../lib/figures.ts';
+import type { Settings } from '../lib/settings.ts';
+import { startWorker, type Worker } from '../lib/worker.ts';
+import { startWorld, type World } from '../lib/world.ts';
+import type { CreateTarget, Load } from '../load/main.ts';
+
+const callers = 64;
+const devices = 500;
+
+/** Measure 1: PUT command → 201, with all headsets away. */
+export async function measureCreate(kind: StackKind, settings: Settings): Promise<Report> {
+  const world = await startWorld(kind, settings);
+  const load = startWorker<Load>('load/main.ts');
+  const floor = startWorker<CreateFloor>('floors/create.ts');
+  const handler = kind === 'real' ? startWorker<CreateStoreFloor>('floors/create-store.ts') : undefined;
+  try {
+    const ours = await prepare(world, load);
+    const store = { mongodbUri: world.stack.backing?.mongodbUri, directory: `${world.dir}/floor` };
+    const origin = await floor.call('start', {
+      issuer: world.stack.issuerUrl,
+      store,
+      ...(handler && { handlerPort: await handler.call('start', store) }),
+    });
+    const rate = async (target: CreateTarget) => {
+      const { done, seconds } = await load.call('create', { target, callers, seconds: settings.seconds });
+      return done / seconds;
+    };
+    const runs = await interleave(settings.runs, {
+      floor: () => rate({ ...ours, origin }),
+      ours: () => rate(ours),
+    });
+    return {
+      figures: [figure(`create, ${callers} callers`, '/s', { atLeast: 0.6 }, runs)],
+      notes: [`create: ${devices} activated devices, headsets away.`],
+    };
+  } finally {
+    await Promise.all([load, floor, handler].map((w: Worker<never> | undefined) => w?.stop()));
+    await world.close();
+  }
+}
+
+async function prepare(world: World, load: Worker<Load>): Promise<CreateTarget> {
+  const keys = await world.devices(devices);
+  await load.call('addKey', await world.callbacksTo(await load.call('receiver', undefined as never)));
+  await world.activate(keys);
+  return {
+    origin: world.stack.apiUrl,
+    token: await world.api.token(),
+    applicationId: world.applicationId,
+    deviceIds: keys.map((k) => k.deviceId),
+  };
+}

@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { HeadsetKeyFile } from '../../support/provision.ts';
+import type { StackKind } from '../../support/stack/stack.ts';
+import type { IdleFloor } from '../floors/idle.ts';
+import { type Figure, figure, type Report } from '../lib/figures.ts';
+import { processFigures } from '../lib/process-figures.ts';
+import type { Settings } from '../lib/settings.ts';
+import { startWorker } from '../lib/worker.ts';
+import { startHeadsets, startWorld } from '../lib/world.ts';
+
+/** How long a process is left alone before it is looked at, so that connecting is over; milliseconds. */
+const settleMs = 5000;
+
+/** What the headsets add to a process. */
+interface Cost {
+  readonly rssBytes: number;
+  /** CPU time of a second. */
+  readonly cpuShare: number;
+}
+
+/**
+ * Measure 4: headsets that are online and silent. Each side is a fresh process, looked at twice:
+ * empty and with the headsets; the figures are the differences. CPU is the time used while they
+ * are watched, less what the empty process used in as long.
+ */
+export async function measureIdle(kind: StackKind, settings: Settings): Promise<Report> {
+  const runs = { floor: [] as Cost[], ours: [] as Cost[] };
+  for (let run = 0; run < settings.idleRuns; run++) {
+    const { cost, keys } = await ours(kind, settings);
+    runs.floor.push(await floor(keys, settings));
+    runs.ours.push(cost);
+  }
+  const perHeadset = (costs: readonly Cost[]) => costs.map((c) => c.rssBytes / 1024 / settings.idleHeadsets);
+  const cpu = (costs: readonly Cost[]) => costs.map((c) => c.cpuShare * 1000);
+  const goal = { atMost: 1.3 };
+  const figures: Figure[] = [
+    figure('idle memory, a headset', 'KiB', goal, {
+      floor: perHeadset(runs.floor),
+      ours: perHeadset(runs.ours),
+    }),
+    figure('idle CPU', 'ms/s', goal, { floor: cpu(runs.floor), ours: cpu(runs.ours) }),
+  ];
+  return {
+    figures,
+    notes: [
+      `idle: ${settings.idleHeadsets} headsets, watched for ${settings.idleSeconds} s, ${settings.idleRuns} run(s) of fresh processes; differences against the empty process.`,
+    ],
+  };
+}
+
+async function ours(kind: StackKind, settings: Settings): Promise<{ cost: Cost; keys: HeadsetKeyFile[] }> {
+  const world = await startWorld(kind, settings);
+  try {
+    const keys = await world.devices(settings.idleHeadsets);
+    const { processes } = world.stack;
+    const pid = (processes['device-link'] ?? processes['platform'])?.pid ?? 0;
+    const cost = await costOf(pid, settings, async () => {
+      await world.headsets(keys);
+    });
+    return { cost, keys };
+  } finally {
+    await world.close();
+  }
+}
+
+async function floor(keys: readonly HeadsetKeyFile[], settings: Settings): Promise<Cost> {
+  const worker = startWorker<IdleFloor>('floors/idle.ts');
+  const dir = mkdtempSync(join(tmpdir(), 'headset-cloud-bench-idle-'));
+  try {
+    const address = await worker.call('start', {});
+    return await costOf(worker.pid, settings, async () => {
+      const simulator = startHeadsets(dir, address, keys);
+      try {
+        await waitFor(
+          `${keys.length} headsets at the floor`,
+          async () => (await worker.call('streams', {})) >= keys.length,
+          { timeoutMs: 120_000, intervalMs: 200 },
+        );
+      } catch (error) {
+        await simulator.kill();
+        throw error;
+      }
+      return () => simulator.kill();
+    });
+  } finally {
+    await worker.stop();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function costOf(
+  pid: number,
+  settings: Settings,
+  connect: () => Promise<(() => Promise<void>) | void>,
+): Promise<Cost> {
+  const empty = await watch(pid, settings.idleSeconds);
+  const disconnect = await connect();
+  const full = await watch(pid, settings.idleSeconds);
+  await disconnect?.();
+  return {
+    rssBytes: full.rssBytes - empty.rssBytes,
+    cpuShare: full.cpuShare - empty.cpuShare,
+  };
+}
+
+async function watch(pid: number, seconds: number): Promise<Cost> {
+  await pause(settleMs);
+  const before = processFigures(pid);
+  await pause(seconds * 1000);
+  const after = processFigures(pid);
+  return { rssBytes: after.rssBytes, cpuShare: (after.cpuSeconds - before.cpuSeconds) / seconds };
+}

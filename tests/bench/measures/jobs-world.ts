@@ -1,0 +1,84 @@
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { StackKind } from '../../support/stack/stack.ts';
+import type { Settings } from '../lib/settings.ts';
+import { startWorker, type Worker } from '../lib/worker.ts';
+import { startWorld, type World } from '../lib/world.ts';
+import type { CreateTarget, Load } from '../load/main.ts';
+
+export const headsets = 200;
+
+/** A platform with activated headsets online, and a load process that sees whole jobs. */
+export interface JobsWorld {
+  readonly world: World;
+  readonly load: Worker<Load>;
+  readonly target: CreateTarget;
+  /** Whole jobs a second. */
+  rate(callers: number, seconds: number): Promise<number>;
+  /** Throws when anything is left over: an open transaction, a missing, undelivered or unverified callback. */
+  nothingLeftOver(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startJobsWorld(
+  kind: StackKind,
+  settings: Pick<Settings, 'profileDir'>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<JobsWorld> {
+  const world = await startWorld(kind, settings, env);
+  const load = startWorker<Load>('load/main.ts');
+  const close = async () => {
+    await load.stop();
+    await world.close();
+  };
+  try {
+    const keys = await world.devices(headsets);
+    await load.call('addKey', await world.callbacksTo(await load.call('receiver', undefined)));
+    const activations = await world.activate(keys);
+    await world.headsets(keys);
+    await load.call('ended', activations);
+    const target = {
+      origin: world.stack.apiUrl,
+      token: await world.api.token(),
+      applicationId: world.applicationId,
+      deviceIds: keys.map((k) => k.deviceId),
+    };
+    return {
+      world,
+      load,
+      target,
+      async rate(callers, seconds) {
+        const { done, seconds: took } = await load.call('jobs', { target, callers, seconds });
+        return done / took;
+      },
+      nothingLeftOver: () => nothingLeftOver(world, load),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function nothingLeftOver(world: World, load: Worker<Load>): Promise<void> {
+  const open = async () => {
+    const path = '/transactions?completionStatus=uncompleted&perPage=1&page=1';
+    const { status, body } = await world.api.app('GET', path);
+    if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`);
+    return body.transactions.length as number;
+  };
+  const undelivered = async () => {
+    const { applicationId } = world;
+    const list = await world.admin.notifier.listDeliveries({ applicationId, status: 'pending', limit: 10 });
+    return list.deliveries.length;
+  };
+  await waitFor(
+    'nothing to be left over: open transactions, undelivered and missing callbacks',
+    async () =>
+      (await open()) === 0 &&
+      (await undelivered()) === 0 &&
+      (await load.call('leftOver', undefined)).halves === 0,
+    { timeoutMs: 20_000, intervalMs: 100 },
+  );
+  const { refused } = await load.call('leftOver', undefined);
+  if (refused > 0) throw new Error(`${refused} callbacks had a wrong signature`);
+}

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { startBacking } from '../../support/stack/backing.ts';
+import { freePorts } from '../../support/stack/ports.ts';
+import { manageProcess } from '../../support/stack/process.ts';
+import type { StackKind } from '../../support/stack/stack.ts';
+import type { FloorStore } from '../floors/store.ts';
+import type { publishCommands } from '../lib/notifications.ts';
+import type { Settings } from '../lib/settings.ts';
+import { startWorker, type Worker } from '../lib/worker.ts';
+import type { NotifierHost } from '../surroundings/notifier-embedded.ts';
+import type { Publisher } from '../surroundings/publisher.ts';
+
+/** One notifier in a process of its own, and a way to publish notifications for it. */
+export interface NotifierWorld {
+  readonly publisher: Pick<Worker<ReturnType<typeof publishCommands>>, 'call'>;
+  /** A store of the same kind for the floor. */
+  readonly floorStore: FloorStore;
+  close(): Promise<void>;
+}
+
+/** `urls`: the address of each application. */
+export async function startNotifierWorld(
+  kind: StackKind,
+  settings: Pick<Settings, 'profileDir'>,
+  urls: Readonly<Record<string, string>>,
+): Promise<NotifierWorld> {
+  const dir = mkdtempSync(join(tmpdir(), 'headset-cloud-bench-notifier-'));
+  const floorStore = { directory: join(dir, 'floor') };
+  const removeDir = () => rmSync(dir, { recursive: true, force: true });
+  if (kind === 'embedded') {
+    const host = startWorker<NotifierHost>('surroundings/notifier-embedded.ts', settings.profileDir);
+    await host.call('start', { directory: join(dir, 'notifier'), urls });
+    return {
+      publisher: host,
+      floorStore,
+      async close() {
+        await host.stop();
+        removeDir();
+      },
+    };
+  }
+  const backing = await startBacking(join(dir, 'backing'));
+  const { mongodbUri, kafkaBrokers } = backing;
+  const publisher = startWorker<Publisher>('surroundings/publisher.ts');
+  const devicesPort = await publisher.call('start', { brokers: kafkaBrokers, urls });
+  const [grpc = 0, admin = 0] = await freePorts(2);
+  const notifier = manageProcess({
+    name: 'notifier',
+    entry: 'services/notifier/src/main.ts',
+    env: {
+      LOG_LEVEL: 'info',
+      SECRET_KEY: randomBytes(32).toString('hex'),
+      MONGODB_URI: mongodbUri,
+      KAFKA_BROKERS: kafkaBrokers,
+      KAFKA_REPLICATION_FACTOR: '1',
+      DEVICES_ADDRESS: `127.0.0.1:${devicesPort}`,
+      GRPC_LISTEN: `127.0.0.1:${grpc}`,
+      ADMIN_LISTEN: `127.0.0.1:${admin}`,
+      NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8',
+    },
+    logFile: join(dir, 'notifier.log'),
+  });
+  notifier.start();
+  const close = async () => {
+    await notifier.kill();
+    await publisher.stop();
+    await backing.stop();
+    removeDir();
+  };
+  try {
+    await waitFor('the notifier to be ready', () => isReady(admin), { timeoutMs: 30_000 });
+  } catch (error) {
+    process.stderr.write(notifier.log().slice(-2000));
+    await close();
+    throw error;
+  }
+  return { publisher, floorStore: { ...floorStore, mongodbUri }, close };
+}
+
+async function isReady(adminPort: number): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${adminPort}/readyz`)).ok;
+  } catch {
+    return false;
+  }
+}

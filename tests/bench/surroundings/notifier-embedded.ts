@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { readConfig } from '@headset-cloud/kit/config.ts';
+import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
+import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
+import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
+import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
+import { createMetrics } from '@headset-cloud/kit/host.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import { buildNotifier } from '@headset-cloud/notifier/build.ts';
+import { notifierConfigSpec } from '@headset-cloud/notifier/config.ts';
+import { destinationsStandIn, publishCommands } from '../lib/notifications.ts';
+import { serveCommands } from '../lib/worker.ts';
+
+/** The notifier alone on the embedded store and log, as the platform's one process holds it. */
+let log: EventLog;
+const commands = {
+  start: async (o: { directory: string; urls: Readonly<Record<string, string>> }) => {
+    const logger = createLogger({ service: 'notifier', level: 'error' });
+    const database = openEmbeddedDatabase({ directory: o.directory });
+    log = createEmbeddedLog(database, logger);
+    const channel = new LocalChannel();
+    channel.register([destinationsStandIn(o.urls)]);
+    const notifier = buildNotifier(
+      {
+        logger,
+        clock: systemClock,
+        store: createEmbeddedStore(database).database('notifier'),
+        log,
+        channel: () => channel,
+        secrets: createSecretBox(randomBytes(32).toString('hex')),
+        metrics: createMetrics('notifier'),
+        failpoints: noFailpoints,
+        instanceId: 'bench',
+      },
+      readConfig(notifierConfigSpec, { NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8' }),
+    );
+    await notifier.start();
+  },
+  ...publishCommands(() => log),
+};
+export type NotifierHost = typeof commands;
+serveCommands(commands);

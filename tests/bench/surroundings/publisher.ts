@@ -1,0 +1,29 @@
+import { connectKafka } from '@headset-cloud/kit/eventlog/kafka.ts';
+import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
+import { destinationsStandIn, publishCommands } from '../lib/notifications.ts';
+import { serveCommands } from '../lib/worker.ts';
+
+/** What is around a notifier process on the real stack: who publishes, and a stand-in for devices. */
+const logger = createLogger({ service: 'bench', level: 'error' });
+let log: EventLog;
+const commands = {
+  /** Answers the stand-in's port. */
+  start: async (o: { brokers: string; urls: Readonly<Record<string, string>> }): Promise<number> => {
+    log = connectKafka({
+      brokers: o.brokers.split(','),
+      clientId: 'bench',
+      logger,
+      replicationFactor: 1,
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+    await log.ensureTopics([topics.notifications]);
+    return new RpcServer([destinationsStandIn(o.urls)], logger).start({ host: '127.0.0.1', port: 0 });
+  },
+  ...publishCommands(() => log),
+};
+export type Publisher = typeof commands;
+serveCommands(commands);

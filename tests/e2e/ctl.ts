@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { root } from '../support/stack/process.ts';
+import { stack } from './harness.ts';
+
+/** How the operators' command line ended. */
+export interface CtlRun {
+  readonly exitCode: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs `ctl` as an operator does: a process of its own, on the doors of the running platform. */
+export function ctl(...args: string[]): Promise<CtlRun> {
+  return ctlWith(
+    {
+      DEVICES_ADMIN: stack.admin.devices,
+      TRANSACTIONS_ADMIN: stack.admin.transactions,
+      NOTIFIER_ADMIN: stack.admin.notifier,
+    },
+    ...args,
+  );
+}
+
+/** `ctl` with an environment of the test's own. */
+export function ctlWith(env: Record<string, string>, ...args: string[]): Promise<CtlRun> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', join(root, 'services/ctl/src/main.ts'), ...args],
+      { env: { PATH: process.env['PATH'] ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    let out = '';
+    let err = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      err += text;
+    });
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      if (code === null) reject(new Error(`ctl was ended by ${signal}`));
+      else resolve({ exitCode: code, out, err });
+    });
+  });
+}
+
+/** Runs `ctl --json`; answers what it printed. Throws when it did not succeed. */
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+export async function ctlJson(...args: string[]): Promise<any> {
+  const run = await ctl('--json', ...args);
+  if (run.exitCode !== 0) throw new Error(`ctl ${args.join(' ')}: ${run.exitCode}: ${run.err}`);
+  return JSON.parse(run.out);
+}

@@ -1,0 +1,98 @@
+import { createAdmin } from '../support/provision.ts';
+import type { ApplicationStanding, Evidence, FinalSetting, ListedTransaction } from './evidence.ts';
+import { effectsIn, statesOf } from './headsets.ts';
+import type { Tally } from './killer.ts';
+import type { Supervisor } from './supervisor.ts';
+import type { Tenant, World } from './world.ts';
+
+const perPage = 100;
+/** After MongoDB or Kafka is back, what lost it may still end, to be started anew. */
+const outageGraceMs = 15_000;
+
+/** What is still open, in words; nothing: the platform has finished everything it took on. */
+export async function unfinished(world: World): Promise<string[]> {
+  const open: string[] = [];
+  const admin = createAdmin(world.stack.admin);
+  for (const tenant of world.tenants) {
+    for (const t of await listed(tenant, 'uncompleted')) {
+      open.push(`transaction ${t.transactionId} (device ${t.deviceId}) is ${t.transactionStatus}`);
+    }
+    const { applicationId } = tenant;
+    const { deliveries } = await admin.notifier.listDeliveries({
+      applicationId,
+      status: 'pending',
+      limit: 100,
+    });
+    for (const d of deliveries) open.push(`callback ${d.notificationId} is pending (${d.lastOutcome})`);
+  }
+  for (const headsets of world.headsets) {
+    const states = await statesOf(headsets);
+    if (!states) open.push(`${headsets.process.name} does not answer`);
+    for (const s of states ?? []) {
+      if (s.sessionEpoch === 0) open.push(`headset ${s.deviceId} is not online`);
+      if (s.unacknowledgedReports > 0) {
+        open.push(`headset ${s.deviceId} keeps ${s.unacknowledgedReports} reports`);
+      }
+    }
+  }
+  return open;
+}
+
+/** Everything a judgement needs, read through public doors and the operators'. */
+export async function gather(world: World, open: readonly string[], tally: Tally): Promise<Evidence> {
+  const admin = createAdmin(world.stack.admin);
+  const transactions: ListedTransaction[] = [];
+  const settings: FinalSetting[] = [];
+  const applications: ApplicationStanding[] = [];
+  for (const tenant of world.tenants) {
+    const { applicationId } = tenant;
+    transactions.push(...(await listed(tenant)));
+    const { body } = await tenant.api.app('GET', '');
+    for (const [field, value] of Object.entries(body)) {
+      settings.push({ applicationId, field, value: value as string | null });
+    }
+    const { contract } = await admin.devices.getContract({ applicationId });
+    const activatedDevices: string[] = [];
+    for (const { deviceId } of tenant.devices) {
+      const { device } = await admin.devices.getDevice({ deviceId });
+      if (device?.activated && device.applicationId === applicationId) activatedDevices.push(deviceId);
+    }
+    const devices = tenant.devices.map((d) => d.deviceId);
+    applications.push({ applicationId, slots: contract?.activated ?? -1, activatedDevices, devices });
+  }
+  return {
+    calls: world.tenants.flatMap((t) => t.client.calls),
+    transactions,
+    arrivals: world.integrator.arrivals.map(({ webhookId, verified, body }) => ({
+      webhookId,
+      verified,
+      body,
+    })),
+    effects: effectsIn(world.stack.dataDir),
+    settings,
+    applications,
+    answeringDevices: world.answering.devices.map((d) => d.deviceId),
+    unfinished: open,
+    ownDeaths: ownDeaths(world.supervisor, tally),
+  };
+}
+
+/** All transactions of an application, page by page. */
+async function listed(tenant: Tenant, completionStatus?: string): Promise<ListedTransaction[]> {
+  const found: ListedTransaction[] = [];
+  const filter = completionStatus ? `&completionStatus=${completionStatus}` : '';
+  for (let page = 1; ; page++) {
+    const answer = await tenant.api.app('GET', `/transactions?perPage=${perPage}&page=${page}${filter}`);
+    if (answer.status !== 200) throw new Error(`the list answered ${answer.status}`);
+    for (const t of answer.body.transactions) found.push({ applicationId: tenant.applicationId, ...t });
+    if (!answer.body.parameters.isNext) return found;
+  }
+}
+
+/** Processes that ended by themselves while nothing that they need was away or just back. */
+function ownDeaths(supervisor: Supervisor, { outages }: Tally): string[] {
+  return supervisor.deaths
+    .filter((d) => d.how !== 'SIGKILL')
+    .filter((d) => !outages.some((o) => d.atMs >= o.fromMs && d.atMs <= o.toMs + outageGraceMs))
+    .map((d) => `${d.process} ended with ${d.how} at ${new Date(d.atMs).toISOString()}`);
+}

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiAnswer, ApiClient } from '../support/api.ts';
+import type { CallKind, CallRecord } from './evidence.ts';
+
+/** A changing call as a client makes it. */
+export interface Call {
+  readonly kind: CallKind;
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly deviceId?: string;
+  readonly setting?: { readonly field: string; readonly value: string };
+}
+
+/** An attempt without an answer is given up after this long, and the call is repeated. */
+const patienceMs = 5000;
+
+/** An integrator that repeats each call, same key and body, until it has a definitive answer. */
+export class IntegratorClient {
+  readonly applicationId: string;
+  readonly calls: CallRecord[] = [];
+  /** Attempts of all calls. */
+  attempts = 0;
+  readonly #api: ApiClient;
+  readonly #nextOrder: () => number;
+  #givenUp = false;
+
+  constructor(applicationId: string, api: ApiClient, nextOrder: () => number) {
+    this.applicationId = applicationId;
+    this.#api = api;
+    this.#nextOrder = nextOrder;
+  }
+
+  /** Calls that still wait are recorded without an answer. */
+  giveUp(): void {
+    this.#givenUp = true;
+  }
+
+  async call(call: Call): Promise<CallRecord> {
+    const key = randomUUID();
+    let answer: ApiAnswer | undefined;
+    let attempts = 0;
+    while (!this.#givenUp && !isDefinitive(answer)) {
+      if (attempts > 0) await delay(Math.min(50 * attempts, 500));
+      attempts += 1;
+      this.attempts += 1;
+      answer = await this.#attempt(call, key);
+    }
+    const definitive = isDefinitive(answer) ? answer : undefined;
+    const record: CallRecord = {
+      key,
+      kind: call.kind,
+      applicationId: this.applicationId,
+      attempts,
+      status: definitive?.status ?? 0,
+      order: this.#nextOrder(),
+      ...(call.deviceId && { deviceId: call.deviceId }),
+      ...(call.setting && { setting: call.setting }),
+      ...(definitive?.status === 201 && { transactionId: definitive.body.transactionId }),
+      ...(definitive?.status === 200 &&
+        call.kind === 'cancel' && { canceledIds: definitive.body.canceledTransactions }),
+      ...(definitive && definitive.status >= 400 && { message: definitive.body?.message }),
+    };
+    this.calls.push(record);
+    return record;
+  }
+
+  async #attempt(call: Call, key: string): Promise<ApiAnswer | undefined> {
+    const sent = this.#api.app(call.method, call.path, call.body, { 'idempotency-key': key });
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), patienceMs);
+    });
+    try {
+      // An attempt that is given up goes on, as with a client that has hung up.
+      return await Promise.race([sent.catch(() => undefined), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function isDefinitive(answer: ApiAnswer | undefined): answer is ApiAnswer {
+  return answer !== undefined && answer.status >= 200 && answer.status < 500;
+}

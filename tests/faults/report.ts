@@ -1,0 +1,33 @@
+import type { Check } from './judge.ts';
+import { type RunResult, seconds } from './run.ts';
+
+const shownViolations = 10;
+
+/** What a run did and what the judge found, in lines. */
+export function describeRun(result: RunResult): string[] {
+  const { evidence, tally } = result;
+  const ids = new Set(evidence.arrivals.map((a) => a.webhookId));
+  const { calls } = evidence;
+  const count = (test: (c: (typeof calls)[number]) => boolean) => calls.filter(test).length;
+  const canceled = calls.reduce((sum, c) => sum + (c.canceledIds?.length ?? 0), 0);
+  return [
+    `calls       ${calls.length} (${result.attempts} attempts), ${count((c) => c.status === 201)} answered 201, ${count((c) => c.status >= 400)} refused`,
+    `kinds       ${[...Map.groupBy(calls, (c) => c.kind)].map(([kind, list]) => `${list.length} ${kind}`).join(', ')}; ${canceled} transactions canceled by request`,
+    `faults      ${[...tally.faults].map(([kind, n]) => `${n} ${kind}`).join(', ')}`,
+    `failpoints  ${tally.reached.size} steps reached${tally.unreached.length > 0 ? `; not reached: ${tally.unreached.join(', ')}` : ''}`,
+    `effects     ${evidence.effects.length}`,
+    `callbacks   ${ids.size}, and ${evidence.arrivals.length - ids.size} repeats`,
+    `settled     ${seconds(result.settledInMs)} after the last round`,
+  ];
+}
+
+/** One line a check; the violations of a broken one below it. */
+export function describeCheck({ name, violations }: Check): string[] {
+  if (violations.length === 0) return [`  ok      ${name}`];
+  const more = violations.length - shownViolations;
+  return [
+    `  FAILED  ${name}: ${violations.length}`,
+    ...violations.slice(0, shownViolations).map((v) => `            ${v}`),
+    ...(more > 0 ? [`            and ${more} more`] : []),
+  ];
+}

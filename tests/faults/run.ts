@@ -1,0 +1,156 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { StackKind } from '../support/stack/stack.ts';
+import type { Evidence } from './evidence.ts';
+import { gather, unfinished } from './gather.ts';
+import { type Check, judge } from './judge.ts';
+import { createKiller, type Tally } from './killer.ts';
+import { type LoadOptions, loops } from './load.ts';
+import { createRandom } from './random.ts';
+import { describeFault, type Round } from './schedule.ts';
+import { startWorld, type World } from './world.ts';
+
+export interface RunOptions {
+  readonly kind: StackKind;
+  readonly seed: number;
+  /** The rounds; given what there is to break. */
+  readonly rounds: (world: World) => readonly Round[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly load: LoadOptions;
+  readonly effectMs: number;
+  /** How long the platform may take in the end to finish everything; milliseconds. */
+  readonly settleMs: number;
+  readonly say: (line: string) => void;
+}
+
+export interface RunResult {
+  readonly checks: readonly Check[];
+  readonly evidence: Evidence;
+  readonly tally: Tally;
+  /** All attempts of all calls. */
+  readonly attempts: number;
+  readonly dataDir: string;
+  /** From the end of the last round until nothing was left. */
+  readonly settledInMs: number;
+}
+
+/** How long nothing may arrive before it counts as quiet. */
+const quietMs = 1000;
+const readyMs = 60_000;
+/** Share of callbacks that the integrator's server fails while there are faults. */
+const failedCallbacks = 0.02;
+
+/** One whole run: load and faults, then quiet, then the judgement. The data folder stays. */
+export async function run(options: RunOptions): Promise<RunResult> {
+  const dataDir = mkdtempSync(join(tmpdir(), `headset-cloud-faults-${options.kind}-`));
+  const failing = createRandom(options.seed, 'failing callbacks');
+  const world = await startWorld({
+    ...options,
+    dataDir,
+    failsCallback: () => failing.chance(failedCallbacks),
+  });
+  try {
+    const rounds = options.rounds(world);
+    const killer = createKiller(world.supervisor, world.stack.backing);
+    const load = startLoad(world, options);
+    await inject(world, rounds, killer, options.say);
+    const settled = await settle(world, load, options.settleMs);
+    const evidence = await gather(world, settled.open, killer.tally);
+    writeFileSync(join(dataDir, 'evidence.json'), JSON.stringify(evidence));
+    return {
+      checks: judge(evidence),
+      evidence,
+      tally: killer.tally,
+      attempts: world.tenants.reduce((sum, t) => sum + t.client.attempts, 0),
+      dataDir,
+      settledInMs: settled.tookMs,
+    };
+  } finally {
+    await world.stop();
+  }
+}
+
+/** Removes a run's folder; for runs that need no looking into. */
+export function discard(result: Pick<RunResult, 'dataDir'>): void {
+  rmSync(result.dataDir, { recursive: true, force: true });
+}
+
+interface RunningLoad {
+  /** Starts no more calls; resolves when those under way are answered. */
+  end(): Promise<void>;
+}
+
+function startLoad(world: World, { load, seed }: RunOptions): RunningLoad {
+  let running = true;
+  const all = world.tenants.flatMap((tenant, i) => {
+    const target = { ...tenant, headsetsOf: world.headsetsOf };
+    return loops(target, load, (name) => createRandom(seed, `${i} ${name}`));
+  });
+  const ended = Promise.all(all.map((loop) => loop(() => running)));
+  // Looked at in `end`; an early failure must not end the process before.
+  ended.catch(() => {});
+  return {
+    async end() {
+      running = false;
+      await ended;
+    },
+  };
+}
+
+async function inject(
+  world: World,
+  rounds: readonly Round[],
+  killer: ReturnType<typeof createKiller>,
+  say: (line: string) => void,
+): Promise<void> {
+  const width = String(rounds.length).length;
+  for (const [i, { fault, restMs }] of rounds.entries()) {
+    const started = Date.now();
+    const notes = await killer.inject(fault);
+    const brokenMs = Date.now() - started;
+    if (!(await world.ready(readyMs))) notes.push(`not ready again after ${readyMs} ms`);
+    const readyAfterMs = Date.now() - started - brokenMs;
+    await delay(restMs);
+    const calls = world.tenants.reduce((sum, t) => sum + t.client.calls.length, 0);
+    say(
+      [
+        `round ${String(i + 1).padStart(width)}/${rounds.length}`,
+        describeFault(fault).padEnd(62),
+        `${seconds(brokenMs)}, ready after ${seconds(readyAfterMs)}`,
+        `${calls} calls, ${world.integrator.arrivals.length} callbacks`,
+        ...notes,
+      ].join('  '),
+    );
+  }
+}
+
+/** Everything untouched, all headsets online: waits until nothing is left and nothing arrives any more. */
+async function settle(
+  world: World,
+  load: RunningLoad,
+  settleMs: number,
+): Promise<{ open: string[]; tookMs: number }> {
+  const started = Date.now();
+  const deadline = started + settleMs;
+  await world.calm();
+  const tooLate = setTimeout(() => {
+    for (const t of world.tenants) t.client.giveUp();
+  }, settleMs);
+  await load.end();
+  clearTimeout(tooLate);
+  let arrived = -1;
+  for (;;) {
+    const open = await unfinished(world).catch((error: Error) => [error.message]);
+    const now = world.integrator.arrivals.length;
+    const quiet = open.length === 0 && now === arrived;
+    if (quiet || Date.now() > deadline) return { open, tookMs: Date.now() - started };
+    arrived = now;
+    await delay(open.length === 0 ? quietMs : 100);
+  }
+}
+
+export function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,35 @@
+import { deviceLinkFailpoints } from '@headset-cloud/device-link/failpoints.ts';
+import { devicesFailpoints } from '@headset-cloud/devices/failpoints.ts';
+import { notifierFailpoints } from '@headset-cloud/notifier/failpoints.ts';
+import { transactionsFailpoints } from '@headset-cloud/transactions/build.ts';
+import type { Targets } from './schedule.ts';
+import { leaseMs, type World } from './world.ts';
+
+/** Every step between two writes that a service names. */
+export const allFailpoints: readonly string[] = [
+  ...devicesFailpoints,
+  ...transactionsFailpoints,
+  ...deviceLinkFailpoints,
+  ...notifierFailpoints,
+];
+
+/** What there is to break in a running world. */
+export function targetsOf({ stack, headsets }: World): Targets {
+  const { backing, processes } = stack;
+  return {
+    processes: Object.keys(processes),
+    headsets: headsets.map((h) => h.process.name),
+    failpoints: allFailpoints.map((name) => ({ name, process: processOf(name, processes) })),
+    backing: [
+      ...(backing?.mongo ? (['mongo'] as const) : []),
+      ...(backing?.kafka ? (['kafka'] as const) : []),
+    ],
+    leaseMs,
+  };
+}
+
+/** A failpoint is named after its service; the embedded stack runs all services in one process. */
+function processOf(failpoint: string, processes: Readonly<Record<string, unknown>>): string {
+  const service = failpoint.split('.')[0] as string;
+  return service in processes ? service : 'platform';
+}

@@ -1,0 +1,180 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { request } from 'undici';
+import { type ApiClient, createApiClient } from '../support/api.ts';
+import { type IntegratorServer, startIntegrator } from '../support/integrator/server.ts';
+import {
+  createAdmin,
+  type HeadsetKeyFile,
+  provisionApplication,
+  provisionDevice,
+} from '../support/provision.ts';
+import { freePorts } from '../support/stack/ports.ts';
+import { type Stack, type StackKind, startStack } from '../support/stack/stack.ts';
+import { type HeadsetProcess, manageHeadsets, sendAway, statesOf } from './headsets.ts';
+import { IntegratorClient } from './integrator-client.ts';
+import { activate } from './load.ts';
+import { Supervisor } from './supervisor.ts';
+
+/** Longest lease below; a frozen process sleeps longer. */
+export const leaseMs = 2000;
+
+/** Short leases and sweeps, so that what a crash leaves is taken up within a round. */
+const shortTimes = {
+  NOTIFIER_LEASE_MS: String(leaseMs),
+  NOTIFIER_SWEEP_MS: '200',
+  NOTIFIER_BACKOFF_FIRST_MS: '50',
+  NOTIFIER_BACKOFF_MAX_MS: '1000',
+  NOTIFIER_PROBE_MAX_MS: '500',
+  NOTIFIER_UNSET_RETRY_MS: '200',
+  NOTIFIER_TOTAL_TIMEOUT_MS: '3000',
+  TRANSACTIONS_SWEEP_MS: '200',
+  TRANSACTIONS_LEFTOVER_AFTER_MS: '1000',
+  DEVICES_SWEEP_INTERVAL_MS: '200',
+  DEVICES_COMPLETE_AFTER_MS: '1000',
+  DEVICES_RECONCILE_INTERVAL_MS: '1000',
+  DEVICES_SLOT_GRACE_MS: '5000',
+  DEVICE_LINK_OFFER_DEADLINE_MS: '5000',
+};
+
+/** An application with its integrator. */
+export interface Tenant {
+  readonly applicationId: string;
+  readonly api: ApiClient;
+  readonly client: IntegratorClient;
+  readonly devices: readonly HeadsetKeyFile[];
+}
+
+/** The platform, its integrators and their headsets. */
+export interface World {
+  readonly stack: Stack;
+  readonly supervisor: Supervisor;
+  readonly tenants: readonly Tenant[];
+  readonly integrator: IntegratorServer;
+  readonly headsets: readonly HeadsetProcess[];
+  /** Headsets whose apps answer commands by themselves. */
+  readonly answering: HeadsetProcess;
+  headsetsOf(deviceId: string): HeadsetProcess;
+  /** Waits until every process says that it is ready; false when that takes too long. */
+  ready(timeoutMs: number): Promise<boolean>;
+  /** The integrators' servers answer every callback, and every headset comes back. */
+  calm(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const applications = 2;
+const devicesEach = 6;
+
+export async function startWorld(options: {
+  kind: StackKind;
+  dataDir: string;
+  env?: Readonly<Record<string, string>>;
+  /** How long a headset works on a transaction. */
+  effectMs: number;
+  /** Whether the integrator's server fails this callback. */
+  failsCallback: () => boolean;
+}): Promise<World> {
+  const { dataDir } = options;
+  const clients = Array.from({ length: applications }, (_, i) => ({
+    clientId: `client-${i + 1}`,
+    clientSecret: randomBytes(24).toString('hex'),
+  }));
+  const env = { ...shortTimes, ...options.env };
+  const stack = await startStack({ kind: options.kind, dataDir, clients, env });
+  let calm = false;
+  const integrator = await startIntegrator({
+    answer: () => ({ status: !calm && options.failsCallback() ? 500 : 204 }),
+  });
+  const admin = createAdmin(stack.admin);
+  let order = 0;
+  const tenants: Tenant[] = [];
+  for (const credentials of clients) {
+    const devices: HeadsetKeyFile[] = [];
+    for (let i = 0; i < devicesEach; i++) {
+      devices.push(await provisionDevice(admin, `35${String(randomInt(10 ** 12)).padStart(13, '0')}`));
+    }
+    const applicationId = await provisionApplication(admin, {
+      developerId: `developer-${credentials.clientId}`,
+      clientIds: [credentials.clientId],
+      name: credentials.clientId,
+      activationLimit: devicesEach,
+      deviceIds: devices.map((d) => d.deviceId),
+    });
+    const { apiUrl, tokenUrl } = stack;
+    const api = createApiClient({ apiUrl, tokenUrl, applicationId, ...credentials });
+    const client = new IntegratorClient(applicationId, api, () => ++order);
+    const settings = await api.app('PATCH', '', { deviceEvent: integrator.url });
+    const key = await api.app('POST', '/refresh_authkey');
+    if (settings.status !== 200 || key.status !== 201) throw new Error('the application was not configured');
+    integrator.keys.push(key.body.authenticationKey);
+    tenants.push({ applicationId, api, client, devices });
+  }
+  const controlPorts = await freePorts(2);
+  const headsets = controlPorts.map((controlPort, i) =>
+    manageHeadsets({
+      name: `headsets-${i + 1}`,
+      dir: dataDir,
+      server: stack.deviceLinkUrl,
+      controlPort,
+      devices: tenants.flatMap((t) => t.devices.filter((_, d) => d % 2 === i)),
+      flags: i === 0 ? ['--effect-ms', String(options.effectMs)] : ['--app-answer', 'did it'],
+    }),
+  );
+  for (const { process } of headsets) process.start();
+  const supervisor = new Supervisor([
+    ...Object.values(stack.processes),
+    ...headsets.map(({ process }) => process),
+  ]);
+  const world: World = {
+    stack,
+    supervisor,
+    tenants,
+    integrator,
+    headsets,
+    answering: headsets[1] as HeadsetProcess,
+    headsetsOf(deviceId) {
+      const found = headsets.find((h) => h.devices.some((d) => d.deviceId === deviceId));
+      if (!found) throw new Error(`no headset ${deviceId}`);
+      return found;
+    },
+    async ready(timeoutMs) {
+      try {
+        await waitFor('the platform to be ready', () => allReady(stack), { timeoutMs, intervalMs: 50 });
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    async calm() {
+      calm = true;
+      await waitFor(
+        'the headsets to answer',
+        async () => (await Promise.all(headsets.map(statesOf))).every((states) => states !== undefined),
+        { intervalMs: 50, timeoutMs: 20_000 },
+      );
+      for (const h of headsets) for (const d of h.devices) await sendAway(h, d.deviceId, 0);
+    },
+    async stop() {
+      supervisor.stop();
+      await Promise.all(headsets.map(({ process }) => process.kill()));
+      await stack.stop();
+      await Promise.all(tenants.map((t) => t.api.close()));
+      await integrator.close();
+    },
+  };
+  await Promise.all(tenants.flatMap((t) => t.devices.map((d) => activate(t.client, d.deviceId, 0))));
+  return world;
+}
+
+async function allReady(stack: Stack): Promise<boolean> {
+  const answers = Object.values(stack.adminUrls).map(async (url) => {
+    try {
+      const answer = await request(`${url}/readyz`, { headersTimeout: 2000 });
+      await answer.body.dump();
+      return answer.statusCode === 200;
+    } catch {
+      return false;
+    }
+  });
+  return (await Promise.all(answers)).every(Boolean);
+}
