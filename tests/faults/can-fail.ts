@@ -28,6 +28,7 @@ const sabotages: readonly Sabotage[] = [
       dies(at('transactions.finished', 1), at('transactions.changed', 2)),
       dies(at('transactions.finished', 2), at('transactions.inserted', 1)),
       dies(at('transactions.finished', 1), at('transactions.finished', 3)),
+      dies(at('transactions.finished', 1), at('transactions.finished', 2)),
     ],
     load: { commanders: 3, cancelAwayShare: 0, pauseMs: 160 },
     effectMs: 0,

@@ -2,7 +2,7 @@ import { realStackMissing } from '../support/stack/backing.ts';
 import { showThatItCanFail } from './can-fail.ts';
 import type { Check } from './judge.ts';
 import { describeCheck, describeRun } from './report.ts';
-import { discard, run } from './run.ts';
+import { abandon, discard, run } from './run.ts';
 import { planRounds } from './schedule.ts';
 import { targetsOf } from './targets.ts';
 
@@ -53,6 +53,9 @@ async function main(): Promise<number> {
   return failed > 0 ? 1 : 0;
 }
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void abandon().finally(() => process.exit(1)));
+}
 try {
   process.exitCode = await main();
 } catch (error) {

@@ -42,6 +42,13 @@ const readyMs = 60_000;
 /** Share of callbacks that the integrator's server fails while there are faults. */
 const failedCallbacks = 0.02;
 
+let current: World | undefined;
+
+/** Ends what the run under way has started; for signals. */
+export async function abandon(): Promise<void> {
+  await current?.stop();
+}
+
 /** One whole run: load and faults, then quiet, then the judgement. The data folder stays. */
 export async function run(options: RunOptions): Promise<RunResult> {
   const dataDir = mkdtempSync(join(tmpdir(), `headset-cloud-faults-${options.kind}-`));
@@ -51,6 +58,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     dataDir,
     failsCallback: () => failing.chance(failedCallbacks),
   });
+  current = world;
   try {
     const rounds = options.rounds(world);
     const killer = createKiller(world.supervisor, world.stack.backing);
@@ -68,6 +76,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
       settledInMs: settled.tookMs,
     };
   } finally {
+    current = undefined;
     await world.stop();
   }
 }

@@ -23,7 +23,7 @@ export interface KafkaOptions {
   readonly deadLetterRetentionMs?: number;
   /** When publish gives up; default 10 s. */
   readonly publishTimeoutMs?: number;
-  /** After how long without a heartbeat a member's partitions go to others; default 10 s. */
+  /** After how long without a heartbeat a member's partitions go to others; default 6 s. */
   readonly sessionTimeoutMs?: number;
   readonly tls?: ConnectionOptions | boolean;
   readonly sasl?: SASLOptions;
@@ -31,6 +31,13 @@ export interface KafkaOptions {
 
 /** Longest wait for one request's answer; milliseconds. Below publish's own limit. */
 export const requestTimeoutMs = 8000;
+
+/**
+ * Below requestTimeoutMs: when the group's leader dies, the others' requests to sync wait until its
+ * session runs out; one that gives up before joins anew and leaves a member behind that has to run
+ * out in its turn. Not below 6 s, the least that brokers take by default.
+ */
+export const defaultSessionTimeoutMs = 6000;
 
 /**
  * A new kafkajs client. Each consumer gets its own: consumers of one client share a cache of their

@@ -1,6 +1,6 @@
 import { deadLetterOf, unavailable } from './events.ts';
 import { KafkaAdmin } from './kafka-admin.ts';
-import { createClient, type KafkaOptions } from './kafka-client.ts';
+import { createClient, defaultSessionTimeoutMs, type KafkaOptions } from './kafka-client.ts';
 import { KafkaSubscription } from './kafka-consumer.ts';
 import { KafkaPublisher } from './kafka-publisher.ts';
 import {
@@ -67,7 +67,7 @@ class KafkaLog implements EventLog {
       // More patience: a new cluster needs some seconds until it has a coordinator for its first group.
       kafka: createClient(this.#options, 4),
       logger: this.#options.logger,
-      sessionTimeoutMs: this.#options.sessionTimeoutMs ?? 10_000,
+      sessionTimeoutMs: this.#options.sessionTimeoutMs ?? defaultSessionTimeoutMs,
       concurrency: this.#options.partitions ?? 8,
       onFatal: this.#options.onFatal,
       deadLetter: (event, error) =>

@@ -1,0 +1,267 @@
+import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { allScopes, createApiClient } from '../support/api.ts';
+import {
+  contractChecked,
+  createTenant,
+  describeOnStack,
+  imei,
+  newIssuerClient,
+  stack,
+  type Tenant,
+} from './harness.ts';
+import { everyRoute, type Route } from './routes.ts';
+import { goodClaims, issuerKey, plain, sign } from './tokens.ts';
+
+describeOnStack('tokens and tenants', () => {
+  let tenant: Tenant;
+  let stranger: Tenant;
+  let routes: Route[];
+  let app: string;
+  /** Everything the tenant has, as it reads it. */
+  const everything = async () => [
+    (await tenant.call(200, 'GET', '')).body,
+    (await tenant.call(200, 'GET', `/devices/${tenant.devices[0]?.deviceId}`)).body,
+    await tenant.transactions(),
+  ];
+  beforeAll(async () => {
+    tenant = await createTenant();
+    stranger = await createTenant();
+    app = `/v1/applications/${tenant.applicationId}`;
+    const transactionId = await tenant.activate();
+    routes = everyRoute(tenant.devices[0]?.deviceId ?? '', transactionId, `app-${tenant.applicationId}`);
+  });
+  afterAll(() => Promise.all([tenant.close(), stranger.close()]));
+
+  describe('an access token', () => {
+    const now = Math.floor(Date.now() / 1000);
+    const foreign = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+    const b64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const genuine = (more: Record<string, unknown>, header: Record<string, unknown> = {}) => {
+      const { privateKey } = issuerKey();
+      const key = { key: privateKey, format: 'jwk' };
+      return sign({ ...goodClaims(tenant.clientId), ...more }, key as never, 'RS256', {
+        kid: privateKey.kid,
+        ...header,
+      });
+    };
+    const hs256 = (secret: string | Buffer) => {
+      const text = `${b64({ alg: 'HS256', typ: 'JWT', kid: issuerKey().privateKey.kid })}.${b64(goodClaims(tenant.clientId))}`;
+      return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`;
+    };
+
+    it.each<[string, () => string]>([
+      ['made by the issuer', () => genuine({})],
+      ['that ended within the leeway', () => genuine({ exp: now - 20 })],
+      ['for several audiences, one of them this', () => genuine({ aud: ['x', 'urn:headset-cloud:api'] })],
+      ['with azp instead of client_id', () => genuine({ client_id: undefined, azp: tenant.clientId })],
+    ])('%s is taken (the refusals below are for their own reason)', async (_, token) => {
+      expect((await plain('GET', app, { authorization: `Bearer ${token()}` })).status).toBe(200);
+    });
+
+    it.each<[string, () => string | undefined]>([
+      ['none', () => undefined],
+      ['an empty header', () => ''],
+      ['Basic', () => `Basic ${Buffer.from('a:b').toString('base64')}`],
+      ['Bearer without a token', () => 'Bearer '],
+      ['two tokens', () => `Bearer ${genuine({})} ${genuine({})}`],
+      ['garbage', () => 'Bearer garbage'],
+      ['garbage of three parts', () => 'Bearer a.b.c'],
+      ['a header that is no object', () => `Bearer ${b64(null)}.${b64({})}.x`],
+      ['expired', () => `Bearer ${genuine({ exp: now - 120 })}`],
+      ['not valid yet', () => `Bearer ${genuine({ nbf: now + 300 })}`],
+      ['without an expiry', () => `Bearer ${genuine({ exp: undefined })}`],
+      ['for another audience', () => `Bearer ${genuine({ aud: 'urn:other' })}`],
+      ['without an audience', () => `Bearer ${genuine({ aud: undefined })}`],
+      ['naming another issuer', () => `Bearer ${genuine({ iss: 'https://id.example.com' })}`],
+      ['without an issuer', () => `Bearer ${genuine({ iss: undefined })}`],
+      ['without a client', () => `Bearer ${genuine({ client_id: undefined })}`],
+      ['with an object as client', () => `Bearer ${genuine({ client_id: { $ne: '' } })}`],
+      ['unsigned (alg none)', () => `Bearer ${b64({ alg: 'none' })}.${b64(goodClaims(tenant.clientId))}.`],
+      ['alg None', () => `Bearer ${b64({ alg: 'None' })}.${b64(goodClaims(tenant.clientId))}.`],
+      [
+        'HS256 under the public key (PEM)',
+        () => `Bearer ${hs256(issuerKey().publicKey.export({ type: 'spki', format: 'pem' }))}`,
+      ],
+      [
+        'HS256 under the public key (DER)',
+        () => `Bearer ${hs256(issuerKey().publicKey.export({ type: 'spki', format: 'der' }))}`,
+      ],
+      [
+        'signed by another key under the issuer’s key id',
+        () => `Bearer ${sign(goodClaims(tenant.clientId), foreign, 'RS256', { kid: issuerKey().privateKey.kid })}`,
+      ],
+      [
+        'signed by another key that it brings along',
+        () =>
+          `Bearer ${sign(goodClaims(tenant.clientId), foreign, 'RS256', {
+            kid: 'mine',
+            jwk: foreign.export({ format: 'jwk' }),
+            jku: 'http://127.0.0.1:1/jwks',
+          })}`,
+      ],
+      ['with critical extensions', () => `Bearer ${genuine({}, { crit: ['exp'] })}`],
+      [
+        'with claims changed after signing',
+        () => {
+          const [header, , signature] = genuine({}).split('.');
+          return `Bearer ${header}.${b64({ ...goodClaims(tenant.clientId), exp: now + 9999 })}.${signature}`;
+        },
+      ],
+      ['of 9,000 characters', () => `Bearer ${genuine({ more: 'x'.repeat(9000) })}`],
+    ])('%s: every call is 401, says why without showing it, and does nothing', async (_, authorization) => {
+      const before = await everything();
+      const given = authorization();
+      for (const { method, path, body } of routes) {
+        const answer = await plain(
+          method,
+          app + path,
+          { ...(given !== undefined && { authorization: given }), 'content-type': 'application/json' },
+          body && JSON.stringify(body),
+        );
+        expect(answer.status).toBe(401);
+        expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
+        expect(JSON.parse(answer.text)).toEqual({ message: expect.stringMatching(/^Authentication failed/) });
+        const token = given?.split(' ')[1]?.split('.')[1];
+        if (token) expect(answer.text + answer.headers['www-authenticate']).not.toContain(token);
+      }
+      expect(await everything()).toEqual(before);
+    });
+  });
+
+  describe('scopes', () => {
+    const scopes = allScopes.split(' ');
+    it.each(scopes)('a token without %s: 403 for exactly the calls that need it', async (missing) => {
+      const api = tenant.apiWith(scopes.filter((s) => s !== missing).join(' '));
+      for (const { method, path, scope, body } of routes.filter((r) => r.scope === missing)) {
+        const answer = await api.app(method, path, body);
+        expect([answer.status, answer.body]).toEqual([
+          403,
+          { message: `The access token lacks the scope ${scope}.` },
+        ]);
+        expect(answer.headers['www-authenticate']).toBe(
+          `Bearer error="insufficient_scope", scope="${scope}"`,
+        );
+      }
+      const safe = routes.filter((r) => r.scope !== missing && r.method === 'GET');
+      for (const { method, path } of safe) expect((await api.app(method, path)).status).toBe(200);
+    });
+
+    it.each(scopes.filter((s) => s !== 'cws:communication-service'))(
+      '%s alone is enough for its calls',
+      async (only) => {
+        const own = await createTenant();
+        const id = await own.activate();
+        const api = own.apiWith(only);
+        const mine = everyRoute(own.devices[0]?.deviceId ?? '', id, `app-${own.applicationId}`);
+        for (const { method, path, body } of mine.filter((r) => r.scope === only)) {
+          const { status } = await api.app(method, path, body);
+          expect([200, 201]).toContain(status);
+        }
+        await own.close();
+      },
+    );
+  });
+
+  describe('another tenant', () => {
+    it('of another developer gets 403 on every call of the application, as for one that does not exist', async () => {
+      const before = await everything();
+      for (const applicationId of [tenant.applicationId, `none-${randomBytes(4).toString('hex')}`]) {
+        for (const { method, path, body } of routes) {
+          const answer = await stranger.api.call(method, `/v1/applications/${applicationId}${path}`, body);
+          expect([answer.status, answer.body]).toEqual([403, { message: 'The application is not registered.' }]);
+        }
+      }
+      expect(await everything()).toEqual(before);
+    });
+
+    it('cannot reach a device through its own application', async () => {
+      const before = await everything();
+      const ids: Record<string, [number, unknown]> = {
+        'GET device': [403, 'The device is activated by another application.'],
+        'GET status': [403, 'The device is activated by another application.'],
+        'POST device': [403, expect.any(String)],
+        'DELETE device': [403, 'The device is activated by another application.'],
+        'PUT commands': [403, 'The device is activated by another application.'],
+      };
+      const on = `/devices/${tenant.devices[0]?.deviceId}`;
+      const calls: Record<string, [string, string, object?]> = {
+        'GET device': ['GET', on],
+        'GET status': ['GET', `${on}/status`],
+        'POST device': ['POST', on, { clientId: `app-${stranger.applicationId}` }],
+        'DELETE device': ['DELETE', on],
+        'PUT commands': ['PUT', `${on}/commands`, { package: 'a', launchType: 'activity' }],
+      };
+      for (const [name, [method, path, body]] of Object.entries(calls)) {
+        const answer = await stranger.api.app(method, path, body);
+        expect([name, answer.status, answer.body]).toEqual([name, ids[name]?.[0], { message: ids[name]?.[1] }]);
+      }
+      // Only the caller's application's transactions are canceled (ruling A10).
+      const cancel = await stranger.api.app('DELETE', `${on}/transactions`);
+      expect([cancel.status, cancel.body]).toEqual([200, { canceledTransactions: [] }]);
+      expect(await everything()).toEqual(before);
+      expect(await stranger.transactions()).toEqual([]);
+    });
+
+    it('that belongs to no developer: 500, as specified, also where nothing else is right', async () => {
+      const access = { apiUrl: stack.apiUrl, tokenUrl: stack.tokenUrl, applicationId: tenant.applicationId };
+      const api = contractChecked(
+        createApiClient({ ...access, ...newIssuerClient() }),
+        tenant.applicationId,
+      );
+      for (const { method, path, body } of routes) {
+        const answer = await api.app(method, path, body);
+        expect([answer.status, answer.body]).toEqual([500, { message: 'The developer is not registered.' }]);
+        expect(answer.headers['retry-after']).toBeUndefined();
+      }
+      await api.close();
+    });
+  });
+
+  describe('paths', () => {
+    const unknown = { message: 'There is no such path or method.' };
+    it.each([
+      ...['/', '/v1', '/v1/', '/v1/applications', '/v1/applications/', '/v2/applications/a', '/metrics', '/livez'],
+      ...['/v1/applications/a/', '/V1/applications/a', '/v1/applications/a/Transactions', '/v1//applications/a'],
+      ...['/v1/applications/a/nothing', '/v1/applications/a/devices', '/v1/applications/a/devices/1/nothing'],
+      ...['/v1/applications/a/transactions/1/2', '/v1/applications/a/refresh_authkey/x', '/favicon.ico'],
+      '/headset.devices.v1.DevicesAdminService/ListDevelopers',
+    ])('%s is 403 with every method, with and without a token', async (path) => {
+      const authorization = `Bearer ${await tenant.api.token()}`;
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']) {
+        for (const headers of [{}, { authorization }]) {
+          const answer = await plain(method, path, headers);
+          expect([method, answer.status]).toEqual([method, 403]);
+          if (method !== 'HEAD') expect(JSON.parse(answer.text)).toEqual(unknown);
+        }
+      }
+    });
+
+    it('a method that a path does not have is 403, before the token is looked at', async () => {
+      const has = (path: string, method: string) => routes.some((r) => r.path === path && r.method === method);
+      const paths = [...new Set(routes.map((r) => r.path))].filter((p) => !p.endsWith('/status'));
+      for (const path of paths) {
+        for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'PROPFIND']) {
+          if (has(path, method)) continue;
+          const answer = await plain(method, app + path);
+          expect([path, method, answer.status]).toEqual([path, method, 403]);
+          if (method !== 'HEAD') expect(JSON.parse(answer.text)).toEqual(unknown);
+        }
+      }
+    });
+
+    it('checks come in their order: path, 405, token, scope, developer, application, parameter, body, device', async () => {
+      const statuses = [];
+      const none = `/v1/applications/none/devices/x/commands`;
+      statuses.push((await plain('GET', '/nothing', { authorization: 'x' })).status);
+      statuses.push((await plain('PUT', '/v1/applications/none/devices/x/status')).status);
+      statuses.push((await plain('PUT', none)).status);
+      statuses.push((await tenant.apiWith('cws:device:read').call('PUT', none, 'bad')).status);
+      statuses.push((await stranger.api.call('PUT', none, 'bad')).status);
+      statuses.push((await stranger.api.app('PUT', '/devices/x/commands', 'bad')).status);
+      statuses.push((await stranger.api.app('PUT', `/devices/${imei()}/commands`, 'bad')).status);
+      const command = { package: 'a', launchType: 'activity' };
+      statuses.push((await stranger.api.app('PUT', `/devices/${imei()}/commands`, command)).status);
+      expect(statuses).toEqual([403, 405, 401, 403, 403, 404, 400, 403]);
+    });
+  });
+});

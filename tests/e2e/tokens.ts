@@ -1,0 +1,66 @@
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import jwt from 'jsonwebtoken';
+import { request } from 'undici';
+import { allScopes } from '../support/api.ts';
+import { stack } from './harness.ts';
+
+/** The issuer's key of the platform under test, so that tokens can be made that it would never sign. */
+export function issuerKey(): { privateKey: JsonWebKey & { kid: string }; publicKey: KeyObject } {
+  const { signingKey } = JSON.parse(readFileSync(join(stack.dataDir, 'issuer.json'), 'utf8'));
+  const { kty, n, e } = signingKey;
+  return { privateKey: signingKey, publicKey: createPublicKey({ key: { kty, n, e }, format: 'jwk' }) };
+}
+
+/** Claims of a good token, valid from now; seconds since 1970. */
+export function goodClaims(clientId: string): Record<string, unknown> {
+  const now = Math.floor(Date.now() / 1000);
+  return {
+    iss: stack.issuerUrl,
+    aud: 'urn:headset-cloud:api',
+    sub: clientId,
+    client_id: clientId,
+    scope: allScopes,
+    iat: now,
+    exp: now + 600,
+  };
+}
+
+/** A token as the given key, algorithm and header would have it; claims that are undefined are left out. */
+export function sign(
+  claims: Record<string, unknown>,
+  key: jwt.Secret | jwt.PrivateKey,
+  algorithm: jwt.Algorithm,
+  header: Record<string, unknown> = {},
+): string {
+  const payload = JSON.parse(JSON.stringify(claims));
+  return jwt.sign(payload, key, {
+    algorithm,
+    noTimestamp: true,
+    allowInvalidAsymmetricKeyTypes: true,
+    header: { alg: algorithm, typ: 'at+jwt', ...header },
+  });
+}
+
+/** An answer to a request whose every header the test chooses. */
+export interface PlainAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** Sends a request to the API without a token of its own. */
+export async function plain(
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+  body?: string | Buffer,
+): Promise<PlainAnswer> {
+  const answer = await request(stack.apiUrl + path, {
+    method: method as 'GET',
+    headers,
+    ...(body !== undefined && { body }),
+  });
+  return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
+}
