@@ -23,7 +23,14 @@ export default async function setup(): Promise<void> {
     kind,
     dataDir,
     clients: [],
-    env: { NOTIFIER_BACKOFF_FIRST_MS: '50', NOTIFIER_UNSET_RETRY_MS: '200', NOTIFIER_PROBE_MAX_MS: '500' },
+    env: {
+      NOTIFIER_BACKOFF_FIRST_MS: '50',
+      NOTIFIER_UNSET_RETRY_MS: '200',
+      NOTIFIER_PROBE_MAX_MS: '500',
+      // So that slow requests can be seen to be ended within a test.
+      HEADERS_TIMEOUT_MS: '2000',
+      REQUEST_TIMEOUT_MS: '4000',
+    },
   });
   globalThis.headsetStack = stack;
   const { apiUrl, issuerUrl, tokenUrl, deviceLinkUrl, admin, adminUrls } = stack;

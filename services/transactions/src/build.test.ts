@@ -44,6 +44,8 @@ class Harness {
   /** What device-link was handed, by transaction id. */
   readonly delivered: number[] = [];
   linkAway = false;
+  /** Holds up questions for presence. */
+  beforePresence = async (): Promise<void> => {};
   database!: EmbeddedDatabase;
   log!: EventLog;
   service!: Service;
@@ -65,7 +67,10 @@ class Harness {
           return { sessionEpoch: this.online.get(r.deviceId) ?? 0n };
         },
         withdraw: async () => ({}),
-        getPresence: async () => ({ sessionEpochs: Object.fromEntries(this.online) }),
+        getPresence: async () => {
+          await this.beforePresence();
+          return { sessionEpochs: Object.fromEntries(this.online) };
+        },
         closeSession: async () => ({}),
       }),
     ]);
@@ -241,6 +246,30 @@ describe('transactions', () => {
       ]);
       expect(permit.start).toBe(!canceled.canceledTransactionIds.includes(BigInt(id)));
     }
+  });
+
+  it('names exactly what it canceled, also when two runs of one Idempotency-Key overlap', async () => {
+    const first = await h.create();
+    const idempotency = { key: 'k', method: 'DELETE', path: '/x', bodySha256: new Uint8Array(32) };
+    const cancel = () =>
+      h.tx.cancelTransactions({
+        caller: { clientId: 'c', applicationId: application, idempotency },
+        deviceId: device,
+      });
+    const slow = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    h.beforePresence = () => {
+      asked.resolve();
+      return slow.promise;
+    };
+    const late = cancel();
+    await asked.promise;
+    h.beforePresence = async () => {};
+    expect((await cancel()).canceledTransactionIds.map(Number)).toEqual([first]);
+    const second = await h.create();
+    slow.resolve();
+    expect((await late).canceledTransactionIds.map(Number)).toEqual([first]);
+    expect(await h.status(second)).not.toBe('CANCELED');
   });
 
   it('applies a result once, and records one that comes after the end', async () => {

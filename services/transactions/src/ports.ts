@@ -108,8 +108,15 @@ export interface TransactionStore {
     stamp: string,
     now: number,
   ): Promise<StoredTransaction[]>;
+  /** Cancels those of `ids` that the request may cancel; answers what bears its stamp. */
   cancelByRequest(
-    request: { applicationId: string; deviceId: string; stamp: string; reachable: boolean },
+    request: {
+      applicationId: string;
+      deviceId: string;
+      ids: readonly number[];
+      stamp: string;
+      reachable: boolean;
+    },
     now: number,
   ): Promise<StoredTransaction[]>;
   clearOutbox(published: readonly { id: number; outboxSeq: number }[]): Promise<void>;

@@ -101,25 +101,43 @@ async function assertSame(
     throw new DomainError('internal', 'Internal error.', { internal: `transaction id ${id} is taken` });
 }
 
-/** Cancels what may be canceled for an integrator (section 4, ruling A10); answers exactly those ids. */
+/** What one cancel request may cancel, judged once: a repeat of the request does not judge anew. */
+export type CancelPlan = {
+  /** Names the request; what it cancels bears this stamp (ruling B8). */
+  readonly stamp: string;
+  readonly ids: readonly number[];
+  /** Whether the headset could be reached. */
+  readonly reachable: boolean;
+};
+
+interface CancelRequest {
+  readonly applicationId: string;
+  readonly deviceId: string;
+}
+
+/** Judges what a cancel request is about (section 4): the device's unprocessed transactions as they are now. */
+export async function planCancel(
+  deps: { store: TransactionStore; reachable: (deviceId: string) => Promise<boolean> },
+  { applicationId, deviceId }: CancelRequest,
+): Promise<CancelPlan> {
+  const reachable = await deps.reachable(deviceId);
+  const open = await deps.store.openOfDevice(deviceId);
+  const ids = open.filter((t) => t.applicationId === applicationId).map((t) => t.id);
+  return { stamp: randomUUID(), ids, reachable };
+}
+
+/**
+ * Cancels what of the plan may be canceled (section 4, ruling A10); answers exactly those ids. Of the
+ * planned ones, what one run could not cancel no later run can, since states only go forward: so all
+ * runs of a plan answer the same.
+ */
 export async function cancelTransactions(
-  deps: {
-    store: TransactionStore;
-    outbox: Outbox;
-    delivery: Delivery;
-    clock: Clock;
-    reachable: (deviceId: string) => Promise<boolean>;
-  },
-  request: { applicationId: string; deviceId: string; stamp: string },
+  deps: { store: TransactionStore; outbox: Outbox; delivery: Delivery; clock: Clock },
+  request: CancelRequest & { readonly plan: CancelPlan },
 ): Promise<number[]> {
-  const reachable = await deps.reachable(request.deviceId);
-  const canceled = await deps.store.cancelByRequest({ ...request, reachable }, deps.clock.now());
+  const { plan, ...owner } = request;
+  const canceled = await deps.store.cancelByRequest({ ...owner, ...plan }, deps.clock.now());
   for (const t of canceled) deps.outbox.publish(t);
   if (canceled.length > 0) deps.delivery.withdraw(canceled, 'canceled');
   return canceled.map((t) => t.id).sort((a, b) => a - b);
-}
-
-/** Names one cancel request; what it cancels bears this stamp. */
-export function drawStamp(): string {
-  return randomUUID();
 }

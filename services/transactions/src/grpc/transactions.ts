@@ -2,7 +2,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { TransactionsService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
-import { type CreateDeps, cancelTransactions, createTransaction, drawStamp } from '../service.ts';
+import { type CreateDeps, cancelTransactions, createTransaction, planCancel } from '../service.ts';
 import { sortOf, statusesOf, toMessage } from './map.ts';
 
 /** TransactionsService over gRPC: decode, call, encode. */
@@ -47,8 +47,8 @@ export function transactionsRpc(
     async cancelTransactions(request) {
       const applicationId = request.caller?.applicationId ?? '';
       const ids = await deps.idempotency.run(request.caller, {
-        draw: async () => drawStamp(),
-        work: (stamp) => cancelTransactions(deps, { applicationId, deviceId: request.deviceId, stamp }),
+        draw: () => planCancel(deps, { applicationId, deviceId: request.deviceId }),
+        work: (plan) => cancelTransactions(deps, { applicationId, deviceId: request.deviceId, plan }),
       });
       return { canceledTransactionIds: ids.map(BigInt) };
     },

@@ -281,9 +281,11 @@ export function createTransactionStore(
       return (await transactions.find({ cancelStamp: stamp }).toArray()).map(toStored);
     },
     async cancelByRequest(request, now) {
+      if (request.ids.length === 0) return [];
       const event = request.reachable ? 'cancel-reachable' : 'cancel-away';
       await transactions.updateMany(
         {
+          _id: { $in: [...request.ids] },
           deviceId: request.deviceId,
           applicationId: request.applicationId,
           open: true,

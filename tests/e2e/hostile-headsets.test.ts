@@ -1,0 +1,243 @@
+import { createHmac, createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { Client, credentials, status } from '@grpc/grpc-js';
+import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import jwt from 'jsonwebtoken';
+import type { HeadsetKeyFile } from '../support/provision.ts';
+import { createTenant, describeOnStack, imei, stack, type Tenant } from './harness.ts';
+
+const audience = 'headset-cloud/device-link';
+const b64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+describeOnStack('hostile headsets', () => {
+  let tenant: Tenant;
+  let victim: Tenant;
+  let attacker: HeadsetKeyFile;
+  let target: HeadsetKeyFile;
+  const open: RawHeadset[] = [];
+  /** Everything the victim has; and no callback of its was caused. */
+  const everything = async () => [await victim.transactions(), victim.integrator.arrivals.length];
+  let before: unknown[];
+
+  beforeAll(async () => {
+    tenant = await createTenant();
+    victim = await createTenant();
+    attacker = tenant.devices[0] as HeadsetKeyFile;
+    target = victim.devices[0] as HeadsetKeyFile;
+    await victim.activate();
+    await victim.command();
+    before = await everything();
+  });
+  afterEach(async () => {
+    for (const headset of open.splice(0)) headset.close();
+    expect(await everything()).toEqual(before);
+  });
+  afterAll(async () => {
+    // The victim's headset comes, and everything that waited for it works.
+    const ids = (await victim.transactions()).map((t) => t.transactionId);
+    victim.headset().connect();
+    for (const id of ids) expect(await victim.ended(id)).toMatchObject({ result: 'success' });
+    await Promise.all([tenant.close(), victim.close()]);
+  });
+
+  const connect = (authorization?: string): RawHeadset => {
+    const made = new RawHeadset(Number(stack.deviceLinkUrl.split(':')[1]), authorization);
+    open.push(made);
+    return made;
+  };
+  const token = (by: HeadsetKeyFile, claims: object = {}, header: object = {}, key: string = by.privateKeyPem) => {
+    const iat = Math.floor(Date.now() / 1000);
+    const payload = JSON.parse(JSON.stringify({ sub: by.deviceId, aud: audience, iat, exp: iat + 120, ...claims }));
+    const made = jwt.sign(payload, key, {
+      algorithm: 'ES256',
+      header: { alg: 'ES256', kid: by.keyId, ...header },
+    });
+    return `Bearer ${made}`;
+  };
+  async function session(by = attacker): Promise<RawHeadset> {
+    const headset = connect(token(by));
+    headset.hello();
+    await headset.next('welcome');
+    return headset;
+  }
+  const now = Math.floor(Date.now() / 1000);
+  const foreign = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString();
+  const hs256 = () => {
+    const text = `${b64({ alg: 'HS256', kid: target.keyId })}.${b64({ sub: target.deviceId, aud: audience, iat: now, exp: now + 120 })}`;
+    const key = createPublicKey(target.privateKeyPem).export({ type: 'spki', format: 'pem' });
+    return `Bearer ${text}.${createHmac('sha256', key).update(text).digest('base64url')}`;
+  };
+
+  it.each<[string, () => string | undefined]>([
+    ['no token', () => undefined],
+    ['garbage', () => 'Bearer garbage'],
+    ['Basic', () => 'Basic YTpi'],
+    ['another key under the right key id', () => token(target, {}, {}, foreign)],
+    ['another device’s id with its own key', () => token(attacker, { sub: target.deviceId })],
+    [
+      'another device’s id and key id with its own key',
+      () => token(attacker, { sub: target.deviceId }, { kid: target.keyId }),
+    ],
+    ['an unknown device', () => token(attacker, { sub: imei() })],
+    ['an unknown key id', () => token(attacker, {}, { kid: 'none' })],
+    ['the key id __proto__', () => token(attacker, {}, { kid: '__proto__' })],
+    ['an operator as the device', () => token(attacker, { sub: undefined, id: { $ne: '' } })],
+    ['expired', () => token(attacker, { iat: now - 400, exp: now - 200 })],
+    ['not yet valid', () => token(attacker, { iat: now + 300, exp: now + 400 })],
+    ['valid for an hour', () => token(attacker, { exp: now + 3600 })],
+    ['for another audience', () => token(attacker, { aud: 'urn:headset-cloud:api' })],
+    ['unsigned', () => `Bearer ${b64({ alg: 'none', kid: target.keyId })}.${b64({ sub: target.deviceId, aud: audience, iat: now, exp: now + 120 })}.`],
+    ['HS256 under the public key', hs256],
+  ])('the token %s ends with UNAUTHENTICATED and the server’s time', async (_, authorization) => {
+    const headset = connect(authorization());
+    headset.hello();
+    const end = await headset.ended(status.UNAUTHENTICATED);
+    expect(Math.abs(Number(end.metadata.get('x-server-time-ms')[0]) - Date.now())).toBeLessThan(60_000);
+    expect(headset.received).toEqual([]);
+  });
+
+  it('an API token is no headset’s token, and a headset’s token none of the API', async () => {
+    connect(`Bearer ${await tenant.api.token()}`).hello();
+    await (open[0] as RawHeadset).ended(status.UNAUTHENTICATED);
+    const answer = await tenant.api.app('GET', '', undefined, { authorization: token(attacker) });
+    expect(answer.status).toBe(401);
+  });
+
+  it('a first message that is no hello ends with INVALID_ARGUMENT', async () => {
+    const headset = connect(token(attacker));
+    headset.ready(1);
+    await headset.ended(status.INVALID_ARGUMENT);
+  });
+
+  it.each<[string, object, status]>([
+    ['of another version', { protocolVersion: 2 }, status.FAILED_PRECONDITION],
+    ['without a version', { protocolVersion: 0 }, status.FAILED_PRECONDITION],
+    ['with a version of 65 characters', { clientVersion: 'x'.repeat(65) }, status.INVALID_ARGUMENT],
+    ['that holds transaction 0', { held: [{ transactionId: 0n }] }, status.INVALID_ARGUMENT],
+    ['that holds transaction -1', { held: [{ transactionId: -1n }] }, status.INVALID_ARGUMENT],
+    ['that holds transaction 2^53', { held: [{ transactionId: 2n ** 53n }] }, status.INVALID_ARGUMENT],
+  ])('a hello %s is refused', async (_, hello, code) => {
+    const headset = connect(token(attacker));
+    headset.hello(hello);
+    await headset.ended(code);
+    expect(headset.received).toEqual([]);
+  });
+
+  it.each<[string, (headset: RawHeadset) => void, status]>([
+    ['a second hello', (h) => h.hello(), status.INVALID_ARGUMENT],
+    ['bytes that are no message', (h) => h.sendBytes(Buffer.alloc(64, 0xff)), status.INVALID_ARGUMENT],
+    ['a message cut short', (h) => h.sendBytes(Buffer.of(0x1a, 0x7f, 0x08)), status.INVALID_ARGUMENT],
+    ['an empty message', (h) => h.sendBytes(Buffer.alloc(0)), status.INVALID_ARGUMENT],
+    ['an unknown kind', (h) => h.sendBytes(Buffer.of(0xfa, 0x01, 0x00)), status.INVALID_ARGUMENT],
+    ['a message of 300 KiB', (h) => h.sendBytes(Buffer.alloc(300 * 1024, 1)), status.INVALID_ARGUMENT],
+    ['a message of 8 MiB', (h) => h.sendBytes(Buffer.alloc(8 * 1024 * 1024, 1)), status.RESOURCE_EXHAUSTED],
+    ['ready for transaction 0', (h) => h.ready(0), status.INVALID_ARGUMENT],
+    ['report 0', (h) => h.result(0, 1), status.INVALID_ARGUMENT],
+    ['a result of transaction -1', (h) => h.result(1, -1), status.INVALID_ARGUMENT],
+    ['a report of nothing', (h) => h.send({ case: 'report', value: { reportId: 1n } }), status.INVALID_ARGUMENT],
+    [
+      'invalid UTF-8 in a text',
+      (h) => h.sendBytes(Buffer.from('1a0a08011a0608011a02c328', 'hex')),
+      status.INVALID_ARGUMENT,
+    ],
+  ])('in a session, %s ends the stream as the headset’s own fault', async (_, break_, code) => {
+    const headset = await session();
+    break_(headset);
+    await headset.ended(code);
+    // The device itself is not shut out.
+    await session();
+  });
+
+  it('ready for another device’s transaction is answered with drop and starts nothing', async () => {
+    const headset = await session();
+    const [first] = await victim.transactions();
+    headset.ready(first?.transactionId ?? 0);
+    const drop = await headset.next('drop');
+    expect(Number(drop.transactionId)).toBe(first?.transactionId);
+    // The answer is the same for one that does not exist.
+    headset.ready(2 ** 52 + 1);
+    expect((await headset.next('drop')).reason).toBe(drop.reason);
+  });
+
+  it('results, answers and holding of another device’s transactions are acknowledged and change nothing', async () => {
+    const list = await victim.transactions();
+    const headset = connect(token(attacker));
+    headset.hello({
+      held: list.map((t) => ({ transactionId: BigInt(t.transactionId), state: 3 })),
+      activationEpoch: 2n ** 62n,
+    });
+    await headset.next('welcome');
+    let reportId = Date.now();
+    for (const { transactionId } of list) {
+      headset.result(reportId++, transactionId);
+      headset.send({
+        case: 'report',
+        value: {
+          reportId: BigInt(reportId++),
+          body: { case: 'appAnswer', value: { transactionId: BigInt(transactionId), success: true, message: 'x' } },
+        },
+      });
+    }
+    const last = reportId - 1;
+    await waitFor('the acknowledgement', () =>
+      headset.received.some((b) => b.case === 'reportAck' && Number(b.value.reportId) >= last),
+    );
+    // What the platform's services make of it comes behind the attacker's own result.
+    await tenant.activate();
+    const offer = await waitFor('the offer', () =>
+      headset.received.flatMap((b) => (b.case === 'offer' ? [b.value] : [])).at(0),
+    );
+    headset.ready(Number(offer.transactionId));
+    headset.result(reportId++, Number(offer.transactionId));
+    await tenant.ended(Number(offer.transactionId));
+  });
+
+  it('values that make no sense in a report are left out, and the report is acknowledged', async () => {
+    const headset = await session();
+    const reportId = BigInt(Date.now());
+    headset.send({
+      case: 'report',
+      value: {
+        reportId,
+        occurredAtMs: -(2n ** 62n),
+        body: {
+          case: 'stateChange',
+          value: {
+            power: '$where',
+            wearing: '',
+            charging: 'x'.repeat(1000),
+            batteryPercentage: 4_000_000_000,
+            location: { latitude: Number.NaN, longitude: 1e300 },
+          },
+        },
+      },
+    });
+    await waitFor('the acknowledgement', () =>
+      headset.received.some((b) => b.case === 'reportAck' && b.value.reportId >= reportId),
+    );
+    const answer = await tenant.api.app('GET', `/devices/${attacker.deviceId}/status`);
+    expect(answer.body).toMatchObject({
+      ...{ power: null, wearing: null, charging: null, batteryPercentage: null, latitude: null },
+    });
+  });
+
+  it.each([
+    '/headset.device_link.v1.DeliveryService/Deliver',
+    '/headset.devices.v1.DevicesService/ActivateDevice',
+    '/headset.devices.v1.DevicesAdminService/ListDevelopers',
+    '/headset.transactions.v1.TransactionsService/CreateTransaction',
+    '/headset.device_link.v1.HeadsetLinkService/Nothing',
+  ])('the headsets’ door does not serve %s', async (method) => {
+    const client = new Client(stack.deviceLinkUrl, credentials.createInsecure());
+    const bytes = (b: Buffer) => b;
+    const code = await new Promise((resolve) => {
+      client.makeUnaryRequest(method, bytes, bytes, Buffer.alloc(0), { deadline: Date.now() + 5000 }, (error) =>
+        resolve(error?.code),
+      );
+    });
+    client.close();
+    expect(code).toBe(status.UNIMPLEMENTED);
+  });
+});

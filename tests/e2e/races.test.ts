@@ -1,0 +1,140 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { admin, createTenant, describeOnStack, type Tenant } from './harness.ts';
+
+const canceledByRequest = 'The transaction was canceled by a cancel request.';
+const beforeDeactivation = 'The transaction was canceled because it occurred before deactivation.';
+const command = { package: 'com.example.app', launchType: 'activity' };
+const times = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+/** The races that the rulings close (part B), driven on purpose, through the doors an integrator has. */
+describeOnStack('races', () => {
+  let tenant: Tenant;
+  beforeAll(async () => {
+    tenant = await createTenant({ devices: 6 });
+  });
+  afterAll(() => tenant.close());
+
+  it.each([
+    ['stays', false],
+    ['drops its connection', true],
+  ])('cancel against start: one of them wins, never both, when the headset %s', async (_, drops) => {
+    const device = tenant.devices[drops ? 1 : 0];
+    const headset = tenant.headset(device);
+    headset.connect();
+    await tenant.ended(await tenant.activate(device));
+    for (const round of times(25)) {
+      await waitFor('the session', () => headset.sessionEpoch > 0);
+      const id = await tenant.command(device);
+      await delay(round % 10);
+      if (drops) headset.disconnect();
+      const { body } = await tenant.call(200, 'DELETE', `/devices/${device?.deviceId}/transactions`);
+      const end = await tenant.ended(id);
+      const canceled = body.canceledTransactions.includes(id);
+      expect(end).toMatchObject(canceled ? { message: canceledByRequest } : { result: 'success' });
+      expect(await tenant.status(id)).toBe(canceled ? 'canceled' : 'processed');
+      expect(headset.effects.has(id)).toBe(!canceled);
+    }
+  });
+
+  it('create against coming online: no command is left behind', async () => {
+    const device = tenant.devices[2];
+    const headset = tenant.headset(device);
+    headset.connect();
+    await tenant.ended(await tenant.activate(device));
+    for (const round of times(25)) {
+      // It comes back while the call is being made, a little earlier or later each time.
+      headset.stayAway(20 + round);
+      await delay(20);
+      expect(await tenant.ended(await tenant.command(device))).toMatchObject({ result: 'success' });
+    }
+  });
+
+  it('deactivation against a slow create: what was created before it is canceled by it', async () => {
+    const device = tenant.devices[3];
+    const path = `/devices/${device?.deviceId}`;
+    const created: number[] = [];
+    for (const _ of times(10)) {
+      created.push(await tenant.activate(device));
+      const [deactivation, ...commands] = await Promise.all([
+        delay(randomInt(10)).then(() => tenant.api.app('DELETE', path)),
+        ...times(6).map(() =>
+          delay(randomInt(20)).then(() => tenant.api.app('PUT', `${path}/commands`, command)),
+        ),
+      ]);
+      expect(deactivation.status).toBe(201);
+      for (const { status, body } of commands) {
+        expect([201, 403]).toContain(status);
+        if (status === 201) created.push(body.transactionId);
+      }
+    }
+    // The headset was away all the time: only the deactivations can have ended them.
+    for (const id of created) {
+      expect(await tenant.ended(id)).toMatchObject({ result: 'failure', message: beforeDeactivation });
+      expect(await tenant.status(id)).toBe('canceled');
+    }
+    const headset = tenant.headset(device);
+    headset.connect();
+    await tenant.activate(device);
+    expect(await tenant.ended(await tenant.command(device))).toMatchObject({ result: 'success' });
+    for (const id of created) expect(headset.effects.has(id)).toBe(false);
+  });
+
+  it('20 callers of one Idempotency-Key make one transaction, and all learn its id', async () => {
+    const device = tenant.devices[4];
+    const path = `/devices/${device?.deviceId}`;
+    const made = new Set<number>();
+    for (const [method, to, body] of [
+      ['POST', path, { clientId: `app-${randomUUID()}` }],
+      ['PUT', `${path}/commands`, command],
+      ['DELETE', path, undefined],
+    ] as const) {
+      const key = { 'idempotency-key': randomUUID() };
+      const answers = await Promise.all(times(20).map(() => tenant.call(201, method, to, body, key)));
+      const ids = new Set(answers.map((a) => a.body.transactionId as number));
+      expect(ids.size).toBe(1);
+      for (const id of ids) made.add(id);
+    }
+    const { body } = await tenant.call(200, 'GET', `/transactions?deviceId=${device?.deviceId}`);
+    expect(body.transactions.map((t: { transactionId: number }) => t.transactionId)).toEqual([...made]);
+  });
+
+  it('20 callers of one Idempotency-Key cancel once, and all learn the same ids', async () => {
+    const device = tenant.devices[5];
+    const ids = [await tenant.activate(device), await tenant.command(device)];
+    const key = { 'idempotency-key': randomUUID() };
+    const path = `/devices/${device?.deviceId}/transactions`;
+    const answers = await Promise.all(times(20).map(() => tenant.call(200, 'DELETE', path, undefined, key)));
+    for (const { body } of answers) expect(body).toEqual({ canceledTransactions: ids });
+    for (const id of ids) expect(await tenant.ended(id)).toMatchObject({ message: canceledByRequest });
+  });
+
+  it('20 activations for a contract’s last slot: exactly one gets it', async () => {
+    const limit = 2;
+    const many = await createTenant({ devices: 21, activationLimit: limit });
+    try {
+      const [first, ...others] = many.devices;
+      await many.activate(first);
+      const activate = async (deviceId: string) => {
+        const body = { clientId: `app-${randomUUID()}` };
+        return { deviceId, ...(await many.api.app('POST', `/devices/${deviceId}`, body)) };
+      };
+      const slots = async () =>
+        (await admin().devices.getContract({ applicationId: many.applicationId })).contract?.activated;
+      const answers = await Promise.all(others.map((d) => activate(d.deviceId)));
+      const [winner, ...more] = answers.filter((a) => a.status === 201);
+      expect(more).toEqual([]);
+      expect(answers.filter((a) => a.status === 403)).toHaveLength(others.length - 1);
+      expect(await slots()).toBe(limit);
+      // Freed, it can be taken by another, and again by one only.
+      await many.call(201, 'DELETE', `/devices/${winner?.deviceId}`);
+      expect(await slots()).toBe(limit - 1);
+      const again = await Promise.all(others.map((d) => activate(d.deviceId)));
+      expect(again.filter((a) => a.status === 201)).toHaveLength(1);
+      expect(await slots()).toBe(limit);
+    } finally {
+      await many.close();
+    }
+  });
+});
