@@ -29,8 +29,7 @@ describeOnStack('activation', () => {
     (await admin().devices.getContract({ applicationId: tenant.applicationId })).contract?.activated;
   const activate = (tenant: Tenant, status: number, clientId: string, device = tenant.devices[0]) =>
     tenant.call(status, 'POST', path(device), { clientId });
-  const deactivate = (tenant: Tenant, device = tenant.devices[0]) =>
-    tenant.call(201, 'DELETE', path(device));
+  const deactivate = (tenant: Tenant, device = tenant.devices[0]) => tenant.call(201, 'DELETE', path(device));
 
   it('reads never activated, activated and deactivated in the documented forms', async () => {
     const tenant = await newTenant({ devices: 1 });
@@ -106,7 +105,9 @@ describeOnStack('activation', () => {
     await activate(one, 201, clientId);
     expect((await activate(one, 403, clientId, one.devices[1])).body).toEqual(inUse);
     expect((await activate(two, 403, clientId)).body).toEqual(inUse);
-    expect((await two.call(403, 'POST', path(two.devices[0]), { mimiClientId: clientId })).body).toEqual(inUse);
+    expect((await two.call(403, 'POST', path(two.devices[0]), { mimiClientId: clientId })).body).toEqual(
+      inUse,
+    );
     expect(await slots(two)).toBe(0);
     expect(await two.transactions()).toEqual([]);
     await deactivate(one);
@@ -219,17 +220,20 @@ describeOnStack('activation', () => {
         (id: string) => ({ mimiClientId: id, mimiClientSecret: 'hush-hush-hush' }),
         'hush-hush-hush',
       ],
-    ])('%s: the headset gets it whole, and nothing read ever shows a secret', async (_, body, clientSecret) => {
-      const clientId = freshClientId();
-      const answer = await tenant.call(201, 'POST', path(tenant.devices[0]), body(clientId));
-      const end = await tenant.ended(answer.body.transactionId);
-      const { applicationId } = tenant;
-      expect(offered.at(-1)).toMatchObject({ applicationId, clientId, clientSecret });
-      const read = await activation(tenant);
-      expect(read).toMatchObject({ activated: true, clientId });
-      const shown = JSON.stringify([read, end, answer, await tenant.transactions()]);
-      expect(shown).not.toContain('hush');
-    });
+    ])(
+      '%s: the headset gets it whole, and nothing read ever shows a secret',
+      async (_, body, clientSecret) => {
+        const clientId = freshClientId();
+        const answer = await tenant.call(201, 'POST', path(tenant.devices[0]), body(clientId));
+        const end = await tenant.ended(answer.body.transactionId);
+        const { applicationId } = tenant;
+        expect(offered.at(-1)).toMatchObject({ applicationId, clientId, clientSecret });
+        const read = await activation(tenant);
+        expect(read).toMatchObject({ activated: true, clientId });
+        const shown = JSON.stringify([read, end, answer, await tenant.transactions()]);
+        expect(shown).not.toContain('hush');
+      },
+    );
 
     it.each<[string, unknown]>([
       ['neither', {}],

@@ -38,9 +38,8 @@ describeOnStack('callbacks', () => {
     });
   /** A command that has nothing to call ends at once, with one callback. */
   const failingCommand = async (of = tenant): Promise<number> =>
-    (
-      await of.call(201, 'PUT', `/devices/${of.devices[0]?.deviceId}/commands`, { launchType: 'activity' })
-    ).body.transactionId;
+    (await of.call(201, 'PUT', `/devices/${of.devices[0]?.deviceId}/commands`, { launchType: 'activity' }))
+      .body.transactionId;
   const currentKey = async (): Promise<string> => (await tenant.call(200, 'GET', '')).body.authenticationKey;
   const hmac = (key: string, encoding: 'hex' | 'base64', ...parts: (string | Buffer)[]) => {
     const made = createHmac('sha256', key);
@@ -252,26 +251,29 @@ describeOnStack('callbacks', () => {
     'http://[fd00::1]/',
     'http://0x0a000001/',
     'http://167772161/',
-  ])('the address %s is not public: nothing is sent, the operator sees why, and it goes on when mended', async (url) => {
-    const other = await createTenant();
-    try {
-      await other.activate();
-      await other.call(200, 'PATCH', '', { deviceEvent: url });
-      const id = await failingCommand(other);
-      const refused = await waitFor('an attempt', async () =>
-        (await deliveriesOf(other)).find((d) => d.attempts > 0),
-      );
-      expect(refused).toMatchObject({
-        notificationId: `tx-${id}-processed`,
-        status: 'pending',
-        lastOutcome: 'ADDRESS_REFUSED: the address is not public',
-      });
-      await other.call(200, 'PATCH', '', { deviceEvent: other.integrator.url });
-      await other.ended(id);
-    } finally {
-      await other.close();
-    }
-  });
+  ])(
+    'the address %s is not public: nothing is sent, the operator sees why, and it goes on when mended',
+    async (url) => {
+      const other = await createTenant();
+      try {
+        await other.activate();
+        await other.call(200, 'PATCH', '', { deviceEvent: url });
+        const id = await failingCommand(other);
+        const refused = await waitFor('an attempt', async () =>
+          (await deliveriesOf(other)).find((d) => d.attempts > 0),
+        );
+        expect(refused).toMatchObject({
+          notificationId: `tx-${id}-processed`,
+          status: 'pending',
+          lastOutcome: 'ADDRESS_REFUSED: the address is not public',
+        });
+        await other.call(200, 'PATCH', '', { deviceEvent: other.integrator.url });
+        await other.ended(id);
+      } finally {
+        await other.close();
+      }
+    },
+  );
 
   it('wait while the destination is not set, and go out once it is set', async () => {
     const other = await createTenant();

@@ -92,7 +92,9 @@ describeOnStack('commands', () => {
   ])('extras of 4096 bytes in %s characters reach the headset, one byte more is 400', async (_, unit) => {
     const longest = extrasOf(extrasLimit, unit);
     expect(Buffer.byteLength(longest)).toBe(extrasLimit);
-    expect((await sent(`{"package":"a","launchType":"activity","extras":${longest}}`)).extrasJson).toBe(longest);
+    expect((await sent(`{"package":"a","launchType":"activity","extras":${longest}}`)).extrasJson).toBe(
+      longest,
+    );
     const longer = extrasOf(extrasLimit + 1, unit);
     expect(await refused(`{"package":"a","launchType":"activity","extras":${longer}}`)).toMatch(
       /^\/extras .*4096/,
@@ -135,11 +137,14 @@ describeOnStack('commands', () => {
     expect(command.extraTypes).toEqual(Object.fromEntries(values.map(([, type], i) => [`k${i}`, type])));
   });
 
-  it.each(['1e999', '-1e999', '9'.repeat(400)])('a number that no double holds is 400 (%#)', async (number) => {
-    expect(await refused(`{"package":"a","launchType":"activity","extras":{"n":${number}}}`)).toMatch(
-      '/extras/n',
-    );
-  });
+  it.each(['1e999', '-1e999', '9'.repeat(400)])(
+    'a number that no double holds is 400 (%#)',
+    async (number) => {
+      expect(await refused(`{"package":"a","launchType":"activity","extras":{"n":${number}}}`)).toMatch(
+        '/extras/n',
+      );
+    },
+  );
 
   it.each([
     ['at the top', '{"a":null}'],
@@ -172,12 +177,20 @@ describeOnStack('commands', () => {
   });
 
   it('names such as __proto__ and constructor are names like any other', async () => {
-    const extras = '{"__proto__":{"polluted":true},"constructor":1,"toString":"x","":2,"a.b":3,"$set":{"a":1}}';
+    const extras =
+      '{"__proto__":{"polluted":true},"constructor":1,"toString":"x","":2,"a.b":3,"$set":{"a":1}}';
     const command = await sent(`{"package":"a","launchType":"activity","extras":${extras}}`);
     expect(command.extrasJson).toBe(extras);
     expect(Object.entries(command.extraTypes).toSorted()).toEqual(
       [
-        ...[['__proto__', 7], ['constructor', 3], ['toString', 1], ['', 3], ['a.b', 3], ['$set', 7]],
+        ...[
+          ['__proto__', 7],
+          ['constructor', 3],
+          ['toString', 1],
+          ['', 3],
+          ['a.b', 3],
+          ['$set', 7],
+        ],
       ].toSorted() as [string, number][],
     );
   });

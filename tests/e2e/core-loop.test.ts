@@ -75,7 +75,8 @@ describeOnStack('the core loop', () => {
     });
     headset.connect();
     await tenant.ended(await tenant.activate(device));
-    const extras = '{"i":2147483647,"l":9223372036854775807,"d":1.0,"e":1e3,"big":123456789012345678901234567890,"s":"é\\u0041","b":true,"a":[1,2.50],"o":{"n":9007199254740993}}';
+    const extras =
+      '{"i":2147483647,"l":9223372036854775807,"d":1.0,"e":1e3,"big":123456789012345678901234567890,"s":"é\\u0041","b":true,"a":[1,2.50],"o":{"n":9007199254740993}}';
     const answer = await tenant.call(
       201,
       'PUT',
@@ -93,7 +94,10 @@ describeOnStack('the core loop', () => {
     const activation = await tenant.activate(device);
     const older = await tenant.command(device);
     const latest = await tenant.command(device);
-    await waitFor('the command to wait for delivery', async () => (await tenant.status(latest)) === 'published');
+    await waitFor(
+      'the command to wait for delivery',
+      async () => (await tenant.status(latest)) === 'published',
+    );
     const headset = tenant.headset(device);
     headset.connect();
     expect(await tenant.ended(latest)).toMatchObject({ result: 'success' });
@@ -141,7 +145,12 @@ describeOnStack('the core loop', () => {
 
   it('ends a command without action, package and classpath with a failure callback', async () => {
     const [device] = tenant.devices;
-    const answer = await tenant.call(201, 'PUT', `/devices/${device?.deviceId}/commands`, { launchType: 'activity' });
-    expect(await tenant.ended(answer.body.transactionId)).toMatchObject({ result: 'failure', message: expect.stringContaining('package') });
+    const answer = await tenant.call(201, 'PUT', `/devices/${device?.deviceId}/commands`, {
+      launchType: 'activity',
+    });
+    expect(await tenant.ended(answer.body.transactionId)).toMatchObject({
+      result: 'failure',
+      message: expect.stringContaining('package'),
+    });
   });
 });

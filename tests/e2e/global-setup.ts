@@ -13,7 +13,8 @@ export default async function setup(): Promise<void> {
   const kind: StackKind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
   const missing = kind === 'real' ? realStackMissing() : undefined;
   if (missing) {
-    if (process.env['REQUIRE_REAL_STACK']) throw new Error(`The real stack is demanded here, but: ${missing}`);
+    if (process.env['REQUIRE_REAL_STACK'])
+      throw new Error(`The real stack is demanded here, but: ${missing}`);
     process.stderr.write(`\nSkipped: the real stack cannot run on this machine: ${missing}\n`);
     process.env['HEADSET_STACK_MISSING'] = missing;
     return;

@@ -37,7 +37,9 @@ interface StackInfo {
 const missing = process.env['HEADSET_STACK_MISSING'];
 
 /** The running platform of this suite. */
-export const stack: StackInfo = missing ? ({} as StackInfo) : JSON.parse(process.env['HEADSET_STACK'] ?? '{}');
+export const stack: StackInfo = missing
+  ? ({} as StackInfo)
+  : JSON.parse(process.env['HEADSET_STACK'] ?? '{}');
 
 /** `describe`, skipped where the stack cannot run. */
 export const describeOnStack = missing ? describe.skip : describe;
@@ -61,7 +63,13 @@ export interface Tenant {
   readonly integrator: IntegratorServer;
   readonly devices: readonly HeadsetKeyFile[];
   /** Answers of the last call, asserted to have the status. */
-  call(status: number, method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
+  call(
+    status: number,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<ApiAnswer>;
   /** Activates a device (the first). */
   activate(device?: HeadsetKeyFile): Promise<number>;
   command(device?: HeadsetKeyFile, body?: Record<string, unknown>): Promise<number>;
@@ -107,7 +115,8 @@ export async function createTenant(
   const operators = admin();
   const client = options.sameDeveloperAs?.client ?? newIssuerClient();
   const devices: HeadsetKeyFile[] = [...(options.alsoDevices ?? [])];
-  for (let i = 0; i < (options.devices ?? (options.alsoDevices ? 0 : 1)); i++) devices.push(await provisionDevice(operators, imei()));
+  for (let i = 0; i < (options.devices ?? (options.alsoDevices ? 0 : 1)); i++)
+    devices.push(await provisionDevice(operators, imei()));
   const applicationId = await provisionApplication(operators, {
     developerId: `developer-${client.clientId}`,
     clientIds: [client.clientId],
@@ -118,7 +127,10 @@ export async function createTenant(
   const clients: ApiClient[] = [];
   const apiWith = (scope?: string): ApiClient => {
     const access = { apiUrl: stack.apiUrl, tokenUrl: stack.tokenUrl, applicationId, ...client };
-    const made = contractChecked(createApiClient(access, scope === undefined ? {} : { scope }), applicationId);
+    const made = contractChecked(
+      createApiClient(access, scope === undefined ? {} : { scope }),
+      applicationId,
+    );
     clients.push(made);
     return made;
   };

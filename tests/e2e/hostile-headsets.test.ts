@@ -45,9 +45,16 @@ describeOnStack('hostile headsets', () => {
     open.push(made);
     return made;
   };
-  const token = (by: HeadsetKeyFile, claims: object = {}, header: object = {}, key: string = by.privateKeyPem) => {
+  const token = (
+    by: HeadsetKeyFile,
+    claims: object = {},
+    header: object = {},
+    key: string = by.privateKeyPem,
+  ) => {
     const iat = Math.floor(Date.now() / 1000);
-    const payload = JSON.parse(JSON.stringify({ sub: by.deviceId, aud: audience, iat, exp: iat + 120, ...claims }));
+    const payload = JSON.parse(
+      JSON.stringify({ sub: by.deviceId, aud: audience, iat, exp: iat + 120, ...claims }),
+    );
     const made = jwt.sign(payload, key, {
       algorithm: 'ES256',
       header: { alg: 'ES256', kid: by.keyId, ...header },
@@ -88,7 +95,11 @@ describeOnStack('hostile headsets', () => {
     ['not yet valid', () => token(attacker, { iat: now + 300, exp: now + 400 })],
     ['valid for an hour', () => token(attacker, { exp: now + 3600 })],
     ['for another audience', () => token(attacker, { aud: 'urn:headset-cloud:api' })],
-    ['unsigned', () => `Bearer ${b64({ alg: 'none', kid: target.keyId })}.${b64({ sub: target.deviceId, aud: audience, iat: now, exp: now + 120 })}.`],
+    [
+      'unsigned',
+      () =>
+        `Bearer ${b64({ alg: 'none', kid: target.keyId })}.${b64({ sub: target.deviceId, aud: audience, iat: now, exp: now + 120 })}.`,
+    ],
     ['HS256 under the public key', hs256],
   ])('the token %s ends with UNAUTHENTICATED and the server’s time', async (_, authorization) => {
     const headset = connect(authorization());
@@ -136,7 +147,11 @@ describeOnStack('hostile headsets', () => {
     ['ready for transaction 0', (h) => h.ready(0), status.INVALID_ARGUMENT],
     ['report 0', (h) => h.result(0, 1), status.INVALID_ARGUMENT],
     ['a result of transaction -1', (h) => h.result(1, -1), status.INVALID_ARGUMENT],
-    ['a report of nothing', (h) => h.send({ case: 'report', value: { reportId: 1n } }), status.INVALID_ARGUMENT],
+    [
+      'a report of nothing',
+      (h) => h.send({ case: 'report', value: { reportId: 1n } }),
+      status.INVALID_ARGUMENT,
+    ],
     [
       'invalid UTF-8 in a text',
       (h) => h.sendBytes(Buffer.from('1a0a08011a0608011a02c328', 'hex')),
@@ -176,7 +191,10 @@ describeOnStack('hostile headsets', () => {
         case: 'report',
         value: {
           reportId: BigInt(reportId++),
-          body: { case: 'appAnswer', value: { transactionId: BigInt(transactionId), success: true, message: 'x' } },
+          body: {
+            case: 'appAnswer',
+            value: { transactionId: BigInt(transactionId), success: true, message: 'x' },
+          },
         },
       });
     }
@@ -233,8 +251,13 @@ describeOnStack('hostile headsets', () => {
     const client = new Client(stack.deviceLinkUrl, credentials.createInsecure());
     const bytes = (b: Buffer) => b;
     const code = await new Promise((resolve) => {
-      client.makeUnaryRequest(method, bytes, bytes, Buffer.alloc(0), { deadline: Date.now() + 5000 }, (error) =>
-        resolve(error?.code),
+      client.makeUnaryRequest(
+        method,
+        bytes,
+        bytes,
+        Buffer.alloc(0),
+        { deadline: Date.now() + 5000 },
+        (error) => resolve(error?.code),
       );
     });
     client.close();

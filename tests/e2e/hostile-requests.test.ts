@@ -88,14 +88,24 @@ describeOnStack('hostile requests', () => {
   it('operators in place of a text are 400, in every field', async () => {
     const command = { package: 'a', classpath: 'b', action: 'c', launchType: 'activity' };
     const fields: [string, string, Record<string, unknown>][] = [
-      ['PATCH', '', { deviceEvent: '', soraEvent: '', soraFileSendEvent: '', fileUploadEvent: '', fileUploadGetUrl: '' }],
+      [
+        'PATCH',
+        '',
+        { deviceEvent: '', soraEvent: '', soraFileSendEvent: '', fileUploadEvent: '', fileUploadGetUrl: '' },
+      ],
       ['POST', on, { clientId: '' }],
       ['POST', on, { mimiClientId: '' }],
       ['PUT', `${on}/commands`, command],
     ];
     for (const [method, path, body] of fields) {
       for (const field of Object.keys(body)) {
-        for (const operator of [{ $gt: '' }, { $ne: null }, { $regex: '.*' }, { $where: '1' }, [{ $gt: '' }]]) {
+        for (const operator of [
+          { $gt: '' },
+          { $ne: null },
+          { $regex: '.*' },
+          { $where: '1' },
+          [{ $gt: '' }],
+        ]) {
           const answer = await tenant.call(400, method, path, { ...body, [field]: operator });
           expect(answer.body).toEqual(invalid);
         }
@@ -223,7 +233,10 @@ describeOnStack('hostile requests', () => {
     ['no HTTP at all', () => '\u0016\u0003\u0001\u0002\u0000\u0001'],
     ['an HTTP/2 preface', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['an unknown method', () => 'STEAL / HTTP/1.1\r\nHost: a\r\n\r\n'],
-    ['both lengths', () => head(`Content-Length: ${command.length}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`)],
+    [
+      'both lengths',
+      () => head(`Content-Length: ${command.length}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
+    ],
     ['two lengths', () => head(`Content-Length: 1\r\nContent-Length: ${command.length}\r\n\r\n${command}`)],
     ['a negative length', () => head(`Content-Length: -1\r\n\r\n${command}`)],
     ['a length in hex', () => head(`Content-Length: 0x27\r\n\r\n${command}`)],
@@ -238,7 +251,9 @@ describeOnStack('hostile requests', () => {
   it('no Host is 400; a strange one, an absolute address and a query full of nonsense do no harm', async () => {
     const none = await rawRequest([`GET ${app} HTTP/1.1\r\nAuthorization: ${authorization}\r\n\r\n`]);
     expect(refusal(none)).toEqual([400, { message: 'The Host header is missing.' }]);
-    const strange = await rawRequest([`GET ${app}?%%%=&&[]=$ HTTP/1.1\r\nHost: ::::\r\nAuthorization: ${authorization}\r\n\r\n`]);
+    const strange = await rawRequest([
+      `GET ${app}?%%%=&&[]=$ HTTP/1.1\r\nHost: ::::\r\nAuthorization: ${authorization}\r\n\r\n`,
+    ]);
     expect(strange.status).toBe(200);
     const absolute = await rawRequest([`GET http://169.254.169.254/latest HTTP/1.1\r\nHost: a\r\n\r\n`]);
     expect(absolute.status).toBe(403);

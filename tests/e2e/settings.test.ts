@@ -118,9 +118,14 @@ describeOnStack('settings', () => {
       for (let i = 1; i <= 5; i++) {
         const old = key;
         key = (await own.call(201, 'POST', '/refresh_authkey')).body.authenticationKey;
-        await own.call(201, 'PUT', `/devices/${own.devices[0]?.deviceId}/commands`, { launchType: 'service' });
+        await own.call(201, 'PUT', `/devices/${own.devices[0]?.deviceId}/commands`, {
+          launchType: 'service',
+        });
         await waitFor('the callback', () => receiver.arrivals.length === i);
-        const { headers, bytes: rawBody } = receiver.arrivals[i - 1] ?? { headers: {}, bytes: Buffer.alloc(0) };
+        const { headers, bytes: rawBody } = receiver.arrivals[i - 1] ?? {
+          headers: {},
+          bytes: Buffer.alloc(0),
+        };
         expect(verifyCallback({ headers, rawBody }, [key])).toBe(true);
         expect(verifyCallback({ headers, rawBody }, [old])).toBe(false);
       }
@@ -137,7 +142,9 @@ describeOnStack('settings', () => {
       for (const receiver of [...receivers, ...receivers]) {
         await own.call(200, 'PATCH', '', { deviceEvent: receiver.url });
         const before = receiver.arrivals.length;
-        await own.call(201, 'PUT', `/devices/${own.devices[0]?.deviceId}/commands`, { launchType: 'service' });
+        await own.call(201, 'PUT', `/devices/${own.devices[0]?.deviceId}/commands`, {
+          launchType: 'service',
+        });
         await waitFor('the callback', () => receiver.arrivals.length === before + 1);
       }
       expect(receivers.map((r) => r.arrivals.length)).toEqual([2, 2]);

@@ -58,7 +58,13 @@ describeOnStack('device status', () => {
     await first.close();
     const second = tenant.headset(device, { firmwareVersion: '9.002.0', apps: [], languages: [] });
     second.connect();
-    expect(await eventually(1, 'the new firmware', (s) => (s['firmware'] as { version: string }).version === '9.002.0')).toEqual({
+    expect(
+      await eventually(
+        1,
+        'the new firmware',
+        (s) => (s['firmware'] as { version: string }).version === '9.002.0',
+      ),
+    ).toEqual({
       ...{ deviceId: device?.deviceId, ...nothing, firmware: { version: '9.002.0' }, apps: [], lang: [] },
     });
   });
@@ -167,9 +173,12 @@ describeOnStack('device status', () => {
       ]) {
         for (const headers of [{}, { authorization }, { authorization: 'Bearer garbage' }]) {
           const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-          const raw = await rawRequest([`${method} ${path} HTTP/1.1\r\nHost: a\r\n${lines.join('')}\r\n`]);
+          const raw = await rawRequest([
+            `${method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${lines.join('')}\r\n`,
+          ]);
           expect([method, raw.status, raw.headers['allow']]).toEqual([method, 405, 'GET']);
-          if (method !== 'HEAD') expect(JSON.parse(raw.text)).toEqual({ message: 'Only GET is allowed here.' });
+          if (method !== 'HEAD')
+            expect(JSON.parse(raw.text)).toEqual({ message: 'Only GET is allowed here.' });
         }
       }
       if (method === 'HEAD' || method === 'TRACE') return;

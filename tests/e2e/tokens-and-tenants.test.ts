@@ -88,7 +88,8 @@ describeOnStack('tokens and tenants', () => {
       ],
       [
         'signed by another key under the issuer’s key id',
-        () => `Bearer ${sign(goodClaims(tenant.clientId), foreign, 'RS256', { kid: issuerKey().privateKey.kid })}`,
+        () =>
+          `Bearer ${sign(goodClaims(tenant.clientId), foreign, 'RS256', { kid: issuerKey().privateKey.kid })}`,
       ],
       [
         'signed by another key that it brings along',
@@ -168,7 +169,10 @@ describeOnStack('tokens and tenants', () => {
       for (const applicationId of [tenant.applicationId, `none-${randomBytes(4).toString('hex')}`]) {
         for (const { method, path, body } of routes) {
           const answer = await stranger.api.call(method, `/v1/applications/${applicationId}${path}`, body);
-          expect([answer.status, answer.body]).toEqual([403, { message: 'The application is not registered.' }]);
+          expect([answer.status, answer.body]).toEqual([
+            403,
+            { message: 'The application is not registered.' },
+          ]);
         }
       }
       expect(await everything()).toEqual(before);
@@ -206,10 +210,7 @@ describeOnStack('tokens and tenants', () => {
 
     it('that belongs to no developer: 500, as specified, also where nothing else is right', async () => {
       const access = { apiUrl: stack.apiUrl, tokenUrl: stack.tokenUrl, applicationId: tenant.applicationId };
-      const api = contractChecked(
-        createApiClient({ ...access, ...newIssuerClient() }),
-        tenant.applicationId,
-      );
+      const api = contractChecked(createApiClient({ ...access, ...newIssuerClient() }), tenant.applicationId);
       for (const { method, path, body } of routes) {
         const answer = await api.app(method, path, body);
         expect([answer.status, answer.body]).toEqual([500, { message: 'The developer is not registered.' }]);
@@ -222,15 +223,29 @@ describeOnStack('tokens and tenants', () => {
   describe('paths', () => {
     const unknown = { message: 'There is no such path or method.' };
     it.each([
-      ...['/', '/v1', '/v1/', '/v1/applications', '/v1/applications/', '/v2/applications/a', '/metrics', '/livez'],
-      ...['/v1/applications/a/', '/V1/applications/a', '/v1/applications/a/Transactions', '/v1//applications/a'],
+      ...[
+        '/',
+        '/v1',
+        '/v1/',
+        '/v1/applications',
+        '/v1/applications/',
+        '/v2/applications/a',
+        '/metrics',
+        '/livez',
+      ],
+      ...[
+        '/v1/applications/a/',
+        '/V1/applications/a',
+        '/v1/applications/a/Transactions',
+        '/v1//applications/a',
+      ],
       ...['/v1/applications/a/nothing', '/v1/applications/a/devices', '/v1/applications/a/devices/1/nothing'],
       ...['/v1/applications/a/transactions/1/2', '/v1/applications/a/refresh_authkey/x', '/favicon.ico'],
       '/headset.devices.v1.DevicesAdminService/ListDevelopers',
     ])('%s is 403 with every method, with and without a token', async (path) => {
       const authorization = `Bearer ${await tenant.api.token()}`;
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']) {
-        for (const headers of [{}, { authorization }]) {
+        for (const headers of [{}, { authorization }] as Record<string, string>[]) {
           const answer = await plain(method, path, headers);
           expect([method, answer.status]).toEqual([method, 403]);
           if (method !== 'HEAD') expect(JSON.parse(answer.text)).toEqual(unknown);
@@ -239,7 +254,8 @@ describeOnStack('tokens and tenants', () => {
     });
 
     it('a method that a path does not have is 403, before the token is looked at', async () => {
-      const has = (path: string, method: string) => routes.some((r) => r.path === path && r.method === method);
+      const has = (path: string, method: string) =>
+        routes.some((r) => r.path === path && r.method === method);
       const paths = [...new Set(routes.map((r) => r.path))].filter((p) => !p.endsWith('/status'));
       for (const path of paths) {
         for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'PROPFIND']) {

@@ -1,4 +1,4 @@
-import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject, type webcrypto } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import jwt from 'jsonwebtoken';
@@ -7,7 +7,7 @@ import { allScopes } from '../support/api.ts';
 import { stack } from './harness.ts';
 
 /** The issuer's key of the platform under test, so that tokens can be made that it would never sign. */
-export function issuerKey(): { privateKey: JsonWebKey & { kid: string }; publicKey: KeyObject } {
+export function issuerKey(): { privateKey: webcrypto.JsonWebKey & { kid: string }; publicKey: KeyObject } {
   const { signingKey } = JSON.parse(readFileSync(join(stack.dataDir, 'issuer.json'), 'utf8'));
   const { kty, n, e } = signingKey;
   return { privateKey: signingKey, publicKey: createPublicKey({ key: { kty, n, e }, format: 'jwk' }) };

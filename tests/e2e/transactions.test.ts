@@ -210,7 +210,9 @@ describeOnStack('transactions', () => {
       for (const other of [stranger, sibling]) {
         const theirs = await other.activate();
         expect((await tenant.call(404, 'GET', `/transactions/${theirs}`)).body).toEqual(unknown);
-        expect((await other.call(404, 'GET', `/transactions/${all[0]?.transactionId}`)).body).toEqual(unknown);
+        expect((await other.call(404, 'GET', `/transactions/${all[0]?.transactionId}`)).body).toEqual(
+          unknown,
+        );
         expect(ids(await other.transactions())).toEqual([theirs]);
         expect(await list(`?deviceId=${other.devices[0]?.deviceId}`)).toMatchObject({ transactions: [] });
       }

@@ -3,6 +3,7 @@ import { canceledByRequest, judge, operations } from './judge.ts';
 
 const app = 'app-1';
 const device = 'device-1';
+const notActivated = 'The device is not activated.';
 
 const call = (more: Partial<CallRecord> & Pick<CallRecord, 'kind' | 'order'>): CallRecord => ({
   key: `key-${more.order}`,
@@ -12,6 +13,17 @@ const call = (more: Partial<CallRecord> & Pick<CallRecord, 'kind' | 'order'>): C
   status: 201,
   ...more,
 });
+const subject = (transactionId: number) => ({
+  transactionId,
+  applicationId: app,
+  deviceId: device,
+  operationId:
+    transactionId === 0
+      ? operations.deactivate
+      : transactionId === 1
+        ? operations.activate
+        : operations.command,
+});
 const general = (
   id: number,
   type: 'accepted' | 'processed',
@@ -20,12 +32,12 @@ const general = (
 ): Arrival => ({
   webhookId: `tx-${id}-${type}-${result}`,
   verified: true,
-  body: { transactionId: id, notificationType: type, result, message },
+  body: { ...subject(id), notificationType: type, result, message },
 });
 const answer = (id: number): Arrival => ({
   webhookId: `tx-${id}-answer`,
   verified: true,
-  body: { transactionId: id, process: 'processed', success: true },
+  body: { ...subject(id), process: 'processed', success: true },
 });
 const listed = (transactionId: number, operationId: string, transactionStatus = 'processed') => ({
   applicationId: app,
@@ -45,7 +57,7 @@ function goodRun(): Evidence {
       call({ kind: 'cancel', order: 4, status: 200, canceledIds: [3] }),
       call({ kind: 'settings', order: 5, status: 200, setting: { field: 'soraEvent', value: 'a' } }),
       call({ kind: 'settings', order: 6, status: 200, setting: { field: 'soraEvent', value: 'b' } }),
-      call({ kind: 'command', order: 7, status: 403 }),
+      call({ kind: 'command', order: 7, status: 403, message: notActivated }),
     ],
     transactions: [
       listed(1, operations.activate),
@@ -93,12 +105,12 @@ const seeded: [check: string, what: string, change: (e: Evidence) => Evidence, a
   ],
   ['no process ends by itself', 'an exit', (e) => ({ ...e, ownDeaths: ['devices'] })],
   [
-    'every call gets a definitive answer',
+    'every call is answered, and refused only for cause',
     'a call without an answer',
     (e) => ({ ...e, calls: [...e.calls, call({ kind: 'command', order: 8, status: 0 })] }),
   ],
   [
-    'every call gets a definitive answer',
+    'every call is answered, and refused only for cause',
     'a refusal that nothing explains',
     (e) => ({ ...e, calls: [...e.calls, call({ kind: 'command', order: 8, status: 404 })] }),
   ],
@@ -142,6 +154,22 @@ const seeded: [check: string, what: string, change: (e: Evidence) => Evidence, a
     'every callback is signed',
     'a callback with a wrong signature',
     (e) => ({ ...e, arrivals: [...e.arrivals, { ...general(1, 'accepted'), verified: false }] }),
+  ],
+  [
+    'every callback names its transaction’s device and operation',
+    'a callback with another device',
+    (e) => ({
+      ...e,
+      arrivals: e.arrivals.map((a) => ({ ...a, body: { ...a.body, deviceId: 'device-2' } })),
+    }),
+  ],
+  [
+    'every call is answered, and refused only for cause',
+    'an activation that is refused',
+    (e) => ({
+      ...e,
+      calls: [...e.calls, call({ kind: 'activate', order: 8, status: 403, message: notActivated })],
+    }),
   ],
   [
     'callbacks first arrive in the order accepted, end, answer',
@@ -225,7 +253,7 @@ describe('the judge', () => {
 
   it('allows a transaction that a refused call may have made before it was refused', () => {
     const run = goodRun();
-    const refused = call({ kind: 'command', order: 8, status: 403, attempts: 2 });
+    const refused = call({ kind: 'command', order: 8, status: 403, attempts: 2, message: notActivated });
     expect(
       broken({
         ...run,

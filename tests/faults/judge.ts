@@ -16,6 +16,9 @@ export const operations = {
 /** End message of what an integrator canceled (ruling A10). */
 export const canceledByRequest = 'The transaction was canceled by a cancel request.';
 
+/** The one refusal that the load may meet: a command to a device that is deactivated just then. */
+const notActivated = 'The device is not activated.';
+
 /** End messages of canceled transactions (specification, error catalogues). */
 const cancelMessages: readonly string[] = [
   canceledByRequest,
@@ -52,11 +55,12 @@ export function judge(evidence: Evidence): Check[] {
   const c = open(evidence);
   return [
     { name: 'in the end nothing is left unfinished', violations: evidence.unfinished },
-    { name: 'every call gets a definitive answer', violations: everyCallAnswered(evidence) },
+    { name: 'every call is answered, and refused only for cause', violations: everyCallAnswered(evidence) },
     { name: 'every 201’s transaction exists', violations: everyTransactionExists(c) },
     { name: 'every transaction has an end state', violations: everyTransactionEnded(c) },
     { name: 'every transaction has one end callback, which agrees with its state', violations: oneEnd(c) },
     { name: 'every callback is signed', violations: everySigned(evidence) },
+    { name: 'every callback names its transaction’s device and operation', violations: rightSubject(c) },
     { name: 'callbacks first arrive in the order accepted, end, answer', violations: inOrder(c) },
     { name: 'every app’s answer arrives', violations: everyAnswer(c) },
     { name: 'no transaction takes effect twice', violations: effectsOnce(evidence) },
@@ -98,7 +102,8 @@ function open(evidence: Evidence): Case {
 
 function everyCallAnswered({ calls }: Evidence): string[] {
   return calls
-    .filter((c) => !(c.status >= 200 && c.status < 300) && c.status !== 403)
+    .filter((c) => !(c.status >= 200 && c.status < 300))
+    .filter((c) => !(c.kind === 'command' && c.status === 403 && c.message === notActivated))
     .map((c) => `${c.kind} ${c.key}: ${c.status || 'no answer'} ${c.message ?? ''}`.trim());
 }
 
@@ -144,6 +149,22 @@ function oneEnd({ evidence, byId, firsts, ends }: Case): string[] {
 
 function everySigned({ arrivals }: Evidence): string[] {
   return arrivals.filter((a) => !a.verified).map((a) => `${a.webhookId || '(no id)'} is not verified`);
+}
+
+function rightSubject({ byId, firsts }: Case): string[] {
+  return [...firsts].flatMap(([id, list]) => {
+    const t = byId.get(id);
+    const wrong = list.find(
+      ({ body }) =>
+        t &&
+        !(
+          body['deviceId'] === t.deviceId &&
+          body['operationId'] === t.operationId &&
+          body['applicationId'] === t.applicationId
+        ),
+    );
+    return wrong ? [`${wrong.webhookId}: ${JSON.stringify(wrong.body)}`] : [];
+  });
 }
 
 function inOrder({ firsts }: Case): string[] {
@@ -221,16 +242,13 @@ function cancelAnswersExact({ evidence, ends }: Case): string[] {
  * refused after an attempt without an answer may have made one with that attempt.
  */
 function oneKeyOneTransaction({ evidence }: Case): string[] {
-  const answered = evidence.calls.filter((c) => c.transactionId !== undefined);
-  const ids = answered.map((c) => c.transactionId as number);
-  const known = new Set(ids);
+  const ids = evidence.calls.flatMap((c) => c.transactionId ?? []);
   const spare = new Map<string, number>();
   for (const c of evidence.calls) {
     if (c.transactionId === undefined && c.attempts > 1) add(spare, place(c), 1);
   }
   const violations = repeated(ids).map((id) => `${id} was answered to two calls`);
-  for (const t of evidence.transactions) {
-    if (known.has(t.transactionId)) continue;
+  for (const t of unanswered(evidence)) {
     const key = `${t.deviceId} ${t.operationId}`;
     const left = spare.get(key) ?? 0;
     if (left > 0) add(spare, key, -1);
@@ -238,6 +256,12 @@ function oneKeyOneTransaction({ evidence }: Case): string[] {
       violations.push(`${t.transactionId} (${t.operationId}, device ${t.deviceId}) was asked for by no call`);
   }
   return violations;
+}
+
+/** Transactions whose id no call was answered. */
+export function unanswered({ calls, transactions }: Evidence): ListedTransaction[] {
+  const answered = new Set(calls.map((c) => c.transactionId));
+  return transactions.filter((t) => !answered.has(t.transactionId));
 }
 
 function place(c: CallRecord): string {

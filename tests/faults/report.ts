@@ -1,4 +1,4 @@
-import type { Check } from './judge.ts';
+import { type Check, unanswered } from './judge.ts';
 import { type RunResult, seconds } from './run.ts';
 
 const shownViolations = 10;
@@ -13,6 +13,7 @@ export function describeRun(result: RunResult): string[] {
   return [
     `calls       ${calls.length} (${result.attempts} attempts), ${count((c) => c.status === 201)} answered 201, ${count((c) => c.status >= 400)} refused`,
     `kinds       ${[...Map.groupBy(calls, (c) => c.kind)].map(([kind, list]) => `${list.length} ${kind}`).join(', ')}; ${canceled} transactions canceled by request`,
+    `unanswered  ${unanswered(evidence).length} transactions of calls that were refused after an attempt without an answer`,
     `faults      ${[...tally.faults].map(([kind, n]) => `${n} ${kind}`).join(', ')}`,
     `failpoints  ${tally.reached.size} steps reached${tally.unreached.length > 0 ? `; not reached: ${tally.unreached.join(', ')}` : ''}`,
     `effects     ${evidence.effects.length}`,

@@ -27,6 +27,24 @@ export function contextFrom(traceparent: string | undefined): Context {
 }
 
 /**
+ * Runs the handler of a call in its server span. Only calls that belong to a trace have one: those of
+ * sweepers and streams would each be a trace of its own, of no use to anybody.
+ */
+export function inRpcSpan<T>(
+  method: { readonly name: string; readonly parent: { readonly typeName: string } },
+  traceparent: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const service = method.parent.typeName;
+  const attributes = { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method.name };
+  return inSpan(
+    `${service}/${method.name}`,
+    { kind: SpanKind.SERVER, parent: traceparent, attributes },
+    work,
+  );
+}
+
+/**
  * Runs `work` in a span; a failure is recorded and thrown on. `parent` is a traceparent to go on
  * from (a stored document's, a log event's header); without one the active span is the parent.
  */

@@ -3,6 +3,7 @@ import { type Batcher, createBatcher } from '@headset-cloud/kit/batcher.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
 import { LRUCache } from 'lru-cache';
 import { callbackBody, callbackId, callbackSequence, type OwedCallback } from './domain/callbacks.ts';
@@ -43,16 +44,22 @@ export function createOutbox(deps: {
 
   const publish = async (t: StoredTransaction, fresh: readonly OwedCallback[]): Promise<void> => {
     failpoints('transactions.changed');
-    await log.publish(
+    // The call that made the transaction is long over: its trace goes on from what was stored.
+    if (t.traceparent) {
+      const options = { kind: SpanKind.PRODUCER, parent: t.traceparent };
+      await inSpan('notifications publish', options, () => send(t, fresh, currentTraceparent()));
+    } else await send(t, fresh, '');
+    failpoints('transactions.published');
+  };
+  const send = (t: StoredTransaction, fresh: readonly OwedCallback[], traceparent: string): Promise<void> =>
+    log.publish(
       topics.notifications,
       fresh.map((owed) => ({
         key: t.deviceId,
-        value: encode(t, owed),
-        ...(t.traceparent && { headers: { traceparent: t.traceparent } }),
+        value: encode(t, owed, traceparent),
+        ...(traceparent && { headers: { traceparent } }),
       })),
     );
-    failpoints('transactions.published');
-  };
 
   return {
     publish(t) {
@@ -87,7 +94,7 @@ export function createOutbox(deps: {
   };
 }
 
-function encode(t: StoredTransaction, owed: OwedCallback): Uint8Array {
+function encode(t: StoredTransaction, owed: OwedCallback, traceparent: string): Uint8Array {
   const body = callbackBody({ ...t, transactionId: t.id }, owed);
   return toBinary(
     NotificationEventSchema,
@@ -99,7 +106,7 @@ function encode(t: StoredTransaction, owed: OwedCallback): Uint8Array {
       sequence: callbackSequence[owed.kind],
       body: Buffer.from(JSON.stringify(body)),
       createdAtMs: BigInt(owed.atMs),
-      traceparent: t.traceparent,
+      traceparent,
     }),
   );
 }

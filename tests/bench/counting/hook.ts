@@ -40,7 +40,7 @@ function shortened(sql: string): string {
 
 const connect = MongoClient.prototype.connect;
 MongoClient.prototype.connect = function (this: MongoClient) {
-  this.monitorCommands = true;
+  Object.assign(this, { monitorCommands: true });
   this.on('commandStarted', ({ command, commandName, databaseName }) => {
     const place = `${databaseName}.${command[commandName]}`;
     count(`mongo ${commandName} ${place}`);

@@ -25,7 +25,11 @@ type Counts = Record<string, number>;
  */
 export async function measureCount(kind: StackKind, settings: Settings): Promise<Report> {
   const dir = mkdtempSync(join(tmpdir(), 'headset-cloud-bench-count-'));
-  const jobs = await startJobsWorld(kind, {}, { NODE_OPTIONS: `--import=${hook}`, BENCH_COUNT_DIR: dir });
+  const jobs = await startJobsWorld(
+    kind,
+    { profileDir: undefined },
+    { NODE_OPTIONS: `--import=${hook}`, BENCH_COUNT_DIR: dir },
+  );
   try {
     const single = await perJob(jobs, dir, 1, settings.seconds);
     const many = await perJob(jobs, dir, 64, settings.seconds);

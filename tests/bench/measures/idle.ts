@@ -15,6 +15,9 @@ import { startHeadsets, startWorld } from '../lib/world.ts';
 /** How long a process is left alone before it is looked at, so that connecting is over; milliseconds. */
 const settleMs = 5000;
 
+/** Less than this cannot be told from nothing in 20 s; milliseconds of CPU a second. */
+const leastCpuMs = 0.5;
+
 /** What the headsets add to a process. */
 interface Cost {
   readonly rssBytes: number;
@@ -35,7 +38,7 @@ export async function measureIdle(kind: StackKind, settings: Settings): Promise<
     runs.ours.push(cost);
   }
   const perHeadset = (costs: readonly Cost[]) => costs.map((c) => c.rssBytes / 1024 / settings.idleHeadsets);
-  const cpu = (costs: readonly Cost[]) => costs.map((c) => c.cpuShare * 1000);
+  const cpu = (costs: readonly Cost[]) => costs.map((c) => Math.max(c.cpuShare * 1000, leastCpuMs));
   const goal = { atMost: 1.3 };
   const figures: Figure[] = [
     figure('idle memory, a headset', 'KiB', goal, {

@@ -20,12 +20,11 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { context } from '@opentelemetry/api';
 import { HealthImplementation } from 'grpc-health-check';
 import type { ListenAddress } from '../config.ts';
 import { isTransient } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { contextFrom, currentTraceparent } from '../telemetry.ts';
+import { currentTraceparent, inRpcSpan } from '../telemetry.ts';
 import { fromStatus, toStatus } from './status.ts';
 import type { CallOptions, Channel, RpcBinding } from './types.ts';
 
@@ -89,7 +88,7 @@ export class RpcServer {
       call.on('cancelled', () => abort.abort());
       const traceparent = call.metadata.get('traceparent')[0]?.toString();
       const run = () => handler(call.request as never, { signal: abort.signal });
-      const work = traceparent ? context.with(contextFrom(traceparent), run) : run();
+      const work = traceparent ? inRpcSpan(method, traceparent, run) : run();
       work.then(
         (answer) => callback(null, create(method.output, answer as MessageInitShape<DescMessage>)),
         (error) => {

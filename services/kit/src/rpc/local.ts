@@ -1,5 +1,6 @@
 import { create, type DescMessage, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
 import { DomainError, toDomainError } from '../errors.ts';
+import { currentTraceparent, inRpcSpan } from '../telemetry.ts';
 import type { CallOptions, Channel, RpcBinding } from './types.ts';
 
 /**
@@ -31,11 +32,10 @@ export class LocalChannel implements Channel {
       }, options.deadlineMs ?? 5000);
     });
     options.signal?.addEventListener('abort', () => abort.abort(), { once: true });
+    const run = () => handler(create(method.input, request) as never, { signal: abort.signal });
+    const traceparent = currentTraceparent();
     try {
-      const answer = await Promise.race([
-        handler(create(method.input, request) as never, { signal: abort.signal }),
-        expired,
-      ]);
+      const answer = await Promise.race([traceparent ? inRpcSpan(method, traceparent, run) : run(), expired]);
       return create(method.output, answer as MessageInitShape<DescMessage>);
     } catch (error) {
       throw toDomainError(error);

@@ -6,11 +6,13 @@ export async function waitFor<T>(
   what: string,
   probe: () => T | Promise<T>,
   options: { timeoutMs?: number; intervalMs?: number } = {},
-): Promise<NonNullable<T>> {
+): Promise<Exclude<NonNullable<T>, false>> {
   const deadline = Date.now() + (options.timeoutMs ?? 10_000);
   for (;;) {
     const value = await probe();
-    if (value !== undefined && value !== null && value !== false) return value as NonNullable<T>;
+    if (value !== undefined && value !== null && value !== false) {
+      return value as Exclude<NonNullable<T>, false>;
+    }
     if (Date.now() > deadline) throw new Error(`waited in vain for: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, options.intervalMs ?? 10));
   }

@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { createApiClient } from '../support/api.ts';
+import { Headset } from '../support/headset/headset.ts';
+import { type IntegratorServer, startIntegrator } from '../support/integrator/server.ts';
+import { createAdmin, provisionApplication, provisionDevice } from '../support/provision.ts';
+import { type Stack, startStack } from '../support/stack/stack.ts';
+import { describeOnStack, imei, stack as suiteStack } from './harness.ts';
+import { type Collector, startCollector } from './otlp.ts';
+
+const client = { clientId: 'traced', clientSecret: randomBytes(24).toString('hex') };
+
+describeOnStack('one trace', () => {
+  let folder: string;
+  let collector: Collector;
+  let traced: Stack | undefined;
+  let integrator: IntegratorServer;
+  let headset: Headset;
+  let run: (method: string, path: string, body: unknown, trace: string) => Promise<number>;
+  let deviceId: string;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'headset-cloud-trace-'));
+    collector = await startCollector();
+    integrator = await startIntegrator();
+    traced = await startStack({
+      kind: suiteStack.kind,
+      dataDir: folder,
+      clients: [client],
+      env: {
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+        OTEL_BSP_SCHEDULE_DELAY: '100',
+        OTEL_METRICS_EXPORTER: 'none',
+        OTEL_LOGS_EXPORTER: 'none',
+      },
+    });
+    const admin = createAdmin(traced.admin);
+    const identity = await provisionDevice(admin, imei());
+    deviceId = identity.deviceId;
+    const applicationId = await provisionApplication(admin, {
+      ...{ developerId: 'traced', clientIds: [client.clientId], name: 'traced', activationLimit: 1 },
+      deviceIds: [deviceId],
+    });
+    const api = createApiClient({
+      apiUrl: traced.apiUrl,
+      tokenUrl: traced.tokenUrl,
+      applicationId,
+      ...client,
+    });
+    await api.app('PATCH', '', { deviceEvent: integrator.url });
+    integrator.keys.push((await api.app('POST', '/refresh_authkey')).body.authenticationKey);
+    headset = new Headset({
+      identity,
+      server: traced.deviceLinkUrl,
+      backoff: { firstMs: 50, longestMs: 500 },
+    });
+    run = async (method, path, body, traceId) => {
+      const traceparent = `00-${traceId}-${randomBytes(8).toString('hex')}-01`;
+      const answer = await api.app(method, path, body, { traceparent });
+      return answer.body.transactionId;
+    };
+  }, 120_000);
+  afterAll(async () => {
+    await headset?.close();
+    await traced?.stop();
+    await integrator?.close();
+    await collector?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const command = (traceId: string) =>
+    run('PUT', `/devices/${deviceId}/commands`, { package: 'a', launchType: 'activity' }, traceId);
+  const callbacks = (id: number) => integrator.received.filter((r) => r.body.transactionId === id);
+  const ended = (id: number) => waitFor('both callbacks', () => callbacks(id).length === 2);
+  const newTrace = () => randomBytes(16).toString('hex');
+  const spansOf = (traceId: string) => collector.spans.filter((s) => s.traceId === traceId);
+
+  it.each(['online', 'away'])(
+    'goes from the REST call through every service to the callbacks, the headset being %s',
+    async (where) => {
+      const [first, second] = [newTrace(), newTrace()];
+      const activation = await run('POST', `/devices/${deviceId}`, { clientId: `traced-${where}` }, first);
+      if (where === 'online') {
+        headset.connect();
+        await ended(activation);
+      } else {
+        await ended(activation);
+        headset.stayAway(3_600_000);
+        await waitFor('the absence', () => headset.sessionEpoch === 0);
+      }
+      const id = await command(second);
+      if (where === 'away') headset.stayAway(0);
+      await ended(id);
+      for (const [traceId, transaction] of [
+        [first, activation],
+        [second, id],
+      ] as const) {
+        for (const { traceparent } of callbacks(transaction)) expect(traceparent).toMatch(`00-${traceId}-`);
+      }
+      const services = () => new Set(spansOf(second).map((s) => s.service));
+      const wanted =
+        suiteStack.kind === 'real'
+          ? ['gateway', 'devices', 'transactions', 'device-link', 'notifier']
+          : ['headset-cloud'];
+      await waitFor(
+        'the last span',
+        () => spansOf(second).filter((s) => s.name === 'callback.send').length === 2,
+      );
+      expect([...services()].toSorted()).toEqual(wanted.toSorted());
+    },
+  );
+
+  it('each part has its span, and every span hangs together with the others', async () => {
+    const traceId = newTrace();
+    await ended(await command(traceId));
+    const spans = await waitFor('the last span', () => {
+      const found = spansOf(traceId);
+      return found.filter((s) => s.name === 'callback.send').length === 2 && found;
+    });
+    if (process.env['SHOW']) process.stderr.write(JSON.stringify(spans, null, 1));
+    const names = spans.map((s) => s.name);
+    for (const part of [
+      /^PUT \/v1\/applications/,
+      /SendCommand$/,
+      /CreateTransaction$/,
+      /Deliver$/,
+      /publish$/,
+    ]) {
+      expect(names).toContainEqual(expect.stringMatching(part));
+    }
+    const known = new Set(spans.map((s) => s.spanId));
+    const roots = spans.filter((s) => !known.has(s.parentSpanId));
+    // Only the gateway's span has a parent that is not the platform's: the integrator's own.
+    expect(roots.map((s) => s.name)).toEqual([expect.stringMatching(/^PUT /)]);
+  });
+
+  it('the headset’s part has its spans too: the permit to start, and the report of the result', async () => {
+    const traceId = newTrace();
+    await ended(await command(traceId));
+    await waitFor(
+      'the last span',
+      () => spansOf(traceId).filter((s) => s.name === 'callback.send').length === 2,
+    );
+    const names = spansOf(traceId).map((s) => s.name);
+    expect(names).toContainEqual(expect.stringMatching(/Accept$/));
+    expect(names).toContainEqual(expect.stringMatching(/report/i));
+  });
+});
