@@ -9,6 +9,10 @@ export default {
     ],
   },
   transformIgnorePatterns: ['/node_modules/(?!@headset-cloud/)'],
-  testMatch: ['<rootDir>/{services,gateway,proto}/**/*.test.ts', '<rootDir>/tests/support/**/*.test.ts'],
+  testMatch: [
+    '<rootDir>/{services,gateway,proto}/**/*.test.ts',
+    '<rootDir>/tests/support/**/*.test.ts',
+    '<rootDir>/tests/faults/**/*.test.ts',
+  ],
   testPathIgnorePatterns: ['/node_modules/', '\\.contract\\.test\\.ts$'],
 };

@@ -111,3 +111,15 @@ onEmbedded('a command costs two reads by id', async () => {
   await send(0);
   expect(world.documentsExamined() - before).toBe(2);
 });
+
+test('a repeat gets the command that its unanswered first run made, also after a deactivation', async () => {
+  await provision(world);
+  await activate(0);
+  world.transactions.silence = new DomainError('unavailable', 'gone');
+  await expect(send(0, command, 'key')).rejects.toMatchObject({ code: 'unavailable' });
+  world.transactions.silence = undefined;
+  const made = world.transactions.created.at(-1)?.id;
+  await world.devices.deactivateDevice({ caller: callerOf('app'), deviceId: imei(0) });
+  expect(Number((await send(0, command, 'key')).transactionId)).toBe(made);
+  await expect(send(0, command, 'another key')).rejects.toMatchObject({ code: 'device_not_activated' });
+});

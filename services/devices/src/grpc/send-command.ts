@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { requireActivated } from '../domain/activation.ts';
@@ -43,11 +43,23 @@ export function sendCommandHandler(
       return created.transactionId;
     };
 
+    // A repeat whose first run created the command, but died before it answered, gets that answer, even
+    // if the device was deactivated since.
+    const answerOfEarlierRun = async (drawn: bigint, refusal: unknown): Promise<bigint> => {
+      if (isTransient(refusal)) throw refusal;
+      try {
+        await deps.transactions.getTransaction({ applicationId, transactionId: drawn });
+        return drawn;
+      } catch (error) {
+        throw error instanceof DomainError && error.code === 'not_found' ? refusal : error;
+      }
+    };
+
     // Without a key transactions draws the id itself, which saves a call.
     if (!caller.idempotency) return { transactionId: await send(0n) };
     const transactionId = await deps.idempotency.run(caller, {
       draw: async () => (await deps.transactions.drawTransactionId({ deviceId })).transactionId,
-      work: send,
+      work: (drawn) => send(drawn).catch((refusal) => answerOfEarlierRun(drawn, refusal)),
     });
     return { transactionId };
   };

@@ -26,6 +26,8 @@ export class RecordingTransactions {
   readonly created: RecordedTransaction[] = [];
   /** While set, every create fails with it. */
   failure: DomainError | undefined;
+  /** While set, a create takes effect but its caller gets this instead of the answer. */
+  silence: DomainError | undefined;
   /** Awaited before each create. */
   gate: Promise<void> | undefined;
   /** Creates that wait at the gate. */
@@ -41,9 +43,15 @@ export class RecordingTransactions {
         this.waiting += 1;
         await this.gate;
         this.waiting -= 1;
-        return { transactionId: BigInt(this.#create(request)) };
+        const transactionId = BigInt(this.#create(request));
+        if (this.silence) throw this.silence;
+        return { transactionId };
       },
-      getTransaction: unused,
+      getTransaction: async ({ transactionId }) => {
+        const found = this.created.find((one) => one.id === Number(transactionId));
+        if (!found) throw new DomainError('not_found', 'The transaction was not found.');
+        return { transaction: { transactionId, deviceId: found.deviceId } };
+      },
       listTransactions: unused,
       cancelTransactions: unused,
     });

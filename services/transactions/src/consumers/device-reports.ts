@@ -2,6 +2,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import { inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import {
   type DeviceReportEvent,
   DeviceReportEventSchema,
@@ -49,12 +50,18 @@ export function createReportConsumer(deps: {
       if (kind !== 'result' && kind !== 'appAnswer') continue;
       chains.set(
         event.key,
-        (chains.get(event.key) ?? Promise.resolve()).then(() => apply(decoded)),
+        (chains.get(event.key) ?? Promise.resolve()).then(() => traced(event, () => apply(decoded))),
       );
     }
     const outcomes = await Promise.allSettled(chains.values());
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   };
+}
+
+/** In the trace of the call that made the transaction, where the event says which it is. */
+function traced(event: LogEvent, work: () => Promise<void>): Promise<void> {
+  const parent = event.headers['traceparent'];
+  return parent ? inSpan('device-reports process', { kind: SpanKind.CONSUMER, parent }, work) : work();
 }
 
 function decode(event: LogEvent): DeviceReportEvent {
