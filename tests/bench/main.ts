@@ -1,6 +1,7 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { realStackMissing } from '../support/stack/backing.ts';
 import type { StackKind } from '../support/stack/stack.ts';
+import { closeAll } from './lib/cleanup.ts';
 import { type Figure, type Report, reached, table } from './lib/figures.ts';
 import { readSettings, type Settings } from './lib/settings.ts';
 import { measureCallbacks } from './measures/callbacks.ts';
@@ -57,6 +58,7 @@ async function run(): Promise<void> {
   const settings = readSettings(process.env);
   const names = chosenMeasures();
   const rows: { stack: StackKind; figure: Figure }[] = [];
+  let failed = 0;
   const memoryGiB = Math.round(totalmem() / 2 ** 30);
   say(
     `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), ${memoryGiB} GiB, Node ${process.version}; ` +
@@ -64,18 +66,29 @@ async function run(): Promise<void> {
   );
   for (const stack of chosenStacks()) {
     for (const name of names) {
-      const report = await measures[name]?.(stack, settings);
-      for (const figure of report?.figures ?? []) rows.push({ stack, figure });
-      for (const note of report?.notes ?? []) say(`${stack}: ${note}`);
+      try {
+        const report = await measures[name]?.(stack, settings);
+        for (const figure of report?.figures ?? []) rows.push({ stack, figure });
+        for (const note of report?.notes ?? []) say(`${stack}: ${note}`);
+      } catch (error) {
+        // The others are worth having all the same.
+        failed += 1;
+        say(`${stack}: ${name} could not be measured: ${(error as Error).stack}`);
+      }
     }
   }
   if (rows.length > 0) say(`\n${table(rows)}`);
   const missed = rows.filter((row) => !reached(row.figure)).length;
-  say(`\n${rows.length - missed} goals reached, ${missed} missed`);
-  process.exit(settings.strict && missed > 0 ? 1 : 0);
+  say(`\n${rows.length - missed} goals reached, ${missed} missed, ${failed} measures failed`);
+  await closeAll();
+  process.exit(failed > 0 || (settings.strict && missed > 0) ? 1 : 0);
 }
 
-await run().catch((error: Error) => {
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void closeAll().then(() => process.exit(130)));
+}
+await run().catch(async (error: Error) => {
   process.stderr.write(`\n${error.stack}\n`);
+  await closeAll();
   process.exit(1);
 });

@@ -41,8 +41,21 @@ export const stack: StackInfo = missing
   ? ({} as StackInfo)
   : JSON.parse(process.env['HEADSET_STACK'] ?? '{}');
 
-/** `describe`, skipped where the stack cannot run. */
-export const describeOnStack = missing ? describe.skip : describe;
+const openTenants = new Set<Tenant>();
+
+/**
+ * `describe`, skipped where the stack cannot run. Closes the tenants that a failed test has left open:
+ * their servers and streams would keep the whole run from ending.
+ */
+export function describeOnStack(name: string, body: () => void): void {
+  (missing ? describe.skip : describe)(name, () => {
+    body();
+    // Hooks run in the order in which they were registered: after those of the tests themselves.
+    afterAll(async () => {
+      await Promise.all([...openTenants].map((tenant) => tenant.close()));
+    });
+  });
+}
 
 export const admin = (): Admin => createAdmin(stack.admin);
 
@@ -207,6 +220,7 @@ export async function createTenant(
       });
     },
     async close() {
+      if (!openTenants.delete(tenant)) return;
       await Promise.all(headsets.map((h) => h.close()));
       await Promise.all(clients.map((c) => c.close()));
       await integrator.close();
@@ -215,6 +229,7 @@ export async function createTenant(
       }
     },
   };
+  openTenants.add(tenant);
   if (options.configure !== false) {
     await tenant.call(200, 'PATCH', '', { deviceEvent: integrator.url });
     const { body } = await tenant.call(201, 'POST', '/refresh_authkey');

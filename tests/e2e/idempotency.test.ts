@@ -146,8 +146,9 @@ describeOnStack('Idempotency-Key', () => {
     await tenant.call(400, 'PUT', path, { launchType: 'nothing' }, header);
     await tenant.call(403, 'PUT', path, command.body, header);
     await tenant.activate(tenant.devices[1]);
-    const first = await tenant.call(201, 'PUT', path, command.body, header);
-    expect((await tenant.call(201, 'PUT', path, command.body, header)).body).toEqual(first.body);
+    const first = await tenant.call(201, 'PUT', path, command.other, header);
+    expect((await tenant.call(201, 'PUT', path, command.other, header)).body).toEqual(first.body);
+    await tenant.call(422, 'PUT', path, command.body, header);
   });
 
   it('a refused activation is not kept: it succeeds under the same key when the limit allows it', async () => {

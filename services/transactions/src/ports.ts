@@ -69,6 +69,7 @@ export interface TransactionStore {
   raiseHead(
     deviceId: string,
     raise: { id: number; epoch: number; mustRise: boolean; floor?: Floor },
+    now: number,
   ): Promise<HeadRaise>;
   /** Floors of devices; coalesced with others asked in the same turn. */
   floorOf(deviceId: string): Promise<Floor | undefined>;

@@ -39,7 +39,11 @@ export async function createTransaction(
   let id = given;
   for (let attempt = 0; ; attempt++) {
     if (!given) id = await store.drawId();
-    const raise = await store.raiseHead(request.deviceId, { id, epoch, mustRise: !given, floor });
+    const raise = await store.raiseHead(
+      request.deviceId,
+      { id, epoch, mustRise: !given, floor },
+      deps.clock.now(),
+    );
     if (raise === 'raised') break;
     if (raise === 'epoch-too-old') {
       // A repeat of a create that succeeded before the activation ended still answers its id.

@@ -13,6 +13,7 @@ import {
 } from '../../support/provision.ts';
 import { type ManagedProcess, manageProcess } from '../../support/stack/process.ts';
 import { type Stack, type StackKind, startStack } from '../../support/stack/stack.ts';
+import { closedWithTheBench } from './cleanup.ts';
 import type { Settings } from './settings.ts';
 
 /** A fresh platform with one integrator's application; removed with all its data at the end. */
@@ -102,12 +103,12 @@ export async function startWorld(
       );
       return simulator;
     },
-    async close() {
+    close: closedWithTheBench(async () => {
       await api.close();
       await Promise.all(simulators.map((s) => s.kill()));
       await stack.stop();
       rmSync(dir, { recursive: true, force: true });
-    },
+    }),
   };
 }
 

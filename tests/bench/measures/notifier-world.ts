@@ -8,6 +8,7 @@ import { freePorts } from '../../support/stack/ports.ts';
 import { manageProcess } from '../../support/stack/process.ts';
 import type { StackKind } from '../../support/stack/stack.ts';
 import type { FloorStore } from '../floors/store.ts';
+import { closedWithTheBench } from '../lib/cleanup.ts';
 import type { publishCommands } from '../lib/notifications.ts';
 import type { Settings } from '../lib/settings.ts';
 import { startWorker, type Worker } from '../lib/worker.ts';
@@ -65,12 +66,12 @@ export async function startNotifierWorld(
     logFile: join(dir, 'notifier.log'),
   });
   notifier.start();
-  const close = async () => {
+  const close = closedWithTheBench(async () => {
     await notifier.kill();
     await publisher.stop();
     await backing.stop();
     removeDir();
-  };
+  });
   try {
     await waitFor('the notifier to be ready', () => isReady(admin), { timeoutMs: 30_000 });
   } catch (error) {

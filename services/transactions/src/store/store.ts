@@ -1,16 +1,12 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import DataLoader from 'dataloader';
-import { Binary, type Filter, type UpdateFilter } from 'mongodb';
+import { Binary, type Filter } from 'mongodb';
 import { acceptedMessage, type OwedCallback } from '../domain/callbacks.ts';
 import { callbacksOf, cancelMessages, type EventType, type Status, statesThatTake } from '../domain/state.ts';
 import type { ListSort, StoredTransaction, TransactionStore } from '../ports.ts';
-import {
-  type CounterDocument,
-  collections,
-  type HeadDocument,
-  type TransactionDocument,
-} from './documents.ts';
+import { type Change, createChanges, toStored } from './changes.ts';
+import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
+import { createHeadStore } from './heads.ts';
 import { createIdSource } from './ids.ts';
 
 const sortField: Record<ListSort, string> = {
@@ -26,51 +22,27 @@ export function createTransactionStore(
   options: { idBlock: number; leftoverAfterMs: number },
 ): TransactionStore {
   const transactions: StoreCollection<TransactionDocument> = store.collection(collections.transactions);
-  const heads: StoreCollection<HeadDocument> = store.collection(collections.heads);
   const ids = createIdSource(store.collection<CounterDocument>(collections.counters), options.idBlock);
-  // Reads of one turn become one query. Nothing is kept beyond the turn: other processes raise floors.
-  const headLoader = new DataLoader<string, HeadDocument | undefined>(
-    async (deviceIds) => {
-      const found = new Map<string, HeadDocument>();
-      for (const head of await heads.find({ _id: { $in: [...deviceIds] } }).toArray())
-        found.set(head._id, head);
-      return deviceIds.map((id) => found.get(id));
-    },
-    { cache: false, maxBatchSize: 500 },
-  );
-  const leftover = (now: number) => new Date(now + options.leftoverAfterMs);
+  const changes = createChanges(options.leftoverAfterMs);
+  const headStore = createHeadStore(store.collection(collections.heads));
 
   /** One conditional update by an event of the state table; owes its callbacks in the same write. */
   const apply = (
     filter: Filter<TransactionDocument>,
     event: EventType,
     to: Status,
-    change: { now: number; owed: OwedCallback[]; set?: Partial<TransactionDocument> },
+    change: Change,
   ): Promise<TransactionDocument | null> =>
     transactions.findOneAndUpdate(
       { ...filter, status: { $in: statesThatTake(event, to) } },
-      update(to, change),
+      changes.to(to, change),
       { returnDocument: 'after' },
     );
 
-  const update = (
-    to: Status,
-    change: { now: number; owed: OwedCallback[]; set?: Partial<TransactionDocument> },
-  ): UpdateFilter<TransactionDocument> => ({
-    $set: {
-      status: to,
-      updatedAt: new Date(change.now),
-      dueAt: leftover(change.now),
-      ...change.set,
-    },
-    $push: { outbox: { $each: change.owed } },
-    $inc: { outboxSeq: 1 },
-    ...(to === 'accepted' ? {} : { $unset: { open: true } }),
-  });
-
   return {
+    ...headStore,
     async drawIdFor(deviceId) {
-      const lastId = (await headLoader.load(deviceId))?.lastId ?? 0;
+      const lastId = await headStore.lastIdOf(deviceId);
       let id = await ids.draw();
       while (id <= lastId) {
         // Another process has drawn higher ids for this device: a fresh block is above them.
@@ -81,34 +53,6 @@ export function createTransactionStore(
     },
     drawId: () => ids.draw(),
     dropIdBlock: () => ids.dropBlock(),
-
-    async raiseHead(deviceId, raise) {
-      const condition: Filter<HeadDocument> = {
-        _id: deviceId,
-        epoch: { $lte: raise.epoch },
-        ...(raise.mustRise && { lastId: { $lt: raise.id } }),
-      };
-      try {
-        await heads.updateOne(
-          condition,
-          {
-            $max: { lastId: raise.id, epoch: raise.epoch },
-            ...(raise.floor && { $set: { floor: raise.floor, floorDueAt: new Date() } }),
-          },
-          { upsert: true },
-        );
-        return 'raised';
-      } catch (error) {
-        // The document exists, but the condition did not hold: the upsert met its own _id.
-        if (!isDuplicateKey(error)) throw error;
-        const head = await heads.findOne({ _id: deviceId });
-        return head && head.epoch > raise.epoch ? 'epoch-too-old' : 'id-too-low';
-      }
-    },
-
-    async floorOf(deviceId) {
-      return (await headLoader.load(deviceId))?.floor;
-    },
 
     async insert(t, now) {
       const at = new Date(now);
@@ -128,7 +72,7 @@ export function createTransactionStore(
         attempts: 0,
         sentEpoch: 0,
         outboxSeq: failed ? 1 : 0,
-        dueAt: leftover(now),
+        dueAt: changes.leftover(now),
         ...(failed && {
           outbox: [{ kind: 'processed', atMs: now, success: false, message: t.failMessage ?? '' }],
           end: { success: false, message: t.failMessage ?? '', at },
@@ -238,7 +182,8 @@ export function createTransactionStore(
       const after = await transactions.findOneAndUpdate(
         { ...unanswered, status: 'processed' },
         {
-          $set: { answeredAt: new Date(now), dueAt: leftover(now) },
+          $set: { answeredAt: new Date(now) },
+          $min: { dueAt: changes.leftover(now) },
           $push: { outbox: { $each: [owed] } },
           $inc: { outboxSeq: 1 },
         },
@@ -248,7 +193,7 @@ export function createTransactionStore(
       const { success, message } = answer;
       const ended = await transactions.findOneAndUpdate(
         { ...unanswered, open: true },
-        update('processed', {
+        changes.to('processed', {
           now,
           owed: callbacksOf('answer', 'accepted').map((kind) =>
             kind === 'answer' ? owed : { kind, atMs: now, success, message },
@@ -276,7 +221,7 @@ export function createTransactionStore(
       if (wanted.length === 0) return [];
       await transactions.updateMany(
         { _id: { $in: [...wanted] }, status: { $in: statesThatTake('cancel-by-platform', 'canceled') } },
-        canceled(message, stamp, now),
+        changes.canceled(message, stamp, now),
       );
       return (await transactions.find({ cancelStamp: stamp }).toArray()).map(toStored);
     },
@@ -291,7 +236,7 @@ export function createTransactionStore(
           open: true,
           status: { $in: statesThatTake(event, 'canceled') },
         },
-        canceled(cancelMessages.request, request.stamp, now),
+        changes.canceled(cancelMessages.request, request.stamp, now),
       );
       return (await transactions.find({ cancelStamp: request.stamp }).toArray()).map(toStored);
     },
@@ -323,21 +268,6 @@ export function createTransactionStore(
       }
       return claimed;
     },
-    async claimDueFloors(now, until, limit) {
-      const due = await heads
-        .find({ floorDueAt: { $lte: new Date(now) } }, { sort: { floorDueAt: 1 }, limit })
-        .toArray();
-      for (const d of due) {
-        await heads.updateOne(
-          { _id: d._id, floorDueAt: d.floorDueAt as Date },
-          { $set: { floorDueAt: new Date(until) } },
-        );
-      }
-      return due.map((d) => d._id);
-    },
-    async clearFloorDue(deviceId, floorEpoch) {
-      await heads.updateOne({ _id: deviceId, 'floor.epoch': floorEpoch }, { $unset: { floorDueAt: true } });
-    },
     countOpen: (status) => transactions.countDocuments({ open: true, status }),
     async oldestOpenAtMs(status) {
       // Ids rise with creation, so the lowest id of a state is the oldest but for a block's width.
@@ -347,34 +277,5 @@ export function createTransactionStore(
       );
       return oldest?.createdAt.getTime();
     },
-  };
-
-  function canceled(message: string, stamp: string, now: number): UpdateFilter<TransactionDocument> {
-    return update('canceled', {
-      now,
-      owed: [{ kind: 'canceled', atMs: now, success: false, message }],
-      set: { end: { success: false, message, at: new Date(now) }, cancelStamp: stamp },
-    });
-  }
-}
-
-function toStored(d: TransactionDocument): StoredTransaction {
-  return {
-    id: d._id,
-    deviceId: d.deviceId,
-    applicationId: d.applicationId,
-    operationId: d.operationId,
-    subject: d.subject,
-    status: d.status,
-    activationEpoch: d.activationEpoch,
-    operation: d.operation.buffer,
-    createdAtMs: d.createdAt.getTime(),
-    updatedAtMs: d.updatedAt.getTime(),
-    attempts: d.attempts,
-    sentEpoch: d.sentEpoch,
-    outbox: d.outbox ?? [],
-    outboxSeq: d.outboxSeq,
-    endMessage: d.end?.message ?? '',
-    traceparent: d.traceparent ?? '',
   };
 }
