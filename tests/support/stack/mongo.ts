@@ -4,7 +4,7 @@ import { accessSync, constants, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { MongoClient } from 'mongodb';
-import { freePorts } from './ports.ts';
+import { freePort } from './ports.ts';
 
 /** A MongoDB server that tests started; its data stay in the directory it was given. */
 export interface RunningMongo {
@@ -38,7 +38,7 @@ export async function startMongo(directory: string, port?: number): Promise<Runn
   for (let i = 0; i < tries; i++) {
     // Another process may take the port between the choice and the start: then the next one. One
     // that is being brought back may find its killed predecessor still holding the directory.
-    const [chosen = 0] = port === undefined ? await freePorts(1) : [port];
+    const chosen = port ?? (await freePort());
     try {
       return await start(path, directory, chosen);
     } catch (error) {

@@ -1,19 +1,33 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
+
+/**
+ * Below the range from which systems give ports to outgoing connections: a port of that range may be
+ * taken by any connection between the choice and the use, or while its server restarts.
+ */
+const range = { from: 15_000, to: 30_000 };
 
 /** Ports that were free a moment ago, all different. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<ReturnType<typeof createServer>>((resolve, reject) => {
-          const server = createServer();
-          server.once('error', reject);
-          server.listen(0, '127.0.0.1', () => resolve(server));
-        }),
-    ),
-  );
-  const ports = servers.map((s) => (s.address() as { port: number }).port);
-  await Promise.all(servers.map((s) => new Promise((done) => s.close(done))));
-  return ports;
+  const chosen = new Set<number>();
+  while (chosen.size < count) {
+    const port = randomInt(range.from, range.to);
+    if (!chosen.has(port) && (await isFree(port))) chosen.add(port);
+  }
+  return [...chosen];
+}
+
+/** One such port. */
+export async function freePort(): Promise<number> {
+  const [port = 0] = await freePorts(1);
+  return port;
+}
+
+/** True when nothing listens there on this machine's loopback. */
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type ApiClient, allScopes, createApiClient } from '../api.ts';
 import { createAdmin, provisionApplication, provisionDevice } from '../provision.ts';
 import { realStackMissing } from './backing.ts';
 import { callbacksIn } from './callbacks.ts';
+import { isFree } from './ports.ts';
 import { manageProcess, root } from './process.ts';
 import { type Stack, type StackKind, startStack } from './stack.ts';
 
@@ -85,12 +85,7 @@ function refuseSecondRun(): void {
 async function refuseBusyPorts(): Promise<void> {
   const wanted = { ...ports, integrator: integratorPort };
   for (const [name, port] of Object.entries(wanted)) {
-    const free = await new Promise<boolean>((resolve) => {
-      const server = createServer();
-      server.once('error', () => resolve(false));
-      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-    });
-    if (!free)
+    if (!(await isFree(port)))
       refuse(
         `Port ${port} (${name}) is taken. Stop what uses it, or choose others: make up PORT=${basePort + 1000}`,
       );

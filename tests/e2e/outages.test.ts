@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { Kafka, logLevel, Partitioners } from 'kafkajs';
+import { request } from 'undici';
+import { type ApiClient, createApiClient } from '../support/api.ts';
+import { Headset } from '../support/headset/headset.ts';
+import { type IntegratorServer, startIntegrator } from '../support/integrator/server.ts';
+import { createAdmin, provisionApplication, provisionDevice } from '../support/provision.ts';
+import { type Stack, startStack } from '../support/stack/stack.ts';
+import { ctlWith } from './ctl.ts';
+import { describeOnStack, imei, stack as suiteStack } from './harness.ts';
+
+const client = { clientId: 'outage', clientSecret: randomBytes(24).toString('hex') };
+
+describeOnStack('outages behind the platform', () => {
+  // There is nothing behind the embedded stack, and servers given by an address are not ours to kill.
+  const killable = suiteStack.kind === 'real' && !process.env['MONGODB_URI'] && !process.env['KAFKA_BROKERS'];
+  const itWhereKillable = killable ? it : it.skip;
+  let folder: string;
+  let stack: Stack;
+  let integrator: IntegratorServer;
+  let headset: Headset;
+  let api: ApiClient;
+  let deviceId: string;
+
+  beforeAll(async () => {
+    if (!killable) return;
+    folder = mkdtempSync(join(tmpdir(), 'headset-cloud-outage-'));
+    integrator = await startIntegrator();
+    stack = await startStack({
+      kind: 'real',
+      dataDir: folder,
+      clients: [client],
+      env: { TRANSACTIONS_LEFTOVER_AFTER_MS: '1000', NOTIFIER_LEASE_MS: '2000' },
+    });
+    const admin = createAdmin(stack.admin);
+    const identity = await provisionDevice(admin, imei());
+    deviceId = identity.deviceId;
+    const applicationId = await provisionApplication(admin, {
+      ...{ developerId: 'outage', clientIds: [client.clientId], name: 'outage', activationLimit: 1 },
+      deviceIds: [deviceId],
+    });
+    api = createApiClient({ apiUrl: stack.apiUrl, tokenUrl: stack.tokenUrl, applicationId, ...client });
+    await api.app('PATCH', '', { deviceEvent: integrator.url });
+    integrator.keys.push((await api.app('POST', '/refresh_authkey')).body.authenticationKey);
+    headset = new Headset({
+      identity,
+      server: stack.deviceLinkUrl,
+      backoff: { firstMs: 50, longestMs: 500 },
+    });
+    headset.connect();
+    const activation = await api.app('POST', `/devices/${deviceId}`, { clientId: 'outage' });
+    await ended(activation.body.transactionId);
+  }, 120_000);
+  afterAll(async () => {
+    await headset?.close();
+    await api?.close();
+    await stack?.stop();
+    await integrator?.close();
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  });
+
+  const command = () =>
+    api.app('PUT', `/devices/${deviceId}/commands`, { package: 'a', launchType: 'activity' });
+  const ended = (id: number) =>
+    waitFor(
+      `the end of ${id}`,
+      () =>
+        integrator.received.find(
+          (r) => r.body.transactionId === id && r.body.notificationType === 'processed',
+        ),
+      { timeoutMs: 45_000 },
+    );
+  const listed = async () =>
+    (await api.app('GET', '/transactions?perPage=100&page=1')).body.transactions.map(
+      (t: { transactionId: number }) => t.transactionId,
+    );
+
+  itWhereKillable(
+    'answers 500 with Retry-After while MongoDB is away, stores nothing, and recovers without a restart',
+    async () => {
+      const before = await listed();
+      const pids = Object.values(stack.processes).map((p) => p.pid);
+      await stack.backing?.mongo?.kill();
+      const refused = await command();
+      expect(refused.status).toBe(500);
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+      expect(refused.body).toEqual({ message: expect.any(String) });
+      const ready = await request(`${stack.adminUrls['devices']}/readyz`);
+      expect(await ready.body.text()).toContain('MongoDB');
+      const live = await request(`${stack.adminUrls['devices']}/livez`);
+      await live.body.dump();
+      expect(live.statusCode).toBe(200);
+      await stack.backing?.mongo?.restart();
+      const accepted = await waitFor(
+        'a 201',
+        async () => {
+          const answer = await command();
+          return answer.status === 201 && answer;
+        },
+        { timeoutMs: 30_000, intervalMs: 200 },
+      );
+      await ended(accepted.body.transactionId);
+      expect(await listed()).toEqual([...before, accepted.body.transactionId]);
+      expect(Object.values(stack.processes).map((p) => p.pid)).toEqual(pids);
+    },
+    90_000,
+  );
+
+  itWhereKillable(
+    'sets a poison event aside, shows it to the operator, and goes on with the rest',
+    async () => {
+      const kafka = new Kafka({
+        clientId: 'poison',
+        brokers: (stack.backing?.kafkaBrokers ?? '').split(','),
+        logLevel: logLevel.NOTHING,
+      });
+      const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+      await producer.connect();
+      // The same key as the device's own reports: what follows must not be held up behind it.
+      const value = Buffer.from('not a protobuf message');
+      await producer.send({ topic: topics.deviceReports, messages: [{ key: deviceId, value }] });
+      await producer.disconnect();
+      await ended((await command()).body.transactionId);
+      const list = async () => {
+        const doors = { TRANSACTIONS_ADMIN: stack.admin.transactions };
+        const run = await ctlWith(doors, '--json', 'dead-letters', 'list');
+        expect(run).toMatchObject({ exitCode: 0, err: '' });
+        return JSON.parse(run.out).deadLetters ?? [];
+      };
+      const dead = await waitFor('both groups to give it up', async () => {
+        const found = await list();
+        return found.length >= 2 && found;
+      });
+      expect(dead.map((d: { group: string }) => d.group).sort()).toEqual(['devices', 'transactions']);
+      expect(dead[0]).toMatchObject({ topic: topics.deviceReports, key: deviceId });
+    },
+    60_000,
+  );
+
+  itWhereKillable(
+    'goes on accepting while Kafka is away, and delivers everything afterwards',
+    async () => {
+      await stack.backing?.kafka?.kill();
+      const ids: number[] = [];
+      for (let i = 0; i < 3; i++) {
+        const answer = await command();
+        expect(answer.status).toBe(201);
+        ids.push(answer.body.transactionId);
+      }
+      await stack.backing?.kafka?.restart();
+      for (const id of ids) expect((await ended(id)).verified).toBe(true);
+    },
+    120_000,
+  );
+});
