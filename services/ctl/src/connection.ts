@@ -143,6 +143,8 @@ function explain(error: unknown, service: AdminService, tried: readonly string[]
         `${service} at ${where} does not accept the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file.`,
       );
     case Code.Unimplemented:
+    // No operators' call answers this; the public API does to every path it does not know.
+    case Code.PermissionDenied:
       return new CtlError(
         exitCodes.unreachable,
         `What answers at ${where} is not the operators' door of ${service}. Name the right address with ${address}.`,

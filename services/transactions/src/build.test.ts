@@ -19,6 +19,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
 import { HeldState, type ReportSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
 import {
   DeliveryJudgeService,
@@ -44,6 +45,7 @@ class Harness {
   /** What device-link was handed, by transaction id. */
   readonly delivered: number[] = [];
   linkAway = false;
+  activated = true;
   /** Holds up questions for presence. */
   beforePresence = async (): Promise<void> => {};
   database!: EmbeddedDatabase;
@@ -72,6 +74,17 @@ class Harness {
           return { sessionEpochs: Object.fromEntries(this.online) };
         },
         closeSession: async () => ({}),
+      }),
+    ]);
+    const unused = () => Promise.reject(new DomainError('internal', 'not used here'));
+    this.channel.register([
+      bind(DevicesService, {
+        getActivation: async ({ deviceId }) => ({ deviceId, activated: this.activated }),
+        activateDevice: unused,
+        deactivateDevice: unused,
+        sendCommand: unused,
+        getDeviceStatus: unused,
+        listDeviceStatuses: unused,
       }),
     ]);
     this.service = buildTransactions(
@@ -270,6 +283,14 @@ describe('transactions', () => {
     slow.resolve();
     expect((await late).canceledTransactionIds.map(Number)).toEqual([first]);
     expect(await h.status(second)).not.toBe('CANCELED');
+  });
+
+  it('cancels nothing of a device that the application no longer has activated', async () => {
+    const id = await h.create();
+    h.activated = false;
+    const caller = { clientId: 'c', applicationId: application };
+    expect(await code(h.tx.cancelTransactions({ caller, deviceId: device }))).toBe('device_not_activated');
+    expect(await h.status(id)).not.toBe('CANCELED');
   });
 
   it('applies a result once, and records one that comes after the end', async () => {

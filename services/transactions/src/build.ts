@@ -1,3 +1,4 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import {
   createIdempotency,
@@ -8,6 +9,7 @@ import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
+import { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { transactionsAdmin } from './admin/admin.ts';
 import { createCanceler } from './cancel.ts';
 import { type TransactionsConfig, unsafeSwitches } from './config.ts';
@@ -60,13 +62,30 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
   });
   const reachable = async (deviceId: string): Promise<boolean> =>
     (await link.getPresence({ deviceIds: [deviceId] })).sessionEpochs[deviceId] !== undefined;
+  const devices = createClient(DevicesService, ctx.channel('devices'), { deadlineMs: 3000 });
+  // Whoever no longer has the device activated has nothing to cancel: a deactivation must reach the
+  // headset. Devices is asked once for a request, before anything is stored of it.
+  const requireActivated = async (applicationId: string, deviceId: string): Promise<void> => {
+    const { activated } = await devices.getActivation({ applicationId, deviceId });
+    if (!activated) throw new DomainError('device_not_activated', 'The device is not activated.');
+  };
   registerMetrics(ctx.metrics, store, clock);
   let reports: RunningSubscription | undefined;
 
   return {
     name: 'transactions',
     rpc: [
-      transactionsRpc({ store, outbox, delivery, canceler, clock, failpoints, idempotency, reachable }),
+      transactionsRpc({
+        store,
+        outbox,
+        delivery,
+        canceler,
+        clock,
+        failpoints,
+        idempotency,
+        reachable,
+        requireActivated,
+      }),
       deliveryJudgeRpc({
         store,
         outbox,

@@ -121,9 +121,15 @@ interface CancelRequest {
 
 /** Judges what a cancel request is about (section 4): the device's unprocessed transactions as they are now. */
 export async function planCancel(
-  deps: { store: TransactionStore; reachable: (deviceId: string) => Promise<boolean> },
+  deps: {
+    store: TransactionStore;
+    reachable: (deviceId: string) => Promise<boolean>;
+    /** Throws unless the application has the device activated (ruling A3). */
+    requireActivated: (applicationId: string, deviceId: string) => Promise<void>;
+  },
   { applicationId, deviceId }: CancelRequest,
 ): Promise<CancelPlan> {
+  await deps.requireActivated(applicationId, deviceId);
   const reachable = await deps.reachable(deviceId);
   const open = await deps.store.openOfDevice(deviceId);
   const ids = open.filter((t) => t.applicationId === applicationId).map((t) => t.id);

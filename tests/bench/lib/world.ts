@@ -51,6 +51,9 @@ export async function startWorld(
     dataDir: dir,
     clients: [client],
     env: { ...(profile && { NODE_OPTIONS: profile }), ...env },
+  }).catch((error) => {
+    rmSync(dir, { recursive: true, force: true });
+    throw error;
   });
   const admin = createAdmin(stack.admin);
   const applicationId = await provisionApplication(admin, {

@@ -1,6 +1,5 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
-import { currentTraceparent } from '@headset-cloud/kit/telemetry.ts';
 import type { Hello, Report } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
 
@@ -11,8 +10,9 @@ export function reportEvent(
   body:
     | { readonly case: 'hello'; readonly value: Hello }
     | { readonly case: 'report'; readonly value: Report },
+  /** Of the transaction it is about; empty when there is none, or no trace. */
+  traceparent: string,
 ): OutgoingEvent {
-  const traceparent = currentTraceparent();
   const event = create(DeviceReportEventSchema, {
     deviceId: session.deviceId,
     sessionEpoch: BigInt(session.epoch),

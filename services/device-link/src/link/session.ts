@@ -5,6 +5,7 @@ import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/kit/ev
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
+import { inSpan } from '@headset-cloud/kit/telemetry.ts';
 import {
   type ConnectRequest,
   ConnectResponseSchema,
@@ -21,6 +22,7 @@ import type { LinkMetrics, OutgoingKind } from './metrics.ts';
 import { reportEvent } from './report-event.ts';
 import { ReportPump } from './report-pump.ts';
 import { retryWhile } from './retry.ts';
+import { Traces } from './traces.ts';
 import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from './wire.ts';
 
 /** What every session of an instance shares. */
@@ -54,6 +56,7 @@ export class Session {
   readonly #deps: SessionDeps;
   readonly #book = new OfferBook<Offer>();
   readonly #reports: ReportPump;
+  readonly #traces = new Traces();
   #online = false;
   #ended = false;
   #stalls = 0;
@@ -103,7 +106,7 @@ export class Session {
         ackedReportId: BigInt(ackedReportId),
       },
     });
-    this.#reports.push(reportEvent(this, now, { case: 'hello', value: hello }), 0);
+    this.#reports.push(reportEvent(this, now, { case: 'hello', value: hello }, ''), 0);
     void this.#goOnline(hello);
     this.#call.resume();
   }
@@ -229,6 +232,7 @@ export class Session {
     while (!this.#ended && this.#blockedSinceMs === 0) {
       const offer = this.#book.next(this.#deps.clock.now());
       if (!offer) return;
+      this.#traces.remember(Number(offer.transactionId), offer.traceparent);
       this.#send('offer', { case: 'offer', value: offer });
       this.#deps.failpoints('device-link.offered');
     }
@@ -253,12 +257,7 @@ export class Session {
     if (this.#asking >= limits.maxInFlightOffers) this.#stall(stalledByJudge, true);
     const answer = await retryWhile(
       () => !this.#ended,
-      () =>
-        this.#deps.judge.accept({
-          deviceId: this.deviceId,
-          transactionId: BigInt(id),
-          sessionEpoch: BigInt(this.epoch),
-        }),
+      () => this.#accept(id),
       (error, attempt) => this.#complain('a start could not be asked for', error, attempt),
     );
     this.#asking -= 1;
@@ -267,6 +266,17 @@ export class Session {
     this.#sendReleased(this.#book.decide(id, answer.start, answer.dropReason));
     this.#flushOffers();
     if (this.#asking < limits.maxInFlightOffers) this.#stall(stalledByJudge, false);
+  }
+
+  #accept(id: number) {
+    const ask = () =>
+      this.#deps.judge.accept({
+        deviceId: this.deviceId,
+        transactionId: BigInt(id),
+        sessionEpoch: BigInt(this.epoch),
+      });
+    const parent = this.#traces.of(id);
+    return parent ? inSpan('headset ready', { parent }, ask) : ask();
   }
 
   #sendReleased(released: readonly Release[]): void {
@@ -280,7 +290,9 @@ export class Session {
   #onReport(report: Report): void {
     const id = Number(report.reportId);
     if (this.#reports.isNew(id)) {
-      this.#reports.push(reportEvent(this, this.#deps.clock.now(), { case: 'report', value: report }), id);
+      const about = report.body.case === 'stateChange' ? undefined : report.body.value?.transactionId;
+      const said = { case: 'report', value: report } as const;
+      this.#reports.push(reportEvent(this, this.#deps.clock.now(), said, this.#traces.of(about)), id);
     } else if (id <= this.#reports.ackedReportId) {
       this.#acknowledge(this.#reports.ackedReportId);
     }

@@ -7,7 +7,7 @@ import { sortOf, statusesOf, toMessage } from './map.ts';
 
 /** TransactionsService over gRPC: decode, call, encode. */
 export function transactionsRpc(
-  deps: CreateDeps & { idempotency: Idempotency; reachable: (deviceId: string) => Promise<boolean> },
+  deps: CreateDeps & Parameters<typeof planCancel>[0] & { idempotency: Idempotency },
 ): RpcBinding {
   const { store } = deps;
   return bind(TransactionsService, {
