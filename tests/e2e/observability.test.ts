@@ -105,6 +105,23 @@ describeOnStack('observability', () => {
     }
   });
 
+  it('tells how far each consumer group is behind, and what it has handled', async () => {
+    const handled = (labels: Sample['labels']) => labels['group'] === 'transactions';
+    const before = await sum('headset_consumer_events_total', handled);
+    const headset = tenant.headset(tenant.devices[1]);
+    headset.connect();
+    await waitFor('the hello to be handled', async () => {
+      return (await sum('headset_consumer_events_total', handled)) > before;
+    });
+    await headset.close();
+    for (const group of ['transactions', 'devices', 'notifier']) {
+      const ofGroup = (labels: Sample['labels']) => labels['group'] === group;
+      await waitFor(`${group} to be level with the log`, async () => {
+        return (await sum('headset_consumer_lag_events', ofGroup)) === 0;
+      });
+    }
+  });
+
   it('headsets that are online are counted', async () => {
     const before = await sum('headset_sessions');
     const headset = tenant.headset(tenant.devices[2]);

@@ -6,6 +6,7 @@ import { commonConfig, distributedConfig } from './common-config.ts';
 import { ConfigError, type ConfigOf, type ConfigSpec, readConfig } from './config.ts';
 import { deadLettersAdmin } from './eventlog/admin.ts';
 import { connectKafka } from './eventlog/kafka.ts';
+import { withMetrics } from './eventlog/metrics.ts';
 import { createFailpoints } from './failpoints.ts';
 import { Lifecycle, untilSignal } from './lifecycle.ts';
 import { createLogger, type Logger } from './logger.ts';
@@ -122,7 +123,7 @@ export async function hostService<S extends ConfigSpec>(
       logger,
       clock: systemClock,
       store: mongo.database(options.name.replace('-', '_')),
-      log,
+      log: withMetrics(log, metrics),
       channel: channels.channel,
       secrets: createSecretBox(common.SECRET_KEY),
       metrics,

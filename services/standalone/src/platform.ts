@@ -16,6 +16,7 @@ import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
 import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
 import { deadLettersAdmin } from '@headset-cloud/kit/eventlog/admin.ts';
+import { withMetrics } from '@headset-cloud/kit/eventlog/metrics.ts';
 import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createMetrics } from '@headset-cloud/kit/host.ts';
 import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
@@ -68,7 +69,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     notReady: () => database.notReady(),
   });
   const stores = createEmbeddedStore(database);
-  const log = createEmbeddedLog(database, logger);
+  const log = withMetrics(createEmbeddedLog(database, logger), metrics);
   await lifecycle.start({ name: 'stores', start: async () => {}, stop: () => stores.close() });
   await lifecycle.start({ name: 'event log', start: async () => {}, stop: () => log.close() });
 

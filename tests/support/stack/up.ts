@@ -6,6 +6,7 @@ import { type ApiClient, allScopes, createApiClient } from '../api.ts';
 import { createAdmin, provisionApplication, provisionDevice } from '../provision.ts';
 import { realStackMissing } from './backing.ts';
 import { callbacksIn } from './callbacks.ts';
+import { startCompose, whyNoCompose } from './compose.ts';
 import { isFree } from './ports.ts';
 import { manageProcess, root } from './process.ts';
 import { type Stack, type StackKind, startStack } from './stack.ts';
@@ -137,11 +138,15 @@ async function run(): Promise<void> {
   if (kind === 'real') {
     const missing = realStackMissing();
     if (missing) {
-      refuse(
-        `STACK=real needs MongoDB and Kafka. ${missing}\n` +
-          'With Docker: docker compose up -d --wait, then\n' +
-          "MONGODB_URI='mongodb://127.0.0.1:27017/?directConnection=true' KAFKA_BROKERS=127.0.0.1:9092 make up STACK=real",
-      );
+      const alsoMissing = whyNoCompose();
+      if (alsoMissing) {
+        refuse(
+          `STACK=real needs MongoDB and Kafka: name them by MONGODB_URI and KAFKA_BROKERS, put the programs on PATH, or start Docker.\n` +
+            `Here ${missing.replace(/\.$/, '')}; ${alsoMissing}.`,
+        );
+      }
+      step('MongoDB and Kafka come from compose.yaml (docker compose down ends them)');
+      startCompose();
     }
   }
   const clientFile = join(dataDir, 'issuer-clients.json');

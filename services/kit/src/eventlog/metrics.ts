@@ -1,0 +1,53 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { EventLog, Subscription } from './types.ts';
+
+/**
+ * The log with an SRE's figures: how far each group is behind (read at each scrape), and how many
+ * events were handled. The same port, decorated.
+ */
+export function withMetrics(log: EventLog, registry: Registry): EventLog {
+  const subscriptions: Pick<Subscription, 'group' | 'topic'>[] = [];
+  new Gauge({
+    name: 'headset_consumer_lag_events',
+    help: 'Events that a consumer group has not handled yet, by topic.',
+    labelNames: ['group', 'topic'],
+    registers: [registry],
+    async collect() {
+      await Promise.all(
+        subscriptions.map(async ({ group, topic }) => {
+          try {
+            this.set({ group, topic }, await log.lag(group, topic));
+          } catch {
+            // The log is away: readiness says so, and the figure is unknown, not 0.
+            this.remove({ group, topic });
+          }
+        }),
+      );
+    },
+  });
+  const handled = new Counter({
+    name: 'headset_consumer_events_total',
+    help: 'Events handled by a consumer group, by topic.',
+    labelNames: ['group', 'topic'],
+    registers: [registry],
+  });
+  return {
+    ensureTopics: (topics) => log.ensureTopics(topics),
+    publish: (topic, events) => log.publish(topic, events),
+    subscribe(subscription) {
+      const { group, topic } = subscription;
+      subscriptions.push({ group, topic });
+      return log.subscribe({
+        ...subscription,
+        async handle(events) {
+          await subscription.handle(events);
+          handled.inc({ group, topic }, events.length);
+        },
+      });
+    },
+    readNewest: (topic, limit) => log.readNewest(topic, limit),
+    lag: (group, topic) => log.lag(group, topic),
+    notReady: () => log.notReady(),
+    close: () => log.close(),
+  };
+}

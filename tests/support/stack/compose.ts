@@ -1,0 +1,33 @@
+import { execFileSync } from 'node:child_process';
+import { root } from './process.ts';
+
+/** The addresses that compose.yaml publishes. */
+const published = {
+  MONGODB_URI: 'mongodb://127.0.0.1:27017/?directConnection=true',
+  KAFKA_BROKERS: '127.0.0.1:9092',
+};
+
+/** Undefined when a Docker engine with Compose answers; otherwise what is missing. */
+export function whyNoCompose(): string | undefined {
+  try {
+    execFileSync('docker', ['compose', 'version'], { stdio: 'ignore', timeout: 10_000 });
+    execFileSync('docker', ['info'], { stdio: 'ignore', timeout: 10_000 });
+    return undefined;
+  } catch {
+    return 'no Docker engine with Compose answers either';
+  }
+}
+
+/** Starts MongoDB and Kafka from compose.yaml and names them in the environment; they keep running. */
+export function startCompose(): void {
+  try {
+    execFileSync('docker', ['compose', 'up', '-d', '--wait'], {
+      cwd: root,
+      stdio: 'inherit',
+      timeout: 300_000,
+    });
+  } catch (error) {
+    throw new Error(`docker compose up failed: ${(error as Error).message}`);
+  }
+  Object.assign(process.env, published);
+}
