@@ -363,6 +363,16 @@ describe('transactions', () => {
     expect(online.offers[0]).toMatchObject({ attempt: 0, operationId: command });
   });
 
+  it('counts a retry for a transaction that a session accepted and its headset then lost', async () => {
+    const id = await h.create();
+    await h.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 5n });
+    const held = [{ transactionId: BigInt(id), state: HeldState.STARTED }];
+    const keeps = await h.judge.headsetOnline({ deviceId: device, sessionEpoch: 6n, held });
+    expect(keeps.offers.map((o) => o.attempt)).toEqual([0]);
+    const lost = await h.judge.headsetOnline({ deviceId: device, sessionEpoch: 7n, held: [] });
+    expect(lost.offers.map((o) => o.attempt)).toEqual([1]);
+  });
+
   it('cancels at the retry limit, and drops what a headset holds in vain', async () => {
     const id = await h.create();
     for (let epoch = 1n; epoch <= 3n; epoch++) {

@@ -83,7 +83,13 @@ export interface TransactionStore {
   /** created → published, with the session it was written to; lazily, many at a time. */
   markPublished(marks: readonly { id: number; sentEpoch: number }[], now: number): Promise<void>;
   markSent(marks: readonly { id: number; attempts: number; sentEpoch: number }[], now: number): Promise<void>;
-  accept(id: number, deviceId: string, floorEpoch: number, now: number): Promise<StoredTransaction | null>;
+  /** The start permit, given to a session; nothing below the floor gets one. */
+  accept(
+    id: number,
+    session: { deviceId: string; epoch: number },
+    floorEpoch: number,
+    now: number,
+  ): Promise<StoredTransaction | null>;
   finish(
     id: number,
     deviceId: string,

@@ -38,7 +38,8 @@ export function deliveryJudgeRpc(deps: {
       if (deps.permitOff) return { start: true };
       const id = Number(request.transactionId);
       const floorEpoch = (await store.floorOf(request.deviceId))?.epoch ?? 0;
-      const accepted = await store.accept(id, request.deviceId, floorEpoch, clock.now());
+      const session = { deviceId: request.deviceId, epoch: Number(request.sessionEpoch) };
+      const accepted = await store.accept(id, session, floorEpoch, clock.now());
       deps.failpoints('transactions.accepted');
       if (accepted) {
         outbox.publish(accepted);

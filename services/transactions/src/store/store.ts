@@ -159,12 +159,16 @@ export function createTransactionStore(
       );
     },
 
-    async accept(id, deviceId, floorEpoch, now) {
+    async accept(id, session, floorEpoch, now) {
       const document = await apply(
-        { _id: id, deviceId, activationEpoch: { $gte: floorEpoch } },
+        { _id: id, deviceId: session.deviceId, activationEpoch: { $gte: floorEpoch } },
         'accept',
         'accepted',
-        { now, owed: [{ kind: 'accepted', atMs: now, success: true, message: acceptedMessage }] },
+        {
+          now,
+          owed: [{ kind: 'accepted', atMs: now, success: true, message: acceptedMessage }],
+          set: { sentEpoch: session.epoch },
+        },
       );
       return document && toStored(document);
     },
