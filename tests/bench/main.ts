@@ -78,8 +78,9 @@ async function run(): Promise<void> {
     }
   }
   if (rows.length > 0) say(`\n${table(rows)}`);
-  const missed = rows.filter((row) => !reached(row.figure)).length;
-  say(`\n${rows.length - missed} goals reached, ${missed} missed, ${failed} measures failed`);
+  const missed = rows.filter((row) => reached(row.figure) === false).length;
+  const met = rows.filter((row) => reached(row.figure)).length;
+  say(`\n${met} goals reached, ${missed} missed, ${failed} measures failed`);
   await closeAll();
   process.exit(failed > 0 || (settings.strict && missed > 0) ? 1 : 0);
 }

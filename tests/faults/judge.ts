@@ -16,7 +16,7 @@ export const operations = {
 /** End message of what an integrator canceled (ruling A10). */
 export const canceledByRequest = 'The transaction was canceled by a cancel request.';
 
-/** The one refusal that the load may meet: a command to a device that is deactivated just then. */
+/** The one refusal that the load may meet: a command to, or a cancel on, a device that is deactivated just then. */
 const notActivated = 'The device is not activated.';
 
 /** End messages of canceled transactions (specification, error catalogues). */
@@ -103,7 +103,10 @@ function open(evidence: Evidence): Case {
 function everyCallAnswered({ calls }: Evidence): string[] {
   return calls
     .filter((c) => !(c.status >= 200 && c.status < 300))
-    .filter((c) => !(c.kind === 'command' && c.status === 403 && c.message === notActivated))
+    .filter(
+      (c) =>
+        !((c.kind === 'command' || c.kind === 'cancel') && c.status === 403 && c.message === notActivated),
+    )
     .map((c) => `${c.kind} ${c.key}: ${c.status || 'no answer'} ${c.message ?? ''}`.trim());
 }
 

@@ -12,7 +12,8 @@ export interface Figure {
   readonly floor: number | undefined;
   /** Smallest and largest ratio of one pair of runs. */
   readonly spread?: readonly [number, number];
-  readonly goal: Goal;
+  /** Undefined: for the reader only. */
+  readonly goal: Goal | undefined;
 }
 
 /** What a measure says beside its figures. */
@@ -39,9 +40,12 @@ export function ratioOf({ ours, floor }: Figure): number {
   return floor === undefined ? ours : ours / floor;
 }
 
-export function reached(figure: Figure): boolean {
+/** Undefined: it has no goal. */
+export function reached(figure: Figure): boolean | undefined {
+  const { goal } = figure;
+  if (!goal) return undefined;
   const value = ratioOf(figure);
-  return 'atLeast' in figure.goal ? value >= figure.goal.atLeast : value <= figure.goal.atMost;
+  return 'atLeast' in goal ? value >= goal.atLeast : value <= goal.atMost;
 }
 
 /**
@@ -66,7 +70,7 @@ export async function interleave<T>(
 export function figure(
   measure: string,
   unit: string,
-  goal: Goal,
+  goal: Goal | undefined,
   runs: { readonly floor: readonly number[]; readonly ours: readonly number[] },
 ): Figure {
   const ratios = runs.ours.map((value, i) => value / (runs.floor[i] as number));
@@ -91,8 +95,8 @@ export function table(rows: readonly { readonly stack: StackKind; readonly figur
     f.floor === undefined ? '' : `${round(f.floor)} ${f.unit}`,
     f.floor === undefined ? '' : ratioOf(f).toFixed(2),
     f.spread ? `${f.spread[0].toFixed(2)} to ${f.spread[1].toFixed(2)}` : '',
-    'atLeast' in f.goal ? `≥ ${f.goal.atLeast}` : `≤ ${f.goal.atMost}`,
-    reached(f) ? 'ok' : 'missed',
+    !f.goal ? '' : 'atLeast' in f.goal ? `≥ ${f.goal.atLeast}` : `≤ ${f.goal.atMost}`,
+    !f.goal ? '' : reached(f) ? 'ok' : 'missed',
   ]);
   const widths = headings.map((h, i) => Math.max(h.length, ...cells.map((row) => row[i]?.length ?? 0)));
   const line = (row: readonly string[]) => `| ${row.map((c, i) => c.padEnd(widths[i] ?? 0)).join(' | ')} |`;
