@@ -90,6 +90,7 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
         store,
         outbox,
         canceler,
+        delivery,
         clock,
         failpoints,
         retryLimit: config.TRANSACTIONS_RETRY_LIMIT,

@@ -14,6 +14,8 @@ export interface Delivery {
   deliver(transaction: StoredTransaction): void;
   /** Tells the headset's session to forget canceled ones; best effort, Accept is the judge. */
   withdraw(transactions: readonly StoredTransaction[], reason: string): void;
+  /** The headset may start it: whatever was to be noted of its delivery is out of date. */
+  accepted(id: number): void;
   drain(): Promise<void>;
 }
 
@@ -30,6 +32,9 @@ export function toOffer(t: StoredTransaction, attempt = t.attempts) {
   };
 }
 
+/** How long the mark of a delivery waits: a headset that is online has accepted by then. */
+const markAfterMs = 100;
+
 export function createDelivery(deps: {
   store: TransactionStore;
   link: Client<typeof DeliveryService>;
@@ -39,13 +44,18 @@ export function createDelivery(deps: {
 }): Delivery {
   const { store, link, canceler, clock, logger } = deps;
   const inFlight = new Set<Promise<void>>();
-  // Marks wait a moment: a headset that is online has accepted by then, and the mark changes nothing.
   const marks = createBatcher<{ id: number; sentEpoch: number }>({
     maxItems: 500,
-    maxWaitMs: 20,
-    flush: (items) => store.markPublished(items, clock.now()),
+    maxWaitMs: markAfterMs,
+    async flush(items) {
+      // What the headset has accepted meanwhile needs no mark (ADR 0005).
+      const open = items.filter((m) => waiting.delete(m.id));
+      if (open.length > 0) await store.markPublished(open, clock.now());
+    },
     onError: (error) => logger.warn({ err: error }, 'transactions not marked as published; the sweeper will'),
   });
+  /** Handed over and not marked yet. */
+  const waiting = new Set<number>();
 
   const deliver = async (t: StoredTransaction): Promise<void> => {
     const floor = await store.floorOf(t.deviceId);
@@ -54,6 +64,7 @@ export function createDelivery(deps: {
       return;
     }
     const { sessionEpoch } = await link.deliver({ deviceId: t.deviceId, offers: [toOffer(t)] });
+    waiting.add(t.id);
     marks.add({ id: t.id, sentEpoch: Number(sessionEpoch) });
   };
   const track = (work: Promise<void>, onError: (error: unknown) => void): void => {
@@ -81,6 +92,9 @@ export function createDelivery(deps: {
           (error) => logger.debug({ deviceId, err: error }, 'not withdrawn; the start permit decides'),
         );
       }
+    },
+    accepted(id) {
+      waiting.delete(id);
     },
     async drain() {
       while (inFlight.size > 0) await Promise.allSettled([...inFlight]);

@@ -4,7 +4,7 @@ import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { HeldState } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import { DeliveryJudgeService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
 import type { Canceler } from '../cancel.ts';
-import { toOffer } from '../delivery.ts';
+import { type Delivery, toOffer } from '../delivery.ts';
 import { takeOnline } from '../online.ts';
 import type { Outbox } from '../outbox.ts';
 import type { TransactionStore } from '../ports.ts';
@@ -14,13 +14,14 @@ export function deliveryJudgeRpc(deps: {
   store: TransactionStore;
   outbox: Outbox;
   canceler: Canceler;
+  delivery: Delivery;
   clock: Clock;
   retryLimit: number;
   failpoints: Failpoints;
   /** Only for the crash test (TRANSACTIONS_UNSAFE_SWITCHES): everything may start. */
   permitOff: boolean;
 }): RpcBinding {
-  const { store, outbox, clock } = deps;
+  const { store, outbox, delivery, clock } = deps;
   return bind(DeliveryJudgeService, {
     async headsetOnline(request) {
       const { offers, drops } = await takeOnline(deps, {
@@ -42,6 +43,7 @@ export function deliveryJudgeRpc(deps: {
       const accepted = await store.accept(id, session, floorEpoch, clock.now());
       deps.failpoints('transactions.accepted');
       if (accepted) {
+        delivery.accepted(id);
         outbox.publish(accepted);
         return { start: true };
       }
