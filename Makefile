@@ -42,8 +42,9 @@ bench: install ## Speed and memory against their floors (STACK)
 	@STACK=$(STACK) exec $(NODE) tests/bench/main.ts
 
 .PHONY: generate
-generate: install ## Generate proto/gen
+generate: install ## Generate proto/gen and docs/configuration.md
 	cd proto && buf generate
+	$(NODE) tests/architecture/configuration.ts
 
 .PHONY: fix
 fix: install ## Format and fix what can be fixed

@@ -6,6 +6,7 @@ import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
 import { connectKafka, type KafkaOptions } from '@headset-cloud/kit/eventlog/kafka.ts';
 import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { orDemanded } from '../support/stack/demand.ts';
 import { type KafkaBroker, kafkaMissing, startKafka } from '../support/stack/kafka.ts';
 
 /** One adapter of the EventLog port, as the contract suite and its child processes open it. */
@@ -77,7 +78,7 @@ export function kafkaStack(): LogStack {
   let broker: KafkaBroker | undefined;
   return {
     name: 'Kafka',
-    missing: given ? undefined : kafkaMissing(),
+    missing: given ? undefined : orDemanded(kafkaMissing()),
     start: async () => {
       if (given) return;
       directory = mkdtempSync(join(tmpdir(), 'kafka-'));

@@ -5,10 +5,11 @@ import { isTransient, toDomainError } from '@headset-cloud/kit/errors.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { expect, it } from '@jest/globals';
+import { orDemanded } from '../support/stack/demand.ts';
 import { startMongo, whyNoMongo } from '../support/stack/mongo.ts';
 
 // These end the server, so they never run on the one that MONGODB_URI names.
-const missing = whyNoMongo();
+const missing = orDemanded(whyNoMongo());
 if (missing) process.stderr.write(`The loss of a MongoDB server is not tested: ${missing}.\n`);
 const test = missing ? it.skip : it;
 

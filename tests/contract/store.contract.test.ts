@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Document, IndexDescription } from 'mongodb';
+import { orDemanded } from '../support/stack/demand.ts';
 import { type AnyCollection, answer } from './store-answers.ts';
 import { differences, type RandomRun, randomRun } from './store-random.ts';
 import {
@@ -18,7 +19,7 @@ import { embeddedStack, type Stack, serverStack, whyNoServer } from './store-sta
  * The embedded store and a MongoDB server answer alike (decision 5). The embedded store's answers are
  * also kept as a snapshot, so that they are held to the same where there is no server.
  */
-const missing = whyNoServer();
+const missing = orDemanded(whyNoServer());
 if (missing) process.stderr.write(`The store's contract runs on the embedded store only: ${missing}.\n`);
 const onServer = missing ? it.skip : it;
 

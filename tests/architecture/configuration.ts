@@ -1,0 +1,57 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { deviceLinkConfig } from '@headset-cloud/device-link/config.ts';
+import { devicesConfigSpec } from '@headset-cloud/devices/config.ts';
+import { gatewayConfigSpec } from '@headset-cloud/gateway/config.ts';
+import { commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
+import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
+import { notifierConfigSpec } from '@headset-cloud/notifier/config.ts';
+import { standaloneConfig } from '@headset-cloud/standalone/config.ts';
+import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
+import { root } from './imports.ts';
+
+export const configurationFile = join(root, 'docs/configuration.md');
+
+const own = Object.fromEntries(
+  Object.entries(standaloneConfig).filter(([key]) => !(key in commonConfig)),
+) as ConfigSpec;
+
+const parts: readonly [string, ConfigSpec][] = [
+  ['Every process', commonConfig],
+  ['A process of one service (MongoDB and Kafka)', distributedConfig],
+  ['Gateway', gatewayConfigSpec],
+  ['Devices', devicesConfigSpec],
+  ['Transactions', transactionsConfig],
+  ['Device-link', deviceLinkConfig],
+  ['Notifier', notifierConfigSpec],
+  ['Standalone (the embedded default)', own],
+];
+
+function shown(value: unknown): string {
+  if (value === undefined) return '';
+  if (typeof value === 'object' && value !== null && 'host' in value && 'port' in value) {
+    return `\`${value.host}:${value.port}\``;
+  }
+  return `\`${String(value)}\``;
+}
+
+/** docs/configuration.md, from the specifications that the processes read (style 13). */
+export function configurationDocument(): string {
+  const sections = parts.map(([title, spec]) => {
+    const rows = Object.entries(spec).map(([key, k]) => {
+      const fallback = k.required && k.default === undefined ? 'required' : shown(k.default);
+      const secret = k.secret ? ` Secret: may be given as the file \`${key}_FILE\` names.` : '';
+      return `| \`${key}\` | ${fallback} | \`${k.example}\` | ${k.doc}${secret} |`;
+    });
+    return `## ${title}\n\n| key | default | example | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
+  });
+  return `# Configuration
+
+Environment variables, read once at the start; a wrong value stops the start and names the key, the problem and an example. Written by \`make generate\` from the services' own specifications: do not edit.
+
+${sections.join('\n')}
+Traces: the standard OpenTelemetry variables (\`OTEL_EXPORTER_OTLP_ENDPOINT\` switches tracing on).
+`;
+}
+
+if (import.meta.main) writeFileSync(configurationFile, configurationDocument());
