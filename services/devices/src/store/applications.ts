@@ -1,5 +1,6 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
+import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { UpdateFilter } from 'mongodb';
 import type { ApplicationSettings } from '../domain/settings.ts';
@@ -24,6 +25,11 @@ export function createApplicationStore(
     applicationId: _id,
     developerId,
     name,
+  });
+
+  const destinationFields = coalescedReader(applications, {
+    'settings.deviceEvent': 1,
+    authenticationKey: 1,
   });
 
   async function settings(applicationId: string): Promise<ApplicationSettings | undefined> {
@@ -70,10 +76,7 @@ export function createApplicationStore(
     settings,
 
     async destination(applicationId) {
-      const found = await applications.findOne(
-        { _id: applicationId },
-        { projection: { 'settings.deviceEvent': 1, authenticationKey: 1 } },
-      );
+      const found = await destinationFields(applicationId);
       if (!found) return undefined;
       return {
         deviceEvent: found.settings?.deviceEvent !== undefined,

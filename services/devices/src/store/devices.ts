@@ -1,3 +1,4 @@
+import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { AnyBulkWriteOperation, WithId } from 'mongodb';
 import type { Dated } from '../domain/reported.ts';
@@ -14,13 +15,10 @@ const reportFields = {
 } as const;
 
 export function createDeviceReader(devices: StoreCollection<DeviceDocument>): DeviceReader {
+  const standing = coalescedReader(devices, { 'activation.applicationId': 1, 'activation.epoch': 1 });
   return {
     async standing(deviceId) {
-      const found = await devices.findOne(
-        { _id: deviceId },
-        { projection: { 'activation.applicationId': 1, 'activation.epoch': 1 } },
-      );
-      return found?.activation;
+      return (await standing(deviceId))?.activation;
     },
     async withReport(deviceId) {
       const found = await devices.findOne({ _id: deviceId }, { projection: reportFields });

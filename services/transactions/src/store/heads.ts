@@ -1,7 +1,7 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import { coalescedReader, coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import DataLoader from 'dataloader';
-import type { Filter } from 'mongodb';
+import type { Filter, UpdateFilter } from 'mongodb';
 import type { TransactionStore } from '../ports.ts';
 import type { HeadDocument } from './documents.ts';
 
@@ -12,44 +12,42 @@ type HeadStore = Pick<TransactionStore, 'raiseHead' | 'floorOf' | 'claimDueFloor
 
 /** The devices' head documents (ruling B4, ADR 0004). */
 export function createHeadStore(heads: StoreCollection<HeadDocument>): HeadStore {
-  // Reads of one turn become one query. Nothing is kept beyond the turn: other processes raise floors.
-  const loader = new DataLoader<string, HeadDocument | undefined>(
-    async (deviceIds) => {
-      const found = new Map<string, HeadDocument>();
-      const list = await heads.find({ _id: { $in: [...deviceIds] } }).toArray();
-      for (const head of list) found.set(head._id, head);
-      return deviceIds.map((id) => found.get(id));
-    },
-    { cache: false, maxBatchSize: 500 },
-  );
+  const read = coalescedReader(heads);
+  const raise = coalescedWriter<{ filter: Filter<HeadDocument>; update: UpdateFilter<HeadDocument> }>({
+    one: ({ filter, update }) => heads.updateOne(filter, update, { upsert: true }),
+    many: (raises) =>
+      heads.bulkWrite(
+        raises.map((r) => ({ updateOne: { ...r, upsert: true } })),
+        { ordered: false },
+      ),
+  });
   return {
     async lastIdOf(deviceId) {
-      return (await loader.load(deviceId))?.lastId ?? 0;
+      return (await read(deviceId))?.lastId ?? 0;
     },
     async floorOf(deviceId) {
-      return (await loader.load(deviceId))?.floor;
+      return (await read(deviceId))?.floor;
     },
-    async raiseHead(deviceId, raise, now) {
-      const condition: Filter<HeadDocument> = {
+    async raiseHead(deviceId, to, now) {
+      const filter: Filter<HeadDocument> = {
         _id: deviceId,
-        epoch: { $lte: raise.epoch },
-        ...(raise.mustRise && { lastId: { $lt: raise.id } }),
+        epoch: { $lte: to.epoch },
+        ...(to.mustRise && { lastId: { $lt: to.id } }),
       };
       try {
-        await heads.updateOne(
-          condition,
-          {
-            $max: { lastId: raise.id, epoch: raise.epoch },
-            ...(raise.floor && { $set: { floor: raise.floor, floorDueAt: new Date(now) } }),
+        await raise({
+          filter,
+          update: {
+            $max: { lastId: to.id, epoch: to.epoch },
+            ...(to.floor && { $set: { floor: to.floor, floorDueAt: new Date(now) } }),
           },
-          { upsert: true },
-        );
+        });
         return 'raised';
       } catch (error) {
         // The document exists, but the condition did not hold: the upsert met its own _id.
         if (!isDuplicateKey(error)) throw error;
         const head = await heads.findOne({ _id: deviceId });
-        return head && head.epoch > raise.epoch ? 'epoch-too-old' : 'id-too-low';
+        return head && head.epoch > to.epoch ? 'epoch-too-old' : 'id-too-low';
       }
     },
     async claimDueFloors(now, until, limit) {

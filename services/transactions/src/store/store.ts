@@ -1,4 +1,5 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import { coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { Binary, type Filter } from 'mongodb';
 import { acceptedMessage, type OwedCallback } from '../domain/callbacks.ts';
@@ -24,6 +25,10 @@ export function createTransactionStore(
   const transactions: StoreCollection<TransactionDocument> = store.collection(collections.transactions);
   const ids = createIdSource(store.collection<CounterDocument>(collections.counters), options.idBlock);
   const changes = createChanges(options.leftoverAfterMs);
+  const insert = coalescedWriter<TransactionDocument>({
+    one: (document) => transactions.insertOne(document),
+    many: (documents) => transactions.insertMany([...documents], { ordered: false }),
+  });
   const headStore = createHeadStore(store.collection(collections.heads));
 
   /** One conditional update by an event of the state table; owes its callbacks in the same write. */
@@ -80,7 +85,7 @@ export function createTransactionStore(
         ...(t.traceparent && { traceparent: t.traceparent }),
       };
       try {
-        await transactions.insertOne(document);
+        await insert(document);
         return toStored(document);
       } catch (error) {
         if (isDuplicateKey(error)) return undefined;

@@ -1,0 +1,44 @@
+import { coalesce } from './coalesce.ts';
+import { waitFor } from './testing/wait.ts';
+
+/** A run that ends when the test says so. */
+function controlled() {
+  const batches: { items: readonly number[]; end(): void }[] = [];
+  const run = (items: readonly number[]) =>
+    new Promise<{ value: number }[]>((resolve) => {
+      batches.push({ items, end: () => resolve(items.map((value) => ({ value: value * 10 }))) });
+    });
+  return { batches, run };
+}
+
+it('goes at once while the way is free, and together when it was not', async () => {
+  const { batches, run } = controlled();
+  const call = coalesce({ maxRunning: 2, maxItems: 100, run });
+  const answers = Promise.all([1, 2, 3, 4, 5].map(call));
+  expect(batches.map((b) => b.items)).toEqual([[1], [2]]);
+  batches[0]?.end();
+  await waitFor('the next batch', () => batches.length === 3);
+  expect(batches[2]?.items).toEqual([3, 4, 5]);
+  for (const b of batches) b.end();
+  expect(await answers).toEqual([10, 20, 30, 40, 50]);
+});
+
+it('gives each item its own outcome, and a failed batch to all of its items', async () => {
+  let fail = false;
+  const call = coalesce<number, number>({
+    maxRunning: 1,
+    maxItems: 2,
+    run: async (items) => {
+      if (fail) throw new Error('away');
+      return items.map((i) => (i % 2 ? { value: i } : { error: new Error(`no ${i}`) }));
+    },
+  });
+  const outcomes = await Promise.allSettled([1, 2, 3].map(call));
+  expect(outcomes.map((o) => o.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  fail = true;
+  expect((await Promise.allSettled([1, 2, 3].map(call))).map((o) => o.status)).toEqual([
+    'rejected',
+    'rejected',
+    'rejected',
+  ]);
+});

@@ -1,0 +1,47 @@
+/** What became of one item of a batch. */
+export type ItemOutcome<R> = { readonly value: R } | { readonly error: unknown };
+
+/**
+ * Turns concurrent single calls into batches: while `maxRunning` batches are under way, what comes
+ * waits and goes together in the next. A call that finds the way free goes at once and alone, so a
+ * quiet system waits for nothing, and a busy one pays one round trip for many.
+ */
+export function coalesce<T, R>(options: {
+  readonly maxRunning: number;
+  readonly maxItems: number;
+  /** Answers an outcome for each item, in their order; when it rejects, so do all its items. */
+  readonly run: (items: readonly T[]) => Promise<readonly ItemOutcome<R>[]>;
+}): (item: T) => Promise<R> {
+  type Waiting = { readonly item: T; resolve(value: R): void; reject(error: unknown): void };
+  let waiting: Waiting[] = [];
+  let running = 0;
+
+  const runBatch = async (batch: readonly Waiting[]): Promise<void> => {
+    try {
+      const outcomes = await options.run(batch.map((w) => w.item));
+      batch.forEach((w, i) => {
+        const outcome = outcomes[i];
+        if (outcome && 'value' in outcome) w.resolve(outcome.value);
+        else w.reject(outcome ? outcome.error : new Error('a batch answered too few outcomes'));
+      });
+    } catch (error) {
+      for (const w of batch) w.reject(error);
+    }
+  };
+  const pump = (): void => {
+    while (running < options.maxRunning && waiting.length > 0) {
+      const batch = waiting.slice(0, options.maxItems);
+      waiting = waiting.slice(options.maxItems);
+      running += 1;
+      void runBatch(batch).finally(() => {
+        running -= 1;
+        pump();
+      });
+    }
+  };
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject });
+      pump();
+    });
+}

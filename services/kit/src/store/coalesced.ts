@@ -1,0 +1,74 @@
+import type { Document, Filter, FindOptions, WithId } from 'mongodb';
+import { coalesce, type ItemOutcome } from '../coalesce.ts';
+import type { StoreCollection } from './types.ts';
+
+const limits = { maxRunning: 4, maxItems: 200 } as const;
+
+/**
+ * Point reads by _id that go together when many are asked for at once. Nothing is kept: a read
+ * begins after it was asked for.
+ */
+export function coalescedReader<T extends Document & { _id: string }>(
+  collection: StoreCollection<T>,
+  projection?: FindOptions['projection'],
+): (id: string) => Promise<WithId<T> | undefined> {
+  const options: FindOptions = projection ? { projection } : {};
+  return coalesce<string, WithId<T> | undefined>({
+    ...limits,
+    async run(ids) {
+      const [only] = ids;
+      if (ids.length === 1) {
+        const found = await collection.findOne({ _id: only } as Filter<T>, options);
+        return [{ value: found ?? undefined }];
+      }
+      const wanted = [...new Set(ids)];
+      const found = new Map<string, WithId<T>>();
+      const documents = await collection.find({ _id: { $in: wanted } } as Filter<T>, options).toArray();
+      for (const d of documents) found.set(d._id as string, d);
+      return ids.map((id) => ({ value: found.get(id) }));
+    },
+  });
+}
+
+/**
+ * Single writes that go together when many are made at once. `one` is the write alone; `many` is an
+ * unordered bulk of the same writes, of which each stands for itself: what its error does not name has
+ * succeeded.
+ */
+export function coalescedWriter<W>(write: {
+  one: (item: W) => Promise<unknown>;
+  many: (items: readonly W[]) => Promise<unknown>;
+}): (item: W) => Promise<void> {
+  return coalesce<W, void>({
+    ...limits,
+    async run(items) {
+      const [only] = items;
+      try {
+        await (items.length === 1 ? write.one(only as W) : write.many(items));
+        return items.map(() => ({ value: undefined }));
+      } catch (error) {
+        const failed = writeErrors(error);
+        if (!failed) throw error;
+        return items.map((_, i): ItemOutcome<void> => {
+          const e = failed.get(i);
+          return e === undefined ? { value: undefined } : { error: e };
+        });
+      }
+    },
+  });
+}
+
+/** The errors of a bulk's single writes by index; undefined when the bulk failed in any other way. */
+function writeErrors(error: unknown): Map<number, unknown> | undefined {
+  const bulk = error as {
+    name?: string;
+    writeErrors?: unknown;
+    result?: unknown;
+    writeConcernError?: unknown;
+  };
+  if (bulk?.name !== 'MongoBulkWriteError') return undefined;
+  const result = bulk.result as { getWriteConcernError?: () => unknown } | undefined;
+  if (result?.getWriteConcernError?.()) return undefined;
+  const list = [bulk.writeErrors ?? []].flat() as { index: number; code?: number }[];
+  return list.length > 0 ? new Map(list.map((e) => [e.index, e])) : undefined;
+}

@@ -1,0 +1,84 @@
+import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import { coalescedReader, coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
+import { orDemanded } from '../support/stack/demand.ts';
+import { embeddedStack, type Stack, serverStack, whyNoServer } from './store-stacks.ts';
+
+/** Writes that go together keep what each is promised alone, on the embedded store and over the wire. */
+const missing = orDemanded(whyNoServer());
+
+interface Counted {
+  _id: string;
+  n: number;
+}
+
+for (const [name, open] of [
+  ['the embedded store', async () => embeddedStack()],
+  ['MongoDB', serverStack],
+] as const) {
+  const skipped = name === 'MongoDB' && missing;
+  (skipped ? describe.skip : describe)(`many at once on ${name}${skipped ? `: ${missing}` : ''}`, () => {
+    let stack: Stack;
+    beforeAll(async () => {
+      stack = await open();
+    });
+    afterAll(() => stack.stop());
+
+    it('each insert is stored or refused by itself', async () => {
+      const collection = stack.connection.database('coalesced').collection<Counted>('inserts');
+      const batches: number[] = [];
+      const insert = coalescedWriter<Counted>({
+        one: (d) => collection.insertOne(d),
+        many: (ds) => {
+          batches.push(ds.length);
+          return collection.insertMany([...ds], { ordered: false });
+        },
+      });
+      // Every id twice: one of the two is stored, the other meets it.
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 200 }, (_, i) => insert({ _id: `d${i % 100}`, n: i })),
+      );
+      const refused = outcomes.filter((o) => o.status === 'rejected');
+      expect(refused).toHaveLength(100);
+      expect(refused.every((o) => isDuplicateKey(o.reason))).toBe(true);
+      expect(await collection.countDocuments({})).toBe(100);
+      expect(Math.max(...batches)).toBeGreaterThan(10);
+    });
+
+    it('each conditional upsert holds or does not by itself', async () => {
+      const collection = stack.connection.database('coalesced').collection<Counted>('raises');
+      const raise = coalescedWriter<{ _id: string; n: number }>({
+        one: ({ _id, n }) => collection.updateOne({ _id, n: { $lt: n } }, { $max: { n } }, { upsert: true }),
+        many: (all) =>
+          collection.bulkWrite(
+            all.map(({ _id, n }) => ({
+              updateOne: { filter: { _id, n: { $lt: n } }, update: { $max: { n } }, upsert: true },
+            })),
+            { ordered: false },
+          ),
+      });
+      const values = Array.from({ length: 300 }, (_, i) => ({ _id: `h${i % 10}`, n: (i * 7919) % 300 }));
+      const outcomes = await Promise.allSettled(values.map(raise));
+      for (let h = 0; h < 10; h++) {
+        const mine = values.map((v, i) => ({ ...v, ok: outcomes[i]?.status === 'fulfilled' }));
+        const ours = mine.filter((v) => v._id === `h${h}`);
+        const highest = Math.max(...ours.map((v) => v.n));
+        expect(ours.find((v) => v.n === highest)?.ok).toBe(true);
+        // Told to have raised it: no two got the same, and none got what was passed before it.
+        const raised = ours.filter((v) => v.ok).map((v) => v.n);
+        expect(new Set(raised).size).toBe(raised.length);
+        expect((await collection.findOne({ _id: `h${h}` }))?.n).toBe(highest);
+      }
+      for (const o of outcomes) if (o.status === 'rejected') expect(isDuplicateKey(o.reason)).toBe(true);
+    });
+
+    it('each read gets its own document, or none', async () => {
+      const collection = stack.connection.database('coalesced').collection<Counted>('reads');
+      await collection.insertMany(Array.from({ length: 50 }, (_, i) => ({ _id: `r${i}`, n: i })));
+      const read = coalescedReader(collection);
+      const found = await Promise.all(Array.from({ length: 120 }, (_, i) => read(`r${i % 60}`)));
+      expect(found.map((d) => d?.n)).toEqual(
+        Array.from({ length: 120 }, (_, i) => (i % 60 < 50 ? i % 60 : undefined)),
+      );
+    });
+  });
+}
