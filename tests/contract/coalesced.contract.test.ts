@@ -26,7 +26,7 @@ for (const [name, open] of [
     it('each insert is stored or refused by itself', async () => {
       const collection = stack.connection.database('coalesced').collection<Counted>('inserts');
       const batches: number[] = [];
-      const insert = coalescedWriter<Counted>({
+      const insert = coalescedWriter<Counted>(collection, {
         one: (d) => collection.insertOne(d),
         many: (ds) => {
           batches.push(ds.length);
@@ -46,7 +46,7 @@ for (const [name, open] of [
 
     it('each conditional upsert holds or does not by itself', async () => {
       const collection = stack.connection.database('coalesced').collection<Counted>('raises');
-      const raise = coalescedWriter<{ _id: string; n: number }>({
+      const raise = coalescedWriter<{ _id: string; n: number }>(collection, {
         one: ({ _id, n }) => collection.updateOne({ _id, n: { $lt: n } }, { $max: { n } }, { upsert: true }),
         many: (all) =>
           collection.bulkWrite(

@@ -33,6 +33,8 @@ import { cloneValue, normalise, normaliseDocument } from './values.ts';
  */
 export class EmbeddedCollection<T extends Document> implements StoreCollection<T> {
   readonly collectionName: string;
+  /** Calls cost no round trip here; the commits that they wait for are shared anyway. */
+  readonly batchesAtOnce = 16;
   readonly #db: EmbeddedDatabase;
   readonly #engine: CollectionEngine;
 

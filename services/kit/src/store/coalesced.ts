@@ -2,7 +2,10 @@ import type { Document, Filter, FindOptions, WithId } from 'mongodb';
 import { coalesce, type ItemOutcome } from '../coalesce.ts';
 import type { StoreCollection } from './types.ts';
 
-const limits = { maxRunning: 4, maxItems: 200 } as const;
+const limits = (collection: Pick<StoreCollection<Document>, 'batchesAtOnce'>) => ({
+  maxRunning: collection.batchesAtOnce ?? 2,
+  maxItems: 200,
+});
 
 /**
  * Point reads by _id that go together when many are asked for at once. Nothing is kept: a read
@@ -14,7 +17,7 @@ export function coalescedReader<T extends Document & { _id: string }>(
 ): (id: string) => Promise<WithId<T> | undefined> {
   const options: FindOptions = projection ? { projection } : {};
   return coalesce<string, WithId<T> | undefined>({
-    ...limits,
+    ...limits(collection),
     async run(ids) {
       const [only] = ids;
       if (ids.length === 1) {
@@ -35,12 +38,15 @@ export function coalescedReader<T extends Document & { _id: string }>(
  * unordered bulk of the same writes, of which each stands for itself: what its error does not name has
  * succeeded.
  */
-export function coalescedWriter<W>(write: {
-  one: (item: W) => Promise<unknown>;
-  many: (items: readonly W[]) => Promise<unknown>;
-}): (item: W) => Promise<void> {
+export function coalescedWriter<W>(
+  collection: Pick<StoreCollection<Document>, 'batchesAtOnce'>,
+  write: {
+    one: (item: W) => Promise<unknown>;
+    many: (items: readonly W[]) => Promise<unknown>;
+  },
+): (item: W) => Promise<void> {
   return coalesce<W, void>({
-    ...limits,
+    ...limits(collection),
     async run(items) {
       const [only] = items;
       try {

@@ -24,6 +24,11 @@ import type {
  */
 export interface StoreCollection<T extends Document> {
   readonly collectionName: string;
+  /**
+   * How many batches of single operations are worth having under way at a time (store/coalesced.ts):
+   * few where each is a round trip over the network, which is the default; more where it is a call.
+   */
+  readonly batchesAtOnce?: number;
   findOne(filter: Filter<T>, options?: FindOptions): Promise<WithId<T> | null>;
   find(filter: Filter<T>, options?: FindOptions): StoreCursor<WithId<T>>;
   countDocuments(filter?: Filter<T>, options?: CountDocumentsOptions): Promise<number>;

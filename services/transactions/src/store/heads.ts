@@ -13,7 +13,7 @@ type HeadStore = Pick<TransactionStore, 'raiseHead' | 'floorOf' | 'claimDueFloor
 /** The devices' head documents (ruling B4, ADR 0004). */
 export function createHeadStore(heads: StoreCollection<HeadDocument>): HeadStore {
   const read = coalescedReader(heads);
-  const raise = coalescedWriter<{ filter: Filter<HeadDocument>; update: UpdateFilter<HeadDocument> }>({
+  const raise = coalescedWriter<{ filter: Filter<HeadDocument>; update: UpdateFilter<HeadDocument> }>(heads, {
     one: ({ filter, update }) => heads.updateOne(filter, update, { upsert: true }),
     many: (raises) =>
       heads.bulkWrite(

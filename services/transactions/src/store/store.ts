@@ -25,7 +25,7 @@ export function createTransactionStore(
   const transactions: StoreCollection<TransactionDocument> = store.collection(collections.transactions);
   const ids = createIdSource(store.collection<CounterDocument>(collections.counters), options.idBlock);
   const changes = createChanges(options.leftoverAfterMs);
-  const insert = coalescedWriter<TransactionDocument>({
+  const insert = coalescedWriter<TransactionDocument>(transactions, {
     one: (document) => transactions.insertOne(document),
     many: (documents) => transactions.insertMany([...documents], { ordered: false }),
   });
