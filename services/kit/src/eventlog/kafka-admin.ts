@@ -146,10 +146,13 @@ export class KafkaAdmin {
             },
           })
           .then(() => {
+            // Reading from the beginning may have found everything already, and ended the consumer.
+            if (open.size === 0) return;
             for (const [partition, { from }] of wanted) {
               consumer.seek({ topic, partition, offset: String(from) });
             }
-          }, reject);
+          })
+          .catch(reject);
       });
       await within(complete, timeoutMs);
       return [...found.values()];

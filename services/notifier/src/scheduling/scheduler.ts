@@ -18,6 +18,9 @@ export interface SchedulerOptions extends Omit<LaneContext, 'room' | 'stopping'>
 const drainMs = 2000;
 const flushMs = 700;
 
+/** Leases that one write renews. */
+const renewAtOnce = 200;
+
 /**
  * Sends what is due: takes in what this instance has just stored, claims what lies in the database
  * unowned (spilled, waited, or left by a crashed instance), and keeps its leases.
@@ -181,15 +184,18 @@ export class Scheduler {
         if (held.leaseUntilMs < until - this.#leaseMs / 4) aging.push([lane, held]);
       }
     }
-    if (aging.length === 0) return;
     try {
-      const mine = await this.#store.renew(
-        aging.map(([, held]) => held.delivery.id),
-        until,
-      );
-      for (const [lane, held] of aging) {
-        if (mine.has(held.delivery.id)) held.leaseUntilMs = until;
-        else lane.drop(held);
+      // In portions: one large write would hold up the callbacks that can go.
+      for (let at = 0; at < aging.length; at += renewAtOnce) {
+        const portion = aging.slice(at, at + renewAtOnce);
+        const mine = await this.#store.renew(
+          portion.map(([, held]) => held.delivery.id),
+          until,
+        );
+        for (const [lane, held] of portion) {
+          if (mine.has(held.delivery.id)) held.leaseUntilMs = until;
+          else lane.drop(held);
+        }
       }
     } catch (error) {
       this.#logger.warn({ err: error }, 'leases of callbacks not renewed');
