@@ -129,6 +129,17 @@ export class KafkaAdmin {
         consumer.on(consumer.events.CRASH, ({ payload }) => {
           if (!payload.restart) reject(payload.error);
         });
+        // At each join, and before its first fetch: a consumer that crashes (a topic that is new, a leader
+        // that moves) joins again by itself, and has no group in between.
+        consumer.on(consumer.events.GROUP_JOIN, () => {
+          try {
+            for (const [partition, { from }] of wanted) {
+              consumer.seek({ topic, partition, offset: String(from) });
+            }
+          } catch (error) {
+            reject(error);
+          }
+        });
         consumer
           .run({
             autoCommit: false,
@@ -144,13 +155,6 @@ export class KafkaAdmin {
               if (range && Number(batch.lastOffset()) >= range.to - 1) open.delete(batch.partition);
               if (open.size === 0) resolve();
             },
-          })
-          .then(() => {
-            // Reading from the beginning may have found everything already, and ended the consumer.
-            if (open.size === 0) return;
-            for (const [partition, { from }] of wanted) {
-              consumer.seek({ topic, partition, offset: String(from) });
-            }
           })
           .catch(reject);
       });
