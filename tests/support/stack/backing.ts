@@ -62,6 +62,8 @@ async function restartableMongo(
     },
     async kill() {
       running.kill();
+      // Resolves when it is gone: until then it may still answer.
+      await running.stop();
     },
     async restart() {
       await running.stop();
