@@ -119,6 +119,19 @@ describe('a generated key', () => {
   });
 });
 
+test.each(['-yr4q5W-09Q_wFq6m8OIOqoRyP2zPFdKuChEg5rhk1k', '--h4q5W-09Q_wFq6m8OIOqoRyP2zPFdKuChEg5rhk1k'])(
+  'a key id that looks like an option is removed as any other: %s',
+  async (keyId) => {
+    door = await openDoor();
+    const { code, out } = await ctl(`devices keys remove ${imei} ${keyId} --json`);
+    expect({ code, answer: JSON.parse(out), removed: door.removedKeys }).toEqual({
+      code: 0,
+      answer: {},
+      removed: [keyId],
+    });
+  },
+);
+
 describe('failures say what to do, each with its exit code', () => {
   test('what the service refuses: 1', async () => {
     door = await openDoor();

@@ -60,7 +60,7 @@ export async function runCtl(
   settle(program, terminal);
 
   try {
-    await program.parseAsync([...args], { from: 'user' });
+    await program.parseAsync(keyIdsAsOperands(args), { from: 'user' });
     return exitCodes.ok;
   } catch (error) {
     // Commander has already told what was wrong, or printed the help that was asked for.
@@ -71,6 +71,16 @@ export async function runCtl(
     }
     throw error;
   }
+}
+
+/**
+ * One key id in 64 starts with a dash (it is a thumbprint in base64url). Such a one is an operand, not a bundle of
+ * flags: it goes behind `--`. A key id is the last operand wherever there is one.
+ */
+function keyIdsAsOperands(args: readonly string[]): string[] {
+  const isKeyId = (arg: string) => /^-[\w-]{42}$/.test(arg);
+  if (args.includes('--') || !args.some(isKeyId)) return [...args];
+  return [...args.filter((arg) => !isKeyId(arg)), '--', ...args.filter(isKeyId)];
 }
 
 /** Every command throws instead of ending the process, and writes where it is told. */

@@ -17,6 +17,8 @@ export interface Door {
   readonly contractCalls: PutContractRequest[];
   /** Registered public keys by device. */
   readonly keys: Map<string, string>;
+  /** Ids of removed keys, in order. */
+  readonly removedKeys: string[];
   close(): Promise<void>;
 }
 
@@ -25,6 +27,7 @@ export async function openDoor(
 ): Promise<Door> {
   const contractCalls: PutContractRequest[] = [];
   const keys = new Map<string, string>();
+  const removedKeys: string[] = [];
   const missing = () =>
     Promise.reject(new DomainError('not_found', 'The thing does not exist. Put it first.'));
   const devices = bind(DevicesAdminService, {
@@ -50,7 +53,10 @@ export async function openDoor(
       keys.set(deviceId, publicKeyPem);
       return { keyId: options.keyIdOf(publicKeyPem) };
     },
-    removeHeadsetKey: async () => ({}),
+    removeHeadsetKey: async ({ keyId }) => {
+      removedKeys.push(keyId);
+      return {};
+    },
   });
   const transactions = bind(TransactionsAdminService, {
     listTransactionsOfDevice: async ({ deviceId, openOnly }) => ({
@@ -82,5 +88,11 @@ export async function openDoor(
     logger: createLogger({ service: 'test', level: 'silent' }),
   });
   await server.start();
-  return { url: `http://127.0.0.1:${server.port()}`, contractCalls, keys, close: () => server.stop() };
+  return {
+    url: `http://127.0.0.1:${server.port()}`,
+    contractCalls,
+    keys,
+    removedKeys,
+    close: () => server.stop(),
+  };
 }
