@@ -95,7 +95,7 @@ describe('order of checks (ruling A3): the earlier refusal wins', () => {
     expect(message(answer.text)).toContain('deviceId');
   });
   test('body before what the device service refuses', async () => {
-    gateway.fakes.answers.sendCommand = async () => {
+    gateway.fakes.answers.sendOperation = async () => {
       throw new DomainError('device_not_activated', 'The device is not activated.');
     };
     expect((await gateway.request('PUT', commands, { body })).status).toBe(400);
@@ -153,7 +153,7 @@ describe('errors of the services', () => {
   test.each(codes.filter((c) => !own.includes(c)))(
     '%s has its status, its message and nothing else',
     async (code) => {
-      gateway.fakes.answers.sendCommand = async () => {
+      gateway.fakes.answers.sendOperation = async () => {
         throw new DomainError(code, 'A public message.', { internal: 'secret', cause: new Error('secret') });
       };
       const answer = await gateway.request('PUT', commands, { body: command });
@@ -167,14 +167,14 @@ describe('errors of the services', () => {
   );
 
   test('Retry-After is in whole seconds, rounded up', async () => {
-    gateway.fakes.answers.sendCommand = async () => {
+    gateway.fakes.answers.sendOperation = async () => {
       throw new DomainError('database_failed', 'The database failed.', { retryAfterMs: 2001 });
     };
     expect((await gateway.request('PUT', commands, { body: command })).headers['retry-after']).toBe('3');
   });
 
   test('a failure that is no DomainError tells nothing', async () => {
-    gateway.fakes.answers.sendCommand = async () => {
+    gateway.fakes.answers.sendOperation = async () => {
       throw new Error('mongodb://user:password@host');
     };
     const answer = await gateway.request('PUT', commands, { body: command });

@@ -1,6 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Channel } from '@headset-cloud/kit/rpc/types.ts';
+import type { ServiceName } from '@headset-cloud/kit/service.ts';
 import type { Registry } from 'prom-client';
 import { buildGateway } from './app.ts';
 import { createGatewayClients } from './clients.ts';
@@ -13,7 +14,7 @@ import { createTokenVerifier } from './tokens/verifier.ts';
 export function assembleGateway(
   config: GatewayConfig,
   host: {
-    readonly channel: (to: 'devices' | 'transactions') => Channel;
+    readonly channel: (to: ServiceName) => Channel;
     readonly logger: Logger;
     readonly clock: Clock;
     readonly metrics: Registry;

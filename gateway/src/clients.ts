@@ -1,17 +1,26 @@
 import { type Channel, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
+import type { ServiceName } from '@headset-cloud/kit/service.ts';
+import { BillingService } from '@headset-cloud/proto/headset/billing/v1/service_pb.ts';
+import { CommunicationService } from '@headset-cloud/proto/headset/communication/v1/service_pb.ts';
+import { ConnectivityService } from '@headset-cloud/proto/headset/connectivity/v1/service_pb.ts';
 import { ApplicationsService, DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { TransactionsService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import { UpdatesService } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
 
 /** The services behind the gateway. Every call has a deadline; failures are DomainErrors. */
 export interface GatewayClients {
   readonly applications: Client<typeof ApplicationsService>;
   readonly devices: Client<typeof DevicesService>;
   readonly transactions: Client<typeof TransactionsService>;
+  readonly updates: Client<typeof UpdatesService>;
+  readonly connectivity: Client<typeof ConnectivityService>;
+  readonly communication: Client<typeof CommunicationService>;
+  readonly billing: Client<typeof BillingService>;
 }
 
 /** Makes the clients over channels to the services; `deadlineMs` is UPSTREAM_DEADLINE_MS. */
 export function createGatewayClients(
-  channel: (to: 'devices' | 'transactions') => Channel,
+  channel: (to: ServiceName) => Channel,
   deadlineMs: number,
 ): GatewayClients {
   const devices = channel('devices');
@@ -19,5 +28,9 @@ export function createGatewayClients(
     applications: createClient(ApplicationsService, devices, { deadlineMs }),
     devices: createClient(DevicesService, devices, { deadlineMs }),
     transactions: createClient(TransactionsService, channel('transactions'), { deadlineMs }),
+    updates: createClient(UpdatesService, channel('updates'), { deadlineMs }),
+    connectivity: createClient(ConnectivityService, channel('connectivity'), { deadlineMs }),
+    communication: createClient(CommunicationService, channel('communication'), { deadlineMs }),
+    billing: createClient(BillingService, channel('billing'), { deadlineMs }),
   };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ExtraType, LaunchType } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import type { SendCommandRequest } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { SendOperationRequest } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { parse as parseLossless, stringify as stringifyLossless } from 'lossless-json';
 import { deviceId } from './testing/fakes.ts';
@@ -18,7 +18,11 @@ beforeEach(() => {
 const path = `/v1/applications/app-1/devices/${deviceId}/commands`;
 const put = (body: string | Uint8Array, headers = {}) => gateway.request('PUT', path, { body, headers });
 const sent = () =>
-  gateway.fakes.seen.find((s) => s.rpc === 'sendCommand')?.request as SendCommandRequest | undefined;
+  gateway.fakes.seen.find((s) => s.rpc === 'sendOperation')?.request as SendOperationRequest | undefined;
+const command = () => {
+  const kind = sent()?.operation?.kind;
+  return kind?.case === 'command' ? kind.value : undefined;
+};
 const withExtras = (extras: string) => `{"launchType":"service","action":"a","extras":${extras}}`;
 
 test('a command reaches the devices service whole, and the answer names its transaction', async () => {
@@ -32,13 +36,19 @@ test('a command reaches the devices service whole, and the answer names its tran
   expect(sent()).toMatchObject({
     caller: { clientId: 'client-1', applicationId: 'app-1' },
     deviceId,
-    command: {
-      package: 'p',
-      classpath: 'c',
-      action: 'a',
-      launchType: LaunchType.FOREGROUNDSERVICE,
-      extrasJson: '{"n":1}',
-      extraTypes: { n: ExtraType.INTEGER },
+    operationId: 'put-v1-applications-devices-commands',
+    operation: {
+      kind: {
+        case: 'command',
+        value: {
+          package: 'p',
+          classpath: 'c',
+          action: 'a',
+          launchType: LaunchType.FOREGROUNDSERVICE,
+          extrasJson: '{"n":1}',
+          extraTypes: { n: ExtraType.INTEGER },
+        },
+      },
     },
   });
 });
@@ -54,7 +64,7 @@ test('Location escapes the application id', async () => {
 
 test('a command without a target goes on: its failure is a callback (ruling A8)', async () => {
   expect((await put('{"launchType":"broadcast"}')).status).toBe(201);
-  expect(sent()?.command).toMatchObject({ package: '', classpath: '', action: '', extrasJson: '' });
+  expect(command()).toMatchObject({ package: '', classpath: '', action: '', extrasJson: '' });
 });
 
 describe('limits at their edge', () => {
@@ -77,7 +87,7 @@ describe('limits at their edge', () => {
   test('extras have at most 4096 bytes of UTF-8 without insignificant white space', async () => {
     const fill = (bytes: number) => `{ "k" :\n "${'あ'.repeat(10)}${'x'.repeat(bytes - 38)}" }`;
     expect((await put(withExtras(fill(4096)))).status).toBe(201);
-    expect(Buffer.byteLength(sent()?.command?.extrasJson ?? '')).toBe(4096);
+    expect(Buffer.byteLength(command()?.extrasJson ?? '')).toBe(4096);
     const answer = await put(withExtras(fill(4097)));
     expect([answer.status, answer.headers['x-error-detail']]).toEqual([
       400,
@@ -168,7 +178,7 @@ test.each([
 test('nesting of 64 is accepted', async () => {
   const extras = `{"a":${'['.repeat(62)}${']'.repeat(62)}}`;
   expect((await put(withExtras(extras))).status).toBe(201);
-  expect(sent()?.command?.extrasJson).toBe(extras);
+  expect(command()?.extrasJson).toBe(extras);
 });
 
 test('a long detail is cut to 256 characters', async () => {
@@ -248,13 +258,13 @@ test.each([
   ['{"a":1}', ExtraType.OBJECT],
 ])('the extra %s keeps its text and has its type', async (text, type) => {
   expect((await put(withExtras(`{ "k" : ${text} }`))).status).toBe(201);
-  expect(sent()?.command).toMatchObject({ extrasJson: `{"k":${text}}`, extraTypes: { k: type } });
+  expect(command()).toMatchObject({ extrasJson: `{"k":${text}}`, extraTypes: { k: type } });
 });
 
 test('extras keep the order of their names, their escapes and the spaces in texts', async () => {
   const extras = '{"b":"a  \\u0020\\"\\\\ x","10":1,"9":{"z":1.50,"a":[ 1 , 2 ]}}';
   await put(withExtras(` ${extras}\r\n\t`));
-  const json = sent()?.command?.extrasJson ?? '';
+  const json = command()?.extrasJson ?? '';
   expect(json).toBe(extras.replace('[ 1 , 2 ]', '[1,2]'));
   expect(stringifyLossless(parseLossless(json))).toBe(stringifyLossless(parseLossless(extras)));
 });
@@ -262,9 +272,9 @@ test('extras keep the order of their names, their escapes and the spaces in text
 test('__proto__ and constructor in extras are passed on as data and pollute nothing', async () => {
   const extras = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"toString":"x"}';
   expect((await put(withExtras(extras))).status).toBe(201);
-  const command = sent()?.command;
-  expect(command?.extrasJson).toBe(extras);
-  expect(Object.entries(command?.extraTypes ?? {})).toEqual([
+  const received = command();
+  expect(received?.extrasJson).toBe(extras);
+  expect(Object.entries(received?.extraTypes ?? {})).toEqual([
     ['__proto__', ExtraType.OBJECT],
     ['constructor', ExtraType.OBJECT],
     ['toString', ExtraType.STRING],

@@ -1,6 +1,6 @@
 import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
+import { addressConfig, commonConfig } from '@headset-cloud/kit/common-config.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { addressesOf, createChannels, createMetrics, main } from '@headset-cloud/kit/host.ts';
 import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
@@ -10,11 +10,7 @@ import { assembleGateway } from './assemble.ts';
 import { gatewayConfigSpec } from './config.ts';
 
 const { LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN } = commonConfig;
-const { DEVICES_ADDRESS, TRANSACTIONS_ADDRESS, DEVICE_LINK_ADDRESS, NOTIFIER_ADDRESS } = distributedConfig;
-const hostConfig = {
-  ...{ LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN },
-  ...{ DEVICES_ADDRESS, TRANSACTIONS_ADDRESS, DEVICE_LINK_ADDRESS, NOTIFIER_ADDRESS },
-} as const;
+const hostConfig = { LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN, ...addressConfig } as const;
 
 await main(async () => {
   const common = readConfig(hostConfig, process.env);

@@ -62,7 +62,7 @@ describe('slow requests', () => {
   });
   test('a body that does not come is cut off with 408', async () => {
     expect(await gateway.raw(put('Content-Length: 30\r\n', '{"launch'))).toMatch(form(408));
-    expect(gateway.fakes.seen.some((s) => s.rpc === 'sendCommand')).toBe(false);
+    expect(gateway.fakes.seen.some((s) => s.rpc === 'sendOperation')).toBe(false);
   });
   test('a client that goes away within its body harms nobody', async () => {
     const { socket } = open(gateway.server.port, put('Content-Length: 30\r\n', '{"launch'));

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { serviceNames } from '@headset-cloud/kit/service.ts';
 import { type Import, importsOf, root, sources } from './imports.ts';
 
-const services = ['devices', 'transactions', 'device-link', 'notifier'];
+const services: readonly string[] = serviceNames;
 const product = (file: string) => !file.endsWith('.test.ts') && !file.includes('/testing/');
 
 /** Rules as functions from an import to a complaint; each is shown to be able to fail below. */

@@ -1,5 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { billingConfigSpec } from '@headset-cloud/billing/config.ts';
+import { communicationConfigSpec } from '@headset-cloud/communication/config.ts';
+import { connectivityConfigSpec } from '@headset-cloud/connectivity/config.ts';
 import { deviceLinkConfig } from '@headset-cloud/device-link/config.ts';
 import { devicesConfigSpec } from '@headset-cloud/devices/config.ts';
 import { gatewayConfigSpec } from '@headset-cloud/gateway/config.ts';
@@ -8,6 +11,7 @@ import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
 import { notifierConfigSpec } from '@headset-cloud/notifier/config.ts';
 import { standaloneConfig } from '@headset-cloud/standalone/config.ts';
 import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
+import { updatesConfigSpec } from '@headset-cloud/updates/config.ts';
 import { root } from './imports.ts';
 
 export const configurationFile = join(root, 'docs/configuration.md');
@@ -23,6 +27,10 @@ const parts: readonly [string, ConfigSpec][] = [
   ['Devices', devicesConfigSpec],
   ['Transactions', transactionsConfig],
   ['Device-link', deviceLinkConfig],
+  ['Updates', updatesConfigSpec],
+  ['Connectivity', connectivityConfigSpec],
+  ['Communication', communicationConfigSpec],
+  ['Billing', billingConfigSpec],
   ['Notifier', notifierConfigSpec],
   ['Standalone (the embedded default)', own],
 ];

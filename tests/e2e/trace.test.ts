@@ -128,7 +128,7 @@ describeOnStack('one trace', () => {
     const names = spans.map((s) => s.name);
     for (const part of [
       /^PUT \/v1\/applications/,
-      /SendCommand$/,
+      /SendOperation$/,
       /CreateTransaction$/,
       /Deliver$/,
       /publish$/,

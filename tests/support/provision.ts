@@ -1,15 +1,21 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
+import { BillingAdminService } from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
+import { CommunicationAdminService } from '@headset-cloud/proto/headset/communication/v1/admin_pb.ts';
 import { DevicesAdminService } from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
 import { TransactionsAdminService } from '@headset-cloud/proto/headset/transactions/v1/admin_pb.ts';
+import { UpdatesAdminService } from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
 
 /** Admin addresses of the services; the embedded stack serves all of them on one. */
 export interface AdminAddresses {
   readonly devices: string;
   readonly transactions: string;
   readonly notifier: string;
+  readonly updates: string;
+  readonly communication: string;
+  readonly billing: string;
 }
 
 /** The operators' door, as the CLI uses it. */
@@ -20,6 +26,9 @@ export function createAdmin(addresses: AdminAddresses) {
     devices: createClient(DevicesAdminService, at(addresses.devices)),
     transactions: createClient(TransactionsAdminService, at(addresses.transactions)),
     notifier: createClient(NotifierAdminService, at(addresses.notifier)),
+    updates: createClient(UpdatesAdminService, at(addresses.updates)),
+    communication: createClient(CommunicationAdminService, at(addresses.communication)),
+    billing: createClient(BillingAdminService, at(addresses.billing)),
   };
 }
 export type Admin = ReturnType<typeof createAdmin>;

@@ -73,7 +73,12 @@ export function commandHandlers({ devices }: Pick<GatewayClients, 'devices'>): H
   return {
     'put-v1-applications-devices-commands': async ({ applicationId, deviceId, caller, body }) => {
       const command = decodeCommand(body as JsonText);
-      const { transactionId } = await devices.sendCommand({ caller, deviceId, command });
+      const { transactionId } = await devices.sendOperation({
+        caller,
+        deviceId,
+        operationId: 'put-v1-applications-devices-commands',
+        operation: { kind: { case: 'command', value: command } },
+      });
       return transactionCreated(applicationId, transactionId);
     },
   };

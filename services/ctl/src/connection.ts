@@ -5,7 +5,7 @@ import { createConnectTransport } from '@connectrpc/connect-node';
 import { CtlError, exitCodes } from './exit-codes.ts';
 
 /** The services that have an operators' door. */
-export type AdminService = 'devices' | 'transactions' | 'notifier';
+export type AdminService = 'devices' | 'transactions' | 'notifier' | 'updates' | 'communication' | 'billing';
 
 /** Where the doors are, as given on the command line. */
 export interface ConnectionOptions {
@@ -13,6 +13,9 @@ export interface ConnectionOptions {
   readonly devicesAdmin?: string;
   readonly transactionsAdmin?: string;
   readonly notifierAdmin?: string;
+  readonly updatesAdmin?: string;
+  readonly communicationAdmin?: string;
+  readonly billingAdmin?: string;
   readonly tokenFile?: string;
   readonly timeoutMs: number;
 }
@@ -26,6 +29,9 @@ const ownPorts: Record<AdminService, string> = {
   devices: 'http://127.0.0.1:9101',
   transactions: 'http://127.0.0.1:9102',
   notifier: 'http://127.0.0.1:9104',
+  updates: 'http://127.0.0.1:9105',
+  communication: 'http://127.0.0.1:9107',
+  billing: 'http://127.0.0.1:9108',
 };
 
 /**

@@ -25,8 +25,8 @@ Examples:
 
 Addresses:
   Without any, http://127.0.0.1:9100 (the whole platform in one process), then the services' own ports
-  (devices 9101, transactions 9102, notifier 9104). Flags win over ADMIN_URL, DEVICES_ADMIN,
-  TRANSACTIONS_ADMIN and NOTIFIER_ADMIN. The admin token comes from ADMIN_TOKEN or ADMIN_TOKEN_FILE.
+  (devices 9101, transactions 9102, notifier 9104, updates 9105, communication 9107, billing 9108).
+  Flags win over ADMIN_URL, and over DEVICES_ADMIN, TRANSACTIONS_ADMIN and so on. The admin token comes from ADMIN_TOKEN or ADMIN_TOKEN_FILE.
 
 Exit codes:
   ${exitCodes.ok} done, ${exitCodes.refused} refused or failed, ${exitCodes.usage} wrong command line, ${exitCodes.unreachable} cannot reach the service, ${exitCodes.unauthenticated} admin token missing or wrong
@@ -44,6 +44,9 @@ export async function runCtl(
     .option('--devices-admin <url>', "devices' own")
     .option('--transactions-admin <url>', "transactions' own")
     .option('--notifier-admin <url>', "notifier's own")
+    .option('--updates-admin <url>', "updates' own")
+    .option('--communication-admin <url>', "communication's own")
+    .option('--billing-admin <url>', "billing's own")
     .option('--token-file <path>', 'file that holds the admin token')
     .option('--timeout-ms <ms>', 'how long to wait for an answer', wholeNumber, 10_000)
     .option('--json', 'print answers as JSON')

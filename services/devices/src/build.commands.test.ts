@@ -15,7 +15,12 @@ const command = {
   extraTypes: { n: ExtraType.DOUBLE },
 };
 const send = (device: number, given: object = command, key?: string, application = 'app') =>
-  world.devices.sendCommand({ caller: callerOf(application, key), deviceId: imei(device), command: given });
+  world.devices.sendOperation({
+    caller: callerOf(application, key),
+    deviceId: imei(device),
+    operationId: 'put-v1-applications-devices-commands',
+    operation: { kind: { case: 'command', value: given } },
+  });
 const activate = (device: number) =>
   world.devices.activateDevice({ caller: callerOf('app'), deviceId: imei(device), clientId: `c${device}` });
 

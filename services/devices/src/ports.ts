@@ -32,6 +32,8 @@ export interface ActivationStore {
 export interface Standing {
   readonly applicationId: string;
   readonly epoch: number;
+  /** As the newest session's hello said; empty: not known yet. */
+  readonly clientVersion: string;
 }
 
 export interface DeviceWithReport {

@@ -34,6 +34,50 @@ export const commonConfig = {
   }),
 } as const;
 
+/** Where a process finds the services. */
+export const addressConfig = {
+  DEVICES_ADDRESS: text({
+    doc: 'gRPC address of devices.',
+    example: 'dns:///devices:9000',
+    default: '127.0.0.1:9001',
+  }),
+  TRANSACTIONS_ADDRESS: text({
+    doc: 'gRPC address of transactions.',
+    example: 'dns:///transactions:9000',
+    default: '127.0.0.1:9002',
+  }),
+  DEVICE_LINK_ADDRESS: text({
+    doc: 'gRPC address of device-link.',
+    example: 'dns:///device-link:9000',
+    default: '127.0.0.1:9003',
+  }),
+  NOTIFIER_ADDRESS: text({
+    doc: 'gRPC address of notifier.',
+    example: 'dns:///notifier:9000',
+    default: '127.0.0.1:9004',
+  }),
+  UPDATES_ADDRESS: text({
+    doc: 'gRPC address of updates.',
+    example: 'dns:///updates:9000',
+    default: '127.0.0.1:9005',
+  }),
+  CONNECTIVITY_ADDRESS: text({
+    doc: 'gRPC address of connectivity.',
+    example: 'dns:///connectivity:9000',
+    default: '127.0.0.1:9006',
+  }),
+  COMMUNICATION_ADDRESS: text({
+    doc: 'gRPC address of communication.',
+    example: 'dns:///communication:9000',
+    default: '127.0.0.1:9007',
+  }),
+  BILLING_ADDRESS: text({
+    doc: 'gRPC address of billing.',
+    example: 'dns:///billing:9000',
+    default: '127.0.0.1:9008',
+  }),
+} as const;
+
 /** Keys of a process that runs one service on MongoDB and Kafka. */
 export const distributedConfig = {
   GRPC_LISTEN: address({
@@ -77,24 +121,5 @@ export const distributedConfig = {
     min: 1,
     max: 9,
   }),
-  DEVICES_ADDRESS: text({
-    doc: 'gRPC address of devices.',
-    example: 'dns:///devices:9000',
-    default: '127.0.0.1:9001',
-  }),
-  TRANSACTIONS_ADDRESS: text({
-    doc: 'gRPC address of transactions.',
-    example: 'dns:///transactions:9000',
-    default: '127.0.0.1:9002',
-  }),
-  DEVICE_LINK_ADDRESS: text({
-    doc: 'gRPC address of device-link.',
-    example: 'dns:///device-link:9000',
-    default: '127.0.0.1:9003',
-  }),
-  NOTIFIER_ADDRESS: text({
-    doc: 'gRPC address of notifier.',
-    example: 'dns:///notifier:9000',
-    default: '127.0.0.1:9004',
-  }),
+  ...addressConfig,
 } as const;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createAdminServer } from './admin-server.ts';
 import { systemClock } from './clock.ts';
-import { commonConfig, distributedConfig } from './common-config.ts';
+import { type addressConfig, commonConfig, distributedConfig } from './common-config.ts';
 import { ConfigError, type ConfigOf, type ConfigSpec, readConfig } from './config.ts';
 import { deadLettersAdmin } from './eventlog/admin.ts';
 import { connectKafka } from './eventlog/kafka.ts';
@@ -18,20 +18,18 @@ import { connectMongo } from './store/mongo.ts';
 import { createTracing } from './tracing.ts';
 
 const hostConfig = { ...commonConfig, ...distributedConfig } as const;
-type HostConfig = ConfigOf<typeof hostConfig>;
 
 /** The gRPC address of each service, from the configuration. */
-export function addressesOf(
-  config: Pick<
-    HostConfig,
-    'DEVICES_ADDRESS' | 'TRANSACTIONS_ADDRESS' | 'DEVICE_LINK_ADDRESS' | 'NOTIFIER_ADDRESS'
-  >,
-): Record<ServiceName, string> {
+export function addressesOf(config: ConfigOf<typeof addressConfig>): Record<ServiceName, string> {
   return {
     devices: config.DEVICES_ADDRESS,
     transactions: config.TRANSACTIONS_ADDRESS,
     'device-link': config.DEVICE_LINK_ADDRESS,
     notifier: config.NOTIFIER_ADDRESS,
+    updates: config.UPDATES_ADDRESS,
+    connectivity: config.CONNECTIVITY_ADDRESS,
+    communication: config.COMMUNICATION_ADDRESS,
+    billing: config.BILLING_ADDRESS,
   };
 }
 

@@ -9,7 +9,17 @@ import type { SecretBox } from './secrets.ts';
 import type { Store } from './store/types.ts';
 
 /** The platform's services; the names stand in logs, metrics, databases and addresses. */
-export type ServiceName = 'devices' | 'transactions' | 'device-link' | 'notifier';
+export const serviceNames = [
+  'devices',
+  'transactions',
+  'updates',
+  'connectivity',
+  'communication',
+  'billing',
+  'device-link',
+  'notifier',
+] as const;
+export type ServiceName = (typeof serviceNames)[number];
 
 /** What the host gives a service: it does not know which stack it runs on. */
 export interface ServiceContext {

@@ -1,6 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { buildBilling } from '@headset-cloud/billing/build.ts';
+import { billingConfigSpec } from '@headset-cloud/billing/config.ts';
+import { billingFailpoints } from '@headset-cloud/billing/failpoints.ts';
+import { buildCommunication } from '@headset-cloud/communication/build.ts';
+import { communicationConfigSpec } from '@headset-cloud/communication/config.ts';
+import { communicationFailpoints } from '@headset-cloud/communication/failpoints.ts';
+import { buildConnectivity } from '@headset-cloud/connectivity/build.ts';
+import { connectivityConfigSpec } from '@headset-cloud/connectivity/config.ts';
+import { connectivityFailpoints } from '@headset-cloud/connectivity/failpoints.ts';
 import { buildDeviceLink } from '@headset-cloud/device-link/build.ts';
 import { deviceLinkConfig } from '@headset-cloud/device-link/config.ts';
 import { deviceLinkFailpoints } from '@headset-cloud/device-link/failpoints.ts';
@@ -29,6 +38,9 @@ import { buildNotifier, notifierFailpoints } from '@headset-cloud/notifier/build
 import { notifierConfigSpec } from '@headset-cloud/notifier/config.ts';
 import { buildTransactions, transactionsFailpoints } from '@headset-cloud/transactions/build.ts';
 import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
+import { buildUpdates } from '@headset-cloud/updates/build.ts';
+import { updatesConfigSpec } from '@headset-cloud/updates/config.ts';
+import { updatesFailpoints } from '@headset-cloud/updates/failpoints.ts';
 import { createBuiltinIssuer, issuerAudience } from './builtin-issuer.ts';
 import { standaloneConfig } from './config.ts';
 
@@ -50,6 +62,10 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
       transactions: transactionsConfig,
       deviceLink: deviceLinkConfig,
       notifier: notifierConfigSpec,
+      updates: updatesConfigSpec,
+      connectivity: connectivityConfigSpec,
+      communication: communicationConfigSpec,
+      billing: billingConfigSpec,
     },
     env,
   );
@@ -76,7 +92,16 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const channel = new LocalChannel();
   const failpoints = createFailpoints(
     config.FAILPOINTS,
-    [...devicesFailpoints, ...transactionsFailpoints, ...deviceLinkFailpoints, ...notifierFailpoints],
+    [
+      ...devicesFailpoints,
+      ...transactionsFailpoints,
+      ...deviceLinkFailpoints,
+      ...notifierFailpoints,
+      ...updatesFailpoints,
+      ...connectivityFailpoints,
+      ...communicationFailpoints,
+      ...billingFailpoints,
+    ],
     given,
   );
   const secrets = createSecretBox(config.SECRET_KEY ?? ownSecret(config.DATA_DIR));
@@ -95,6 +120,10 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     buildDevices(context('devices'), configs.devices),
     buildTransactions(context('transactions'), configs.transactions),
     buildNotifier(context('notifier'), configs.notifier),
+    buildUpdates(context('updates'), configs.updates),
+    buildConnectivity(context('connectivity'), configs.connectivity),
+    buildCommunication(context('communication'), configs.communication),
+    buildBilling(context('billing'), configs.billing),
     buildDeviceLink(context('device-link'), configs.deviceLink),
   ];
   for (const service of services) channel.register(service.rpc);

@@ -16,9 +16,13 @@ export function work(
 ): Outcome & { readonly tookPlace: boolean } {
   const kind = offer.operation?.kind.case;
   const effect = { transactionId: Number(offer.transactionId), operation: offer.operationId };
-  const words = { activate: 'activated', deactivate: 'deactivated', command: 'called' };
+  const words: Readonly<Record<string, string>> = {
+    activate: 'activated',
+    deactivate: 'deactivated',
+    command: 'called',
+  };
   if (kind && effects.has(effect.transactionId)) {
-    return { success: true, message: words[kind], tookPlace: false };
+    return { success: true, message: words[kind] ?? 'done', tookPlace: false };
   }
   if (Number(offer.activationEpoch) < newestEpoch) {
     return kind === 'deactivate'
@@ -34,5 +38,5 @@ export function work(
   }
   if (!behaviour.succeeds) return { success: false, message: 'failed', tookPlace: false };
   const tookPlace = effects.apply(effect);
-  return { success: true, message: words[kind], tookPlace };
+  return { success: true, message: words[kind] ?? 'done', tookPlace };
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import type { AdminAddresses } from '../provision.ts';
@@ -50,7 +51,7 @@ export interface StackOptions {
   readonly ports?: { gateway: number; issuer: number; deviceLink: number; admin: number };
 }
 
-const services = ['devices', 'transactions', 'device-link', 'notifier'] as const;
+const services = serviceNames;
 
 /** Starts the platform on either stack and waits until it is ready. */
 export async function startStack(options: StackOptions): Promise<Stack> {
@@ -126,6 +127,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     });
   }
 
+  const adminOf = (service: ServiceName) => adminUrls[service] ?? adminUrls['platform'] ?? '';
   const stack: Stack = {
     kind,
     dataDir,
@@ -134,9 +136,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     tokenUrl: `${issuerUrl}/token`,
     deviceLinkUrl: `127.0.0.1:${ports.deviceLink}`,
     admin: {
-      devices: adminUrls['devices'] ?? adminUrls['platform'] ?? '',
-      transactions: adminUrls['transactions'] ?? adminUrls['platform'] ?? '',
-      notifier: adminUrls['notifier'] ?? adminUrls['platform'] ?? '',
+      devices: adminOf('devices'),
+      transactions: adminOf('transactions'),
+      notifier: adminOf('notifier'),
+      updates: adminOf('updates'),
+      communication: adminOf('communication'),
+      billing: adminOf('billing'),
     },
     adminUrls,
     clients: options.clients,

@@ -48,6 +48,8 @@ export async function openDoor(
     listDevices: async ({ limit }) => ({
       devices: Array.from({ length: limit }, (_, n) => ({ deviceId: String(356938035643800 + n) })),
     }),
+    putHardwareModel: async ({ model }) => ({ model }),
+    listHardwareModels: async () => ({ models: [] }),
     addHeadsetKey: async ({ deviceId, publicKeyPem }) => {
       if (!options.keyIdOf) return missing();
       keys.set(deviceId, publicKeyPem);

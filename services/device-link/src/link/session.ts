@@ -48,6 +48,18 @@ const stalledByLog = 2;
 const stalledByJudge = 4;
 const stalledByDrain = 8;
 
+/** The transaction that a report is about, where its kind belongs to one. */
+function transactionOf({ body }: Report): bigint | undefined {
+  switch (body.case) {
+    case 'result':
+    case 'appAnswer':
+    case 'progress':
+      return body.value.transactionId;
+    default:
+      return undefined;
+  }
+}
+
 /** One headset's session, from its welcome to its end. Owns the stream; keeps nothing durable. */
 export class Session {
   readonly deviceId: string;
@@ -125,7 +137,7 @@ export class Session {
       }
       case 'report': {
         const { reportId, body: said } = body.value;
-        const about = said.case === 'stateChange' ? undefined : said.value?.transactionId;
+        const about = transactionOf(body.value);
         const problem = checkReport({ reportId, kind: said.case, transactionId: about });
         if (problem) return problem.reason;
         this.#deps.metrics.received('report');
@@ -290,7 +302,7 @@ export class Session {
   #onReport(report: Report): void {
     const id = Number(report.reportId);
     if (this.#reports.isNew(id)) {
-      const about = report.body.case === 'stateChange' ? undefined : report.body.value?.transactionId;
+      const about = transactionOf(report);
       const said = { case: 'report', value: report } as const;
       this.#reports.push(reportEvent(this, this.#deps.clock.now(), said, this.#traces.of(about)), id);
     } else if (id <= this.#reports.ackedReportId) {

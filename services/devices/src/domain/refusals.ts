@@ -1,5 +1,10 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
+/** Names both versions (decision 14); the same words as transactions' when it finds out later. */
+function clientTooOldMessage(version: string, minimum: string): string {
+  return `The device's client version ${version} is older than ${minimum}, which this operation needs.`;
+}
+
 /** What this service refuses, in the words of the specification (api.md section 8) where it has them. */
 export const refusals = {
   developerNotRegistered: () =>
@@ -13,6 +18,8 @@ export const refusals = {
   /** Another change of the device has a newer transaction id: what was drawn is of no use any more. */
   overtaken: () =>
     new DomainError('conflict', 'Another activation or deactivation of the device came first. Try again.'),
+  clientTooOld: (version: string, minimum: string) =>
+    new DomainError('invalid_argument', clientTooOldMessage(version, minimum)),
   busy: () =>
     new DomainError('unavailable', 'The device is being activated by another call.', { retryAfterMs: 1000 }),
 };

@@ -14,6 +14,6 @@ export function authorizeApplicationHandler(
     ]);
     if (developerId === undefined) throw refusals.developerNotRegistered();
     if (application?.developerId !== developerId) throw refusals.applicationForbidden();
-    return {};
+    return { developerId };
   };
 }

@@ -1,3 +1,4 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import {
   ApplicationsService,
@@ -15,8 +16,10 @@ import { getHeadsetKeysHandler } from './get-headset-keys.ts';
 import { getSettingsHandler } from './get-settings.ts';
 import { listDeviceStatusesHandler } from './list-device-statuses.ts';
 import { refreshAuthenticationKeyHandler } from './refresh-authentication-key.ts';
-import { sendCommandHandler } from './send-command.ts';
+import { sendOperationHandler } from './send-operation.ts';
 import { updateSettingsHandler } from './update-settings.ts';
+
+const notYet = () => Promise.reject(new DomainError('internal', 'Not built yet.'));
 
 /** What this service serves to the others. */
 export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
@@ -32,7 +35,10 @@ export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
       getActivation: getActivationHandler(deps),
       activateDevice: activateDeviceHandler(deps),
       deactivateDevice: deactivateDeviceHandler(deps),
-      sendCommand: sendCommandHandler(deps),
+      sendOperation: sendOperationHandler(deps),
+      resetDevice: notYet,
+      getHardwareProperties: notYet,
+      getAssociation: notYet,
       getDeviceStatus: getDeviceStatusHandler(deps),
       listDeviceStatuses: listDeviceStatusesHandler(deps),
     }),

@@ -15,10 +15,17 @@ const reportFields = {
 } as const;
 
 export function createDeviceReader(devices: StoreCollection<DeviceDocument>): DeviceReader {
-  const standing = coalescedReader(devices, { 'activation.applicationId': 1, 'activation.epoch': 1 });
+  const standing = coalescedReader(devices, {
+    'activation.applicationId': 1,
+    'activation.epoch': 1,
+    'reported.introduction.clientVersion': 1,
+  });
   return {
     async standing(deviceId) {
-      return (await standing(deviceId))?.activation;
+      const found = await standing(deviceId);
+      if (!found?.activation) return undefined;
+      const { applicationId, epoch } = found.activation;
+      return { applicationId, epoch, clientVersion: found.reported?.introduction?.clientVersion ?? '' };
     },
     async withReport(deviceId) {
       const found = await devices.findOne({ _id: deviceId }, { projection: reportFields });

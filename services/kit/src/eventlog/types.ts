@@ -81,4 +81,6 @@ export function deadLetterTopic(topic: string): string {
 export const topics = {
   deviceReports: 'device-reports',
   notifications: 'notifications',
+  deviceLifecycle: 'device-lifecycle',
+  usage: 'usage',
 } as const;

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file headset/device_link/v1/device_link.proto.
  */
 export const file_headset_device_link_v1_device_link: GenFile = /*@__PURE__*/
-  fileDesc("CihoZWFkc2V0L2RldmljZV9saW5rL3YxL2RldmljZV9saW5rLnByb3RvEhZoZWFkc2V0LmRldmljZV9saW5rLnYxIqoBCg5Db25uZWN0UmVxdWVzdBIuCgVoZWxsbxgBIAEoCzIdLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuSGVsbG9IABIuCgVyZWFkeRgCIAEoCzIdLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmVhZHlIABIwCgZyZXBvcnQYAyABKAsyHi5oZWFkc2V0LmRldmljZV9saW5rLnYxLlJlcG9ydEgAQgYKBGJvZHkixwIKD0Nvbm5lY3RSZXNwb25zZRIyCgd3ZWxjb21lGAEgASgLMh8uaGVhZHNldC5kZXZpY2VfbGluay52MS5XZWxjb21lSAASLgoFb2ZmZXIYAiABKAsyHS5oZWFkc2V0LmRldmljZV9saW5rLnYxLk9mZmVySAASLgoFc3RhcnQYAyABKAsyHS5oZWFkc2V0LmRldmljZV9saW5rLnYxLlN0YXJ0SAASLAoEZHJvcBgEIAEoCzIcLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuRHJvcEgAEjcKCnJlcG9ydF9hY2sYBSABKAsyIS5oZWFkc2V0LmRldmljZV9saW5rLnYxLlJlcG9ydEFja0gAEjEKB2dvX2F3YXkYBiABKAsyHi5oZWFkc2V0LmRldmljZV9saW5rLnYxLkdvQXdheUgAQgYKBGJvZHkiqAIKBUhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SFgoOY2xpZW50X3ZlcnNpb24YAiABKAkSGAoQZmlybXdhcmVfdmVyc2lvbhgDIAEoCRIpCgRhcHBzGAQgAygLMhsuaGVhZHNldC5kZXZpY2VfbGluay52MS5BcHASEQoJbGFuZ3VhZ2VzGAUgAygJEjIKCGhhcmR3YXJlGAYgASgLMiAuaGVhZHNldC5kZXZpY2VfbGluay52MS5IYXJkd2FyZRI1CgRoZWxkGAcgAygLMicuaGVhZHNldC5kZXZpY2VfbGluay52MS5IZWxkVHJhbnNhY3Rpb24SGAoQYWN0aXZhdGlvbl9lcG9jaBgIIAEoBBIQCghjbG9ja19tcxgJIAEoAyInCgNBcHASDwoHcGFja2FnZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJIl0KCEhhcmR3YXJlEhgKEG1hY19hZGRyZXNzX3dpZmkYASABKAkSHQoVbWFjX2FkZHJlc3NfYmx1ZXRvb3RoGAIgASgJEhgKEG1vZGVsX2lkZW50aWZpZXIYAyABKAkiWwoPSGVsZFRyYW5zYWN0aW9uEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDEjAKBXN0YXRlGAIgASgOMiEuaGVhZHNldC5kZXZpY2VfbGluay52MS5IZWxkU3RhdGUiUQoHV2VsY29tZRIVCg1zZXNzaW9uX2Vwb2NoGAEgASgEEhYKDnNlcnZlcl90aW1lX21zGAIgASgDEhcKD2Fja2VkX3JlcG9ydF9pZBgDIAEoBCLCAQoFT2ZmZXISFgoOdHJhbnNhY3Rpb25faWQYASABKAMSDwoHYXR0ZW1wdBgCIAEoDRIUCgxvcGVyYXRpb25faWQYAyABKAkSGAoQYWN0aXZhdGlvbl9lcG9jaBgEIAEoBBIVCg1jcmVhdGVkX2F0X21zGAUgASgDEjQKCW9wZXJhdGlvbhgGIAEoCzIhLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuT3BlcmF0aW9uEhMKC3RyYWNlcGFyZW50GAcgASgJIrcBCglPcGVyYXRpb24SNAoIYWN0aXZhdGUYASABKAsyIC5oZWFkc2V0LmRldmljZV9saW5rLnYxLkFjdGl2YXRlSAASOAoKZGVhY3RpdmF0ZRgCIAEoCzIiLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuRGVhY3RpdmF0ZUgAEjIKB2NvbW1hbmQYAyABKAsyHy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkNvbW1hbmRIAEIGCgRraW5kIkwKCEFjdGl2YXRlEhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIVCg1jbGllbnRfc2VjcmV0GAMgASgJIiQKCkRlYWN0aXZhdGUSFgoOYXBwbGljYXRpb25faWQYASABKAkipwIKB0NvbW1hbmQSDwoHcGFja2FnZRgBIAEoCRIRCgljbGFzc3BhdGgYAiABKAkSDgoGYWN0aW9uGAMgASgJEjcKC2xhdW5jaF90eXBlGAQgASgOMiIuaGVhZHNldC5kZXZpY2VfbGluay52MS5MYXVuY2hUeXBlEhMKC2V4dHJhc19qc29uGAUgASgJEkQKC2V4dHJhX3R5cGVzGAYgAygLMi8uaGVhZHNldC5kZXZpY2VfbGluay52MS5Db21tYW5kLkV4dHJhVHlwZXNFbnRyeRpUCg9FeHRyYVR5cGVzRW50cnkSCwoDa2V5GAEgASgJEjAKBXZhbHVlGAIgASgOMiEuaGVhZHNldC5kZXZpY2VfbGluay52MS5FeHRyYVR5cGU6AjgBIh8KBVJlYWR5EhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIh8KBVN0YXJ0EhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIi4KBERyb3ASFgoOdHJhbnNhY3Rpb25faWQYASABKAMSDgoGcmVhc29uGAIgASgJIuMBCgZSZXBvcnQSEQoJcmVwb3J0X2lkGAEgASgEEhYKDm9jY3VycmVkX2F0X21zGAIgASgDEjAKBnJlc3VsdBgDIAEoCzIeLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmVzdWx0SAASNwoKYXBwX2Fuc3dlchgEIAEoCzIhLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQXBwQW5zd2VySAASOwoMc3RhdGVfY2hhbmdlGAUgASgLMiMuaGVhZHNldC5kZXZpY2VfbGluay52MS5TdGF0ZUNoYW5nZUgAQgYKBGJvZHkiHgoJUmVwb3J0QWNrEhEKCXJlcG9ydF9pZBgBIAEoBCJCCgZSZXN1bHQSFgoOdHJhbnNhY3Rpb25faWQYASABKAMSDwoHc3VjY2VzcxgCIAEoCBIPCgdtZXNzYWdlGAMgASgJIloKCUFwcEFuc3dlchIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAxIPCgdzdWNjZXNzGAIgASgIEg8KB21lc3NhZ2UYAyABKAkSEwoLY3VzdG9tX2RhdGEYBCABKAkikQIKC1N0YXRlQ2hhbmdlEhIKBXBvd2VyGAEgASgJSACIAQESFAoHd2VhcmluZxgCIAEoCUgBiAEBEhQKB25ldHdvcmsYAyABKAlIAogBARIVCghjaGFyZ2luZxgEIAEoCUgDiAEBEh8KEmJhdHRlcnlfcGVyY2VudGFnZRgFIAEoDUgEiAEBEjcKCGxvY2F0aW9uGAYgASgLMiAuaGVhZHNldC5kZXZpY2VfbGluay52MS5Mb2NhdGlvbkgFiAEBQggKBl9wb3dlckIKCghfd2VhcmluZ0IKCghfbmV0d29ya0ILCglfY2hhcmdpbmdCFQoTX2JhdHRlcnlfcGVyY2VudGFnZUILCglfbG9jYXRpb24iLwoITG9jYXRpb24SEAoIbGF0aXR1ZGUYASABKAESEQoJbG9uZ2l0dWRlGAIgASgBIlYKBkdvQXdheRI0CgZyZWFzb24YASABKA4yJC5oZWFkc2V0LmRldmljZV9saW5rLnYxLkdvQXdheVJlYXNvbhIWCg5yZXRyeV9hZnRlcl9tcxgCIAEoDSpwCglIZWxkU3RhdGUSGgoWSEVMRF9TVEFURV9VTlNQRUNJRklFRBAAEhYKEkhFTERfU1RBVEVfT0ZGRVJFRBABEhYKEkhFTERfU1RBVEVfU1RBUlRFRBACEhcKE0hFTERfU1RBVEVfRklOSVNIRUQQAyqaAQoKTGF1bmNoVHlwZRIbChdMQVVOQ0hfVFlQRV9VTlNQRUNJRklFRBAAEhgKFExBVU5DSF9UWVBFX0FDVElWSVRZEAESFwoTTEFVTkNIX1RZUEVfU0VSVklDRRACEiEKHUxBVU5DSF9UWVBFX0ZPUkVHUk9VTkRTRVJWSUNFEAMSGQoVTEFVTkNIX1RZUEVfQlJPQURDQVNUEAQqxwEKCUV4dHJhVHlwZRIaChZFWFRSQV9UWVBFX1VOU1BFQ0lGSUVEEAASFQoRRVhUUkFfVFlQRV9TVFJJTkcQARIWChJFWFRSQV9UWVBFX0JPT0xFQU4QAhIWChJFWFRSQV9UWVBFX0lOVEVHRVIQAxITCg9FWFRSQV9UWVBFX0xPTkcQBBIVChFFWFRSQV9UWVBFX0RPVUJMRRAFEhQKEEVYVFJBX1RZUEVfQVJSQVkQBhIVChFFWFRSQV9UWVBFX09CSkVDVBAHKosBCgxHb0F3YXlSZWFzb24SHgoaR09fQVdBWV9SRUFTT05fVU5TUEVDSUZJRUQQABIdChlHT19BV0FZX1JFQVNPTl9TVVBFUlNFREVEEAESGwoXR09fQVdBWV9SRUFTT05fRFJBSU5JTkcQAhIfChtHT19BV0FZX1JFQVNPTl9VTlJFU1BPTlNJVkUQAzJ0ChJIZWFkc2V0TGlua1NlcnZpY2USXgoHQ29ubmVjdBImLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQ29ubmVjdFJlcXVlc3QaJy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkNvbm5lY3RSZXNwb25zZSgBMAFiBnByb3RvMw");
+  fileDesc("CihoZWFkc2V0L2RldmljZV9saW5rL3YxL2RldmljZV9saW5rLnByb3RvEhZoZWFkc2V0LmRldmljZV9saW5rLnYxIuUBCg5Db25uZWN0UmVxdWVzdBIuCgVoZWxsbxgBIAEoCzIdLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuSGVsbG9IABIuCgVyZWFkeRgCIAEoCzIdLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmVhZHlIABIwCgZyZXBvcnQYAyABKAsyHi5oZWFkc2V0LmRldmljZV9saW5rLnYxLlJlcG9ydEgAEjkKC3VybF9yZXF1ZXN0GAQgASgLMiIuaGVhZHNldC5kZXZpY2VfbGluay52MS5VcmxSZXF1ZXN0SABCBgoEYm9keSKAAwoPQ29ubmVjdFJlc3BvbnNlEjIKB3dlbGNvbWUYASABKAsyHy5oZWFkc2V0LmRldmljZV9saW5rLnYxLldlbGNvbWVIABIuCgVvZmZlchgCIAEoCzIdLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuT2ZmZXJIABIuCgVzdGFydBgDIAEoCzIdLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuU3RhcnRIABIsCgRkcm9wGAQgASgLMhwuaGVhZHNldC5kZXZpY2VfbGluay52MS5Ecm9wSAASNwoKcmVwb3J0X2FjaxgFIAEoCzIhLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmVwb3J0QWNrSAASMQoHZ29fYXdheRgGIAEoCzIeLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuR29Bd2F5SAASNwoKdXJsX2Fuc3dlchgHIAEoCzIhLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuVXJsQW5zd2VySABCBgoEYm9keSKoAgoFSGVsbG8SGAoQcHJvdG9jb2xfdmVyc2lvbhgBIAEoDRIWCg5jbGllbnRfdmVyc2lvbhgCIAEoCRIYChBmaXJtd2FyZV92ZXJzaW9uGAMgASgJEikKBGFwcHMYBCADKAsyGy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkFwcBIRCglsYW5ndWFnZXMYBSADKAkSMgoIaGFyZHdhcmUYBiABKAsyIC5oZWFkc2V0LmRldmljZV9saW5rLnYxLkhhcmR3YXJlEjUKBGhlbGQYByADKAsyJy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkhlbGRUcmFuc2FjdGlvbhIYChBhY3RpdmF0aW9uX2Vwb2NoGAggASgEEhAKCGNsb2NrX21zGAkgASgDIicKA0FwcBIPCgdwYWNrYWdlGAEgASgJEg8KB3ZlcnNpb24YAiABKAkiXQoISGFyZHdhcmUSGAoQbWFjX2FkZHJlc3Nfd2lmaRgBIAEoCRIdChVtYWNfYWRkcmVzc19ibHVldG9vdGgYAiABKAkSGAoQbW9kZWxfaWRlbnRpZmllchgDIAEoCSJbCg9IZWxkVHJhbnNhY3Rpb24SFgoOdHJhbnNhY3Rpb25faWQYASABKAMSMAoFc3RhdGUYAiABKA4yIS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkhlbGRTdGF0ZSJRCgdXZWxjb21lEhUKDXNlc3Npb25fZXBvY2gYASABKAQSFgoOc2VydmVyX3RpbWVfbXMYAiABKAMSFwoPYWNrZWRfcmVwb3J0X2lkGAMgASgEIsIBCgVPZmZlchIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAxIPCgdhdHRlbXB0GAIgASgNEhQKDG9wZXJhdGlvbl9pZBgDIAEoCRIYChBhY3RpdmF0aW9uX2Vwb2NoGAQgASgEEhUKDWNyZWF0ZWRfYXRfbXMYBSABKAMSNAoJb3BlcmF0aW9uGAYgASgLMiEuaGVhZHNldC5kZXZpY2VfbGluay52MS5PcGVyYXRpb24SEwoLdHJhY2VwYXJlbnQYByABKAkiiQkKCU9wZXJhdGlvbhI0CghhY3RpdmF0ZRgBIAEoCzIgLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQWN0aXZhdGVIABI4CgpkZWFjdGl2YXRlGAIgASgLMiIuaGVhZHNldC5kZXZpY2VfbGluay52MS5EZWFjdGl2YXRlSAASMgoHY29tbWFuZBgDIAEoCzIfLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQ29tbWFuZEgAEjcKCmFwcGx5X2FwbnMYBCABKAsyIS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkFwcGx5QXBuc0gAEjcKCmFwcGx5X3dpZmkYBSABKAsyIS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkFwcGx5V2lmaUgAEkEKD2FwcGx5X2xhbmd1YWdlcxgGIAEoCzImLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQXBwbHlMYW5ndWFnZXNIABJIChNhcHBseV9sYXVuY2hlcl9rZXlzGAcgASgLMikuaGVhZHNldC5kZXZpY2VfbGluay52MS5BcHBseUxhdW5jaGVyS2V5c0gAEjcKCnVwZGF0ZV9hcHAYCCABKAsyIS5oZWFkc2V0LmRldmljZV9saW5rLnYxLlVwZGF0ZUFwcEgAEkEKD3VwZGF0ZV9maXJtd2FyZRgJIAEoCzImLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuVXBkYXRlRmlybXdhcmVIABIuCgVyZXNldBgKIAEoCzIdLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmVzZXRIABI2Cgl1bmluc3RhbGwYCyABKAsyIS5oZWFkc2V0LmRldmljZV9saW5rLnYxLlVuaW5zdGFsbEgAEkUKEWxpc3RfY29ubmVjdGl2aXR5GAwgASgLMiguaGVhZHNldC5kZXZpY2VfbGluay52MS5MaXN0Q29ubmVjdGl2aXR5SAASUAoXcmVhZF9jb25uZWN0aXZpdHlfc3RhdGUYDSABKAsyLS5oZWFkc2V0LmRldmljZV9saW5rLnYxLlJlYWRDb25uZWN0aXZpdHlTdGF0ZUgAEk4KFnNldF9jb25uZWN0aXZpdHlfc3RhdGUYDiABKAsyLC5oZWFkc2V0LmRldmljZV9saW5rLnYxLlNldENvbm5lY3Rpdml0eVN0YXRlSAASRwoScmVzZXRfY29ubmVjdGl2aXR5GA8gASgLMikuaGVhZHNldC5kZXZpY2VfbGluay52MS5SZXNldENvbm5lY3Rpdml0eUgAEjkKC2FkZF9wYWlyaW5nGBAgASgLMiIuaGVhZHNldC5kZXZpY2VfbGluay52MS5BZGRQYWlyaW5nSAASPwoOY2hhbmdlX3BhaXJpbmcYESABKAsyJS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkNoYW5nZVBhaXJpbmdIABI/Cg5kZWxldGVfcGFpcmluZxgSIAEoCzIlLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuRGVsZXRlUGFpcmluZ0gAQgYKBGtpbmQiTAoIQWN0aXZhdGUSFgoOYXBwbGljYXRpb25faWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEhUKDWNsaWVudF9zZWNyZXQYAyABKAkiJAoKRGVhY3RpdmF0ZRIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCSKnAgoHQ29tbWFuZBIPCgdwYWNrYWdlGAEgASgJEhEKCWNsYXNzcGF0aBgCIAEoCRIOCgZhY3Rpb24YAyABKAkSNwoLbGF1bmNoX3R5cGUYBCABKA4yIi5oZWFkc2V0LmRldmljZV9saW5rLnYxLkxhdW5jaFR5cGUSEwoLZXh0cmFzX2pzb24YBSABKAkSRAoLZXh0cmFfdHlwZXMYBiADKAsyLy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkNvbW1hbmQuRXh0cmFUeXBlc0VudHJ5GlQKD0V4dHJhVHlwZXNFbnRyeRILCgNrZXkYASABKAkSMAoFdmFsdWUYAiABKA4yIS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkV4dHJhVHlwZToCOAEiNgoJQXBwbHlBcG5zEikKBGFwbnMYASADKAsyGy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkFwbiKqBQoDQXBuEgwKBG5hbWUYASABKAkSCwoDYXBuGAIgASgJEgsKA21jYxgDIAEoCRILCgNtbmMYBCABKAkSEgoFcHJveHkYBSABKAlIAIgBARIRCgRwb3J0GAYgASgJSAGIAQESEQoEdXNlchgHIAEoCUgCiAEBEhMKBnNlcnZlchgIIAEoCUgDiAEBEhUKCHBhc3N3b3JkGAkgASgJSASIAQESEQoEbW1zYxgKIAEoCUgFiAEBEhUKCG1tc3Byb3h5GAsgASgJSAaIAQESFAoHbW1zcG9ydBgMIAEoCUgHiAEBEhEKBHR5cGUYDSABKAlICIgBARIVCghwcm90b2NvbBgOIAEoCUgJiAEBEhwKD2NhcnJpZXJfZW5hYmxlZBgPIAEoCUgKiAEBEh0KEHJvYW1pbmdfcHJvdG9jb2wYECABKAlIC4gBARIWCgltdm5vX3R5cGUYESABKAlIDIgBARIcCg9tdm5vX21hdGNoX2RhdGEYEiABKAlIDYgBARIWCglhdXRoX3R5cGUYEyABKANIDogBARITCgZiZWFyZXIYFCABKANID4gBARIbCg5iZWFyZXJfYml0bWFzaxgVIAEoA0gQiAEBQggKBl9wcm94eUIHCgVfcG9ydEIHCgVfdXNlckIJCgdfc2VydmVyQgsKCV9wYXNzd29yZEIHCgVfbW1zY0ILCglfbW1zcHJveHlCCgoIX21tc3BvcnRCBwoFX3R5cGVCCwoJX3Byb3RvY29sQhIKEF9jYXJyaWVyX2VuYWJsZWRCEwoRX3JvYW1pbmdfcHJvdG9jb2xCDAoKX212bm9fdHlwZUISChBfbXZub19tYXRjaF9kYXRhQgwKCl9hdXRoX3R5cGVCCQoHX2JlYXJlckIRCg9fYmVhcmVyX2JpdG1hc2siQgoJQXBwbHlXaWZpEjUKCG5ldHdvcmtzGAEgAygLMiMuaGVhZHNldC5kZXZpY2VfbGluay52MS5XaWZpTmV0d29yayJjCgtXaWZpTmV0d29yaxIMCgRzc2lkGAEgASgJEhUKCHBhc3N3b3JkGAIgASgJSACIAQESFQoIc2VjdXJpdHkYAyABKAlIAYgBAUILCglfcGFzc3dvcmRCCwoJX3NlY3VyaXR5IiMKDkFwcGx5TGFuZ3VhZ2VzEhEKCWxhbmd1YWdlcxgBIAMoCSIoChFBcHBseUxhdW5jaGVyS2V5cxITCgtjb25maWdfanNvbhgBIAEoCSI+CghBcnRpZmFjdBISCgpzaXplX2J5dGVzGAEgASgDEg4KBnNoYTI1NhgCIAEoDBIOCgZ0aWNrZXQYAyABKAwiYQoJVXBkYXRlQXBwEg8KB3BhY2thZ2UYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIyCghhcnRpZmFjdBgDIAEoCzIgLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQXJ0aWZhY3QiVQoOVXBkYXRlRmlybXdhcmUSDwoHdmVyc2lvbhgBIAEoCRIyCghhcnRpZmFjdBgCIAEoCzIgLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQXJ0aWZhY3QiHwoFUmVzZXQSFgoOYXBwbGljYXRpb25faWQYASABKAkiHAoJVW5pbnN0YWxsEg8KB3BhY2thZ2UYASABKAkiiQEKEExpc3RDb25uZWN0aXZpdHkSOQoMbmV0d29ya190eXBlGAEgASgOMiMuaGVhZHNldC5kZXZpY2VfbGluay52MS5OZXR3b3JrVHlwZRI6CgZ0YXJnZXQYAiABKA4yKi5oZWFkc2V0LmRldmljZV9saW5rLnYxLkNvbm5lY3Rpdml0eVRhcmdldCJSChVSZWFkQ29ubmVjdGl2aXR5U3RhdGUSOQoMbmV0d29ya190eXBlGAEgASgOMiMuaGVhZHNldC5kZXZpY2VfbGluay52MS5OZXR3b3JrVHlwZSJiChRTZXRDb25uZWN0aXZpdHlTdGF0ZRI5CgxuZXR3b3JrX3R5cGUYASABKA4yIy5oZWFkc2V0LmRldmljZV9saW5rLnYxLk5ldHdvcmtUeXBlEg8KB2VuYWJsZWQYAiABKAgiTgoRUmVzZXRDb25uZWN0aXZpdHkSOQoMbmV0d29ya190eXBlGAEgASgOMiMuaGVhZHNldC5kZXZpY2VfbGluay52MS5OZXR3b3JrVHlwZSIhCgpBZGRQYWlyaW5nEhMKC21hY19hZGRyZXNzGAEgASgJIjUKDUNoYW5nZVBhaXJpbmcSEwoLbWFjX2FkZHJlc3MYASABKAkSDwoHY29ubmVjdBgCIAEoCCIkCg1EZWxldGVQYWlyaW5nEhMKC21hY19hZGRyZXNzGAEgASgJIh8KBVJlYWR5EhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIh8KBVN0YXJ0EhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIi4KBERyb3ASFgoOdHJhbnNhY3Rpb25faWQYASABKAMSDgoGcmVhc29uGAIgASgJIowHCgZSZXBvcnQSEQoJcmVwb3J0X2lkGAEgASgEEhYKDm9jY3VycmVkX2F0X21zGAIgASgDEjAKBnJlc3VsdBgDIAEoCzIeLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmVzdWx0SAASNwoKYXBwX2Fuc3dlchgEIAEoCzIhLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQXBwQW5zd2VySAASOwoMc3RhdGVfY2hhbmdlGAUgASgLMiMuaGVhZHNldC5kZXZpY2VfbGluay52MS5TdGF0ZUNoYW5nZUgAEjQKCHByb2dyZXNzGAYgASgLMiAuaGVhZHNldC5kZXZpY2VfbGluay52MS5Qcm9ncmVzc0gAEjkKC2N1c3RvbV9kYXRhGAcgASgLMiIuaGVhZHNldC5kZXZpY2VfbGluay52MS5DdXN0b21EYXRhSAASNwoKYXBwX3N0YXR1cxgIIAEoCzIhLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQXBwU3RhdHVzSAASPQoNbmV0d29ya19sZXZlbBgJIAEoCzIkLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuTmV0d29ya0xldmVsSAASMAoGdm9sdW1lGAogASgLMh4uaGVhZHNldC5kZXZpY2VfbGluay52MS5Wb2x1bWVIABIwCgZzaWduYWwYCyABKAsyHi5oZWFkc2V0LmRldmljZV9saW5rLnYxLlNpZ25hbEgAEkMKEGJsdWV0b290aF9zd2l0Y2gYDCABKAsyJy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkJsdWV0b290aFN3aXRjaEgAEksKFGJsdWV0b290aF9jb25uZWN0aW9uGA0gASgLMisuaGVhZHNldC5kZXZpY2VfbGluay52MS5CbHVldG9vdGhDb25uZWN0aW9uSAASOQoLZmlsZV91cGxvYWQYDiABKAsyIi5oZWFkc2V0LmRldmljZV9saW5rLnYxLkZpbGVVcGxvYWRIABI2CglpbnZlbnRvcnkYDyABKAsyIS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkludmVudG9yeUgAEjsKDHNwZWVjaF91c2FnZRgQIAEoCzIjLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuU3BlZWNoVXNhZ2VIABIYChBhY3RpdmF0aW9uX2Vwb2NoGBQgASgEQgYKBGJvZHkiHgoJUmVwb3J0QWNrEhEKCXJlcG9ydF9pZBgBIAEoBCKEAQoGUmVzdWx0EhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDEg8KB3N1Y2Nlc3MYAiABKAgSDwoHbWVzc2FnZRgDIAEoCRJACgxjb25uZWN0aXZpdHkYBCABKAsyKi5oZWFkc2V0LmRldmljZV9saW5rLnYxLkNvbm5lY3Rpdml0eVJlc3VsdCLJAQoSQ29ubmVjdGl2aXR5UmVzdWx0EhMKC3N0YXR1c19jb2RlGAEgASgNEjgKB2RldmljZXMYAiADKAsyJy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkJsdWV0b290aERldmljZRIxCghuZXR3b3JrcxgDIAMoCzIfLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuTmV0d29yaxIxCgVzdGF0ZRgEIAEoDjIiLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmFkaW9TdGF0ZSKIAQoPQmx1ZXRvb3RoRGV2aWNlEjMKBG1vZGUYASABKA4yJS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkJsdWV0b290aE1vZGUSEgoKcmVnaXN0ZXJlZBgCIAEoCBIMCgRuYW1lGAMgASgJEg0KBWFsaWFzGAQgASgJEg8KB2FkZHJlc3MYBSABKAkikwEKB05ldHdvcmsSMQoEbW9kZRgBIAEoDjIjLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuTmV0d29ya01vZGUSEgoKcmVnaXN0ZXJlZBgCIAEoCBINCgVsZXZlbBgDIAEoDRIMCgRuYW1lGAQgASgJEhIKCm5ldHdvcmtfaWQYBSABKAUSEAoIc2VjdXJpdHkYBiABKAkiRQoIUHJvZ3Jlc3MSFgoOdHJhbnNhY3Rpb25faWQYASABKAMSEAoIcHJvZ3Jlc3MYAiABKAESDwoHbWVzc2FnZRgDIAEoCSJaCglBcHBBbnN3ZXISFgoOdHJhbnNhY3Rpb25faWQYASABKAMSDwoHc3VjY2VzcxgCIAEoCBIPCgdtZXNzYWdlGAMgASgJEhMKC2N1c3RvbV9kYXRhGAQgASgJIpECCgtTdGF0ZUNoYW5nZRISCgVwb3dlchgBIAEoCUgAiAEBEhQKB3dlYXJpbmcYAiABKAlIAYgBARIUCgduZXR3b3JrGAMgASgJSAKIAQESFQoIY2hhcmdpbmcYBCABKAlIA4gBARIfChJiYXR0ZXJ5X3BlcmNlbnRhZ2UYBSABKA1IBIgBARI3Cghsb2NhdGlvbhgGIAEoCzIgLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuTG9jYXRpb25IBYgBAUIICgZfcG93ZXJCCgoIX3dlYXJpbmdCCgoIX25ldHdvcmtCCwoJX2NoYXJnaW5nQhUKE19iYXR0ZXJ5X3BlcmNlbnRhZ2VCCwoJX2xvY2F0aW9uIjIKCkN1c3RvbURhdGESDwoHc3VjY2VzcxgBIAEoCBITCgtjdXN0b21fZGF0YRgCIAEoCSIpCglBcHBTdGF0dXMSDgoGc3RhdHVzGAEgASgJEgwKBHRleHQYAiABKAkifgoMTmV0d29ya0xldmVsEjkKDG5ldHdvcmtfdHlwZRgBIAEoDjIjLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuTmV0d29ya1R5cGUSDgoGYWN0aXZlGAIgASgIEhQKDG5ldHdvcmtfbmFtZRgDIAEoCRINCgVsZXZlbBgEIAEoDSIzCgZWb2x1bWUSCwoDbWluGAEgASgNEgsKA21heBgCIAEoDRIPCgdjdXJyZW50GAMgASgNIhcKBlNpZ25hbBINCgVsZXZlbBgBIAEoDSIiCg9CbHVldG9vdGhTd2l0Y2gSDwoHZW5hYmxlZBgBIAEoCCKNAQoTQmx1ZXRvb3RoQ29ubmVjdGlvbhIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAxITCgtzdGF0dXNfY29kZRgCIAEoDRIPCgdtZXNzYWdlGAMgASgJEjgKB2RldmljZXMYBCADKAsyJy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkJsdWV0b290aERldmljZSJjCgpGaWxlVXBsb2FkEgwKBGZpbGUYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoAxIzCgdmYWlsdXJlGAMgASgOMiIuaGVhZHNldC5kZXZpY2VfbGluay52MS5VcmxSZWZ1c2FsImMKCUludmVudG9yeRIYChBmaXJtd2FyZV92ZXJzaW9uGAEgASgJEikKBGFwcHMYAiADKAsyGy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkFwcBIRCglsYW5ndWFnZXMYAyADKAkiOQoLU3BlZWNoVXNhZ2USFQoNc3RhcnRlZF9hdF9tcxgBIAEoAxITCgtkdXJhdGlvbl9tcxgCIAEoAyJ9CgpVcmxSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAQSGQoPZG93bmxvYWRfdGlja2V0GAIgASgMSAASNwoGdXBsb2FkGAMgASgLMiUuaGVhZHNldC5kZXZpY2VfbGluay52MS5VcGxvYWRSZXF1ZXN0SABCBwoFYWJvdXQiSwoNVXBsb2FkUmVxdWVzdBIMCgRmaWxlGAEgASgJEhIKCnNpemVfYnl0ZXMYAiABKAMSGAoQYWN0aXZhdGlvbl9lcG9jaBgDIAEoBCKQAQoJVXJsQW5zd2VyEhIKCnJlcXVlc3RfaWQYASABKAQSCwoDdXJsGAIgASgJEhUKDWV4cGlyZXNfYXRfbXMYAyABKAMSMwoHcmVmdXNhbBgEIAEoDjIiLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuVXJsUmVmdXNhbBIWCg5yZXRyeV9hZnRlcl9tcxgFIAEoDSIvCghMb2NhdGlvbhIQCghsYXRpdHVkZRgBIAEoARIRCglsb25naXR1ZGUYAiABKAEiVgoGR29Bd2F5EjQKBnJlYXNvbhgBIAEoDjIkLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuR29Bd2F5UmVhc29uEhYKDnJldHJ5X2FmdGVyX21zGAIgASgNKnAKCUhlbGRTdGF0ZRIaChZIRUxEX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSSEVMRF9TVEFURV9PRkZFUkVEEAESFgoSSEVMRF9TVEFURV9TVEFSVEVEEAISFwoTSEVMRF9TVEFURV9GSU5JU0hFRBADKpoBCgpMYXVuY2hUeXBlEhsKF0xBVU5DSF9UWVBFX1VOU1BFQ0lGSUVEEAASGAoUTEFVTkNIX1RZUEVfQUNUSVZJVFkQARIXChNMQVVOQ0hfVFlQRV9TRVJWSUNFEAISIQodTEFVTkNIX1RZUEVfRk9SRUdST1VORFNFUlZJQ0UQAxIZChVMQVVOQ0hfVFlQRV9CUk9BRENBU1QQBCrHAQoJRXh0cmFUeXBlEhoKFkVYVFJBX1RZUEVfVU5TUEVDSUZJRUQQABIVChFFWFRSQV9UWVBFX1NUUklORxABEhYKEkVYVFJBX1RZUEVfQk9PTEVBThACEhYKEkVYVFJBX1RZUEVfSU5URUdFUhADEhMKD0VYVFJBX1RZUEVfTE9ORxAEEhUKEUVYVFJBX1RZUEVfRE9VQkxFEAUSFAoQRVhUUkFfVFlQRV9BUlJBWRAGEhUKEUVYVFJBX1RZUEVfT0JKRUNUEAcqjQEKC05ldHdvcmtUeXBlEhwKGE5FVFdPUktfVFlQRV9VTlNQRUNJRklFRBAAEhoKFk5FVFdPUktfVFlQRV9CTFVFVE9PVEgQARIVChFORVRXT1JLX1RZUEVfV0lGSRACEhcKE05FVFdPUktfVFlQRV9NT0JJTEUQAxIUChBORVRXT1JLX1RZUEVfQVBOEAQqnAEKEkNvbm5lY3Rpdml0eVRhcmdldBIjCh9DT05ORUNUSVZJVFlfVEFSR0VUX1VOU1BFQ0lGSUVEEAASGwoXQ09OTkVDVElWSVRZX1RBUkdFVF9BTEwQARIhCh1DT05ORUNUSVZJVFlfVEFSR0VUX0NPTk5FQ1RFRBACEiEKHUNPTk5FQ1RJVklUWV9UQVJHRVRfQVZBSUxBQkxFEAMqXAoKUmFkaW9TdGF0ZRIbChdSQURJT19TVEFURV9VTlNQRUNJRklFRBAAEhcKE1JBRElPX1NUQVRFX0VOQUJMRUQQARIYChRSQURJT19TVEFURV9ESVNBQkxFRBACKqcBCg1CbHVldG9vdGhNb2RlEh4KGkJMVUVUT09USF9NT0RFX1VOU1BFQ0lGSUVEEAASHAoYQkxVRVRPT1RIX01PREVfQ09OTkVDVEVEEAESHwobQkxVRVRPT1RIX01PREVfRElTQ09OTkVDVEVEEAISGwoXQkxVRVRPT1RIX01PREVfREVURUNURUQQAxIaChZCTFVFVE9PVEhfTU9ERV9ERUxFVEVEEAQqgQEKC05ldHdvcmtNb2RlEhwKGE5FVFdPUktfTU9ERV9VTlNQRUNJRklFRBAAEhoKFk5FVFdPUktfTU9ERV9DT05ORUNURUQQARIaChZORVRXT1JLX01PREVfQVZBSUxBQkxFEAISHAoYTkVUV09SS19NT0RFX1VOQVZBSUxBQkxFEAMq0wEKClVybFJlZnVzYWwSGwoXVVJMX1JFRlVTQUxfVU5TUEVDSUZJRUQQABIUChBVUkxfUkVGVVNBTF9TSVpFEAESHgoaVVJMX1JFRlVTQUxfTk9UX0FTU09DSUFURUQQAhIdChlVUkxfUkVGVVNBTF9OT19TSUdORURfVVJMEAMSHQoZVVJMX1JFRlVTQUxfVVBMT0FEX0ZBSUxFRBAEEhcKE1VSTF9SRUZVU0FMX1VOS05PV04QBRIbChdVUkxfUkVGVVNBTF9VTkFWQUlMQUJMRRAGKosBCgxHb0F3YXlSZWFzb24SHgoaR09fQVdBWV9SRUFTT05fVU5TUEVDSUZJRUQQABIdChlHT19BV0FZX1JFQVNPTl9TVVBFUlNFREVEEAESGwoXR09fQVdBWV9SRUFTT05fRFJBSU5JTkcQAhIfChtHT19BV0FZX1JFQVNPTl9VTlJFU1BPTlNJVkUQAzJ0ChJIZWFkc2V0TGlua1NlcnZpY2USXgoHQ29ubmVjdBImLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQ29ubmVjdFJlcXVlc3QaJy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkNvbm5lY3RSZXNwb25zZSgBMAFiBnByb3RvMw");
 
 /**
  * Headset to cloud.
@@ -45,6 +45,14 @@ export type ConnectRequest = Message<"headset.device_link.v1.ConnectRequest"> & 
      */
     value: Report;
     case: "report";
+  } | {
+    /**
+     * Asks for an address to load something from or to. Not kept: asked again after a reconnect.
+     *
+     * @generated from field: headset.device_link.v1.UrlRequest url_request = 4;
+     */
+    value: UrlRequest;
+    case: "urlRequest";
   } | { case: undefined; value?: undefined };
 };
 
@@ -100,6 +108,12 @@ export type ConnectResponse = Message<"headset.device_link.v1.ConnectResponse"> 
      */
     value: GoAway;
     case: "goAway";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.UrlAnswer url_answer = 7;
+     */
+    value: UrlAnswer;
+    case: "urlAnswer";
   } | { case: undefined; value?: undefined };
 };
 
@@ -369,6 +383,96 @@ export type Operation = Message<"headset.device_link.v1.Operation"> & {
      */
     value: Command;
     case: "command";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.ApplyApns apply_apns = 4;
+     */
+    value: ApplyApns;
+    case: "applyApns";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.ApplyWifi apply_wifi = 5;
+     */
+    value: ApplyWifi;
+    case: "applyWifi";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.ApplyLanguages apply_languages = 6;
+     */
+    value: ApplyLanguages;
+    case: "applyLanguages";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.ApplyLauncherKeys apply_launcher_keys = 7;
+     */
+    value: ApplyLauncherKeys;
+    case: "applyLauncherKeys";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.UpdateApp update_app = 8;
+     */
+    value: UpdateApp;
+    case: "updateApp";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.UpdateFirmware update_firmware = 9;
+     */
+    value: UpdateFirmware;
+    case: "updateFirmware";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.Reset reset = 10;
+     */
+    value: Reset;
+    case: "reset";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.Uninstall uninstall = 11;
+     */
+    value: Uninstall;
+    case: "uninstall";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.ListConnectivity list_connectivity = 12;
+     */
+    value: ListConnectivity;
+    case: "listConnectivity";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.ReadConnectivityState read_connectivity_state = 13;
+     */
+    value: ReadConnectivityState;
+    case: "readConnectivityState";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.SetConnectivityState set_connectivity_state = 14;
+     */
+    value: SetConnectivityState;
+    case: "setConnectivityState";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.ResetConnectivity reset_connectivity = 15;
+     */
+    value: ResetConnectivity;
+    case: "resetConnectivity";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.AddPairing add_pairing = 16;
+     */
+    value: AddPairing;
+    case: "addPairing";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.ChangePairing change_pairing = 17;
+     */
+    value: ChangePairing;
+    case: "changePairing";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.DeletePairing delete_pairing = 18;
+     */
+    value: DeletePairing;
+    case: "deletePairing";
   } | { case: undefined; value?: undefined };
 };
 
@@ -477,6 +581,482 @@ export const CommandSchema: GenMessage<Command> = /*@__PURE__*/
   messageDesc(file_headset_device_link_v1_device_link, 11);
 
 /**
+ * Replaces the headset's list of access points (specification api.md section 3, APN entry).
+ *
+ * @generated from message headset.device_link.v1.ApplyApns
+ */
+export type ApplyApns = Message<"headset.device_link.v1.ApplyApns"> & {
+  /**
+   * @generated from field: repeated headset.device_link.v1.Apn apns = 1;
+   */
+  apns: Apn[];
+};
+
+/**
+ * Describes the message headset.device_link.v1.ApplyApns.
+ * Use `create(ApplyApnsSchema)` to create a new message.
+ */
+export const ApplyApnsSchema: GenMessage<ApplyApns> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 12);
+
+/**
+ * Absent fields were not given.
+ *
+ * @generated from message headset.device_link.v1.Apn
+ */
+export type Apn = Message<"headset.device_link.v1.Apn"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string apn = 2;
+   */
+  apn: string;
+
+  /**
+   * @generated from field: string mcc = 3;
+   */
+  mcc: string;
+
+  /**
+   * @generated from field: string mnc = 4;
+   */
+  mnc: string;
+
+  /**
+   * @generated from field: optional string proxy = 5;
+   */
+  proxy?: string | undefined;
+
+  /**
+   * @generated from field: optional string port = 6;
+   */
+  port?: string | undefined;
+
+  /**
+   * @generated from field: optional string user = 7;
+   */
+  user?: string | undefined;
+
+  /**
+   * @generated from field: optional string server = 8;
+   */
+  server?: string | undefined;
+
+  /**
+   * @generated from field: optional string password = 9;
+   */
+  password?: string | undefined;
+
+  /**
+   * @generated from field: optional string mmsc = 10;
+   */
+  mmsc?: string | undefined;
+
+  /**
+   * @generated from field: optional string mmsproxy = 11;
+   */
+  mmsproxy?: string | undefined;
+
+  /**
+   * @generated from field: optional string mmsport = 12;
+   */
+  mmsport?: string | undefined;
+
+  /**
+   * @generated from field: optional string type = 13;
+   */
+  type?: string | undefined;
+
+  /**
+   * @generated from field: optional string protocol = 14;
+   */
+  protocol?: string | undefined;
+
+  /**
+   * @generated from field: optional string carrier_enabled = 15;
+   */
+  carrierEnabled?: string | undefined;
+
+  /**
+   * @generated from field: optional string roaming_protocol = 16;
+   */
+  roamingProtocol?: string | undefined;
+
+  /**
+   * @generated from field: optional string mvno_type = 17;
+   */
+  mvnoType?: string | undefined;
+
+  /**
+   * @generated from field: optional string mvno_match_data = 18;
+   */
+  mvnoMatchData?: string | undefined;
+
+  /**
+   * @generated from field: optional int64 auth_type = 19;
+   */
+  authType?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int64 bearer = 20;
+   */
+  bearer?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int64 bearer_bitmask = 21;
+   */
+  bearerBitmask?: bigint | undefined;
+};
+
+/**
+ * Describes the message headset.device_link.v1.Apn.
+ * Use `create(ApnSchema)` to create a new message.
+ */
+export const ApnSchema: GenMessage<Apn> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 13);
+
+/**
+ * @generated from message headset.device_link.v1.ApplyWifi
+ */
+export type ApplyWifi = Message<"headset.device_link.v1.ApplyWifi"> & {
+  /**
+   * @generated from field: repeated headset.device_link.v1.WifiNetwork networks = 1;
+   */
+  networks: WifiNetwork[];
+};
+
+/**
+ * Describes the message headset.device_link.v1.ApplyWifi.
+ * Use `create(ApplyWifiSchema)` to create a new message.
+ */
+export const ApplyWifiSchema: GenMessage<ApplyWifi> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 14);
+
+/**
+ * @generated from message headset.device_link.v1.WifiNetwork
+ */
+export type WifiNetwork = Message<"headset.device_link.v1.WifiNetwork"> & {
+  /**
+   * @generated from field: string ssid = 1;
+   */
+  ssid: string;
+
+  /**
+   * @generated from field: optional string password = 2;
+   */
+  password?: string | undefined;
+
+  /**
+   * @generated from field: optional string security = 3;
+   */
+  security?: string | undefined;
+};
+
+/**
+ * Describes the message headset.device_link.v1.WifiNetwork.
+ * Use `create(WifiNetworkSchema)` to create a new message.
+ */
+export const WifiNetworkSchema: GenMessage<WifiNetwork> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 15);
+
+/**
+ * ISO 639-1 codes; the first is applied.
+ *
+ * @generated from message headset.device_link.v1.ApplyLanguages
+ */
+export type ApplyLanguages = Message<"headset.device_link.v1.ApplyLanguages"> & {
+  /**
+   * @generated from field: repeated string languages = 1;
+   */
+  languages: string[];
+};
+
+/**
+ * Describes the message headset.device_link.v1.ApplyLanguages.
+ * Use `create(ApplyLanguagesSchema)` to create a new message.
+ */
+export const ApplyLanguagesSchema: GenMessage<ApplyLanguages> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 16);
+
+/**
+ * The key configuration as JSON text, {"key-config": [...]}, as the integrator sent it but without
+ * insignificant white space (specification api.md section 3, launcher key configuration).
+ *
+ * @generated from message headset.device_link.v1.ApplyLauncherKeys
+ */
+export type ApplyLauncherKeys = Message<"headset.device_link.v1.ApplyLauncherKeys"> & {
+  /**
+   * @generated from field: string config_json = 1;
+   */
+  configJson: string;
+};
+
+/**
+ * Describes the message headset.device_link.v1.ApplyLauncherKeys.
+ * Use `create(ApplyLauncherKeysSchema)` to create a new message.
+ */
+export const ApplyLauncherKeysSchema: GenMessage<ApplyLauncherKeys> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 17);
+
+/**
+ * What is to be loaded, and how it is known to be whole.
+ *
+ * @generated from message headset.device_link.v1.Artifact
+ */
+export type Artifact = Message<"headset.device_link.v1.Artifact"> & {
+  /**
+   * @generated from field: int64 size_bytes = 1;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * 32 bytes.
+   *
+   * @generated from field: bytes sha256 = 2;
+   */
+  sha256: Uint8Array;
+
+  /**
+   * Presented in a UrlRequest; the answer's address serves ranges, so that a cut load resumes.
+   *
+   * @generated from field: bytes ticket = 3;
+   */
+  ticket: Uint8Array;
+};
+
+/**
+ * Describes the message headset.device_link.v1.Artifact.
+ * Use `create(ArtifactSchema)` to create a new message.
+ */
+export const ArtifactSchema: GenMessage<Artifact> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 18);
+
+/**
+ * @generated from message headset.device_link.v1.UpdateApp
+ */
+export type UpdateApp = Message<"headset.device_link.v1.UpdateApp"> & {
+  /**
+   * @generated from field: string package = 1;
+   */
+  package: string;
+
+  /**
+   * @generated from field: string version = 2;
+   */
+  version: string;
+
+  /**
+   * @generated from field: headset.device_link.v1.Artifact artifact = 3;
+   */
+  artifact?: Artifact | undefined;
+};
+
+/**
+ * Describes the message headset.device_link.v1.UpdateApp.
+ * Use `create(UpdateAppSchema)` to create a new message.
+ */
+export const UpdateAppSchema: GenMessage<UpdateApp> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 19);
+
+/**
+ * @generated from message headset.device_link.v1.UpdateFirmware
+ */
+export type UpdateFirmware = Message<"headset.device_link.v1.UpdateFirmware"> & {
+  /**
+   * @generated from field: string version = 1;
+   */
+  version: string;
+
+  /**
+   * @generated from field: headset.device_link.v1.Artifact artifact = 2;
+   */
+  artifact?: Artifact | undefined;
+};
+
+/**
+ * Describes the message headset.device_link.v1.UpdateFirmware.
+ * Use `create(UpdateFirmwareSchema)` to create a new message.
+ */
+export const UpdateFirmwareSchema: GenMessage<UpdateFirmware> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 20);
+
+/**
+ * Wipes the headset to its factory state, but for its key, its memory of applied transactions and of
+ * unacknowledged reports, and the activation (ruling B7).
+ *
+ * @generated from message headset.device_link.v1.Reset
+ */
+export type Reset = Message<"headset.device_link.v1.Reset"> & {
+  /**
+   * @generated from field: string application_id = 1;
+   */
+  applicationId: string;
+};
+
+/**
+ * Describes the message headset.device_link.v1.Reset.
+ * Use `create(ResetSchema)` to create a new message.
+ */
+export const ResetSchema: GenMessage<Reset> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 21);
+
+/**
+ * @generated from message headset.device_link.v1.Uninstall
+ */
+export type Uninstall = Message<"headset.device_link.v1.Uninstall"> & {
+  /**
+   * @generated from field: string package = 1;
+   */
+  package: string;
+};
+
+/**
+ * Describes the message headset.device_link.v1.Uninstall.
+ * Use `create(UninstallSchema)` to create a new message.
+ */
+export const UninstallSchema: GenMessage<Uninstall> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 22);
+
+/**
+ * @generated from message headset.device_link.v1.ListConnectivity
+ */
+export type ListConnectivity = Message<"headset.device_link.v1.ListConnectivity"> & {
+  /**
+   * @generated from field: headset.device_link.v1.NetworkType network_type = 1;
+   */
+  networkType: NetworkType;
+
+  /**
+   * @generated from field: headset.device_link.v1.ConnectivityTarget target = 2;
+   */
+  target: ConnectivityTarget;
+};
+
+/**
+ * Describes the message headset.device_link.v1.ListConnectivity.
+ * Use `create(ListConnectivitySchema)` to create a new message.
+ */
+export const ListConnectivitySchema: GenMessage<ListConnectivity> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 23);
+
+/**
+ * @generated from message headset.device_link.v1.ReadConnectivityState
+ */
+export type ReadConnectivityState = Message<"headset.device_link.v1.ReadConnectivityState"> & {
+  /**
+   * @generated from field: headset.device_link.v1.NetworkType network_type = 1;
+   */
+  networkType: NetworkType;
+};
+
+/**
+ * Describes the message headset.device_link.v1.ReadConnectivityState.
+ * Use `create(ReadConnectivityStateSchema)` to create a new message.
+ */
+export const ReadConnectivityStateSchema: GenMessage<ReadConnectivityState> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 24);
+
+/**
+ * @generated from message headset.device_link.v1.SetConnectivityState
+ */
+export type SetConnectivityState = Message<"headset.device_link.v1.SetConnectivityState"> & {
+  /**
+   * @generated from field: headset.device_link.v1.NetworkType network_type = 1;
+   */
+  networkType: NetworkType;
+
+  /**
+   * @generated from field: bool enabled = 2;
+   */
+  enabled: boolean;
+};
+
+/**
+ * Describes the message headset.device_link.v1.SetConnectivityState.
+ * Use `create(SetConnectivityStateSchema)` to create a new message.
+ */
+export const SetConnectivityStateSchema: GenMessage<SetConnectivityState> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 25);
+
+/**
+ * @generated from message headset.device_link.v1.ResetConnectivity
+ */
+export type ResetConnectivity = Message<"headset.device_link.v1.ResetConnectivity"> & {
+  /**
+   * @generated from field: headset.device_link.v1.NetworkType network_type = 1;
+   */
+  networkType: NetworkType;
+};
+
+/**
+ * Describes the message headset.device_link.v1.ResetConnectivity.
+ * Use `create(ResetConnectivitySchema)` to create a new message.
+ */
+export const ResetConnectivitySchema: GenMessage<ResetConnectivity> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 26);
+
+/**
+ * @generated from message headset.device_link.v1.AddPairing
+ */
+export type AddPairing = Message<"headset.device_link.v1.AddPairing"> & {
+  /**
+   * @generated from field: string mac_address = 1;
+   */
+  macAddress: string;
+};
+
+/**
+ * Describes the message headset.device_link.v1.AddPairing.
+ * Use `create(AddPairingSchema)` to create a new message.
+ */
+export const AddPairingSchema: GenMessage<AddPairing> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 27);
+
+/**
+ * @generated from message headset.device_link.v1.ChangePairing
+ */
+export type ChangePairing = Message<"headset.device_link.v1.ChangePairing"> & {
+  /**
+   * @generated from field: string mac_address = 1;
+   */
+  macAddress: string;
+
+  /**
+   * True: connect; false: disconnect.
+   *
+   * @generated from field: bool connect = 2;
+   */
+  connect: boolean;
+};
+
+/**
+ * Describes the message headset.device_link.v1.ChangePairing.
+ * Use `create(ChangePairingSchema)` to create a new message.
+ */
+export const ChangePairingSchema: GenMessage<ChangePairing> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 28);
+
+/**
+ * @generated from message headset.device_link.v1.DeletePairing
+ */
+export type DeletePairing = Message<"headset.device_link.v1.DeletePairing"> & {
+  /**
+   * @generated from field: string mac_address = 1;
+   */
+  macAddress: string;
+};
+
+/**
+ * Describes the message headset.device_link.v1.DeletePairing.
+ * Use `create(DeletePairingSchema)` to create a new message.
+ */
+export const DeletePairingSchema: GenMessage<DeletePairing> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 29);
+
+/**
  * @generated from message headset.device_link.v1.Ready
  */
 export type Ready = Message<"headset.device_link.v1.Ready"> & {
@@ -491,7 +1071,7 @@ export type Ready = Message<"headset.device_link.v1.Ready"> & {
  * Use `create(ReadySchema)` to create a new message.
  */
 export const ReadySchema: GenMessage<Ready> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_device_link, 12);
+  messageDesc(file_headset_device_link_v1_device_link, 30);
 
 /**
  * Permission to start: the cloud's state is now 'accepted'. Repeated when asked again.
@@ -510,7 +1090,7 @@ export type Start = Message<"headset.device_link.v1.Start"> & {
  * Use `create(StartSchema)` to create a new message.
  */
 export const StartSchema: GenMessage<Start> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_device_link, 13);
+  messageDesc(file_headset_device_link_v1_device_link, 31);
 
 /**
  * Forget the transaction; it was canceled or is unknown. Never start it afterwards.
@@ -534,7 +1114,7 @@ export type Drop = Message<"headset.device_link.v1.Drop"> & {
  * Use `create(DropSchema)` to create a new message.
  */
 export const DropSchema: GenMessage<Drop> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_device_link, 14);
+  messageDesc(file_headset_device_link_v1_device_link, 32);
 
 /**
  * Ids rise by one for each report of a headset over its whole life (kept over restarts).
@@ -575,7 +1155,81 @@ export type Report = Message<"headset.device_link.v1.Report"> & {
      */
     value: StateChange;
     case: "stateChange";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.Progress progress = 6;
+     */
+    value: Progress;
+    case: "progress";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.CustomData custom_data = 7;
+     */
+    value: CustomData;
+    case: "customData";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.AppStatus app_status = 8;
+     */
+    value: AppStatus;
+    case: "appStatus";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.NetworkLevel network_level = 9;
+     */
+    value: NetworkLevel;
+    case: "networkLevel";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.Volume volume = 10;
+     */
+    value: Volume;
+    case: "volume";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.Signal signal = 11;
+     */
+    value: Signal;
+    case: "signal";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.BluetoothSwitch bluetooth_switch = 12;
+     */
+    value: BluetoothSwitch;
+    case: "bluetoothSwitch";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.BluetoothConnection bluetooth_connection = 13;
+     */
+    value: BluetoothConnection;
+    case: "bluetoothConnection";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.FileUpload file_upload = 14;
+     */
+    value: FileUpload;
+    case: "fileUpload";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.Inventory inventory = 15;
+     */
+    value: Inventory;
+    case: "inventory";
+  } | {
+    /**
+     * @generated from field: headset.device_link.v1.SpeechUsage speech_usage = 16;
+     */
+    value: SpeechUsage;
+    case: "speechUsage";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * The activation epoch the headset knew when it happened: what belongs to an earlier application
+   * never reaches a later one.
+   *
+   * @generated from field: uint64 activation_epoch = 20;
+   */
+  activationEpoch: bigint;
 };
 
 /**
@@ -583,7 +1237,7 @@ export type Report = Message<"headset.device_link.v1.Report"> & {
  * Use `create(ReportSchema)` to create a new message.
  */
 export const ReportSchema: GenMessage<Report> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_device_link, 15);
+  messageDesc(file_headset_device_link_v1_device_link, 33);
 
 /**
  * All reports up to and including this id are durable; the headset may forget them.
@@ -602,7 +1256,7 @@ export type ReportAck = Message<"headset.device_link.v1.ReportAck"> & {
  * Use `create(ReportAckSchema)` to create a new message.
  */
 export const ReportAckSchema: GenMessage<ReportAck> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_device_link, 16);
+  messageDesc(file_headset_device_link_v1_device_link, 34);
 
 /**
  * The end of a started transaction (for a command: of calling the app).
@@ -624,6 +1278,13 @@ export type Result = Message<"headset.device_link.v1.Result"> & {
    * @generated from field: string message = 3;
    */
   message: string;
+
+  /**
+   * Only of connectivity operations.
+   *
+   * @generated from field: headset.device_link.v1.ConnectivityResult connectivity = 4;
+   */
+  connectivity?: ConnectivityResult | undefined;
 };
 
 /**
@@ -631,7 +1292,160 @@ export type Result = Message<"headset.device_link.v1.Result"> & {
  * Use `create(ResultSchema)` to create a new message.
  */
 export const ResultSchema: GenMessage<Result> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_device_link, 17);
+  messageDesc(file_headset_device_link_v1_device_link, 35);
+
+/**
+ * What a connectivity operation found (specification callbacks-and-site.md section 3).
+ *
+ * @generated from message headset.device_link.v1.ConnectivityResult
+ */
+export type ConnectivityResult = Message<"headset.device_link.v1.ConnectivityResult"> & {
+  /**
+   * HTTP-like (section 8): list 200, 403, 500; on/off 200, 400, 500; reset 200, 500;
+   * pairing 200, 400, 403, 404, 409, 500.
+   *
+   * @generated from field: uint32 status_code = 1;
+   */
+  statusCode: number;
+
+  /**
+   * @generated from field: repeated headset.device_link.v1.BluetoothDevice devices = 2;
+   */
+  devices: BluetoothDevice[];
+
+  /**
+   * @generated from field: repeated headset.device_link.v1.Network networks = 3;
+   */
+  networks: Network[];
+
+  /**
+   * Of reading and changing the state.
+   *
+   * @generated from field: headset.device_link.v1.RadioState state = 4;
+   */
+  state: RadioState;
+};
+
+/**
+ * Describes the message headset.device_link.v1.ConnectivityResult.
+ * Use `create(ConnectivityResultSchema)` to create a new message.
+ */
+export const ConnectivityResultSchema: GenMessage<ConnectivityResult> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 36);
+
+/**
+ * @generated from message headset.device_link.v1.BluetoothDevice
+ */
+export type BluetoothDevice = Message<"headset.device_link.v1.BluetoothDevice"> & {
+  /**
+   * @generated from field: headset.device_link.v1.BluetoothMode mode = 1;
+   */
+  mode: BluetoothMode;
+
+  /**
+   * @generated from field: bool registered = 2;
+   */
+  registered: boolean;
+
+  /**
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string alias = 4;
+   */
+  alias: string;
+
+  /**
+   * MAC address.
+   *
+   * @generated from field: string address = 5;
+   */
+  address: string;
+};
+
+/**
+ * Describes the message headset.device_link.v1.BluetoothDevice.
+ * Use `create(BluetoothDeviceSchema)` to create a new message.
+ */
+export const BluetoothDeviceSchema: GenMessage<BluetoothDevice> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 37);
+
+/**
+ * @generated from message headset.device_link.v1.Network
+ */
+export type Network = Message<"headset.device_link.v1.Network"> & {
+  /**
+   * @generated from field: headset.device_link.v1.NetworkMode mode = 1;
+   */
+  mode: NetworkMode;
+
+  /**
+   * @generated from field: bool registered = 2;
+   */
+  registered: boolean;
+
+  /**
+   * @generated from field: uint32 level = 3;
+   */
+  level: number;
+
+  /**
+   * @generated from field: string name = 4;
+   */
+  name: string;
+
+  /**
+   * @generated from field: int32 network_id = 5;
+   */
+  networkId: number;
+
+  /**
+   * WPA, WEP or NONE.
+   *
+   * @generated from field: string security = 6;
+   */
+  security: string;
+};
+
+/**
+ * Describes the message headset.device_link.v1.Network.
+ * Use `create(NetworkSchema)` to create a new message.
+ */
+export const NetworkSchema: GenMessage<Network> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 38);
+
+/**
+ * How far a started software or firmware update is; every 10 s while it runs.
+ *
+ * @generated from message headset.device_link.v1.Progress
+ */
+export type Progress = Message<"headset.device_link.v1.Progress"> & {
+  /**
+   * @generated from field: int64 transaction_id = 1;
+   */
+  transactionId: bigint;
+
+  /**
+   * 0.0 to 1.0.
+   *
+   * @generated from field: double progress = 2;
+   */
+  progress: number;
+
+  /**
+   * @generated from field: string message = 3;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message headset.device_link.v1.Progress.
+ * Use `create(ProgressSchema)` to create a new message.
+ */
+export const ProgressSchema: GenMessage<Progress> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 39);
 
 /**
  * The called app's own answer; comes once for a command, at any time.
@@ -667,7 +1481,7 @@ export type AppAnswer = Message<"headset.device_link.v1.AppAnswer"> & {
  * Use `create(AppAnswerSchema)` to create a new message.
  */
 export const AppAnswerSchema: GenMessage<AppAnswer> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_device_link, 18);
+  messageDesc(file_headset_device_link_v1_device_link, 40);
 
 /**
  * A change of the headset's own state. Only the fields that changed are set.
@@ -721,7 +1535,402 @@ export type StateChange = Message<"headset.device_link.v1.StateChange"> & {
  * Use `create(StateChangeSchema)` to create a new message.
  */
 export const StateChangeSchema: GenMessage<StateChange> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_device_link, 19);
+  messageDesc(file_headset_device_link_v1_device_link, 41);
+
+/**
+ * An app's text for the integrator (notify-custom-data).
+ *
+ * @generated from message headset.device_link.v1.CustomData
+ */
+export type CustomData = Message<"headset.device_link.v1.CustomData"> & {
+  /**
+   * @generated from field: bool success = 1;
+   */
+  success: boolean;
+
+  /**
+   * @generated from field: string custom_data = 2;
+   */
+  customData: string;
+};
+
+/**
+ * Describes the message headset.device_link.v1.CustomData.
+ * Use `create(CustomDataSchema)` to create a new message.
+ */
+export const CustomDataSchema: GenMessage<CustomData> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 42);
+
+/**
+ * An app of the headset was started or ended (notify-app-status).
+ *
+ * @generated from message headset.device_link.v1.AppStatus
+ */
+export type AppStatus = Message<"headset.device_link.v1.AppStatus"> & {
+  /**
+   * "started" or "finished".
+   *
+   * @generated from field: string status = 1;
+   */
+  status: string;
+
+  /**
+   * @generated from field: string text = 2;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message headset.device_link.v1.AppStatus.
+ * Use `create(AppStatusSchema)` to create a new message.
+ */
+export const AppStatusSchema: GenMessage<AppStatus> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 43);
+
+/**
+ * notify-network-level.
+ *
+ * @generated from message headset.device_link.v1.NetworkLevel
+ */
+export type NetworkLevel = Message<"headset.device_link.v1.NetworkLevel"> & {
+  /**
+   * WIFI or MOBILE.
+   *
+   * @generated from field: headset.device_link.v1.NetworkType network_type = 1;
+   */
+  networkType: NetworkType;
+
+  /**
+   * @generated from field: bool active = 2;
+   */
+  active: boolean;
+
+  /**
+   * SSID or access point name.
+   *
+   * @generated from field: string network_name = 3;
+   */
+  networkName: string;
+
+  /**
+   * 0 to 4.
+   *
+   * @generated from field: uint32 level = 4;
+   */
+  level: number;
+};
+
+/**
+ * Describes the message headset.device_link.v1.NetworkLevel.
+ * Use `create(NetworkLevelSchema)` to create a new message.
+ */
+export const NetworkLevelSchema: GenMessage<NetworkLevel> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 44);
+
+/**
+ * notify-volume: music, in steps.
+ *
+ * @generated from message headset.device_link.v1.Volume
+ */
+export type Volume = Message<"headset.device_link.v1.Volume"> & {
+  /**
+   * @generated from field: uint32 min = 1;
+   */
+  min: number;
+
+  /**
+   * @generated from field: uint32 max = 2;
+   */
+  max: number;
+
+  /**
+   * @generated from field: uint32 current = 3;
+   */
+  current: number;
+};
+
+/**
+ * Describes the message headset.device_link.v1.Volume.
+ * Use `create(VolumeSchema)` to create a new message.
+ */
+export const VolumeSchema: GenMessage<Volume> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 45);
+
+/**
+ * Strength of the mobile signal (notify-signal), 0 to 4.
+ *
+ * @generated from message headset.device_link.v1.Signal
+ */
+export type Signal = Message<"headset.device_link.v1.Signal"> & {
+  /**
+   * @generated from field: uint32 level = 1;
+   */
+  level: number;
+};
+
+/**
+ * Describes the message headset.device_link.v1.Signal.
+ * Use `create(SignalSchema)` to create a new message.
+ */
+export const SignalSchema: GenMessage<Signal> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 46);
+
+/**
+ * Bluetooth was switched on or off at the headset (notify-bluetooth).
+ *
+ * @generated from message headset.device_link.v1.BluetoothSwitch
+ */
+export type BluetoothSwitch = Message<"headset.device_link.v1.BluetoothSwitch"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+};
+
+/**
+ * Describes the message headset.device_link.v1.BluetoothSwitch.
+ * Use `create(BluetoothSwitchSchema)` to create a new message.
+ */
+export const BluetoothSwitchSchema: GenMessage<BluetoothSwitch> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 47);
+
+/**
+ * Bluetooth devices connected or disconnected (notify-bluetooth-connection).
+ *
+ * @generated from message headset.device_link.v1.BluetoothConnection
+ */
+export type BluetoothConnection = Message<"headset.device_link.v1.BluetoothConnection"> & {
+  /**
+   * The pairing operation that caused it; 0: none did.
+   *
+   * @generated from field: int64 transaction_id = 1;
+   */
+  transactionId: bigint;
+
+  /**
+   * 200 or 500.
+   *
+   * @generated from field: uint32 status_code = 2;
+   */
+  statusCode: number;
+
+  /**
+   * @generated from field: string message = 3;
+   */
+  message: string;
+
+  /**
+   * @generated from field: repeated headset.device_link.v1.BluetoothDevice devices = 4;
+   */
+  devices: BluetoothDevice[];
+};
+
+/**
+ * Describes the message headset.device_link.v1.BluetoothConnection.
+ * Use `create(BluetoothConnectionSchema)` to create a new message.
+ */
+export const BluetoothConnectionSchema: GenMessage<BluetoothConnection> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 48);
+
+/**
+ * The end of a file's upload, or of the attempt.
+ *
+ * @generated from message headset.device_link.v1.FileUpload
+ */
+export type FileUpload = Message<"headset.device_link.v1.FileUpload"> & {
+  /**
+   * {applicationId}/{deviceId}/upload_files/{any path and file name}
+   *
+   * @generated from field: string file = 1;
+   */
+  file: string;
+
+  /**
+   * @generated from field: int64 size_bytes = 2;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * Unspecified: it was uploaded.
+   *
+   * @generated from field: headset.device_link.v1.UrlRefusal failure = 3;
+   */
+  failure: UrlRefusal;
+};
+
+/**
+ * Describes the message headset.device_link.v1.FileUpload.
+ * Use `create(FileUploadSchema)` to create a new message.
+ */
+export const FileUploadSchema: GenMessage<FileUpload> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 49);
+
+/**
+ * What is installed and in force, after a change of it.
+ *
+ * @generated from message headset.device_link.v1.Inventory
+ */
+export type Inventory = Message<"headset.device_link.v1.Inventory"> & {
+  /**
+   * @generated from field: string firmware_version = 1;
+   */
+  firmwareVersion: string;
+
+  /**
+   * @generated from field: repeated headset.device_link.v1.App apps = 2;
+   */
+  apps: App[];
+
+  /**
+   * @generated from field: repeated string languages = 3;
+   */
+  languages: string[];
+};
+
+/**
+ * Describes the message headset.device_link.v1.Inventory.
+ * Use `create(InventorySchema)` to create a new message.
+ */
+export const InventorySchema: GenMessage<Inventory> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 50);
+
+/**
+ * Speech recognition that was used (billing).
+ *
+ * @generated from message headset.device_link.v1.SpeechUsage
+ */
+export type SpeechUsage = Message<"headset.device_link.v1.SpeechUsage"> & {
+  /**
+   * @generated from field: int64 started_at_ms = 1;
+   */
+  startedAtMs: bigint;
+
+  /**
+   * @generated from field: int64 duration_ms = 2;
+   */
+  durationMs: bigint;
+};
+
+/**
+ * Describes the message headset.device_link.v1.SpeechUsage.
+ * Use `create(SpeechUsageSchema)` to create a new message.
+ */
+export const SpeechUsageSchema: GenMessage<SpeechUsage> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 51);
+
+/**
+ * Asks for an address. The answer bears the same request_id.
+ *
+ * @generated from message headset.device_link.v1.UrlRequest
+ */
+export type UrlRequest = Message<"headset.device_link.v1.UrlRequest"> & {
+  /**
+   * Chosen by the headset, unique in a session.
+   *
+   * @generated from field: uint64 request_id = 1;
+   */
+  requestId: bigint;
+
+  /**
+   * @generated from oneof headset.device_link.v1.UrlRequest.about
+   */
+  about: {
+    /**
+     * To load an update: the ticket of its artifact.
+     *
+     * @generated from field: bytes download_ticket = 2;
+     */
+    value: Uint8Array;
+    case: "downloadTicket";
+  } | {
+    /**
+     * To upload a file to the integrator.
+     *
+     * @generated from field: headset.device_link.v1.UploadRequest upload = 3;
+     */
+    value: UploadRequest;
+    case: "upload";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message headset.device_link.v1.UrlRequest.
+ * Use `create(UrlRequestSchema)` to create a new message.
+ */
+export const UrlRequestSchema: GenMessage<UrlRequest> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 52);
+
+/**
+ * @generated from message headset.device_link.v1.UploadRequest
+ */
+export type UploadRequest = Message<"headset.device_link.v1.UploadRequest"> & {
+  /**
+   * {applicationId}/{deviceId}/upload_files/{any path and file name}
+   *
+   * @generated from field: string file = 1;
+   */
+  file: string;
+
+  /**
+   * @generated from field: int64 size_bytes = 2;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * @generated from field: uint64 activation_epoch = 3;
+   */
+  activationEpoch: bigint;
+};
+
+/**
+ * Describes the message headset.device_link.v1.UploadRequest.
+ * Use `create(UploadRequestSchema)` to create a new message.
+ */
+export const UploadRequestSchema: GenMessage<UploadRequest> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 53);
+
+/**
+ * @generated from message headset.device_link.v1.UrlAnswer
+ */
+export type UrlAnswer = Message<"headset.device_link.v1.UrlAnswer"> & {
+  /**
+   * @generated from field: uint64 request_id = 1;
+   */
+  requestId: bigint;
+
+  /**
+   * Empty when refused. GET with Range for loads, one PUT of the whole file for uploads.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * 0: unknown.
+   *
+   * @generated from field: int64 expires_at_ms = 3;
+   */
+  expiresAtMs: bigint;
+
+  /**
+   * @generated from field: headset.device_link.v1.UrlRefusal refusal = 4;
+   */
+  refusal: UrlRefusal;
+
+  /**
+   * With UNAVAILABLE: when to ask again; milliseconds.
+   *
+   * @generated from field: uint32 retry_after_ms = 5;
+   */
+  retryAfterMs: number;
+};
+
+/**
+ * Describes the message headset.device_link.v1.UrlAnswer.
+ * Use `create(UrlAnswerSchema)` to create a new message.
+ */
+export const UrlAnswerSchema: GenMessage<UrlAnswer> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_device_link, 54);
 
 /**
  * @generated from message headset.device_link.v1.Location
@@ -743,7 +1952,7 @@ export type Location = Message<"headset.device_link.v1.Location"> & {
  * Use `create(LocationSchema)` to create a new message.
  */
 export const LocationSchema: GenMessage<Location> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_device_link, 20);
+  messageDesc(file_headset_device_link_v1_device_link, 55);
 
 /**
  * The cloud ends the session after this message.
@@ -769,7 +1978,7 @@ export type GoAway = Message<"headset.device_link.v1.GoAway"> & {
  * Use `create(GoAwaySchema)` to create a new message.
  */
 export const GoAwaySchema: GenMessage<GoAway> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_device_link, 21);
+  messageDesc(file_headset_device_link_v1_device_link, 56);
 
 /**
  * @generated from enum headset.device_link.v1.HeldState
@@ -915,6 +2124,260 @@ export const ExtraTypeSchema: GenEnum<ExtraType> = /*@__PURE__*/
   enumDesc(file_headset_device_link_v1_device_link, 2);
 
 /**
+ * @generated from enum headset.device_link.v1.NetworkType
+ */
+export const NetworkType = {
+  /**
+   * @generated from enum value: NETWORK_TYPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: NETWORK_TYPE_BLUETOOTH = 1;
+   */
+  BLUETOOTH: 1,
+
+  /**
+   * @generated from enum value: NETWORK_TYPE_WIFI = 2;
+   */
+  WIFI: 2,
+
+  /**
+   * @generated from enum value: NETWORK_TYPE_MOBILE = 3;
+   */
+  MOBILE: 3,
+
+  /**
+   * Access points; only in a list.
+   *
+   * @generated from enum value: NETWORK_TYPE_APN = 4;
+   */
+  APN: 4,
+} as const;
+
+/**
+ * @generated from enum headset.device_link.v1.NetworkType
+ */
+export type NetworkType = (typeof NetworkType)[keyof typeof NetworkType] | UnknownEnum;
+
+/**
+ * Describes the enum headset.device_link.v1.NetworkType.
+ */
+export const NetworkTypeSchema: GenEnum<NetworkType> = /*@__PURE__*/
+  enumDesc(file_headset_device_link_v1_device_link, 3);
+
+/**
+ * @generated from enum headset.device_link.v1.ConnectivityTarget
+ */
+export const ConnectivityTarget = {
+  /**
+   * @generated from enum value: CONNECTIVITY_TARGET_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: CONNECTIVITY_TARGET_ALL = 1;
+   */
+  ALL: 1,
+
+  /**
+   * @generated from enum value: CONNECTIVITY_TARGET_CONNECTED = 2;
+   */
+  CONNECTED: 2,
+
+  /**
+   * @generated from enum value: CONNECTIVITY_TARGET_AVAILABLE = 3;
+   */
+  AVAILABLE: 3,
+} as const;
+
+/**
+ * @generated from enum headset.device_link.v1.ConnectivityTarget
+ */
+export type ConnectivityTarget = (typeof ConnectivityTarget)[keyof typeof ConnectivityTarget] | UnknownEnum;
+
+/**
+ * Describes the enum headset.device_link.v1.ConnectivityTarget.
+ */
+export const ConnectivityTargetSchema: GenEnum<ConnectivityTarget> = /*@__PURE__*/
+  enumDesc(file_headset_device_link_v1_device_link, 4);
+
+/**
+ * @generated from enum headset.device_link.v1.RadioState
+ */
+export const RadioState = {
+  /**
+   * Unknown.
+   *
+   * @generated from enum value: RADIO_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: RADIO_STATE_ENABLED = 1;
+   */
+  ENABLED: 1,
+
+  /**
+   * @generated from enum value: RADIO_STATE_DISABLED = 2;
+   */
+  DISABLED: 2,
+} as const;
+
+/**
+ * @generated from enum headset.device_link.v1.RadioState
+ */
+export type RadioState = (typeof RadioState)[keyof typeof RadioState] | UnknownEnum;
+
+/**
+ * Describes the enum headset.device_link.v1.RadioState.
+ */
+export const RadioStateSchema: GenEnum<RadioState> = /*@__PURE__*/
+  enumDesc(file_headset_device_link_v1_device_link, 5);
+
+/**
+ * @generated from enum headset.device_link.v1.BluetoothMode
+ */
+export const BluetoothMode = {
+  /**
+   * @generated from enum value: BLUETOOTH_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: BLUETOOTH_MODE_CONNECTED = 1;
+   */
+  CONNECTED: 1,
+
+  /**
+   * @generated from enum value: BLUETOOTH_MODE_DISCONNECTED = 2;
+   */
+  DISCONNECTED: 2,
+
+  /**
+   * @generated from enum value: BLUETOOTH_MODE_DETECTED = 3;
+   */
+  DETECTED: 3,
+
+  /**
+   * @generated from enum value: BLUETOOTH_MODE_DELETED = 4;
+   */
+  DELETED: 4,
+} as const;
+
+/**
+ * @generated from enum headset.device_link.v1.BluetoothMode
+ */
+export type BluetoothMode = (typeof BluetoothMode)[keyof typeof BluetoothMode] | UnknownEnum;
+
+/**
+ * Describes the enum headset.device_link.v1.BluetoothMode.
+ */
+export const BluetoothModeSchema: GenEnum<BluetoothMode> = /*@__PURE__*/
+  enumDesc(file_headset_device_link_v1_device_link, 6);
+
+/**
+ * @generated from enum headset.device_link.v1.NetworkMode
+ */
+export const NetworkMode = {
+  /**
+   * @generated from enum value: NETWORK_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: NETWORK_MODE_CONNECTED = 1;
+   */
+  CONNECTED: 1,
+
+  /**
+   * @generated from enum value: NETWORK_MODE_AVAILABLE = 2;
+   */
+  AVAILABLE: 2,
+
+  /**
+   * @generated from enum value: NETWORK_MODE_UNAVAILABLE = 3;
+   */
+  UNAVAILABLE: 3,
+} as const;
+
+/**
+ * @generated from enum headset.device_link.v1.NetworkMode
+ */
+export type NetworkMode = (typeof NetworkMode)[keyof typeof NetworkMode] | UnknownEnum;
+
+/**
+ * Describes the enum headset.device_link.v1.NetworkMode.
+ */
+export const NetworkModeSchema: GenEnum<NetworkMode> = /*@__PURE__*/
+  enumDesc(file_headset_device_link_v1_device_link, 7);
+
+/**
+ * @generated from enum headset.device_link.v1.UrlRefusal
+ */
+export const UrlRefusal = {
+  /**
+   * None.
+   *
+   * @generated from enum value: URL_REFUSAL_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The file is empty or larger than allowed.
+   *
+   * @generated from enum value: URL_REFUSAL_SIZE = 1;
+   */
+  SIZE: 1,
+
+  /**
+   * The headset is not associated with the application that the file's path names.
+   *
+   * @generated from enum value: URL_REFUSAL_NOT_ASSOCIATED = 2;
+   */
+  NOT_ASSOCIATED: 2,
+
+  /**
+   * The integrator gave no signed URL.
+   *
+   * @generated from enum value: URL_REFUSAL_NO_SIGNED_URL = 3;
+   */
+  NO_SIGNED_URL: 3,
+
+  /**
+   * Only in a FileUpload report: the upload to the signed URL failed.
+   *
+   * @generated from enum value: URL_REFUSAL_UPLOAD_FAILED = 4;
+   */
+  UPLOAD_FAILED: 4,
+
+  /**
+   * The ticket is not one, or its artifact is gone.
+   *
+   * @generated from enum value: URL_REFUSAL_UNKNOWN = 5;
+   */
+  UNKNOWN: 5,
+
+  /**
+   * A part of the platform is away: ask again after retry_after_ms.
+   *
+   * @generated from enum value: URL_REFUSAL_UNAVAILABLE = 6;
+   */
+  UNAVAILABLE: 6,
+} as const;
+
+/**
+ * @generated from enum headset.device_link.v1.UrlRefusal
+ */
+export type UrlRefusal = (typeof UrlRefusal)[keyof typeof UrlRefusal] | UnknownEnum;
+
+/**
+ * Describes the enum headset.device_link.v1.UrlRefusal.
+ */
+export const UrlRefusalSchema: GenEnum<UrlRefusal> = /*@__PURE__*/
+  enumDesc(file_headset_device_link_v1_device_link, 8);
+
+/**
  * @generated from enum headset.device_link.v1.GoAwayReason
  */
 export const GoAwayReason = {
@@ -954,7 +2417,7 @@ export type GoAwayReason = (typeof GoAwayReason)[keyof typeof GoAwayReason] | Un
  * Describes the enum headset.device_link.v1.GoAwayReason.
  */
 export const GoAwayReasonSchema: GenEnum<GoAwayReason> = /*@__PURE__*/
-  enumDesc(file_headset_device_link_v1_device_link, 3);
+  enumDesc(file_headset_device_link_v1_device_link, 9);
 
 /**
  * The headset's door: one bidirectional stream a headset. README.md beside this file is the

@@ -4,13 +4,15 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { DeviceStatus, HardwareModel } from "./service_pb.ts";
+import { file_headset_devices_v1_service } from "./service_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file headset/devices/v1/admin.proto.
  */
 export const file_headset_devices_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("Ch5oZWFkc2V0L2RldmljZXMvdjEvYWRtaW4ucHJvdG8SEmhlYWRzZXQuZGV2aWNlcy52MSJDCglEZXZlbG9wZXISFAoMZGV2ZWxvcGVyX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEgoKY2xpZW50X2lkcxgDIAMoCSJHChNQdXREZXZlbG9wZXJSZXF1ZXN0EjAKCWRldmVsb3BlchgBIAEoCzIdLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZlbG9wZXIiSAoUUHV0RGV2ZWxvcGVyUmVzcG9uc2USMAoJZGV2ZWxvcGVyGAEgASgLMh0uaGVhZHNldC5kZXZpY2VzLnYxLkRldmVsb3BlciIXChVMaXN0RGV2ZWxvcGVyc1JlcXVlc3QiSwoWTGlzdERldmVsb3BlcnNSZXNwb25zZRIxCgpkZXZlbG9wZXJzGAEgAygLMh0uaGVhZHNldC5kZXZpY2VzLnYxLkRldmVsb3BlciJJCgtBcHBsaWNhdGlvbhIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIUCgxkZXZlbG9wZXJfaWQYAiABKAkSDAoEbmFtZRgDIAEoCSJQChhDcmVhdGVBcHBsaWNhdGlvblJlcXVlc3QSNAoLYXBwbGljYXRpb24YASABKAsyHy5oZWFkc2V0LmRldmljZXMudjEuQXBwbGljYXRpb24iUQoZQ3JlYXRlQXBwbGljYXRpb25SZXNwb25zZRI0CgthcHBsaWNhdGlvbhgBIAEoCzIfLmhlYWRzZXQuZGV2aWNlcy52MS5BcHBsaWNhdGlvbiIvChdMaXN0QXBwbGljYXRpb25zUmVxdWVzdBIUCgxkZXZlbG9wZXJfaWQYASABKAkiUQoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEjUKDGFwcGxpY2F0aW9ucxgBIAMoCzIfLmhlYWRzZXQuZGV2aWNlcy52MS5BcHBsaWNhdGlvbiJjCghDb250cmFjdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIYChBhY3RpdmF0aW9uX2xpbWl0GAIgASgNEhIKCmRldmljZV9pZHMYAyADKAkSEQoJYWN0aXZhdGVkGAQgASgNInkKElB1dENvbnRyYWN0UmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIYChBhY3RpdmF0aW9uX2xpbWl0GAIgASgNEhYKDmFkZF9kZXZpY2VfaWRzGAMgAygJEhkKEXJlbW92ZV9kZXZpY2VfaWRzGAQgAygJIkUKE1B1dENvbnRyYWN0UmVzcG9uc2USLgoIY29udHJhY3QYASABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuQ29udHJhY3QiLAoSR2V0Q29udHJhY3RSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJIkUKE0dldENvbnRyYWN0UmVzcG9uc2USLgoIY29udHJhY3QYASABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuQ29udHJhY3QiVwoGRGV2aWNlEhEKCWRldmljZV9pZBgBIAEoCRIPCgdrZXlfaWRzGAIgAygJEhEKCWFjdGl2YXRlZBgDIAEoCBIWCg5hcHBsaWNhdGlvbl9pZBgEIAEoCSIlChBQdXREZXZpY2VSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCSI/ChFQdXREZXZpY2VSZXNwb25zZRIqCgZkZXZpY2UYASABKAsyGi5oZWFkc2V0LmRldmljZXMudjEuRGV2aWNlIiUKEEdldERldmljZVJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJIj8KEUdldERldmljZVJlc3BvbnNlEioKBmRldmljZRgBIAEoCzIaLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZpY2UiPAoSTGlzdERldmljZXNSZXF1ZXN0EhcKD2FmdGVyX2RldmljZV9pZBgBIAEoCRINCgVsaW1pdBgCIAEoDSJCChNMaXN0RGV2aWNlc1Jlc3BvbnNlEisKB2RldmljZXMYASADKAsyGi5oZWFkc2V0LmRldmljZXMudjEuRGV2aWNlIkEKFEFkZEhlYWRzZXRLZXlSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRIWCg5wdWJsaWNfa2V5X3BlbRgCIAEoCSInChVBZGRIZWFkc2V0S2V5UmVzcG9uc2USDgoGa2V5X2lkGAEgASgJIjwKF1JlbW92ZUhlYWRzZXRLZXlSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkiGgoYUmVtb3ZlSGVhZHNldEtleVJlc3BvbnNlMusIChNEZXZpY2VzQWRtaW5TZXJ2aWNlEmEKDFB1dERldmVsb3BlchInLmhlYWRzZXQuZGV2aWNlcy52MS5QdXREZXZlbG9wZXJSZXF1ZXN0GiguaGVhZHNldC5kZXZpY2VzLnYxLlB1dERldmVsb3BlclJlc3BvbnNlEmcKDkxpc3REZXZlbG9wZXJzEikuaGVhZHNldC5kZXZpY2VzLnYxLkxpc3REZXZlbG9wZXJzUmVxdWVzdBoqLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0RGV2ZWxvcGVyc1Jlc3BvbnNlEnAKEUNyZWF0ZUFwcGxpY2F0aW9uEiwuaGVhZHNldC5kZXZpY2VzLnYxLkNyZWF0ZUFwcGxpY2F0aW9uUmVxdWVzdBotLmhlYWRzZXQuZGV2aWNlcy52MS5DcmVhdGVBcHBsaWNhdGlvblJlc3BvbnNlEm0KEExpc3RBcHBsaWNhdGlvbnMSKy5oZWFkc2V0LmRldmljZXMudjEuTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QaLC5oZWFkc2V0LmRldmljZXMudjEuTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEl4KC1B1dENvbnRyYWN0EiYuaGVhZHNldC5kZXZpY2VzLnYxLlB1dENvbnRyYWN0UmVxdWVzdBonLmhlYWRzZXQuZGV2aWNlcy52MS5QdXRDb250cmFjdFJlc3BvbnNlEl4KC0dldENvbnRyYWN0EiYuaGVhZHNldC5kZXZpY2VzLnYxLkdldENvbnRyYWN0UmVxdWVzdBonLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRDb250cmFjdFJlc3BvbnNlElgKCVB1dERldmljZRIkLmhlYWRzZXQuZGV2aWNlcy52MS5QdXREZXZpY2VSZXF1ZXN0GiUuaGVhZHNldC5kZXZpY2VzLnYxLlB1dERldmljZVJlc3BvbnNlElgKCUdldERldmljZRIkLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXZpY2VSZXF1ZXN0GiUuaGVhZHNldC5kZXZpY2VzLnYxLkdldERldmljZVJlc3BvbnNlEl4KC0xpc3REZXZpY2VzEiYuaGVhZHNldC5kZXZpY2VzLnYxLkxpc3REZXZpY2VzUmVxdWVzdBonLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0RGV2aWNlc1Jlc3BvbnNlEmQKDUFkZEhlYWRzZXRLZXkSKC5oZWFkc2V0LmRldmljZXMudjEuQWRkSGVhZHNldEtleVJlcXVlc3QaKS5oZWFkc2V0LmRldmljZXMudjEuQWRkSGVhZHNldEtleVJlc3BvbnNlEm0KEFJlbW92ZUhlYWRzZXRLZXkSKy5oZWFkc2V0LmRldmljZXMudjEuUmVtb3ZlSGVhZHNldEtleVJlcXVlc3QaLC5oZWFkc2V0LmRldmljZXMudjEuUmVtb3ZlSGVhZHNldEtleVJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("Ch5oZWFkc2V0L2RldmljZXMvdjEvYWRtaW4ucHJvdG8SEmhlYWRzZXQuZGV2aWNlcy52MSJDCglEZXZlbG9wZXISFAoMZGV2ZWxvcGVyX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEgoKY2xpZW50X2lkcxgDIAMoCSJHChNQdXREZXZlbG9wZXJSZXF1ZXN0EjAKCWRldmVsb3BlchgBIAEoCzIdLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZlbG9wZXIiSAoUUHV0RGV2ZWxvcGVyUmVzcG9uc2USMAoJZGV2ZWxvcGVyGAEgASgLMh0uaGVhZHNldC5kZXZpY2VzLnYxLkRldmVsb3BlciIXChVMaXN0RGV2ZWxvcGVyc1JlcXVlc3QiSwoWTGlzdERldmVsb3BlcnNSZXNwb25zZRIxCgpkZXZlbG9wZXJzGAEgAygLMh0uaGVhZHNldC5kZXZpY2VzLnYxLkRldmVsb3BlciJJCgtBcHBsaWNhdGlvbhIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIUCgxkZXZlbG9wZXJfaWQYAiABKAkSDAoEbmFtZRgDIAEoCSJQChhDcmVhdGVBcHBsaWNhdGlvblJlcXVlc3QSNAoLYXBwbGljYXRpb24YASABKAsyHy5oZWFkc2V0LmRldmljZXMudjEuQXBwbGljYXRpb24iUQoZQ3JlYXRlQXBwbGljYXRpb25SZXNwb25zZRI0CgthcHBsaWNhdGlvbhgBIAEoCzIfLmhlYWRzZXQuZGV2aWNlcy52MS5BcHBsaWNhdGlvbiIvChdMaXN0QXBwbGljYXRpb25zUmVxdWVzdBIUCgxkZXZlbG9wZXJfaWQYASABKAkiUQoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEjUKDGFwcGxpY2F0aW9ucxgBIAMoCzIfLmhlYWRzZXQuZGV2aWNlcy52MS5BcHBsaWNhdGlvbiJjCghDb250cmFjdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIYChBhY3RpdmF0aW9uX2xpbWl0GAIgASgNEhIKCmRldmljZV9pZHMYAyADKAkSEQoJYWN0aXZhdGVkGAQgASgNInkKElB1dENvbnRyYWN0UmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIYChBhY3RpdmF0aW9uX2xpbWl0GAIgASgNEhYKDmFkZF9kZXZpY2VfaWRzGAMgAygJEhkKEXJlbW92ZV9kZXZpY2VfaWRzGAQgAygJIkUKE1B1dENvbnRyYWN0UmVzcG9uc2USLgoIY29udHJhY3QYASABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuQ29udHJhY3QiLAoSR2V0Q29udHJhY3RSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJIkUKE0dldENvbnRyYWN0UmVzcG9uc2USLgoIY29udHJhY3QYASABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuQ29udHJhY3QivwEKBkRldmljZRIRCglkZXZpY2VfaWQYASABKAkSDwoHa2V5X2lkcxgCIAMoCRIRCglhY3RpdmF0ZWQYAyABKAgSFgoOYXBwbGljYXRpb25faWQYBCABKAkSHAoUc3BlY2lmaWNfZGVzdGluYXRpb24YBSABKAkSMAoGc3RhdHVzGAYgASgLMiAuaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZVN0YXR1cxIWCg5jbGllbnRfdmVyc2lvbhgHIAEoCSJLChdQdXRIYXJkd2FyZU1vZGVsUmVxdWVzdBIwCgVtb2RlbBgBIAEoCzIhLmhlYWRzZXQuZGV2aWNlcy52MS5IYXJkd2FyZU1vZGVsIkwKGFB1dEhhcmR3YXJlTW9kZWxSZXNwb25zZRIwCgVtb2RlbBgBIAEoCzIhLmhlYWRzZXQuZGV2aWNlcy52MS5IYXJkd2FyZU1vZGVsIhsKGUxpc3RIYXJkd2FyZU1vZGVsc1JlcXVlc3QiTwoaTGlzdEhhcmR3YXJlTW9kZWxzUmVzcG9uc2USMQoGbW9kZWxzGAEgAygLMiEuaGVhZHNldC5kZXZpY2VzLnYxLkhhcmR3YXJlTW9kZWwiYQoQUHV0RGV2aWNlUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSIQoUc3BlY2lmaWNfZGVzdGluYXRpb24YAiABKAlIAIgBAUIXChVfc3BlY2lmaWNfZGVzdGluYXRpb24iPwoRUHV0RGV2aWNlUmVzcG9uc2USKgoGZGV2aWNlGAEgASgLMhouaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZSIlChBHZXREZXZpY2VSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCSI/ChFHZXREZXZpY2VSZXNwb25zZRIqCgZkZXZpY2UYASABKAsyGi5oZWFkc2V0LmRldmljZXMudjEuRGV2aWNlIjwKEkxpc3REZXZpY2VzUmVxdWVzdBIXCg9hZnRlcl9kZXZpY2VfaWQYASABKAkSDQoFbGltaXQYAiABKA0iQgoTTGlzdERldmljZXNSZXNwb25zZRIrCgdkZXZpY2VzGAEgAygLMhouaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZSJBChRBZGRIZWFkc2V0S2V5UmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSFgoOcHVibGljX2tleV9wZW0YAiABKAkiJwoVQWRkSGVhZHNldEtleVJlc3BvbnNlEg4KBmtleV9pZBgBIAEoCSI8ChdSZW1vdmVIZWFkc2V0S2V5UmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJIhoKGFJlbW92ZUhlYWRzZXRLZXlSZXNwb25zZTLPCgoTRGV2aWNlc0FkbWluU2VydmljZRJhCgxQdXREZXZlbG9wZXISJy5oZWFkc2V0LmRldmljZXMudjEuUHV0RGV2ZWxvcGVyUmVxdWVzdBooLmhlYWRzZXQuZGV2aWNlcy52MS5QdXREZXZlbG9wZXJSZXNwb25zZRJnCg5MaXN0RGV2ZWxvcGVycxIpLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0RGV2ZWxvcGVyc1JlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuTGlzdERldmVsb3BlcnNSZXNwb25zZRJwChFDcmVhdGVBcHBsaWNhdGlvbhIsLmhlYWRzZXQuZGV2aWNlcy52MS5DcmVhdGVBcHBsaWNhdGlvblJlcXVlc3QaLS5oZWFkc2V0LmRldmljZXMudjEuQ3JlYXRlQXBwbGljYXRpb25SZXNwb25zZRJtChBMaXN0QXBwbGljYXRpb25zEisuaGVhZHNldC5kZXZpY2VzLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0GiwuaGVhZHNldC5kZXZpY2VzLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXNwb25zZRJeCgtQdXRDb250cmFjdBImLmhlYWRzZXQuZGV2aWNlcy52MS5QdXRDb250cmFjdFJlcXVlc3QaJy5oZWFkc2V0LmRldmljZXMudjEuUHV0Q29udHJhY3RSZXNwb25zZRJeCgtHZXRDb250cmFjdBImLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRDb250cmFjdFJlcXVlc3QaJy5oZWFkc2V0LmRldmljZXMudjEuR2V0Q29udHJhY3RSZXNwb25zZRJYCglQdXREZXZpY2USJC5oZWFkc2V0LmRldmljZXMudjEuUHV0RGV2aWNlUmVxdWVzdBolLmhlYWRzZXQuZGV2aWNlcy52MS5QdXREZXZpY2VSZXNwb25zZRJYCglHZXREZXZpY2USJC5oZWFkc2V0LmRldmljZXMudjEuR2V0RGV2aWNlUmVxdWVzdBolLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXZpY2VSZXNwb25zZRJeCgtMaXN0RGV2aWNlcxImLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0RGV2aWNlc1JlcXVlc3QaJy5oZWFkc2V0LmRldmljZXMudjEuTGlzdERldmljZXNSZXNwb25zZRJtChBQdXRIYXJkd2FyZU1vZGVsEisuaGVhZHNldC5kZXZpY2VzLnYxLlB1dEhhcmR3YXJlTW9kZWxSZXF1ZXN0GiwuaGVhZHNldC5kZXZpY2VzLnYxLlB1dEhhcmR3YXJlTW9kZWxSZXNwb25zZRJzChJMaXN0SGFyZHdhcmVNb2RlbHMSLS5oZWFkc2V0LmRldmljZXMudjEuTGlzdEhhcmR3YXJlTW9kZWxzUmVxdWVzdBouLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0SGFyZHdhcmVNb2RlbHNSZXNwb25zZRJkCg1BZGRIZWFkc2V0S2V5EiguaGVhZHNldC5kZXZpY2VzLnYxLkFkZEhlYWRzZXRLZXlSZXF1ZXN0GikuaGVhZHNldC5kZXZpY2VzLnYxLkFkZEhlYWRzZXRLZXlSZXNwb25zZRJtChBSZW1vdmVIZWFkc2V0S2V5EisuaGVhZHNldC5kZXZpY2VzLnYxLlJlbW92ZUhlYWRzZXRLZXlSZXF1ZXN0GiwuaGVhZHNldC5kZXZpY2VzLnYxLlJlbW92ZUhlYWRzZXRLZXlSZXNwb25zZWIGcHJvdG8z", [file_headset_devices_v1_service]);
 
 /**
  * @generated from message headset.devices.v1.Developer
@@ -354,6 +356,27 @@ export type Device = Message<"headset.devices.v1.Device"> & {
    * @generated from field: string application_id = 4;
    */
   applicationId: string;
+
+  /**
+   * Free text of the operator's, shown with the hardware properties; empty: none.
+   *
+   * @generated from field: string specific_destination = 5;
+   */
+  specificDestination: string;
+
+  /**
+   * Answer only: what the headset reported last; absent before its first session.
+   *
+   * @generated from field: headset.devices.v1.DeviceStatus status = 6;
+   */
+  status?: DeviceStatus | undefined;
+
+  /**
+   * Answer only.
+   *
+   * @generated from field: string client_version = 7;
+   */
+  clientVersion: string;
 };
 
 /**
@@ -364,6 +387,70 @@ export const DeviceSchema: GenMessage<Device> = /*@__PURE__*/
   messageDesc(file_headset_devices_v1_admin, 15);
 
 /**
+ * @generated from message headset.devices.v1.PutHardwareModelRequest
+ */
+export type PutHardwareModelRequest = Message<"headset.devices.v1.PutHardwareModelRequest"> & {
+  /**
+   * @generated from field: headset.devices.v1.HardwareModel model = 1;
+   */
+  model?: HardwareModel | undefined;
+};
+
+/**
+ * Describes the message headset.devices.v1.PutHardwareModelRequest.
+ * Use `create(PutHardwareModelRequestSchema)` to create a new message.
+ */
+export const PutHardwareModelRequestSchema: GenMessage<PutHardwareModelRequest> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_admin, 16);
+
+/**
+ * @generated from message headset.devices.v1.PutHardwareModelResponse
+ */
+export type PutHardwareModelResponse = Message<"headset.devices.v1.PutHardwareModelResponse"> & {
+  /**
+   * @generated from field: headset.devices.v1.HardwareModel model = 1;
+   */
+  model?: HardwareModel | undefined;
+};
+
+/**
+ * Describes the message headset.devices.v1.PutHardwareModelResponse.
+ * Use `create(PutHardwareModelResponseSchema)` to create a new message.
+ */
+export const PutHardwareModelResponseSchema: GenMessage<PutHardwareModelResponse> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_admin, 17);
+
+/**
+ * @generated from message headset.devices.v1.ListHardwareModelsRequest
+ */
+export type ListHardwareModelsRequest = Message<"headset.devices.v1.ListHardwareModelsRequest"> & {
+};
+
+/**
+ * Describes the message headset.devices.v1.ListHardwareModelsRequest.
+ * Use `create(ListHardwareModelsRequestSchema)` to create a new message.
+ */
+export const ListHardwareModelsRequestSchema: GenMessage<ListHardwareModelsRequest> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_admin, 18);
+
+/**
+ * @generated from message headset.devices.v1.ListHardwareModelsResponse
+ */
+export type ListHardwareModelsResponse = Message<"headset.devices.v1.ListHardwareModelsResponse"> & {
+  /**
+   * @generated from field: repeated headset.devices.v1.HardwareModel models = 1;
+   */
+  models: HardwareModel[];
+};
+
+/**
+ * Describes the message headset.devices.v1.ListHardwareModelsResponse.
+ * Use `create(ListHardwareModelsResponseSchema)` to create a new message.
+ */
+export const ListHardwareModelsResponseSchema: GenMessage<ListHardwareModelsResponse> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_admin, 19);
+
+/**
  * @generated from message headset.devices.v1.PutDeviceRequest
  */
 export type PutDeviceRequest = Message<"headset.devices.v1.PutDeviceRequest"> & {
@@ -371,6 +458,13 @@ export type PutDeviceRequest = Message<"headset.devices.v1.PutDeviceRequest"> & 
    * @generated from field: string device_id = 1;
    */
   deviceId: string;
+
+  /**
+   * Absent: unchanged; empty: removed.
+   *
+   * @generated from field: optional string specific_destination = 2;
+   */
+  specificDestination?: string | undefined;
 };
 
 /**
@@ -378,7 +472,7 @@ export type PutDeviceRequest = Message<"headset.devices.v1.PutDeviceRequest"> & 
  * Use `create(PutDeviceRequestSchema)` to create a new message.
  */
 export const PutDeviceRequestSchema: GenMessage<PutDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 16);
+  messageDesc(file_headset_devices_v1_admin, 20);
 
 /**
  * @generated from message headset.devices.v1.PutDeviceResponse
@@ -395,7 +489,7 @@ export type PutDeviceResponse = Message<"headset.devices.v1.PutDeviceResponse"> 
  * Use `create(PutDeviceResponseSchema)` to create a new message.
  */
 export const PutDeviceResponseSchema: GenMessage<PutDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 17);
+  messageDesc(file_headset_devices_v1_admin, 21);
 
 /**
  * @generated from message headset.devices.v1.GetDeviceRequest
@@ -412,7 +506,7 @@ export type GetDeviceRequest = Message<"headset.devices.v1.GetDeviceRequest"> & 
  * Use `create(GetDeviceRequestSchema)` to create a new message.
  */
 export const GetDeviceRequestSchema: GenMessage<GetDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 18);
+  messageDesc(file_headset_devices_v1_admin, 22);
 
 /**
  * @generated from message headset.devices.v1.GetDeviceResponse
@@ -429,7 +523,7 @@ export type GetDeviceResponse = Message<"headset.devices.v1.GetDeviceResponse"> 
  * Use `create(GetDeviceResponseSchema)` to create a new message.
  */
 export const GetDeviceResponseSchema: GenMessage<GetDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 19);
+  messageDesc(file_headset_devices_v1_admin, 23);
 
 /**
  * @generated from message headset.devices.v1.ListDevicesRequest
@@ -455,7 +549,7 @@ export type ListDevicesRequest = Message<"headset.devices.v1.ListDevicesRequest"
  * Use `create(ListDevicesRequestSchema)` to create a new message.
  */
 export const ListDevicesRequestSchema: GenMessage<ListDevicesRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 20);
+  messageDesc(file_headset_devices_v1_admin, 24);
 
 /**
  * @generated from message headset.devices.v1.ListDevicesResponse
@@ -472,7 +566,7 @@ export type ListDevicesResponse = Message<"headset.devices.v1.ListDevicesRespons
  * Use `create(ListDevicesResponseSchema)` to create a new message.
  */
 export const ListDevicesResponseSchema: GenMessage<ListDevicesResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 21);
+  messageDesc(file_headset_devices_v1_admin, 25);
 
 /**
  * @generated from message headset.devices.v1.AddHeadsetKeyRequest
@@ -496,7 +590,7 @@ export type AddHeadsetKeyRequest = Message<"headset.devices.v1.AddHeadsetKeyRequ
  * Use `create(AddHeadsetKeyRequestSchema)` to create a new message.
  */
 export const AddHeadsetKeyRequestSchema: GenMessage<AddHeadsetKeyRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 22);
+  messageDesc(file_headset_devices_v1_admin, 26);
 
 /**
  * @generated from message headset.devices.v1.AddHeadsetKeyResponse
@@ -515,7 +609,7 @@ export type AddHeadsetKeyResponse = Message<"headset.devices.v1.AddHeadsetKeyRes
  * Use `create(AddHeadsetKeyResponseSchema)` to create a new message.
  */
 export const AddHeadsetKeyResponseSchema: GenMessage<AddHeadsetKeyResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 23);
+  messageDesc(file_headset_devices_v1_admin, 27);
 
 /**
  * @generated from message headset.devices.v1.RemoveHeadsetKeyRequest
@@ -537,7 +631,7 @@ export type RemoveHeadsetKeyRequest = Message<"headset.devices.v1.RemoveHeadsetK
  * Use `create(RemoveHeadsetKeyRequestSchema)` to create a new message.
  */
 export const RemoveHeadsetKeyRequestSchema: GenMessage<RemoveHeadsetKeyRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 24);
+  messageDesc(file_headset_devices_v1_admin, 28);
 
 /**
  * @generated from message headset.devices.v1.RemoveHeadsetKeyResponse
@@ -550,7 +644,7 @@ export type RemoveHeadsetKeyResponse = Message<"headset.devices.v1.RemoveHeadset
  * Use `create(RemoveHeadsetKeyResponseSchema)` to create a new message.
  */
 export const RemoveHeadsetKeyResponseSchema: GenMessage<RemoveHeadsetKeyResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 25);
+  messageDesc(file_headset_devices_v1_admin, 29);
 
 /**
  * The operators' door of devices (decision 17): developers, applications, contracts, devices, keys.
@@ -633,6 +727,24 @@ export const DevicesAdminService: GenService<{
     methodKind: "unary";
     input: typeof ListDevicesRequestSchema;
     output: typeof ListDevicesResponseSchema;
+  },
+  /**
+   * Registers what is known of a hardware model; replaces what was registered.
+   *
+   * @generated from rpc headset.devices.v1.DevicesAdminService.PutHardwareModel
+   */
+  putHardwareModel: {
+    methodKind: "unary";
+    input: typeof PutHardwareModelRequestSchema;
+    output: typeof PutHardwareModelResponseSchema;
+  },
+  /**
+   * @generated from rpc headset.devices.v1.DevicesAdminService.ListHardwareModels
+   */
+  listHardwareModels: {
+    methodKind: "unary";
+    input: typeof ListHardwareModelsRequestSchema;
+    output: typeof ListHardwareModelsResponseSchema;
   },
   /**
    * @generated from rpc headset.devices.v1.DevicesAdminService.AddHeadsetKey

@@ -6,7 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Caller } from "../../common/v1/common_pb.ts";
 import { file_headset_common_v1_common } from "../../common/v1/common_pb.ts";
-import type { App, Command } from "../../device_link/v1/device_link_pb.ts";
+import type { App, Operation, UploadRequest, UrlRefusal } from "../../device_link/v1/device_link_pb.ts";
 import { file_headset_device_link_v1_device_link } from "../../device_link/v1/device_link_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file headset/devices/v1/service.proto.
  */
 export const file_headset_devices_v1_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBoZWFkc2V0L2RldmljZXMvdjEvc2VydmljZS5wcm90bxISaGVhZHNldC5kZXZpY2VzLnYxIkgKG0F1dGhvcml6ZUFwcGxpY2F0aW9uUmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkSFgoOYXBwbGljYXRpb25faWQYAiABKAkiHgocQXV0aG9yaXplQXBwbGljYXRpb25SZXNwb25zZSKaBAoIU2V0dGluZ3MSHwoSYXV0aGVudGljYXRpb25fa2V5GAEgASgJSACIAQESGQoMZGV2aWNlX2V2ZW50GAIgASgJSAGIAQESIQoUcmVtb3RlX3N1cHBvcnRfZXZlbnQYAyABKAlIAogBARIXCgpzb3JhX2V2ZW50GAQgASgJSAOIAQESIQoUc29yYV9maWxlX3NlbmRfZXZlbnQYBSABKAlIBIgBARInChpzb3JhX3JlY19nZXRfcHJlc2lnbmVkX3VybBgGIAEoCUgFiAEBEi0KIHNvcmFfcmVjX2dldF9tdWx0aV9wcmVzaWduZWRfdXJsGAcgASgJSAaIAQESHgoRZmlsZV91cGxvYWRfZXZlbnQYCCABKAlIB4gBARIgChNmaWxlX3VwbG9hZF9nZXRfdXJsGAkgASgJSAiIAQFCFQoTX2F1dGhlbnRpY2F0aW9uX2tleUIPCg1fZGV2aWNlX2V2ZW50QhcKFV9yZW1vdGVfc3VwcG9ydF9ldmVudEINCgtfc29yYV9ldmVudEIXChVfc29yYV9maWxlX3NlbmRfZXZlbnRCHQobX3NvcmFfcmVjX2dldF9wcmVzaWduZWRfdXJsQiMKIV9zb3JhX3JlY19nZXRfbXVsdGlfcHJlc2lnbmVkX3VybEIUChJfZmlsZV91cGxvYWRfZXZlbnRCFgoUX2ZpbGVfdXBsb2FkX2dldF91cmwiLAoSR2V0U2V0dGluZ3NSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJIkUKE0dldFNldHRpbmdzUmVzcG9uc2USLgoIc2V0dGluZ3MYASABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuU2V0dGluZ3MifQoVVXBkYXRlU2V0dGluZ3NSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIpCgNzZXQYAiABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuU2V0dGluZ3MSDgoGcmVtb3ZlGAMgAygJIkgKFlVwZGF0ZVNldHRpbmdzUmVzcG9uc2USLgoIc2V0dGluZ3MYASABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuU2V0dGluZ3MiTAofUmVmcmVzaEF1dGhlbnRpY2F0aW9uS2V5UmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXIiPgogUmVmcmVzaEF1dGhlbnRpY2F0aW9uS2V5UmVzcG9uc2USGgoSYXV0aGVudGljYXRpb25fa2V5GAEgASgJIkAKFUdldERlc3RpbmF0aW9uUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIPCgdzZXR0aW5nGAIgASgJIkEKFkdldERlc3RpbmF0aW9uUmVzcG9uc2USCwoDdXJsGAEgASgJEhoKEmF1dGhlbnRpY2F0aW9uX2tleRgCIAEoCSJBChRHZXRBY3RpdmF0aW9uUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIRCglkZXZpY2VfaWQYAiABKAkiYwoVR2V0QWN0aXZhdGlvblJlc3BvbnNlEhEKCWRldmljZV9pZBgBIAEoCRIRCglhY3RpdmF0ZWQYAiABKAgSFgoJY2xpZW50X2lkGAMgASgJSACIAQFCDAoKX2NsaWVudF9pZCJ/ChVBY3RpdmF0ZURldmljZVJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkuaGVhZHNldC5jb21tb24udjEuQ2FsbGVyEhEKCWRldmljZV9pZBgCIAEoCRIRCgljbGllbnRfaWQYAyABKAkSFQoNY2xpZW50X3NlY3JldBgEIAEoCSIwChZBY3RpdmF0ZURldmljZVJlc3BvbnNlEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIlcKF0RlYWN0aXZhdGVEZXZpY2VSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIRCglkZXZpY2VfaWQYAiABKAkiMgoYRGVhY3RpdmF0ZURldmljZVJlc3BvbnNlEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIoQBChJTZW5kQ29tbWFuZFJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkuaGVhZHNldC5jb21tb24udjEuQ2FsbGVyEhEKCWRldmljZV9pZBgCIAEoCRIwCgdjb21tYW5kGAMgASgLMh8uaGVhZHNldC5kZXZpY2VfbGluay52MS5Db21tYW5kIi0KE1NlbmRDb21tYW5kUmVzcG9uc2USFgoOdHJhbnNhY3Rpb25faWQYASABKAMioQYKDERldmljZVN0YXR1cxIRCglkZXZpY2VfaWQYASABKAkSEgoFcG93ZXIYAiABKAlIAIgBARIUCgd3ZWFyaW5nGAMgASgJSAGIAQESFAoHbmV0d29yaxgEIAEoCUgCiAEBEhUKCGNoYXJnaW5nGAUgASgJSAOIAQESHwoSYmF0dGVyeV9wZXJjZW50YWdlGAYgASgNSASIAQESFQoIbGF0aXR1ZGUYByABKAFIBYgBARIWCglsb25naXR1ZGUYCCABKAFIBogBARIdChBmaXJtd2FyZV92ZXJzaW9uGAkgASgJSAeIAQESKQoEYXBwcxgKIAMoCzIbLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQXBwEhEKCWxhbmd1YWdlcxgLIAMoCRIgChNwb3dlcl91cGRhdGVkX2F0X21zGAwgASgDSAiIAQESIgoVd2VhcmluZ191cGRhdGVkX2F0X21zGA0gASgDSAmIAQESIgoVbmV0d29ya191cGRhdGVkX2F0X21zGA4gASgDSAqIAQESIwoWY2hhcmdpbmdfdXBkYXRlZF9hdF9tcxgPIAEoA0gLiAEBEiIKFWJhdHRlcnlfdXBkYXRlZF9hdF9tcxgQIAEoA0gMiAEBEiMKFmxvY2F0aW9uX3VwZGF0ZWRfYXRfbXMYESABKANIDYgBARIQCghyZXBvcnRlZBgSIAEoCEIICgZfcG93ZXJCCgoIX3dlYXJpbmdCCgoIX25ldHdvcmtCCwoJX2NoYXJnaW5nQhUKE19iYXR0ZXJ5X3BlcmNlbnRhZ2VCCwoJX2xhdGl0dWRlQgwKCl9sb25naXR1ZGVCEwoRX2Zpcm13YXJlX3ZlcnNpb25CFgoUX3Bvd2VyX3VwZGF0ZWRfYXRfbXNCGAoWX3dlYXJpbmdfdXBkYXRlZF9hdF9tc0IYChZfbmV0d29ya191cGRhdGVkX2F0X21zQhkKF19jaGFyZ2luZ191cGRhdGVkX2F0X21zQhgKFl9iYXR0ZXJ5X3VwZGF0ZWRfYXRfbXNCGQoXX2xvY2F0aW9uX3VwZGF0ZWRfYXRfbXMiQwoWR2V0RGV2aWNlU3RhdHVzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIRCglkZXZpY2VfaWQYAiABKAkiSwoXR2V0RGV2aWNlU3RhdHVzUmVzcG9uc2USMAoGc3RhdHVzGAEgASgLMiAuaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZVN0YXR1cyJbChlMaXN0RGV2aWNlU3RhdHVzZXNSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhcKD2FmdGVyX2RldmljZV9pZBgCIAEoCRINCgVsaW1pdBgDIAEoDSJeChpMaXN0RGV2aWNlU3RhdHVzZXNSZXNwb25zZRIyCghzdGF0dXNlcxgBIAMoCzIgLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZpY2VTdGF0dXMSDAoEbW9yZRgCIAEoCCIqChVHZXRIZWFkc2V0S2V5c1JlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJIpwBChZHZXRIZWFkc2V0S2V5c1Jlc3BvbnNlEk8KC3B1YmxpY19rZXlzGAEgAygLMjouaGVhZHNldC5kZXZpY2VzLnYxLkdldEhlYWRzZXRLZXlzUmVzcG9uc2UuUHVibGljS2V5c0VudHJ5GjEKD1B1YmxpY0tleXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBMsoEChNBcHBsaWNhdGlvbnNTZXJ2aWNlEnkKFEF1dGhvcml6ZUFwcGxpY2F0aW9uEi8uaGVhZHNldC5kZXZpY2VzLnYxLkF1dGhvcml6ZUFwcGxpY2F0aW9uUmVxdWVzdBowLmhlYWRzZXQuZGV2aWNlcy52MS5BdXRob3JpemVBcHBsaWNhdGlvblJlc3BvbnNlEl4KC0dldFNldHRpbmdzEiYuaGVhZHNldC5kZXZpY2VzLnYxLkdldFNldHRpbmdzUmVxdWVzdBonLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRTZXR0aW5nc1Jlc3BvbnNlEmcKDlVwZGF0ZVNldHRpbmdzEikuaGVhZHNldC5kZXZpY2VzLnYxLlVwZGF0ZVNldHRpbmdzUmVxdWVzdBoqLmhlYWRzZXQuZGV2aWNlcy52MS5VcGRhdGVTZXR0aW5nc1Jlc3BvbnNlEoUBChhSZWZyZXNoQXV0aGVudGljYXRpb25LZXkSMy5oZWFkc2V0LmRldmljZXMudjEuUmVmcmVzaEF1dGhlbnRpY2F0aW9uS2V5UmVxdWVzdBo0LmhlYWRzZXQuZGV2aWNlcy52MS5SZWZyZXNoQXV0aGVudGljYXRpb25LZXlSZXNwb25zZRJnCg5HZXREZXN0aW5hdGlvbhIpLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXN0aW5hdGlvblJlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuR2V0RGVzdGluYXRpb25SZXNwb25zZTKPBQoORGV2aWNlc1NlcnZpY2USZAoNR2V0QWN0aXZhdGlvbhIoLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRBY3RpdmF0aW9uUmVxdWVzdBopLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRBY3RpdmF0aW9uUmVzcG9uc2USZwoOQWN0aXZhdGVEZXZpY2USKS5oZWFkc2V0LmRldmljZXMudjEuQWN0aXZhdGVEZXZpY2VSZXF1ZXN0GiouaGVhZHNldC5kZXZpY2VzLnYxLkFjdGl2YXRlRGV2aWNlUmVzcG9uc2USbQoQRGVhY3RpdmF0ZURldmljZRIrLmhlYWRzZXQuZGV2aWNlcy52MS5EZWFjdGl2YXRlRGV2aWNlUmVxdWVzdBosLmhlYWRzZXQuZGV2aWNlcy52MS5EZWFjdGl2YXRlRGV2aWNlUmVzcG9uc2USXgoLU2VuZENvbW1hbmQSJi5oZWFkc2V0LmRldmljZXMudjEuU2VuZENvbW1hbmRSZXF1ZXN0GicuaGVhZHNldC5kZXZpY2VzLnYxLlNlbmRDb21tYW5kUmVzcG9uc2USagoPR2V0RGV2aWNlU3RhdHVzEiouaGVhZHNldC5kZXZpY2VzLnYxLkdldERldmljZVN0YXR1c1JlcXVlc3QaKy5oZWFkc2V0LmRldmljZXMudjEuR2V0RGV2aWNlU3RhdHVzUmVzcG9uc2UScwoSTGlzdERldmljZVN0YXR1c2VzEi0uaGVhZHNldC5kZXZpY2VzLnYxLkxpc3REZXZpY2VTdGF0dXNlc1JlcXVlc3QaLi5oZWFkc2V0LmRldmljZXMudjEuTGlzdERldmljZVN0YXR1c2VzUmVzcG9uc2UyfQoSSGVhZHNldEtleXNTZXJ2aWNlEmcKDkdldEhlYWRzZXRLZXlzEikuaGVhZHNldC5kZXZpY2VzLnYxLkdldEhlYWRzZXRLZXlzUmVxdWVzdBoqLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRIZWFkc2V0S2V5c1Jlc3BvbnNlYgZwcm90bzM", [file_headset_common_v1_common, file_headset_device_link_v1_device_link]);
+  fileDesc("CiBoZWFkc2V0L2RldmljZXMvdjEvc2VydmljZS5wcm90bxISaGVhZHNldC5kZXZpY2VzLnYxIkgKG0F1dGhvcml6ZUFwcGxpY2F0aW9uUmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkSFgoOYXBwbGljYXRpb25faWQYAiABKAkiNAocQXV0aG9yaXplQXBwbGljYXRpb25SZXNwb25zZRIUCgxkZXZlbG9wZXJfaWQYASABKAkimgQKCFNldHRpbmdzEh8KEmF1dGhlbnRpY2F0aW9uX2tleRgBIAEoCUgAiAEBEhkKDGRldmljZV9ldmVudBgCIAEoCUgBiAEBEiEKFHJlbW90ZV9zdXBwb3J0X2V2ZW50GAMgASgJSAKIAQESFwoKc29yYV9ldmVudBgEIAEoCUgDiAEBEiEKFHNvcmFfZmlsZV9zZW5kX2V2ZW50GAUgASgJSASIAQESJwoac29yYV9yZWNfZ2V0X3ByZXNpZ25lZF91cmwYBiABKAlIBYgBARItCiBzb3JhX3JlY19nZXRfbXVsdGlfcHJlc2lnbmVkX3VybBgHIAEoCUgGiAEBEh4KEWZpbGVfdXBsb2FkX2V2ZW50GAggASgJSAeIAQESIAoTZmlsZV91cGxvYWRfZ2V0X3VybBgJIAEoCUgIiAEBQhUKE19hdXRoZW50aWNhdGlvbl9rZXlCDwoNX2RldmljZV9ldmVudEIXChVfcmVtb3RlX3N1cHBvcnRfZXZlbnRCDQoLX3NvcmFfZXZlbnRCFwoVX3NvcmFfZmlsZV9zZW5kX2V2ZW50Qh0KG19zb3JhX3JlY19nZXRfcHJlc2lnbmVkX3VybEIjCiFfc29yYV9yZWNfZ2V0X211bHRpX3ByZXNpZ25lZF91cmxCFAoSX2ZpbGVfdXBsb2FkX2V2ZW50QhYKFF9maWxlX3VwbG9hZF9nZXRfdXJsIiwKEkdldFNldHRpbmdzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCSJFChNHZXRTZXR0aW5nc1Jlc3BvbnNlEi4KCHNldHRpbmdzGAEgASgLMhwuaGVhZHNldC5kZXZpY2VzLnYxLlNldHRpbmdzIn0KFVVwZGF0ZVNldHRpbmdzUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXISKQoDc2V0GAIgASgLMhwuaGVhZHNldC5kZXZpY2VzLnYxLlNldHRpbmdzEg4KBnJlbW92ZRgDIAMoCSJIChZVcGRhdGVTZXR0aW5nc1Jlc3BvbnNlEi4KCHNldHRpbmdzGAEgASgLMhwuaGVhZHNldC5kZXZpY2VzLnYxLlNldHRpbmdzIkwKH1JlZnJlc2hBdXRoZW50aWNhdGlvbktleVJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkuaGVhZHNldC5jb21tb24udjEuQ2FsbGVyIj4KIFJlZnJlc2hBdXRoZW50aWNhdGlvbktleVJlc3BvbnNlEhoKEmF1dGhlbnRpY2F0aW9uX2tleRgBIAEoCSJAChVHZXREZXN0aW5hdGlvblJlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSDwoHc2V0dGluZxgCIAEoCSJBChZHZXREZXN0aW5hdGlvblJlc3BvbnNlEgsKA3VybBgBIAEoCRIaChJhdXRoZW50aWNhdGlvbl9rZXkYAiABKAkiQQoUR2V0QWN0aXZhdGlvblJlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSEQoJZGV2aWNlX2lkGAIgASgJImMKFUdldEFjdGl2YXRpb25SZXNwb25zZRIRCglkZXZpY2VfaWQYASABKAkSEQoJYWN0aXZhdGVkGAIgASgIEhYKCWNsaWVudF9pZBgDIAEoCUgAiAEBQgwKCl9jbGllbnRfaWQifwoVQWN0aXZhdGVEZXZpY2VSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIRCglkZXZpY2VfaWQYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJEhUKDWNsaWVudF9zZWNyZXQYBCABKAkiMAoWQWN0aXZhdGVEZXZpY2VSZXNwb25zZRIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAyJXChdEZWFjdGl2YXRlRGV2aWNlUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXISEQoJZGV2aWNlX2lkGAIgASgJIjIKGERlYWN0aXZhdGVEZXZpY2VSZXNwb25zZRIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAyKxAQoUU2VuZE9wZXJhdGlvblJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkuaGVhZHNldC5jb21tb24udjEuQ2FsbGVyEhEKCWRldmljZV9pZBgCIAEoCRIUCgxvcGVyYXRpb25faWQYAyABKAkSNAoJb3BlcmF0aW9uGAQgASgLMiEuaGVhZHNldC5kZXZpY2VfbGluay52MS5PcGVyYXRpb24SDwoHc3ViamVjdBgFIAEoCSIvChVTZW5kT3BlcmF0aW9uUmVzcG9uc2USFgoOdHJhbnNhY3Rpb25faWQYASABKAMiUgoSUmVzZXREZXZpY2VSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIRCglkZXZpY2VfaWQYAiABKAkiLQoTUmVzZXREZXZpY2VSZXNwb25zZRIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAyJEChxHZXRIYXJkd2FyZVByb3BlcnRpZXNSZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCRIRCglkZXZpY2VfaWQYAiABKAkikgIKHUdldEhhcmR3YXJlUHJvcGVydGllc1Jlc3BvbnNlEhEKCWRldmljZV9pZBgBIAEoCRIwCgVtb2RlbBgCIAEoCzIhLmhlYWRzZXQuZGV2aWNlcy52MS5IYXJkd2FyZU1vZGVsEh0KEG1hY19hZGRyZXNzX3dpZmkYAyABKAlIAIgBARIiChVtYWNfYWRkcmVzc19ibHVldG9vdGgYBCABKAlIAYgBARIhChRzcGVjaWZpY19kZXN0aW5hdGlvbhgFIAEoCUgCiAEBQhMKEV9tYWNfYWRkcmVzc193aWZpQhgKFl9tYWNfYWRkcmVzc19ibHVldG9vdGhCFwoVX3NwZWNpZmljX2Rlc3RpbmF0aW9uIoIBCg1IYXJkd2FyZU1vZGVsEhIKCmlkZW50aWZpZXIYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRINCgVzaGFwZRgEIAEoCRIrCgdjYW1lcmFzGAUgAygLMhouaGVhZHNldC5kZXZpY2VzLnYxLkNhbWVyYSJcCgZDYW1lcmESEQoJZGlyZWN0aW9uGAEgASgJEhgKEG1vdW50ZWRfcG9zaXRpb24YAiABKAkSEQoJbWF4X3dpZHRoGAMgASgNEhIKCm1heF9oZWlnaHQYBCABKA0iKgoVR2V0QXNzb2NpYXRpb25SZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCSJUChZHZXRBc3NvY2lhdGlvblJlc3BvbnNlEhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhMKC3NpbmNlX2Vwb2NoGAIgASgEEg0KBWVwb2NoGAMgASgEIqEGCgxEZXZpY2VTdGF0dXMSEQoJZGV2aWNlX2lkGAEgASgJEhIKBXBvd2VyGAIgASgJSACIAQESFAoHd2VhcmluZxgDIAEoCUgBiAEBEhQKB25ldHdvcmsYBCABKAlIAogBARIVCghjaGFyZ2luZxgFIAEoCUgDiAEBEh8KEmJhdHRlcnlfcGVyY2VudGFnZRgGIAEoDUgEiAEBEhUKCGxhdGl0dWRlGAcgASgBSAWIAQESFgoJbG9uZ2l0dWRlGAggASgBSAaIAQESHQoQZmlybXdhcmVfdmVyc2lvbhgJIAEoCUgHiAEBEikKBGFwcHMYCiADKAsyGy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkFwcBIRCglsYW5ndWFnZXMYCyADKAkSIAoTcG93ZXJfdXBkYXRlZF9hdF9tcxgMIAEoA0gIiAEBEiIKFXdlYXJpbmdfdXBkYXRlZF9hdF9tcxgNIAEoA0gJiAEBEiIKFW5ldHdvcmtfdXBkYXRlZF9hdF9tcxgOIAEoA0gKiAEBEiMKFmNoYXJnaW5nX3VwZGF0ZWRfYXRfbXMYDyABKANIC4gBARIiChViYXR0ZXJ5X3VwZGF0ZWRfYXRfbXMYECABKANIDIgBARIjChZsb2NhdGlvbl91cGRhdGVkX2F0X21zGBEgASgDSA2IAQESEAoIcmVwb3J0ZWQYEiABKAhCCAoGX3Bvd2VyQgoKCF93ZWFyaW5nQgoKCF9uZXR3b3JrQgsKCV9jaGFyZ2luZ0IVChNfYmF0dGVyeV9wZXJjZW50YWdlQgsKCV9sYXRpdHVkZUIMCgpfbG9uZ2l0dWRlQhMKEV9maXJtd2FyZV92ZXJzaW9uQhYKFF9wb3dlcl91cGRhdGVkX2F0X21zQhgKFl93ZWFyaW5nX3VwZGF0ZWRfYXRfbXNCGAoWX25ldHdvcmtfdXBkYXRlZF9hdF9tc0IZChdfY2hhcmdpbmdfdXBkYXRlZF9hdF9tc0IYChZfYmF0dGVyeV91cGRhdGVkX2F0X21zQhkKF19sb2NhdGlvbl91cGRhdGVkX2F0X21zIkMKFkdldERldmljZVN0YXR1c1JlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSEQoJZGV2aWNlX2lkGAIgASgJIksKF0dldERldmljZVN0YXR1c1Jlc3BvbnNlEjAKBnN0YXR1cxgBIAEoCzIgLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZpY2VTdGF0dXMiWwoZTGlzdERldmljZVN0YXR1c2VzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIXCg9hZnRlcl9kZXZpY2VfaWQYAiABKAkSDQoFbGltaXQYAyABKA0iXgoaTGlzdERldmljZVN0YXR1c2VzUmVzcG9uc2USMgoIc3RhdHVzZXMYASADKAsyIC5oZWFkc2V0LmRldmljZXMudjEuRGV2aWNlU3RhdHVzEgwKBG1vcmUYAiABKAgiKgoVR2V0SGVhZHNldEtleXNSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCSKcAQoWR2V0SGVhZHNldEtleXNSZXNwb25zZRJPCgtwdWJsaWNfa2V5cxgBIAMoCzI6LmhlYWRzZXQuZGV2aWNlcy52MS5HZXRIZWFkc2V0S2V5c1Jlc3BvbnNlLlB1YmxpY0tleXNFbnRyeRoxCg9QdWJsaWNLZXlzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJfChNHZXRVcGxvYWRVcmxSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRI1CgZ1cGxvYWQYAiABKAsyJS5oZWFkc2V0LmRldmljZV9saW5rLnYxLlVwbG9hZFJlcXVlc3QiWAoUR2V0VXBsb2FkVXJsUmVzcG9uc2USCwoDdXJsGAEgASgJEjMKB3JlZnVzYWwYAiABKA4yIi5oZWFkc2V0LmRldmljZV9saW5rLnYxLlVybFJlZnVzYWwyygQKE0FwcGxpY2F0aW9uc1NlcnZpY2USeQoUQXV0aG9yaXplQXBwbGljYXRpb24SLy5oZWFkc2V0LmRldmljZXMudjEuQXV0aG9yaXplQXBwbGljYXRpb25SZXF1ZXN0GjAuaGVhZHNldC5kZXZpY2VzLnYxLkF1dGhvcml6ZUFwcGxpY2F0aW9uUmVzcG9uc2USXgoLR2V0U2V0dGluZ3MSJi5oZWFkc2V0LmRldmljZXMudjEuR2V0U2V0dGluZ3NSZXF1ZXN0GicuaGVhZHNldC5kZXZpY2VzLnYxLkdldFNldHRpbmdzUmVzcG9uc2USZwoOVXBkYXRlU2V0dGluZ3MSKS5oZWFkc2V0LmRldmljZXMudjEuVXBkYXRlU2V0dGluZ3NSZXF1ZXN0GiouaGVhZHNldC5kZXZpY2VzLnYxLlVwZGF0ZVNldHRpbmdzUmVzcG9uc2UShQEKGFJlZnJlc2hBdXRoZW50aWNhdGlvbktleRIzLmhlYWRzZXQuZGV2aWNlcy52MS5SZWZyZXNoQXV0aGVudGljYXRpb25LZXlSZXF1ZXN0GjQuaGVhZHNldC5kZXZpY2VzLnYxLlJlZnJlc2hBdXRoZW50aWNhdGlvbktleVJlc3BvbnNlEmcKDkdldERlc3RpbmF0aW9uEikuaGVhZHNldC5kZXZpY2VzLnYxLkdldERlc3RpbmF0aW9uUmVxdWVzdBoqLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXN0aW5hdGlvblJlc3BvbnNlMtwHCg5EZXZpY2VzU2VydmljZRJkCg1HZXRBY3RpdmF0aW9uEiguaGVhZHNldC5kZXZpY2VzLnYxLkdldEFjdGl2YXRpb25SZXF1ZXN0GikuaGVhZHNldC5kZXZpY2VzLnYxLkdldEFjdGl2YXRpb25SZXNwb25zZRJnCg5BY3RpdmF0ZURldmljZRIpLmhlYWRzZXQuZGV2aWNlcy52MS5BY3RpdmF0ZURldmljZVJlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuQWN0aXZhdGVEZXZpY2VSZXNwb25zZRJtChBEZWFjdGl2YXRlRGV2aWNlEisuaGVhZHNldC5kZXZpY2VzLnYxLkRlYWN0aXZhdGVEZXZpY2VSZXF1ZXN0GiwuaGVhZHNldC5kZXZpY2VzLnYxLkRlYWN0aXZhdGVEZXZpY2VSZXNwb25zZRJkCg1TZW5kT3BlcmF0aW9uEiguaGVhZHNldC5kZXZpY2VzLnYxLlNlbmRPcGVyYXRpb25SZXF1ZXN0GikuaGVhZHNldC5kZXZpY2VzLnYxLlNlbmRPcGVyYXRpb25SZXNwb25zZRJeCgtSZXNldERldmljZRImLmhlYWRzZXQuZGV2aWNlcy52MS5SZXNldERldmljZVJlcXVlc3QaJy5oZWFkc2V0LmRldmljZXMudjEuUmVzZXREZXZpY2VSZXNwb25zZRJ8ChVHZXRIYXJkd2FyZVByb3BlcnRpZXMSMC5oZWFkc2V0LmRldmljZXMudjEuR2V0SGFyZHdhcmVQcm9wZXJ0aWVzUmVxdWVzdBoxLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRIYXJkd2FyZVByb3BlcnRpZXNSZXNwb25zZRJnCg5HZXRBc3NvY2lhdGlvbhIpLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRBc3NvY2lhdGlvblJlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuR2V0QXNzb2NpYXRpb25SZXNwb25zZRJqCg9HZXREZXZpY2VTdGF0dXMSKi5oZWFkc2V0LmRldmljZXMudjEuR2V0RGV2aWNlU3RhdHVzUmVxdWVzdBorLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXZpY2VTdGF0dXNSZXNwb25zZRJzChJMaXN0RGV2aWNlU3RhdHVzZXMSLS5oZWFkc2V0LmRldmljZXMudjEuTGlzdERldmljZVN0YXR1c2VzUmVxdWVzdBouLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0RGV2aWNlU3RhdHVzZXNSZXNwb25zZTJ4ChNIZWFkc2V0RmlsZXNTZXJ2aWNlEmEKDEdldFVwbG9hZFVybBInLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRVcGxvYWRVcmxSZXF1ZXN0GiguaGVhZHNldC5kZXZpY2VzLnYxLkdldFVwbG9hZFVybFJlc3BvbnNlMn0KEkhlYWRzZXRLZXlzU2VydmljZRJnCg5HZXRIZWFkc2V0S2V5cxIpLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRIZWFkc2V0S2V5c1JlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuR2V0SGVhZHNldEtleXNSZXNwb25zZWIGcHJvdG8z", [file_headset_common_v1_common, file_headset_device_link_v1_device_link]);
 
 /**
  * @generated from message headset.devices.v1.AuthorizeApplicationRequest
@@ -42,6 +42,12 @@ export const AuthorizeApplicationRequestSchema: GenMessage<AuthorizeApplicationR
  * @generated from message headset.devices.v1.AuthorizeApplicationResponse
  */
 export type AuthorizeApplicationResponse = Message<"headset.devices.v1.AuthorizeApplicationResponse"> & {
+  /**
+   * Whose application it is.
+   *
+   * @generated from field: string developer_id = 1;
+   */
+  developerId: string;
 };
 
 /**
@@ -418,9 +424,9 @@ export const DeactivateDeviceResponseSchema: GenMessage<DeactivateDeviceResponse
   messageDesc(file_headset_devices_v1_service, 16);
 
 /**
- * @generated from message headset.devices.v1.SendCommandRequest
+ * @generated from message headset.devices.v1.SendOperationRequest
  */
-export type SendCommandRequest = Message<"headset.devices.v1.SendCommandRequest"> & {
+export type SendOperationRequest = Message<"headset.devices.v1.SendOperationRequest"> & {
   /**
    * @generated from field: headset.common.v1.Caller caller = 1;
    */
@@ -432,22 +438,36 @@ export type SendCommandRequest = Message<"headset.devices.v1.SendCommandRequest"
   deviceId: string;
 
   /**
-   * @generated from field: headset.device_link.v1.Command command = 3;
+   * The operationId of the call (decision 8).
+   *
+   * @generated from field: string operation_id = 3;
    */
-  command?: Command | undefined;
+  operationId: string;
+
+  /**
+   * @generated from field: headset.device_link.v1.Operation operation = 4;
+   */
+  operation?: Operation | undefined;
+
+  /**
+   * What 'latest' is judged by beside operation_id; empty, or "package@version" for updates.
+   *
+   * @generated from field: string subject = 5;
+   */
+  subject: string;
 };
 
 /**
- * Describes the message headset.devices.v1.SendCommandRequest.
- * Use `create(SendCommandRequestSchema)` to create a new message.
+ * Describes the message headset.devices.v1.SendOperationRequest.
+ * Use `create(SendOperationRequestSchema)` to create a new message.
  */
-export const SendCommandRequestSchema: GenMessage<SendCommandRequest> = /*@__PURE__*/
+export const SendOperationRequestSchema: GenMessage<SendOperationRequest> = /*@__PURE__*/
   messageDesc(file_headset_devices_v1_service, 17);
 
 /**
- * @generated from message headset.devices.v1.SendCommandResponse
+ * @generated from message headset.devices.v1.SendOperationResponse
  */
-export type SendCommandResponse = Message<"headset.devices.v1.SendCommandResponse"> & {
+export type SendOperationResponse = Message<"headset.devices.v1.SendOperationResponse"> & {
   /**
    * @generated from field: int64 transaction_id = 1;
    */
@@ -455,11 +475,242 @@ export type SendCommandResponse = Message<"headset.devices.v1.SendCommandRespons
 };
 
 /**
- * Describes the message headset.devices.v1.SendCommandResponse.
- * Use `create(SendCommandResponseSchema)` to create a new message.
+ * Describes the message headset.devices.v1.SendOperationResponse.
+ * Use `create(SendOperationResponseSchema)` to create a new message.
  */
-export const SendCommandResponseSchema: GenMessage<SendCommandResponse> = /*@__PURE__*/
+export const SendOperationResponseSchema: GenMessage<SendOperationResponse> = /*@__PURE__*/
   messageDesc(file_headset_devices_v1_service, 18);
+
+/**
+ * @generated from message headset.devices.v1.ResetDeviceRequest
+ */
+export type ResetDeviceRequest = Message<"headset.devices.v1.ResetDeviceRequest"> & {
+  /**
+   * @generated from field: headset.common.v1.Caller caller = 1;
+   */
+  caller?: Caller | undefined;
+
+  /**
+   * @generated from field: string device_id = 2;
+   */
+  deviceId: string;
+};
+
+/**
+ * Describes the message headset.devices.v1.ResetDeviceRequest.
+ * Use `create(ResetDeviceRequestSchema)` to create a new message.
+ */
+export const ResetDeviceRequestSchema: GenMessage<ResetDeviceRequest> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_service, 19);
+
+/**
+ * @generated from message headset.devices.v1.ResetDeviceResponse
+ */
+export type ResetDeviceResponse = Message<"headset.devices.v1.ResetDeviceResponse"> & {
+  /**
+   * @generated from field: int64 transaction_id = 1;
+   */
+  transactionId: bigint;
+};
+
+/**
+ * Describes the message headset.devices.v1.ResetDeviceResponse.
+ * Use `create(ResetDeviceResponseSchema)` to create a new message.
+ */
+export const ResetDeviceResponseSchema: GenMessage<ResetDeviceResponse> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_service, 20);
+
+/**
+ * @generated from message headset.devices.v1.GetHardwarePropertiesRequest
+ */
+export type GetHardwarePropertiesRequest = Message<"headset.devices.v1.GetHardwarePropertiesRequest"> & {
+  /**
+   * The token's client.
+   *
+   * @generated from field: string client_id = 1;
+   */
+  clientId: string;
+
+  /**
+   * @generated from field: string device_id = 2;
+   */
+  deviceId: string;
+};
+
+/**
+ * Describes the message headset.devices.v1.GetHardwarePropertiesRequest.
+ * Use `create(GetHardwarePropertiesRequestSchema)` to create a new message.
+ */
+export const GetHardwarePropertiesRequestSchema: GenMessage<GetHardwarePropertiesRequest> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_service, 21);
+
+/**
+ * @generated from message headset.devices.v1.GetHardwarePropertiesResponse
+ */
+export type GetHardwarePropertiesResponse = Message<"headset.devices.v1.GetHardwarePropertiesResponse"> & {
+  /**
+   * @generated from field: string device_id = 1;
+   */
+  deviceId: string;
+
+  /**
+   * Absent when the model is not registered.
+   *
+   * @generated from field: headset.devices.v1.HardwareModel model = 2;
+   */
+  model?: HardwareModel | undefined;
+
+  /**
+   * Absent: not reported yet.
+   *
+   * @generated from field: optional string mac_address_wifi = 3;
+   */
+  macAddressWifi?: string | undefined;
+
+  /**
+   * @generated from field: optional string mac_address_bluetooth = 4;
+   */
+  macAddressBluetooth?: string | undefined;
+
+  /**
+   * @generated from field: optional string specific_destination = 5;
+   */
+  specificDestination?: string | undefined;
+};
+
+/**
+ * Describes the message headset.devices.v1.GetHardwarePropertiesResponse.
+ * Use `create(GetHardwarePropertiesResponseSchema)` to create a new message.
+ */
+export const GetHardwarePropertiesResponseSchema: GenMessage<GetHardwarePropertiesResponse> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_service, 22);
+
+/**
+ * @generated from message headset.devices.v1.HardwareModel
+ */
+export type HardwareModel = Message<"headset.devices.v1.HardwareModel"> & {
+  /**
+   * What headsets report; unique.
+   *
+   * @generated from field: string identifier = 1;
+   */
+  identifier: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string description = 3;
+   */
+  description: string;
+
+  /**
+   * "box" or "neck-mounted".
+   *
+   * @generated from field: string shape = 4;
+   */
+  shape: string;
+
+  /**
+   * Empty: not registered.
+   *
+   * @generated from field: repeated headset.devices.v1.Camera cameras = 5;
+   */
+  cameras: Camera[];
+};
+
+/**
+ * Describes the message headset.devices.v1.HardwareModel.
+ * Use `create(HardwareModelSchema)` to create a new message.
+ */
+export const HardwareModelSchema: GenMessage<HardwareModel> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_service, 23);
+
+/**
+ * @generated from message headset.devices.v1.Camera
+ */
+export type Camera = Message<"headset.devices.v1.Camera"> & {
+  /**
+   * "landscape" or "portrait".
+   *
+   * @generated from field: string direction = 1;
+   */
+  direction: string;
+
+  /**
+   * @generated from field: string mounted_position = 2;
+   */
+  mountedPosition: string;
+
+  /**
+   * @generated from field: uint32 max_width = 3;
+   */
+  maxWidth: number;
+
+  /**
+   * @generated from field: uint32 max_height = 4;
+   */
+  maxHeight: number;
+};
+
+/**
+ * Describes the message headset.devices.v1.Camera.
+ * Use `create(CameraSchema)` to create a new message.
+ */
+export const CameraSchema: GenMessage<Camera> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_service, 24);
+
+/**
+ * @generated from message headset.devices.v1.GetAssociationRequest
+ */
+export type GetAssociationRequest = Message<"headset.devices.v1.GetAssociationRequest"> & {
+  /**
+   * @generated from field: string device_id = 1;
+   */
+  deviceId: string;
+};
+
+/**
+ * Describes the message headset.devices.v1.GetAssociationRequest.
+ * Use `create(GetAssociationRequestSchema)` to create a new message.
+ */
+export const GetAssociationRequestSchema: GenMessage<GetAssociationRequest> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_service, 25);
+
+/**
+ * @generated from message headset.devices.v1.GetAssociationResponse
+ */
+export type GetAssociationResponse = Message<"headset.devices.v1.GetAssociationResponse"> & {
+  /**
+   * Empty: not activated.
+   *
+   * @generated from field: string application_id = 1;
+   */
+  applicationId: string;
+
+  /**
+   * Epoch from which on, without a break, this application has had the device activated.
+   *
+   * @generated from field: uint64 since_epoch = 2;
+   */
+  sinceEpoch: bigint;
+
+  /**
+   * Newest epoch.
+   *
+   * @generated from field: uint64 epoch = 3;
+   */
+  epoch: bigint;
+};
+
+/**
+ * Describes the message headset.devices.v1.GetAssociationResponse.
+ * Use `create(GetAssociationResponseSchema)` to create a new message.
+ */
+export const GetAssociationResponseSchema: GenMessage<GetAssociationResponse> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_service, 26);
 
 /**
  * @generated from message headset.devices.v1.DeviceStatus
@@ -563,7 +814,7 @@ export type DeviceStatus = Message<"headset.devices.v1.DeviceStatus"> & {
  * Use `create(DeviceStatusSchema)` to create a new message.
  */
 export const DeviceStatusSchema: GenMessage<DeviceStatus> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 19);
+  messageDesc(file_headset_devices_v1_service, 27);
 
 /**
  * @generated from message headset.devices.v1.GetDeviceStatusRequest
@@ -585,7 +836,7 @@ export type GetDeviceStatusRequest = Message<"headset.devices.v1.GetDeviceStatus
  * Use `create(GetDeviceStatusRequestSchema)` to create a new message.
  */
 export const GetDeviceStatusRequestSchema: GenMessage<GetDeviceStatusRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 20);
+  messageDesc(file_headset_devices_v1_service, 28);
 
 /**
  * @generated from message headset.devices.v1.GetDeviceStatusResponse
@@ -602,7 +853,7 @@ export type GetDeviceStatusResponse = Message<"headset.devices.v1.GetDeviceStatu
  * Use `create(GetDeviceStatusResponseSchema)` to create a new message.
  */
 export const GetDeviceStatusResponseSchema: GenMessage<GetDeviceStatusResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 21);
+  messageDesc(file_headset_devices_v1_service, 29);
 
 /**
  * @generated from message headset.devices.v1.ListDeviceStatusesRequest
@@ -631,7 +882,7 @@ export type ListDeviceStatusesRequest = Message<"headset.devices.v1.ListDeviceSt
  * Use `create(ListDeviceStatusesRequestSchema)` to create a new message.
  */
 export const ListDeviceStatusesRequestSchema: GenMessage<ListDeviceStatusesRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 22);
+  messageDesc(file_headset_devices_v1_service, 30);
 
 /**
  * @generated from message headset.devices.v1.ListDeviceStatusesResponse
@@ -653,7 +904,7 @@ export type ListDeviceStatusesResponse = Message<"headset.devices.v1.ListDeviceS
  * Use `create(ListDeviceStatusesResponseSchema)` to create a new message.
  */
 export const ListDeviceStatusesResponseSchema: GenMessage<ListDeviceStatusesResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 23);
+  messageDesc(file_headset_devices_v1_service, 31);
 
 /**
  * @generated from message headset.devices.v1.GetHeadsetKeysRequest
@@ -670,7 +921,7 @@ export type GetHeadsetKeysRequest = Message<"headset.devices.v1.GetHeadsetKeysRe
  * Use `create(GetHeadsetKeysRequestSchema)` to create a new message.
  */
 export const GetHeadsetKeysRequestSchema: GenMessage<GetHeadsetKeysRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 24);
+  messageDesc(file_headset_devices_v1_service, 32);
 
 /**
  * @generated from message headset.devices.v1.GetHeadsetKeysResponse
@@ -689,7 +940,53 @@ export type GetHeadsetKeysResponse = Message<"headset.devices.v1.GetHeadsetKeysR
  * Use `create(GetHeadsetKeysResponseSchema)` to create a new message.
  */
 export const GetHeadsetKeysResponseSchema: GenMessage<GetHeadsetKeysResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 25);
+  messageDesc(file_headset_devices_v1_service, 33);
+
+/**
+ * @generated from message headset.devices.v1.GetUploadUrlRequest
+ */
+export type GetUploadUrlRequest = Message<"headset.devices.v1.GetUploadUrlRequest"> & {
+  /**
+   * @generated from field: string device_id = 1;
+   */
+  deviceId: string;
+
+  /**
+   * @generated from field: headset.device_link.v1.UploadRequest upload = 2;
+   */
+  upload?: UploadRequest | undefined;
+};
+
+/**
+ * Describes the message headset.devices.v1.GetUploadUrlRequest.
+ * Use `create(GetUploadUrlRequestSchema)` to create a new message.
+ */
+export const GetUploadUrlRequestSchema: GenMessage<GetUploadUrlRequest> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_service, 34);
+
+/**
+ * @generated from message headset.devices.v1.GetUploadUrlResponse
+ */
+export type GetUploadUrlResponse = Message<"headset.devices.v1.GetUploadUrlResponse"> & {
+  /**
+   * Empty when refused.
+   *
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * @generated from field: headset.device_link.v1.UrlRefusal refusal = 2;
+   */
+  refusal: UrlRefusal;
+};
+
+/**
+ * Describes the message headset.devices.v1.GetUploadUrlResponse.
+ * Use `create(GetUploadUrlResponseSchema)` to create a new message.
+ */
+export const GetUploadUrlResponseSchema: GenMessage<GetUploadUrlResponse> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_service, 35);
 
 /**
  * Application settings and ownership, for the gateway and the notifier.
@@ -746,7 +1043,7 @@ export const ApplicationsService: GenService<{
   serviceDesc(file_headset_devices_v1_service, 0);
 
 /**
- * Activation, status and commands.
+ * Activation, status and operations.
  *
  * @generated from service headset.devices.v1.DevicesService
  */
@@ -776,12 +1073,45 @@ export const DevicesService: GenService<{
     output: typeof DeactivateDeviceResponseSchema;
   },
   /**
-   * @generated from rpc headset.devices.v1.DevicesService.SendCommand
+   * Any operation but activation, deactivation and reset: checks that the application may operate
+   * the device now (activated, destination set, client version), then creates its transaction.
+   *
+   * @generated from rpc headset.devices.v1.DevicesService.SendOperation
    */
-  sendCommand: {
+  sendOperation: {
     methodKind: "unary";
-    input: typeof SendCommandRequestSchema;
-    output: typeof SendCommandResponseSchema;
+    input: typeof SendOperationRequestSchema;
+    output: typeof SendOperationResponseSchema;
+  },
+  /**
+   * Wipes the headset; raises the device's epoch, so that everything earlier is canceled.
+   *
+   * @generated from rpc headset.devices.v1.DevicesService.ResetDevice
+   */
+  resetDevice: {
+    methodKind: "unary";
+    input: typeof ResetDeviceRequestSchema;
+    output: typeof ResetDeviceResponseSchema;
+  },
+  /**
+   * Needs no application (ruling A3): the device must be activated by one of the client's.
+   *
+   * @generated from rpc headset.devices.v1.DevicesService.GetHardwareProperties
+   */
+  getHardwareProperties: {
+    methodKind: "unary";
+    input: typeof GetHardwarePropertiesRequestSchema;
+    output: typeof GetHardwarePropertiesResponseSchema;
+  },
+  /**
+   * The application that has the device activated now; for other services' notifications.
+   *
+   * @generated from rpc headset.devices.v1.DevicesService.GetAssociation
+   */
+  getAssociation: {
+    methodKind: "unary";
+    input: typeof GetAssociationRequestSchema;
+    output: typeof GetAssociationResponseSchema;
   },
   /**
    * @generated from rpc headset.devices.v1.DevicesService.GetDeviceStatus
@@ -805,6 +1135,25 @@ export const DevicesService: GenService<{
   serviceDesc(file_headset_devices_v1_service, 1);
 
 /**
+ * For device-link: files from headsets to the integrator.
+ *
+ * @generated from service headset.devices.v1.HeadsetFilesService
+ */
+export const HeadsetFilesService: GenService<{
+  /**
+   * Checks path, size and association, and asks the integrator for a signed URL.
+   *
+   * @generated from rpc headset.devices.v1.HeadsetFilesService.GetUploadUrl
+   */
+  getUploadUrl: {
+    methodKind: "unary";
+    input: typeof GetUploadUrlRequestSchema;
+    output: typeof GetUploadUrlResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_headset_devices_v1_service, 2);
+
+/**
  * For device-link.
  *
  * @generated from service headset.devices.v1.HeadsetKeysService
@@ -819,5 +1168,5 @@ export const HeadsetKeysService: GenService<{
     output: typeof GetHeadsetKeysResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_headset_devices_v1_service, 2);
+  serviceDesc(file_headset_devices_v1_service, 3);
 

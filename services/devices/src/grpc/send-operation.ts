@@ -1,27 +1,31 @@
 import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import { isOlder } from '@headset-cloud/kit/version.ts';
 import type { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { requireActivated } from '../domain/activation.ts';
+import { certainFailure, minimumClientVersions, ownCalls } from '../domain/operations.ts';
 import { refusals } from '../domain/refusals.ts';
 import { requireDestination } from '../domain/settings.ts';
 import { requireCaller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** The message of the callback that a command without a target causes (ruling A8). */
-const noTarget = 'None of action, package and classpath is given.';
-
 /**
- * PUT …/devices/{deviceId}/commands: two point reads at once, then one create. The create carries
- * the epoch of the activation that was seen, so that transactions refuses it after a deactivation.
+ * Every operation on an activated device: two point reads at once, then one create. The create
+ * carries the epoch of the activation that was seen, so that transactions refuses it after a
+ * deactivation, and the oldest client that knows the operation, for headsets whose version is not
+ * known yet.
  */
-export function sendCommandHandler(
+export function sendOperationHandler(
   deps: HandlerDependencies,
-): Handlers<typeof DevicesService>['sendCommand'] {
-  return async ({ caller: given, deviceId, command }) => {
+): Handlers<typeof DevicesService>['sendOperation'] {
+  return async ({ caller: given, deviceId, operationId, operation, subject }) => {
     const caller = requireCaller(given);
     const { applicationId } = caller;
-    if (!command) throw new DomainError('invalid_argument', 'The call carries no command.');
-    const hasTarget = command.action || command.package || command.classpath;
+    const kind = operation?.kind.case;
+    if (!operation || !kind || ownCalls.has(kind) || !operationId) {
+      throw new DomainError('invalid_argument', 'The call carries no operation.');
+    }
+    const minimumClientVersion = minimumClientVersions[kind] ?? '';
 
     const send = async (transactionId: bigint) => {
       const [standing, destination] = await Promise.all([
@@ -31,20 +35,26 @@ export function sendCommandHandler(
       if (!destination) throw refusals.applicationForbidden();
       requireActivated(standing, applicationId);
       requireDestination(destination);
+      const { clientVersion } = standing;
+      if (minimumClientVersion && clientVersion && isOlder(clientVersion, minimumClientVersion)) {
+        throw refusals.clientTooOld(clientVersion, minimumClientVersion);
+      }
       const created = await deps.transactions.createTransaction({
         transactionId,
         deviceId,
         applicationId,
-        operationId: 'put-v1-applications-devices-commands',
+        operationId,
+        subject,
         activationEpoch: BigInt(standing.epoch),
-        operation: { kind: { case: 'command', value: command } },
-        failMessage: hasTarget ? '' : noTarget,
+        operation,
+        failMessage: certainFailure(operation),
+        minimumClientVersion,
       });
       return created.transactionId;
     };
 
-    // A repeat whose first run created the command, but died before it answered, gets that answer, even
-    // if the device was deactivated since.
+    // A repeat whose first run created the transaction, but died before it answered, gets that answer,
+    // even if the device was deactivated since.
     const answerOfEarlierRun = async (drawn: bigint, refusal: unknown): Promise<bigint> => {
       if (isTransient(refusal)) throw refusal;
       try {
