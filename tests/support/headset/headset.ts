@@ -349,7 +349,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.#point('effect-done', id);
     const kind = held.offer.operation?.kind.case;
     if (isUpdate(kind)) this.#installer.discard(id);
-    const isReset = kind === 'reset' && outcome.success;
+    const isReset = kind === 'reset' && tookPlace;
     if (isReset && this.behaviour.loseResetResult) {
       this.journal.dropped(id);
     } else {
