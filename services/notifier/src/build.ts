@@ -1,4 +1,7 @@
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
+import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
+import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
@@ -9,10 +12,7 @@ import { redeliverDelivery } from './admin/redeliver-delivery.ts';
 import { createDestinations } from './clients/destinations.ts';
 import type { NotifierConfig } from './config.ts';
 import { createNotificationsHandler } from './consumers/notifications.ts';
-import { addressRules, parseNetworks } from './domain/address-rules.ts';
-import { createConnector } from './http/connector.ts';
 import { OriginPools } from './http/pools.ts';
-import { createResolver, type Resolve } from './http/resolve.ts';
 import { UndiciSender } from './http/sender.ts';
 import { createMetrics } from './metrics.ts';
 import { Attempts } from './scheduling/attempts.ts';
