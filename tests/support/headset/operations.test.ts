@@ -350,6 +350,31 @@ describe('connectivity', () => {
     );
   });
 
+  it('reports connections by itself when told to, with the pairing that caused them', async () => {
+    made.behaviour.connectionNotices = true;
+    await run({ case: 'addPairing', value: { macAddress: speaker.address } });
+    const pairing = BigInt(lastId);
+    await run({ case: 'setConnectivityState', value: { networkType: bluetooth, enabled: false } });
+    made.happen({ bluetoothDevices: [watch] });
+    await waitFor('the notices', () => cloud.reported('bluetoothConnection').length === 3);
+    const { CONNECTED, DISCONNECTED } = BluetoothMode;
+    const told = cloud.reported('bluetoothConnection').map(({ transactionId, statusCode, devices }) => ({
+      ...{ transactionId, statusCode },
+      devices: devices.map(({ name, mode, registered }) => [name, mode, registered]),
+    }));
+    expect(told).toEqual([
+      { transactionId: pairing, statusCode: 200, devices: [['Speaker', CONNECTED, true]] },
+      {
+        ...{ transactionId: 0n, statusCode: 200 },
+        devices: [
+          ['Speaker', DISCONNECTED, true],
+          ['Watch', DISCONNECTED, true],
+        ],
+      },
+      { transactionId: 0n, statusCode: 200, devices: [['Watch', CONNECTED, true]] },
+    ]);
+  });
+
   it('answers falsely when told to', async () => {
     const list = { case: 'listConnectivity', value: { networkType: bluetooth } } as const;
     made.behaviour.statusCode = 418;

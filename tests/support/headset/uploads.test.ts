@@ -58,13 +58,18 @@ describe('an upload', () => {
     expect(files.requests.map(({ body }) => body)).toEqual([0, 1, 1000].map(generatedBytes));
   });
 
-  it.each([UrlRefusal.SIZE, UrlRefusal.NOT_ASSOCIATED, UrlRefusal.NO_SIGNED_URL])(
-    'that is refused for reason %i is reported as such, and nothing is put',
-    async (refusal) => {
+  it.each([
+    [UrlRefusal.SIZE, UrlRefusal.SIZE],
+    [UrlRefusal.NOT_ASSOCIATED, UrlRefusal.NOT_ASSOCIATED],
+    [UrlRefusal.NO_SIGNED_URL, UrlRefusal.NO_SIGNED_URL],
+    [UrlRefusal.UNKNOWN, UrlRefusal.NO_SIGNED_URL],
+  ])(
+    'that is refused for reason %i is reported with reason %i, and nothing is put',
+    async (refusal, failure) => {
       cloud.onUrl = () => ({ refusal });
       const made = await cloud.online();
       made.upload({ file, sizeBytes: 5 });
-      expect(await ended(made, 1)).toEqual([{ ...uploaded(), failure: refusal }]);
+      expect(await ended(made, 1)).toEqual([{ ...uploaded(), failure }]);
       expect(files.requests).toEqual([]);
     },
   );

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
@@ -77,6 +77,18 @@ export class Cloud {
   /** Where the headsets keep what they must remember. */
   get stateDir(): string {
     return this.#stateDir;
+  }
+
+  /** A file beside the headsets' state; answers its path. */
+  file(name: string, text: string): string {
+    const path = join(this.#stateDir, name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  /** The headset's key file, for the command line. */
+  keyFile(): string {
+    return this.file('key.json', JSON.stringify(identity));
   }
 
   /** A headset with the state of those before it, connecting; closed with the cloud. */
