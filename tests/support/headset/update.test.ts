@@ -152,6 +152,17 @@ describe('an update', () => {
     expect(cloud.effects()).toEqual([]);
   });
 
+  it('fails when no byte comes for longer than it is patient, and not before', async () => {
+    files.oddities.push(...Array(20).fill({ status: 503 }));
+    await cloud.online({ behaviour: { downloadRetryMs: 1, downloadPatienceMs: 15 } });
+    update();
+    expect(await cloud.result(1)).toMatchObject({
+      ...{ success: false, message: 'The update could not be loaded.' },
+    });
+    // Waits of 1, 2, 4 and 8 ms are patience; the next is not.
+    expect(files.requests).toHaveLength(5);
+  });
+
   it('fails when its ticket is refused', async () => {
     cloud.onUrl = () => ({ refusal: UrlRefusal.UNKNOWN });
     await cloud.online({ behaviour: quick });
