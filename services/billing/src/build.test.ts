@@ -393,4 +393,4 @@ test('a bill of ten thousand devices', async () => {
   expect(found.devices.map(({ deviceId, videoMeetingHours }) => [deviceId, videoMeetingHours])).toEqual(
     Array.from({ length: count }, (_, n) => [imei(n), n % 3]),
   );
-});
+}, 60_000);
