@@ -1,5 +1,5 @@
 import { type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
-import { parseNetworks } from './domain/address-rules.ts';
+import { parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
 
 /** Every key of the notifier, with its default (decision 10, ruling B10). */
 export const notifierConfigSpec = {
