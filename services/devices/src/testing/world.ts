@@ -49,6 +49,8 @@ export interface World {
   readonly metrics: Registry;
   /** While set, every publish fails with it. */
   logFailure: Error | undefined;
+  /** How many publishes have failed with it. */
+  logFailures: number;
   /** Time, for the service; milliseconds since 1970. */
   nowMs: number;
   /** The failpoint at which the next call that reaches it is cut off. */
@@ -98,8 +100,11 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
     store,
     log: {
       ...portOf(log),
-      publish: (topic, events) =>
-        world.logFailure ? Promise.reject(world.logFailure) : log.publish(topic, events),
+      publish: async (topic, events) => {
+        if (!world.logFailure) return log.publish(topic, events);
+        world.logFailures += 1;
+        throw world.logFailure;
+      },
     },
     channel: () => channel,
     secrets: createSecretBox('a test secret of more than thirty-two characters'),
@@ -121,6 +126,7 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
     signedUrls,
     metrics,
     logFailure: undefined,
+    logFailures: 0,
     nowMs: Date.now(),
     cutAt: undefined,
     documentsExamined: () => embedded.statistics.documentsExamined,
