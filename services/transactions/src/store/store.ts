@@ -227,7 +227,7 @@ export function createTransactionStore(
           status: { $in: statesThatTake('progress', 'accepted') },
           operationId: { $in: [...updateOperations] },
           $or: [
-            { progress: { $exists: false } },
+            { 'progress.reportId': { $exists: false } },
             { 'progress.reportId': { $lt: reportId }, 'progress.count': { $lt: maxProgressReports } },
           ],
         },
