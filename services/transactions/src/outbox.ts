@@ -14,6 +14,7 @@ import {
   needsOperation,
   type OwedCallback,
 } from './domain/callbacks.ts';
+import { formOf } from './domain/forms/operations.ts';
 import type { StoredTransaction, TransactionStore } from './ports.ts';
 
 /**
@@ -79,7 +80,7 @@ export function createOutbox(deps: {
         else fresh.push(owed);
       }
       // A report of progress takes the place of the one before, which may still be on the way.
-      const lastProgress = t.progress > 0 ? known.get(progressKey(t.id)) : undefined;
+      const lastProgress = formOf(t.operationId) === 'update' ? known.get(progressKey(t.id)) : undefined;
       if (lastProgress) earlier.push(lastProgress);
       // From the head, always: what is on the way must have arrived before the next goes.
       const published = Promise.all(earlier).then(() => (fresh.length > 0 ? publish(t, fresh) : undefined));

@@ -56,6 +56,8 @@ export interface Behaviour {
   statusCode: number;
   /** Connectivity results carry no ConnectivityResult. */
   withoutConnectivity: boolean;
+  /** Bluetooth devices that connect or disconnect are reported by the headset itself. */
+  connectionNotices: boolean;
 }
 
 export const normalBehaviour: Behaviour = {
@@ -80,6 +82,7 @@ export const normalBehaviour: Behaviour = {
   loseResetResult: false,
   statusCode: 0,
   withoutConnectivity: false,
+  connectionNotices: false,
 };
 
 /** The behaviour itself. Throws an Error that names what is not one. */

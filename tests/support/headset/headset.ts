@@ -21,7 +21,7 @@ import { type Held, Journal, type Outcome } from './journal.ts';
 import { Line, type LineCall } from './line.ts';
 import type { Durability } from './memory.ts';
 import { Outbox, type ReportBody, type ReportDetails } from './outbox.ts';
-import { inventory, inventoryChanged, resultReport, resultReports } from './results.ts';
+import { connectionNotice, inventory, inventoryChanged, resultReport, resultReports } from './results.ts';
 import { Uploads } from './uploads.ts';
 import { UrlRequests } from './urls.ts';
 import { refusal, work } from './work.ts';
@@ -167,7 +167,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
       });
     }
     this.#closed.abort();
-    await this.#installer.close();
+    await Promise.all([this.#installer.close(), this.#uploads.close()]);
     this.#line.close();
     this.journal.close();
     this.effects.close();
@@ -200,6 +200,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     const before = this.device.state;
     this.device.happen(content);
     if (inventoryChanged(before, this.device.state)) this.report(inventory(this.device.state));
+    const notice = connectionNotice(before, this.device.state, 0);
+    if (notice && this.behaviour.connectionNotices) this.report(notice);
   }
 
   /** Sends any message as it is, also one that breaks the protocol. */
@@ -339,7 +341,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   /** Does the work, unless it is done or `failure` says why it cannot be, and keeps its result. */
   #finish(id: number, held: Held, failure?: string): void {
-    if (this.journal.outcomes.has(id)) return;
+    // A closed headset does nothing more, as if it had died.
+    if (this.journal.outcomes.has(id) || this.#closed.signal.aborted) return;
     const before = this.device.state;
     const { tookPlace, ...outcome } =
       failure === undefined
@@ -349,7 +352,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.#point('effect-done', id);
     const kind = held.offer.operation?.kind.case;
     if (isUpdate(kind)) this.#installer.discard(id);
-    const isReset = kind === 'reset' && outcome.success;
+    const isReset = kind === 'reset' && tookPlace;
     if (isReset && this.behaviour.loseResetResult) {
       this.journal.dropped(id);
     } else {
@@ -362,7 +365,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
       this.journal.finished(id, outcome, reports.now);
       this.#outbox.queue(reports.now);
       const { later } = reports;
-      if (later) setTimeout(() => this.report(later), this.behaviour.appAnswerDelayMs).unref();
+      if (later) setTimeout(() => this.#reportLater(later), this.behaviour.appAnswerDelayMs).unref();
       if (this.behaviour.result === 'twice') this.#reportResult(id, outcome);
     }
     if (isReset) this.stayAway(this.behaviour.resetMs);
@@ -378,6 +381,10 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   #reportResult(id: number, outcome: Outcome): void {
     this.report(resultReport(id, outcome, this.behaviour));
+  }
+
+  #reportLater(body: ReportBody): void {
+    if (!this.#closed.signal.aborted) this.report(body);
   }
 
   #sendReport(report: Report): void {

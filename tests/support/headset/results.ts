@@ -1,4 +1,4 @@
-import type { Report } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { BluetoothMode, type Report } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import type { Behaviour } from './behaviour.ts';
 import type { Device, DeviceState } from './device.ts';
 import type { Held, Outcome } from './journal.ts';
@@ -41,8 +41,35 @@ export function inventoryChanged(before: DeviceState, after: DeviceState): boole
 }
 
 /**
+ * The Bluetooth devices that connected or disconnected between two states; undefined where none did.
+ * `transactionId`: the pairing that caused it, or 0.
+ */
+export function connectionNotice(
+  before: DeviceState,
+  after: DeviceState,
+  transactionId: number,
+): ReportBody | undefined {
+  const was = new Map(before.bluetoothDevices.map(({ address, connected }) => [address, connected]));
+  const devices = after.bluetoothDevices.flatMap(({ address, connected, paired, name, alias }) =>
+    connected === (was.get(address) ?? false)
+      ? []
+      : [
+          {
+            mode: connected ? BluetoothMode.CONNECTED : BluetoothMode.DISCONNECTED,
+            ...{ registered: paired, name, alias, address },
+          },
+        ],
+  );
+  if (devices.length === 0) return undefined;
+  return {
+    case: 'bluetoothConnection',
+    value: { transactionId: BigInt(transactionId), statusCode: 200, message: 'changed', devices },
+  };
+}
+
+/**
  * The reports of a transaction's end: the inventory, where it changed, comes before the result, so that
- * who has seen the result sees what is installed; the called app's own answer comes after it, or `later`.
+ * who has seen the result sees what is installed; the called app's own answer and connections come after it, or the answer `later`.
  */
 export function resultReports(end: {
   readonly id: number;
@@ -73,6 +100,9 @@ export function resultReports(end: {
         }
       : undefined;
   if (appSays && appAnswerDelayMs === 0) bodies.push(appSays);
+  const isPairing = kind === 'addPairing' || kind === 'changePairing' || kind === 'deletePairing';
+  const notice = connectionNotice(end.before, state, isPairing ? id : 0);
+  if (notice && kind !== 'reset' && behaviour.connectionNotices) bodies.push(notice);
   return {
     now: bodies.map((body, further) => end.draft(body, further)),
     later: appAnswerDelayMs > 0 ? appSays : undefined,

@@ -46,6 +46,11 @@ export class Uploads {
     return kept.id;
   }
 
+  /** Waits until nothing is written any more; only after its signal. */
+  async close(): Promise<void> {
+    await this.#working;
+  }
+
   #queue(upload: PendingUpload): void {
     this.#working = this.#working
       .then(() => this.#run(upload))
@@ -65,6 +70,7 @@ export class Uploads {
       this.#signal,
     );
     let failure = answer.refusal;
+    if (failure === UrlRefusal.UNKNOWN) failure = UrlRefusal.NO_SIGNED_URL;
     if (failure === UrlRefusal.UNSPECIFIED && !(await this.#put(upload, answer.url))) {
       failure = UrlRefusal.UPLOAD_FAILED;
     }
