@@ -6,6 +6,7 @@ import { addDeadLetters } from './commands/dead-letters.ts';
 import { addDeliveries } from './commands/deliveries.ts';
 import { addDevelopers } from './commands/developers.ts';
 import { addDevices } from './commands/devices.ts';
+import { addHardware } from './commands/hardware.ts';
 import { addPlans } from './commands/plans.ts';
 import { addTransactions } from './commands/transactions.ts';
 import { addUsage } from './commands/usage.ts';
@@ -64,6 +65,7 @@ export async function runCtl(
   addApplications(program, session);
   addContracts(program, session);
   addDevices(program, session);
+  addHardware(program, session);
   addTransactions(program, session);
   addDeliveries(program, session);
   addPlans(program, session);
