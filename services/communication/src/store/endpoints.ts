@@ -78,14 +78,15 @@ export function createEndpointStore(
           { $max: { 'places.$.untilMs': untilMs } },
         );
         if (renewed.matchedCount === 1) return;
-        const other = { _id: endpointId, 'places.id': { $ne: id } };
         const takenOver = await endpoints.updateOne(
-          // The positional $ follows the condition on the reservation alone.
           { _id: endpointId, 'places.id': reservationOf(channelId) },
-          { $set: { 'places.$.id': id, 'places.$.untilMs': untilMs } },
+          { $set: { 'places.$': { id, untilMs } } },
         );
         if (takenOver.matchedCount === 1) return;
-        const taken = await endpoints.updateOne(other, { $push: { places: { id, untilMs } } });
+        const taken = await endpoints.updateOne(
+          { _id: endpointId, 'places.id': { $ne: id } },
+          { $push: { places: { id, untilMs } } },
+        );
         if (taken.matchedCount === 1) return;
       }
     },

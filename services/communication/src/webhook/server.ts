@@ -54,8 +54,8 @@ export function createWebhookServer(options: {
         logger.error({ err: error }, 'a webhook could not be stored');
         answer(response, 503, { message: 'It could not be stored. Try again.' }, { 'retry-after': '2' });
       }
-      // Whatever is left of the body is not waited for.
-      if (!request.complete) request.socket.destroySoon();
+      // What is left of the body is thrown away as it comes, for as long as a request may take.
+      request.resume();
     }
   }
 
@@ -89,9 +89,12 @@ export function createWebhookServer(options: {
 async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let bytes = 0;
-  for await (const part of request) {
+  // The connection must outlive a refusal, which is still to be answered.
+  for await (const part of request.iterator({ destroyOnReturn: false })) {
     bytes += (part as Buffer).length;
-    if (bytes > maxBytes) throw new Refusal(413, `The body is larger than ${maxBytes} bytes.`);
+    if (bytes > maxBytes) {
+      throw new Refusal(413, `The body is larger than ${maxBytes} bytes.`, { connection: 'close' });
+    }
     parts.push(part as Buffer);
   }
   return Buffer.concat(parts);
