@@ -16,13 +16,10 @@ beforeEach(async () => {
   await world.admin.putEndpoint(endpoint('one', { connectionLimit: 3 }));
   channelId = (await world.communication.createChannel({ caller: caller() })).channelId;
   world.associations.set(imei, 'app');
-  useSora();
+  sora = new SoraSimulator({ endpointId: 'one', secret, webhookUrl: () => world.webhookUrl() });
 });
 afterEach(() => world.close());
 
-function useSora(): void {
-  sora = new SoraSimulator({ endpointId: 'one', secret, webhookUrl: world.webhookUrl() });
-}
 const join = (metadata?: Record<string, unknown>): SimulatedConnection =>
   sora.join(channelId, metadata, world.nowMs - 60_000);
 
@@ -323,7 +320,6 @@ describe.each(['communication.event-stored', 'communication.event-applied', 'com
       expect(new Set(sent.map(({ id }) => id)).size).toBe(1);
       expect(sent[0]?.body).toEqual(sent.at(-1)?.body);
       expect(await taken()).toBe(1);
-      useSora();
       await sora.destroyed(connection, world.nowMs).send();
       await settled();
       expect(new Set((await world.usage()).map(({ usageId }) => usageId))).toEqual(

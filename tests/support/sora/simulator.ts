@@ -24,8 +24,8 @@ export interface SoraOptions {
   readonly endpointId: string;
   /** The bearer token of its webhooks. */
   readonly secret: string;
-  /** Origin of the platform's door for webhooks. */
-  readonly webhookUrl: string;
+  /** Origin of the platform's door for webhooks; a function where it may move. */
+  readonly webhookUrl: string | (() => string);
   /** 0, the default: the system chooses. */
   readonly port?: number;
 }
@@ -169,7 +169,9 @@ export class SoraSimulator {
 
   async #send(body: Json, { secret, endpointId }: { secret?: string; endpointId?: string }): Promise<number> {
     const path = `/webhooks/sora/${endpointId ?? this.#options.endpointId}`;
-    const answer = await request(`${this.#options.webhookUrl}${path}`, {
+    const { webhookUrl } = this.#options;
+    const origin = typeof webhookUrl === 'string' ? webhookUrl : webhookUrl();
+    const answer = await request(`${origin}${path}`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',

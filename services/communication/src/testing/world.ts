@@ -86,6 +86,8 @@ export interface World {
   /** As published, repeats included. */
   callbacks(): Promise<Callback[]>;
   usage(): Promise<Body[]>;
+  /** One more instance on the same data. */
+  startAnother(): Promise<void>;
   /** The service as a new process on the same data. */
   restart(config?: Partial<CommunicationConfig>): Promise<void>;
   close(): Promise<void>;
@@ -110,9 +112,10 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
   const log = createEmbeddedLog(db, logger);
   let app: CommunicationApp;
 
-  async function open(changed: Partial<CommunicationConfig>): Promise<void> {
-    const channel = new LocalChannel();
-    app = buildCommunication(
+  const others: CommunicationApp[] = [];
+
+  function build(channel: LocalChannel, changed: Partial<CommunicationConfig> = {}): CommunicationApp {
+    return buildCommunication(
       {
         ...{ logger, store, log, channel: () => channel, metrics: new Registry(), instanceId: 'test' },
         clock: { now: () => world.nowMs },
@@ -125,6 +128,11 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
       },
       { ...testConfig, ...config, ...changed },
     );
+  }
+
+  async function open(changed: Partial<CommunicationConfig>): Promise<void> {
+    const channel = new LocalChannel();
+    app = build(channel, changed);
     channel.register([...app.rpc, ...app.admin, ...fakes()]);
     Object.assign(world, {
       admin: createClient(CommunicationAdminService, channel),
@@ -181,12 +189,19 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
         return { ...usage, startedAtMs: Number(usage.startedAtMs), durationMs: Number(usage.durationMs) };
       });
     },
+    async startAnother() {
+      const channel = new LocalChannel();
+      channel.register(fakes());
+      const another = build(channel);
+      others.push(another);
+      await another.start();
+    },
     async restart(changed = {}) {
       await app.stop();
       await open(changed);
     },
     async close() {
-      await app.stop();
+      await Promise.all([app, ...others].map((one) => one.stop()));
       for (const name of Object.values(collections)) if (mongo) await store.collection(name).deleteMany({});
       await mongo?.close();
       await log.close();
