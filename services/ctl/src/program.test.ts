@@ -72,6 +72,96 @@ test.each([
   expect(out).toContain(shown);
 });
 
+describe('hardware models', () => {
+  const put =
+    'hardware put HS-1 --shape box --name One --camera landscape:front:1920x1080 --camera portrait:left:2x3';
+
+  test('are put with their cameras and listed', async () => {
+    door = await openDoor();
+    expect(await ctl(put)).toEqual({
+      code: 0,
+      out: [
+        'identifier   HS-1',
+        'name         One',
+        'description  -',
+        'shape        box',
+        'cameras      landscape front 1920x1080',
+        '             portrait left 2x3',
+        '',
+      ].join('\n'),
+      err: '',
+    });
+    expect((await ctl('hardware put HS-2 --shape neck-mounted')).code).toBe(0);
+    expect((await ctl('hardware list')).out).toBe(
+      [
+        'IDENTIFIER  NAME  SHAPE         CAMERAS',
+        'HS-1        One   box           landscape front 1920x1080, portrait left 2x3',
+        'HS-2        HS-2  neck-mounted  -',
+        '',
+      ].join('\n'),
+    );
+    const { models } = JSON.parse((await ctl('hardware list --json')).out);
+    expect(models[0].cameras[1]).toEqual({
+      direction: 'portrait',
+      mountedPosition: 'left',
+      maxWidth: 2,
+      maxHeight: 3,
+    });
+  });
+
+  test('none is told with what to do', async () => {
+    door = await openDoor();
+    expect((await ctl('hardware list')).out).toContain('ctl hardware put IDENTIFIER');
+  });
+});
+
+describe('a device', () => {
+  test('is put with a destination, without one it stays', async () => {
+    door = await openDoor();
+    expect((await ctl(`devices put ${imei} --destination Osaka`)).out).toContain('destination   Osaka');
+    expect((await ctl(`devices put ${imei}`)).out).toContain('destination   (unchanged)');
+    expect((await ctl(`devices put ${imei} --destination `)).out).toContain('destination   -');
+  });
+
+  test('is shown with what its headset reported', async () => {
+    door = await openDoor({
+      device: {
+        ...{ keyIds: ['k1', 'k2'], activated: true, applicationId: 'app', clientVersion: '3.4.0' },
+        status: {
+          ...{ firmwareVersion: '9.1', languages: ['ja', 'en'], batteryPercentage: 0 },
+          apps: [
+            { package: 'a.b', version: '1' },
+            { package: 'c.d', version: '2' },
+          ],
+          ...{ power: 'started', powerUpdatedAtMs: 1000n, batteryUpdatedAtMs: 2000n },
+          ...{ latitude: 35.5, longitude: -1.25, locationUpdatedAtMs: 3000n },
+        },
+      },
+    });
+    expect((await ctl(`devices show ${imei}`)).out).toBe(
+      [
+        `device        ${imei}`,
+        'activated by  app',
+        'destination   -',
+        'client        3.4.0',
+        'keys          k1',
+        '              k2',
+        'firmware      9.1',
+        'languages     ja, en',
+        'apps          a.b 1',
+        '              c.d 2',
+        'power         started  (1970-01-01T00:00:01.000Z)',
+        'wearing       -',
+        'network       -',
+        'charging      -',
+        'battery       0 %  (1970-01-01T00:00:02.000Z)',
+        'location      35.5, -1.25  (1970-01-01T00:00:03.000Z)',
+        '',
+      ].join('\n'),
+    );
+  });
+});
+
 test('a contract of thousands of IMEIs is put in parts', async () => {
   door = await openDoor();
   const path = join(directory, 'imeis');
@@ -147,6 +237,9 @@ describe('failures say what to do, each with its exit code', () => {
     'contracts put app',
     'deliveries list --status lost',
     'transactions show abc',
+    'hardware put HS-1',
+    'hardware put HS-1 --shape box --camera front',
+    'hardware put HS-1 --shape box --camera landscape:front:1920',
     'developers list --admin nowhere',
     `devices keys add ${imei} /nonexistent/key.pem`,
   ])('a wrong command line: 2 (%s)', async (args) => {

@@ -5,6 +5,7 @@ import { addDeadLetters } from './commands/dead-letters.ts';
 import { addDeliveries } from './commands/deliveries.ts';
 import { addDevelopers } from './commands/developers.ts';
 import { addDevices } from './commands/devices.ts';
+import { addHardware } from './commands/hardware.ts';
 import { addTransactions } from './commands/transactions.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
 import type { Terminal } from './output.ts';
@@ -57,6 +58,7 @@ export async function runCtl(
   addApplications(program, session);
   addContracts(program, session);
   addDevices(program, session);
+  addHardware(program, session);
   addTransactions(program, session);
   addDeliveries(program, session);
   addDeadLetters(program, session);

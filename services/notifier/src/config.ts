@@ -69,6 +69,13 @@ export const notifierConfigSpec = {
     min: 1,
     max: 1000,
   }),
+  NOTIFIER_SIGNED_URLS_PER_DESTINATION: integer({
+    doc: 'Most requests for signed URLs on their way to one destination (origin and application) at a time; up to 16 times as many wait.',
+    example: '8',
+    default: 8,
+    min: 1,
+    max: 1000,
+  }),
   NOTIFIER_WINDOW_PER_DESTINATION: integer({
     doc: 'Most callbacks of one application and setting held in memory; the rest waits in the database.',
     example: '1000',

@@ -1,11 +1,14 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import {
+  type DeviceSchema,
   DevicesAdminService,
   type PutContractRequest,
 } from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+import type { HardwareModel } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
 import { TransactionsAdminService } from '@headset-cloud/proto/headset/transactions/v1/admin_pb.ts';
 import { TransactionStatus } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
@@ -23,11 +26,18 @@ export interface Door {
 }
 
 export async function openDoor(
-  options: { token?: string; only?: 'devices'; keyIdOf?: (publicKeyPem: string) => string } = {},
+  options: {
+    token?: string;
+    only?: 'devices';
+    keyIdOf?: (publicKeyPem: string) => string;
+    /** What `devices show` is answered. */
+    device?: MessageInitShape<typeof DeviceSchema>;
+  } = {},
 ): Promise<Door> {
   const contractCalls: PutContractRequest[] = [];
   const keys = new Map<string, string>();
   const removedKeys: string[] = [];
+  const models: HardwareModel[] = [];
   const missing = () =>
     Promise.reject(new DomainError('not_found', 'The thing does not exist. Put it first.'));
   const devices = bind(DevicesAdminService, {
@@ -43,13 +53,19 @@ export async function openDoor(
       return { contract: { applicationId, activationLimit } };
     },
     getContract: missing,
-    putDevice: async ({ deviceId }) => ({ device: { deviceId } }),
-    getDevice: missing,
+    putDevice: async ({ deviceId, specificDestination }) => ({
+      device: { deviceId, specificDestination: specificDestination ?? '(unchanged)' },
+    }),
+    getDevice: ({ deviceId }) =>
+      options.device ? Promise.resolve({ device: { deviceId, ...options.device } }) : missing(),
     listDevices: async ({ limit }) => ({
       devices: Array.from({ length: limit }, (_, n) => ({ deviceId: String(356938035643800 + n) })),
     }),
-    putHardwareModel: async ({ model }) => ({ model }),
-    listHardwareModels: async () => ({ models: [] }),
+    putHardwareModel: async ({ model }) => {
+      if (model) models.push(model);
+      return { model };
+    },
+    listHardwareModels: async () => ({ models }),
     addHeadsetKey: async ({ deviceId, publicKeyPem }) => {
       if (!options.keyIdOf) return missing();
       keys.set(deviceId, publicKeyPem);
