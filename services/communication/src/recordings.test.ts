@@ -181,8 +181,7 @@ describe('archive is not found.', () => {
     studio.world.set.add(setting);
     const [lost] = studio.connections;
     const recording = studio.sora.record(studio.connections, { failed: lost ? [lost] : [] });
-    const webm = (file: string | undefined) =>
-      setting === single ? file : { file, splitted: null, uploadId: null, parts: [] };
+    const webm = (file: string | undefined) => (setting === single ? file : { file });
     expect(await failure(recording)).toEqual({
       ...{ applicationId: 'app', deviceId: null, timestamp: expect.any(Number) },
       channel: {

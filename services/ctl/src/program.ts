@@ -6,6 +6,8 @@ import { addDeliveries } from './commands/deliveries.ts';
 import { addDevelopers } from './commands/developers.ts';
 import { addDevices } from './commands/devices.ts';
 import { addHardware } from './commands/hardware.ts';
+import { addRecordings } from './commands/recordings.ts';
+import { addSora } from './commands/sora.ts';
 import { addTransactions } from './commands/transactions.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
 import type { Terminal } from './output.ts';
@@ -61,6 +63,8 @@ export async function runCtl(
   addHardware(program, session);
   addTransactions(program, session);
   addDeliveries(program, session);
+  addSora(program, session);
+  addRecordings(program, session);
   addDeadLetters(program, session);
   settle(program, terminal);
 

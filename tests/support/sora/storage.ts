@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { verifyCallback } from '../integrator/verify.ts';
 
 /** One PUT that was stored. */
 export interface StoredPart {
@@ -27,9 +28,26 @@ export type Troublemaker = (put: {
 // biome-ignore lint/suspicious/noExplicitAny: the request's shape is what is tested
 type SignedUrlsBody = any;
 
-/** The integrator's object storage with signed URLs, as S3 would have it: what is PUT is kept by its tag. */
+/** A request for signed URLs as it came. */
+export interface UrlRequest {
+  readonly path: string;
+  readonly applicationId: string;
+  /** Signed with one of `keys`. */
+  readonly verified: boolean;
+  readonly body: SignedUrlsBody;
+}
+
+/**
+ * The integrator's object storage with signed URLs, as S3 would have it (what is PUT is kept by its
+ * tag), and the endpoint that issues them: POST on any path.
+ */
 export interface Storage {
   readonly origin: string;
+  readonly requests: readonly UrlRequest[];
+  /** Authentication keys that requests may be signed with. */
+  readonly keys: string[];
+  /** Answers requests for URLs otherwise than with working ones. */
+  answer: ((response: ServerResponse, body: SignedUrlsBody) => void) | undefined;
   readonly stored: readonly StoredPart[];
   readonly expired: Set<string>;
   trouble: Troublemaker | undefined;
@@ -41,7 +59,22 @@ export interface Storage {
 export async function startStorage(): Promise<Storage> {
   const stored: StoredPart[] = [];
   const expired = new Set<string>();
+  const requests: UrlRequest[] = [];
 
+  const issue = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const pieces: Buffer[] = [];
+    for await (const piece of request) pieces.push(piece as Buffer);
+    const rawBody = Buffer.concat(pieces);
+    const body = JSON.parse(rawBody.toString());
+    requests.push({
+      path: request.url ?? '',
+      applicationId: String(request.headers['applicationid']),
+      verified: verifyCallback({ headers: request.headers, rawBody }, storage.keys),
+      body,
+    });
+    if (storage.answer) return storage.answer(response, body);
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(storage.sign(body)));
+  };
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '/', 'http://storage');
     const put = {
@@ -81,7 +114,9 @@ export async function startStorage(): Promise<Storage> {
     stored.push({ ...put, bytes, sha256: sha256.digest('hex'), tag });
     response.writeHead(200, trouble === 'no-tag' ? {} : { etag: tag }).end();
   };
-  const server = createServer((request, response) => void receive(request, response));
+  const server = createServer((request, response) => {
+    void (request.method === 'POST' ? issue : receive)(request, response);
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const signed = (file: string, query: Record<string, string>): string =>
@@ -91,7 +126,7 @@ export async function startStorage(): Promise<Storage> {
     })}`;
 
   const storage: Storage = {
-    ...{ origin, stored, expired, trouble: undefined },
+    ...{ origin, stored, expired, requests, keys: [], trouble: undefined, answer: undefined },
     sign({ channel }) {
       const answer: Record<string, unknown> = { [channel.metaFile]: signed(channel.metaFile, {}) };
       for (const { jsonFile, webmFile } of channel.connections) {

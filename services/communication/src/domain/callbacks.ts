@@ -27,17 +27,14 @@ export function signedUrlsBody(recordingId: string, recording: RecordingState): 
   };
 }
 
-/** Body of the recording's notification; what a failure left unknown is null. */
+/** Body of the recording's notification; what a failure left unknown is absent. */
 export function recordingBody(recordingId: string, recording: RecordingState, deviceId: string | null): Json {
   const channel = channelOf(recordingId, recording, (file) => {
     if (recording.setting !== settings.multi) return file;
     const upload = fileOf(recording, file);
-    return {
-      file,
-      splitted: upload?.splitted ?? null,
-      uploadId: upload?.uploadId || null,
-      parts: upload?.parts ?? [],
-    };
+    if (!upload) return { file };
+    const { splitted, uploadId, parts } = upload;
+    return { file, splitted, ...(uploadId !== '' && { uploadId, parts }) };
   });
   return {
     applicationId: recording.applicationId,

@@ -4,6 +4,10 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import {
+  CommunicationAdminService,
+  type Endpoint,
+} from '@headset-cloud/proto/headset/communication/v1/admin_pb.ts';
+import {
   type DeviceSchema,
   DevicesAdminService,
   type PutContractRequest,
@@ -22,6 +26,8 @@ export interface Door {
   readonly keys: Map<string, string>;
   /** Ids of removed keys, in order. */
   readonly removedKeys: string[];
+  /** Sora endpoints that were put. */
+  readonly endpoints: Endpoint[];
   close(): Promise<void>;
 }
 
@@ -96,7 +102,21 @@ export async function openDoor(
     }),
     redeliverDelivery: async ({ notificationId }) => ({ delivery: { notificationId, status: 'pending' } }),
   });
-  const bindings: RpcBinding[] = options.only ? [devices] : [devices, transactions, notifier];
+  const endpoints: Endpoint[] = [];
+  const communication = bind(CommunicationAdminService, {
+    putEndpoint: async ({ endpoint }) => {
+      if (endpoint) endpoints.push(endpoint);
+      return { endpoint };
+    },
+    listEndpoints: async () => ({ endpoints, defaultVersion: '2024.1.0' }),
+    removeEndpoint: missing,
+    setDefaultVersion: async () => ({}),
+    listRecordings: async ({ applicationId, limit }) => ({
+      recordings:
+        limit === 1 ? [] : [{ recordingId: 'R1', applicationId, state: 'uploading', totalBytes: 9n }],
+    }),
+  });
+  const bindings: RpcBinding[] = options.only ? [devices] : [devices, transactions, notifier, communication];
   const server = createAdminServer({
     listen: { host: '127.0.0.1', port: 0 },
     token: options.token,
@@ -111,6 +131,7 @@ export async function openDoor(
     contractCalls,
     keys,
     removedKeys,
+    endpoints,
     close: () => server.stop(),
   };
 }
