@@ -30,6 +30,7 @@ describeOnStack('channels', () => {
       { timeoutMs: 20_000 },
     );
 
+  // proves api/3/channel-request, api/3/channel-response, api/3/channel-id, api/7/channels
   it('a channel is the endpoint’s address and an id with its creation time', async () => {
     const one = await sora();
     const before = Date.now();
@@ -45,6 +46,7 @@ describeOnStack('channels', () => {
     expect(await one.taken()).toBe(1);
   });
 
+  // proves api/8/503-channels
   it('200 parallel callers get exactly the places there are, evenly; the others 503 and when to come again', async () => {
     const one = await sora({ connectionLimit: 75 });
     const other = await sora({ version: one.version, connectionLimit: 75 });
@@ -77,11 +79,26 @@ describeOnStack('channels', () => {
     expect(await one.taken()).toBe(1);
   });
 
+  // proves api/6/communication-service
+  it('both calls need the scope cws:communication-service, and no other', async () => {
+    const one = await sora();
+    const allowed = tenant.apiWith('cws:communication-service');
+    expect((await allowed.app('POST', '/channels', { soraVersion: one.version })).status).toBe(201);
+    expect((await allowed.app('GET', '/sora/versions')).status).toBe(200);
+    const others = tenant.apiWith(
+      'cws:application:read cws:application:write cws:device:read cws:device:write',
+    );
+    expect((await others.app('POST', '/channels', { soraVersion: one.version })).status).toBe(403);
+    expect((await others.app('GET', '/sora/versions')).status).toBe(403);
+    expect(await one.taken()).toBe(1);
+  });
+
   it('an unknown version is 400, and its parameter named', async () => {
     const { body } = await create('0.0.0-none', 400);
     expect(body.message).toContain('soraVersion');
   });
 
+  // proves api/3/sora-versions, api/7/sora-versions
   it('versions are listed newest first, the default marked, and without a version it is taken', async () => {
     const older = await sora({ version: '9998.9.0' });
     const newer = await sora({ version: '9998.10.0' });
@@ -97,6 +114,7 @@ describeOnStack('channels', () => {
     expect((await create()).body.endpointUrl).toBe(older.signalingUrl);
   });
 
+  // proves cb/3/sora-events, cb/7/destinations
   it('Sora’s events reach soraEvent, whole, in order and signed, with the device of the connection', async () => {
     const one = await sora();
     const [device] = tenant.devices;

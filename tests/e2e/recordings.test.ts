@@ -85,6 +85,7 @@ describeOnStack('recordings', () => {
       JSON.parse(out).recordings.find((one: { recordingId: string }) => one.recordingId === r.recordingId),
     );
 
+  // proves cb/3/recording, cb/3/recording-both, cb/3/recording-multipart, cb/4/multipart-completion, cb/5/json-single, cb/7/url-multipart, cb/7/destinations
   it('with both settings the multipart one wins: webm in parts, tags in order, every byte right', async () => {
     await configure(single, multi);
     const bytes = 2 * part + 123;
@@ -125,6 +126,7 @@ describeOnStack('recordings', () => {
     });
   });
 
+  // proves cb/3/recording-single, cb/7/url-single
   it('with the single-part setting alone every file goes whole', async () => {
     await configure(single);
     const { channelId, connectionId, names } = await record(part + 1);
@@ -142,6 +144,7 @@ describeOnStack('recordings', () => {
     expect(stored(names.webm).map((one) => one.sha256)).toEqual([sha256(names.webm, 0, part + 1)]);
   });
 
+  // proves cb/8/archive-not-found
   it.each(['failed', 'missing'] as const)('an archive that is %s: archive is not found.', async (how) => {
     await configure(multi);
     const { channelId, connectionId, names } = await record(1000, how);
@@ -169,6 +172,7 @@ describeOnStack('recordings', () => {
         spoil(answer, body.channel.connections[0].webmFile.file);
         json(response, answer);
       };
+  // proves cb/5/splitted, cb/7/url-errors, cb/8/presigned-failed
   it.each<[string, Answer]>([
     ['answers 400', (response) => response.writeHead(400).end()],
     ['answers 500', (response) => response.writeHead(500).end()],
@@ -201,7 +205,24 @@ describeOnStack('recordings', () => {
     expect(stored(names.webm)).toEqual([]);
   });
 
-  it('an endpoint that is unset meanwhile ends untold', async () => {
+  // proves cb/3/recording-after-200
+  it('the notification comes after the endpoint has answered 200, and not before', async () => {
+    await configure(multi);
+    const { promise: asking, resolve: isAsked } = Promise.withResolvers<void>();
+    const { promise: go, resolve: letGo } = Promise.withResolvers<void>();
+    storage.answer = (response, body) => {
+      isAsked();
+      void go.then(() => json(response, storage.sign(body)));
+    };
+    const { channelId } = await record(1000);
+    await asking;
+    const early = tenant.integrator.arrivals.filter((r) => r.body.channel?.channelId === channelId);
+    letGo();
+    await told(channelId);
+    expect(early).toEqual([]);
+  });
+
+  it('without either setting a recording ends untold', async () => {
     await configure();
     const { channelId, recording } = await record(1000);
     await waitFor('the end', async () => (await recordings(recording))?.state === 'failed');
