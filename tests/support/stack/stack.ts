@@ -32,7 +32,9 @@ export interface Stack {
   readonly clients: readonly IssuerClient[];
   /** The platform's processes by name; the embedded stack has one, 'platform'. */
   readonly processes: Readonly<Record<string, ManagedProcess>>;
-  /** MongoDB and Kafka of the real stack. */
+  /** Where packages and firmware are loaded from and to, if not S3. */
+  readonly filesUrl: string;
+  /** MongoDB, Kafka and S3 of the real stack. */
   readonly backing: Backing | undefined;
   /** Resolves when every process says it is ready. */
   ready(timeoutMs?: number): Promise<void>;
@@ -47,11 +49,12 @@ export interface StackOptions {
   readonly clients: readonly IssuerClient[];
   /** Added to the environment of every process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Fixed ports: gateway, issuer, headsets, admin; otherwise free ones, kept over restarts. */
-  readonly ports?: { gateway: number; issuer: number; deviceLink: number; admin: number };
+  /** Fixed ports: gateway, issuer, headsets, files, admin; otherwise free ones, kept over restarts. */
+  readonly ports?: { gateway: number; issuer: number; deviceLink: number; files: number; admin: number };
 }
 
 const services = serviceNames;
+const usingS3: readonly ServiceName[] = ['updates'];
 
 /** Starts the platform on either stack and waits until it is ready. */
 export async function startStack(options: StackOptions): Promise<Stack> {
@@ -68,6 +71,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     DATA_DIR: dataDir,
     GATEWAY_LISTEN: `127.0.0.1:${ports.gateway}`,
     DEVICE_LINK_LISTEN: `127.0.0.1:${ports.deviceLink}`,
+    UPDATES_LISTEN: `127.0.0.1:${ports.files}`,
     ISSUER_LISTEN: `127.0.0.1:${ports.issuer}`,
     ISSUER_CLIENTS_FILE: clientsFile,
     OIDC_ISSUER: issuerUrl,
@@ -111,6 +115,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         entry: `services/${name}/src/main.ts`,
         env: {
           ...shared,
+          ...(usingS3.includes(name) && backing.s3Environment),
           GRPC_LISTEN: `127.0.0.1:${ports.grpc[name]}`,
           ADVERTISE_ADDRESS: `127.0.0.1:${ports.grpc[name]}`,
           ADMIN_LISTEN: `127.0.0.1:${ports.serviceAdmin[name]}`,
@@ -135,6 +140,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     issuerUrl,
     tokenUrl: `${issuerUrl}/token`,
     deviceLinkUrl: `127.0.0.1:${ports.deviceLink}`,
+    filesUrl: `http://127.0.0.1:${ports.files}`,
     admin: {
       devices: adminOf('devices'),
       transactions: adminOf('transactions'),
@@ -190,6 +196,7 @@ interface Ports {
   gateway: number;
   issuer: number;
   deviceLink: number;
+  files: number;
   /** Of the platform's one process, or of the gateway. */
   admin: number;
   grpc: Record<string, number>;
@@ -200,12 +207,12 @@ interface Ports {
 async function portsOf(options: StackOptions): Promise<Ports> {
   const file = join(options.dataDir, `ports-${options.kind}.json`);
   if (existsSync(file) && !options.ports) return JSON.parse(readFileSync(file, 'utf8')) as Ports;
-  const [gateway = 0, issuer = 0, deviceLink = 0, admin = 0, ...rest] = await freePorts(
-    4 + 2 * services.length,
+  const [gateway = 0, issuer = 0, deviceLink = 0, files = 0, admin = 0, ...rest] = await freePorts(
+    5 + 2 * services.length,
   );
   const each = (from: number) => Object.fromEntries(services.map((s, i) => [s, rest[from + i] ?? 0]));
   const ports: Ports = {
-    ...(options.ports ?? { gateway, issuer, deviceLink, admin }),
+    ...(options.ports ?? { gateway, issuer, deviceLink, files, admin }),
     grpc: each(0),
     serviceAdmin: each(services.length),
   };

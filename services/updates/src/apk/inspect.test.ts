@@ -93,7 +93,7 @@ test('a package that unpacks to far more than it is, is refused before it is unp
     await inspect(await makeApk({ entries: { 'zeros.dex': zeros.subarray(0, bounds.freeBytes / 2) } })),
   ).toBeUndefined();
   expect(await inspect(await makeApk({ entries: { 'zeros.dex': zeros, 'more.dex': zeros } }))).toMatch(
-    /^It unpacks to more than 67108864 bytes\.$/,
+    /^It unpacks to more than 16777216 bytes\.$/,
   );
 });
 

@@ -10,7 +10,7 @@ export const bounds = {
   unpackedBytes: 8 * 1024 ** 3,
   /** Unpacked to packed, above `freeBytes`; deflate reaches 1032. */
   ratio: 100,
-  freeBytes: 64 * 1024 ** 2,
+  freeBytes: 16 * 1024 ** 2,
 };
 
 /** Why a package is rejected; for the uploader. */

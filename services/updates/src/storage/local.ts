@@ -113,7 +113,10 @@ export function createLocalStorage(options: LocalOptions): LocalStorage {
 
     async seal(key, tag, to) {
       // A key of checked content names the content: over an earlier run's file goes the same.
-      await rename(await pin(key, tag), file(to));
+      const pinned = await pin(key, tag);
+      await rename(pinned, file(to));
+      // A rename onto another name of the same file does nothing.
+      await rm(pinned, { force: true });
       await syncFolder(dirname(file(to)));
     },
 
