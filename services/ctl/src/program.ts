@@ -1,10 +1,12 @@
 import { Command, CommanderError } from 'commander';
 import { addApplications } from './commands/applications.ts';
+import { addArtifacts } from './commands/artifacts.ts';
 import { addContracts } from './commands/contracts.ts';
 import { addDeadLetters } from './commands/dead-letters.ts';
 import { addDeliveries } from './commands/deliveries.ts';
 import { addDevelopers } from './commands/developers.ts';
 import { addDevices } from './commands/devices.ts';
+import { addFirmware } from './commands/firmware.ts';
 import { addTransactions } from './commands/transactions.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
 import type { Terminal } from './output.ts';
@@ -18,10 +20,14 @@ Examples:
     $ ctl contracts put acme-field --limit 2 --add 356938035643809 356938035643817
     $ ctl devices keys generate 356938035643809 --out headset.key.json
 
+  Offer a firmware to all devices:
+    $ ctl firmware put com.vendor.firmware 9.002.0 firmware.bin
+
   Look after what goes on:
     $ ctl transactions list 356938035643809 --open
     $ ctl deliveries list --application acme-field --status dead
     $ ctl deliveries redeliver NOTIFICATION
+    $ ctl artifacts list --package com.example.app
 
 Addresses:
   Without any, http://127.0.0.1:9100 (the whole platform in one process), then the services' own ports
@@ -59,6 +65,8 @@ export async function runCtl(
   addDevices(program, session);
   addTransactions(program, session);
   addDeliveries(program, session);
+  addFirmware(program, session);
+  addArtifacts(program, session);
   addDeadLetters(program, session);
   settle(program, terminal);
 
