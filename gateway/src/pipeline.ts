@@ -5,7 +5,7 @@ import type { Context } from 'koa';
 import { type Answer, sendJson } from './http/answer.ts';
 import { GatewayError } from './http/errors.ts';
 import { inputReader } from './input.ts';
-import type { ApiOperation } from './openapi/document.ts';
+import type { ApiOperation, ApiParameter } from './openapi/document.ts';
 import { parameterReader, queryReader, type SchemaCompiler } from './openapi/validators.ts';
 import type { Ownership } from './ownership.ts';
 import type { Call, Handler } from './routes/types.ts';
@@ -32,6 +32,7 @@ export function createCallRunner(
   handler: Handler,
   { tokens, ownership, bodyLimitBytes, compiler }: PipelineOptions,
 ): CallRunner {
+  const ofApplication = operation.parameters.some((p) => p.in === 'path' && p.name === 'applicationId');
   const readPath = pathReader(operation, compiler);
   const readQuery = queryReader(operation.parameters, compiler);
   const readInput = inputReader(operation, compiler, bodyLimitBytes);
@@ -44,7 +45,8 @@ export function createCallRunner(
     }
     const { clientId } = principal;
     const applicationId = params['applicationId'] ?? '';
-    await ownership(clientId, applicationId);
+    // Without an application in the path the service judges by the client (ruling A3, hardware).
+    if (ofApplication) await ownership(clientId, applicationId);
     const path = readPath(params);
     const query = readQuery(ctx.querystring);
     const { body, idempotency } = await readInput(ctx);
@@ -67,25 +69,38 @@ function scopeMissing(scope: string): GatewayError {
   });
 }
 
-type PathValues = Pick<Call, 'deviceId' | 'transactionId'>;
+type PathValues = Pick<Call, 'deviceId' | 'transactionId' | 'package'>;
 
-/** Reads the path parameters beside applicationId. Throws not_found for a wrong one (ruling A3). */
+/**
+ * Reads the path parameters beside applicationId. Throws not_found for a wrong one (ruling A3), or the
+ * code that the document gives it: those come after the others.
+ */
 function pathReader(
   operation: ApiOperation,
   compiler: SchemaCompiler,
 ): (params: Readonly<Record<string, string>>) => PathValues {
   const readers = operation.parameters
     .filter((p) => p.in === 'path' && p.name !== 'applicationId')
-    .map((p) => ({ name: p.name, read: parameterReader(p, compiler) }));
+    .toSorted((a, b) => Number(a.errorCode !== undefined) - Number(b.errorCode !== undefined))
+    .map((p) => ({ name: p.name, read: parameterReader(p, compiler), refusal: pathRefusal(p) }));
   return (params) => {
-    const values: Record<string, string | number> = { deviceId: '', transactionId: 0 };
-    for (const { name, read } of readers) {
+    const values: Record<string, string | number> = { deviceId: '', transactionId: 0, package: '' };
+    for (const { name, read, refusal } of readers) {
       const value = read(params[name] ?? '');
-      if (value === undefined) throw new DomainError('not_found', `The path parameter ${name} is not valid.`);
+      if (value === undefined) throw refusal();
       values[name] = value;
     }
     return values as unknown as PathValues;
   };
+}
+
+function pathRefusal({ name, schema, errorCode }: ApiParameter): () => DomainError {
+  if (errorCode === undefined) {
+    return () => new DomainError('not_found', `The path parameter ${name} is not valid.`);
+  }
+  const supported = (schema['enum'] as string[]).join(', ');
+  return () =>
+    new DomainError(errorCode, `The path parameter ${name} is not supported: only ${supported} is.`);
 }
 
 async function send(ctx: Context, answer: Answer): Promise<void> {

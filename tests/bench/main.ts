@@ -9,11 +9,12 @@ import { measureCount } from './measures/count.ts';
 import { measureCreate } from './measures/create.ts';
 import { measureIdle } from './measures/idle.ts';
 import { measureJobs, measureLatency } from './measures/jobs.ts';
+import { measureScale } from './measures/scale.ts';
 import { measureUp } from './measures/up.ts';
 
 /**
  * Speed and memory of the platform against their floors, on this machine, as ratios:
- * `node tests/bench/main.ts [create jobs latency idle callbacks up count]`, STACK=embedded or real
+ * `node tests/bench/main.ts [create jobs latency idle callbacks up scale count]`, STACK=embedded or real
  * (default: both, where MongoDB and Kafka can be had). Lengths: lib/settings.ts.
  */
 const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) => Promise<Report>>> = {
@@ -23,6 +24,7 @@ const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) =>
   idle: measureIdle,
   callbacks: measureCallbacks,
   up: measureUp,
+  scale: measureScale,
   count: measureCount,
 };
 

@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { callbackCheck } from '@headset-cloud/gateway/openapi/callbacks.ts';
+import { callbackCheck, callbackNameOf } from '@headset-cloud/gateway/openapi/callbacks.ts';
 import { answerCheck } from '@headset-cloud/gateway/testing/contract.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type ApiAnswer, type ApiClient, createApiClient } from '../support/api.ts';
@@ -280,5 +280,5 @@ let checkCallback: ReturnType<typeof callbackCheck> | undefined;
 
 function callbackProblems(body: Record<string, unknown>): readonly string[] {
   checkCallback ??= callbackCheck();
-  return checkCallback('process' in body ? 'commandResult' : 'transactionResult', body);
+  return checkCallback(callbackNameOf(body), body);
 }

@@ -181,7 +181,7 @@ describeOnStack('hostile headsets', () => {
     const headset = connect(token(attacker));
     headset.hello({
       held: list.map((t) => ({ transactionId: BigInt(t.transactionId), state: 3 })),
-      activationEpoch: 2n ** 62n,
+      activationEpoch: 2n ** 53n - 1n,
     });
     await headset.next('welcome');
     let reportId = Date.now();

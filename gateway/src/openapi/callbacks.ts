@@ -1,27 +1,93 @@
-import { bodyRefOf, type JsonObject, readDocument } from './document.ts';
+import { bodyRefOf, type DocumentName, type JsonObject, readDocument } from './document.ts';
 import { SchemaCompiler } from './validators.ts';
 
+/** Callbacks that have an operationId of their own, by it. */
+const byOperation = {
+  'notify-bluetooth-connection': 'bluetoothConnection',
+  'notify-custom-data': 'customData',
+  'notify-app-status': 'appStatus',
+  'notify-boot': 'boot',
+  'notify-device-wearing-status': 'wearingStatus',
+  'notify-battery-charging': 'batteryCharging',
+  'notify-network-connection-status': 'networkConnectionStatus',
+  'notify-battery-percentage-changed': 'batteryPercentageChanged',
+  'notify-location': 'location',
+  'notify-network-level': 'networkLevel',
+  'notify-volume': 'volume',
+  'notify-signal': 'signal',
+  'notify-bluetooth': 'bluetooth',
+  'notify-sora-event': 'soraEvent',
+} as const;
+
+/** The ends of operations that have a form of their own, by operationId. */
+const byEndedOperation = {
+  'put-v1-applications-devices-apps': 'updateResult',
+  'put-v1-applications-devices-firmware': 'updateResult',
+  'delete-v1-applications-devices-package': 'uninstallResult',
+  'get-v1-applications-connectivity-list': 'connectivityList',
+  'get-v1-applications-connectivity-state': 'connectivityState',
+  'put-v1-applications-connectivity-state': 'connectivityState',
+  'delete-v1-applications-connectivity-reset': 'connectivityReset',
+  'post-v1-applications-bluetooth-device': 'bluetoothPairing',
+  'put-v1-applications-bluetooth-device': 'bluetoothPairing',
+  'delete-v1-applications-bluetooth-device': 'bluetoothPairing',
+} as const;
+
 /** The callbacks that the notification document describes. */
-export type CallbackName = 'transactionResult' | 'commandResult' | 'transactionCanceled';
+export type CallbackName =
+  | 'transactionResult'
+  | 'commandResult'
+  | 'transactionCanceled'
+  | 'recording'
+  | 'fileUpload'
+  | (typeof byOperation)[keyof typeof byOperation]
+  | (typeof byEndedOperation)[keyof typeof byEndedOperation];
 
 /** What is wrong with a callback's body; empty when it is as documented. */
 export type CallbackCheck = (name: CallbackName, body: unknown) => readonly string[];
 
+/** Which callback a body means to be, by what tells the forms apart. */
+export function callbackNameOf(body: Readonly<Record<string, unknown>>): CallbackName {
+  if ('process' in body) return 'commandResult';
+  if ('channel' in body) return 'recording';
+  const operationId = body['operationId'];
+  if (typeof operationId !== 'string') return 'fileUpload';
+  if (operationId in byOperation) return byOperation[operationId as keyof typeof byOperation];
+  const type = body['notificationType'];
+  if (type === 'processed' && String(body['message']).startsWith('The transaction was canceled')) {
+    return 'transactionCanceled';
+  }
+  const own = byEndedOperation[operationId as keyof typeof byEndedOperation];
+  return own && (type !== 'accepted' || own === 'updateResult') ? own : 'transactionResult';
+}
+
 /** Compiles cws_notification.yaml (decision 19): tests judge callbacks with it. */
 export function callbackCheck(): CallbackCheck {
-  const document = readDocument('cws_notification');
-  const compiler = new SchemaCompiler('cws_notification', document);
+  return webhookCheck('cws_notification');
+}
+
+/** The endpoints that the integrator hosts (cws_presigned_url.yaml), named as their settings. */
+export type SignedUrlSetting = 'soraRecGetPresignedUrl' | 'soraRecGetMultiPresignedUrl' | 'fileUploadGetUrl';
+
+/** Compiles cws_presigned_url.yaml: what is wrong with a request for signed URLs. */
+export function signedUrlRequestCheck(): (setting: SignedUrlSetting, body: unknown) => readonly string[] {
+  return webhookCheck('cws_presigned_url');
+}
+
+function webhookCheck(document: DocumentName): (name: string, body: unknown) => readonly string[] {
+  const described = readDocument(document);
+  const compiler = new SchemaCompiler(document, described);
   const validators = new Map(
-    Object.entries(document['webhooks'] as Record<string, JsonObject>).map(([name, item]) => {
-      const ref = bodyRefOf(document, name, (item['post'] as JsonObject)['requestBody']);
+    Object.entries(described['webhooks'] as Record<string, JsonObject>).map(([name, item]) => {
+      const ref = bodyRefOf(described, name, (item['post'] as JsonObject)['requestBody']);
       if (ref === undefined) throw new Error(`${name} has no body`);
       return [name, compiler.ofReference(ref)];
     }),
   );
   return (name, body) => {
     const validate = validators.get(name);
-    if (!validate) return [`no callback is named ${name}`];
+    if (!validate) return [`nothing is named ${name}`];
     if (validate(body)) return [];
-    return (validate.errors ?? []).map((e) => `${e.instancePath} ${e.message}`);
+    return (validate.errors ?? []).map((e) => `${name}${e.instancePath} ${e.message}`);
   };
 }

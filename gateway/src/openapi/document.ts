@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
+import type { ErrorCode } from '@headset-cloud/kit/errors.ts';
 import { parse } from 'yaml';
 
 /** The documents of decision 19. */
-export type DocumentName = 'cws_api' | 'cws_notification';
+export type DocumentName = 'cws_api' | 'cws_notification' | 'cws_presigned_url';
 
 export type JsonObject = { readonly [key: string]: unknown };
 
@@ -11,6 +12,8 @@ export interface ApiParameter {
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
   readonly schema: JsonObject;
+  /** `x-error-code`: how a wrong value is refused, where that is not the usual way of its place. */
+  readonly errorCode: ErrorCode | undefined;
 }
 
 /** One call of the API, as the document describes it. */
@@ -89,6 +92,7 @@ function describe(
         in: parameter['in'] as ApiParameter['in'],
         required: parameter['required'] === true,
         schema: parameter['schema'] as JsonObject,
+        errorCode: parameter['x-error-code'] as ErrorCode | undefined,
       };
     }),
     bodyRef: bodyRefOf(document, operationId, operation['requestBody']),

@@ -18,7 +18,7 @@ export class SchemaCompiler {
       strictTypes: false,
     });
     // ajv-formats is CommonJS: its plugin function is the module's `default`.
-    formats.default(this.#ajv, ['date-time', 'int64']);
+    formats.default(this.#ajv, ['date-time', 'int32', 'int64']);
     this.#ajv.addFormat('uri', (text) => URL.canParse(text));
     for (const word of ['example', 'discriminator', 'xml', 'externalDocs']) this.#ajv.addKeyword(word);
     // The document itself is the schema that references point into; its own words are no schema words.
@@ -97,15 +97,22 @@ const noQuery: QueryReader = () => Object.freeze({});
 export function queryReader(parameters: readonly ApiParameter[], compiler: SchemaCompiler): QueryReader {
   const known = parameters
     .filter((p) => p.in === 'query')
-    .map((p) => ({ name: p.name, schema: p.schema, read: parameterReader(p, compiler) }));
+    .map((p) => ({
+      name: p.name,
+      required: p.required,
+      schema: p.schema,
+      read: parameterReader(p, compiler),
+    }));
   if (known.length === 0) return noQuery;
   return (search) => {
     const given = new URLSearchParams(search);
     const values: Record<string, string | number> = {};
-    for (const { name, schema, read } of known) {
+    for (const { name, required, schema, read } of known) {
       const texts = given.getAll(name);
       if (texts.length > 1)
         throw new DomainError('invalid_argument', `The query parameter ${name} is given twice.`);
+      if (required && texts[0] === undefined)
+        throw new DomainError('invalid_argument', `The query parameter ${name} is required.`);
       const value = texts[0] === undefined ? (schema['default'] as string | undefined) : read(texts[0]);
       if (value !== undefined) values[name] = value;
       else if (texts[0] !== undefined) {
@@ -119,5 +126,6 @@ export function queryReader(parameters: readonly ApiParameter[], compiler: Schem
 function form(schema: JsonObject): string {
   if (schema['enum']) return `one of ${(schema['enum'] as string[]).join(', ')}`;
   if (schema['type'] === 'integer') return `a whole number from ${schema['minimum']} to ${schema['maximum']}`;
-  return `text of the form ${schema['pattern']}`;
+  if (schema['pattern']) return `text of the form ${schema['pattern']}`;
+  return `text of ${schema['minLength']} to ${schema['maxLength']} characters`;
 }

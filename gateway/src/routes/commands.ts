@@ -8,7 +8,7 @@ import type { GatewayClients } from '../clients.ts';
 import { type ExtraKind, extraKind, extrasLimitBytes } from '../domain/extras.ts';
 import { invalidBody } from '../http/errors.ts';
 import { compact, type JsonText, parseText } from '../http/json.ts';
-import { transactionCreated } from './encode.ts';
+import { operate } from './operate.ts';
 import type { Handlers } from './types.ts';
 
 const launchTypes: Readonly<Record<string, LaunchType>> = {
@@ -71,15 +71,10 @@ export function decodeCommand(body: JsonText): MessageInitShape<typeof CommandSc
 /** Commands (ruling A8). A command without a target goes on: its failure is a callback. */
 export function commandHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
-    'put-v1-applications-devices-commands': async ({ applicationId, deviceId, caller, body }) => {
-      const command = decodeCommand(body as JsonText);
-      const { transactionId } = await devices.sendOperation({
-        caller,
-        deviceId,
-        operationId: 'put-v1-applications-devices-commands',
-        operation: { kind: { case: 'command', value: command } },
-      });
-      return transactionCreated(applicationId, transactionId);
-    },
+    'put-v1-applications-devices-commands': async (call) =>
+      operate(devices, call, 'put-v1-applications-devices-commands', {
+        case: 'command',
+        value: decodeCommand(call.body as JsonText),
+      }),
   };
 }

@@ -1,10 +1,17 @@
 import type { GatewayClients } from '../clients.ts';
 import { activationHandlers } from './activation.ts';
 import { applicationHandlers } from './applications.ts';
+import { billingHandlers } from './billing.ts';
 import { commandHandlers } from './commands.ts';
+import { communicationHandlers } from './communication.ts';
+import { connectivityHandlers } from './connectivity.ts';
+import { deviceOperationHandlers } from './device-operations.ts';
+import { hardwareHandlers } from './hardware.ts';
+import { settingsHandlers } from './settings.ts';
 import { statusHandlers } from './status.ts';
 import { transactionHandlers } from './transactions.ts';
 import type { Handlers } from './types.ts';
+import { updateHandlers } from './updates.ts';
 
 /** Every handler by operationId; the document decides which paths lead to them. */
 export function createHandlers(clients: GatewayClients): Handlers {
@@ -12,7 +19,14 @@ export function createHandlers(clients: GatewayClients): Handlers {
     ...applicationHandlers(clients),
     ...activationHandlers(clients),
     ...statusHandlers(clients),
+    ...hardwareHandlers(clients),
+    ...settingsHandlers(clients),
     ...commandHandlers(clients),
+    ...deviceOperationHandlers(clients),
+    ...updateHandlers(clients),
+    ...connectivityHandlers(clients),
     ...transactionHandlers(clients),
+    ...communicationHandlers(clients),
+    ...billingHandlers(clients),
   };
 }

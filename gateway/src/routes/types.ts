@@ -5,11 +5,14 @@ import type { JsonText } from '../http/json.ts';
 
 /** A request that passed every check of the gateway. */
 export interface Call {
+  /** Empty where the path has none. */
   readonly applicationId: string;
   /** Empty where the path has none. */
   readonly deviceId: string;
   /** 0 where the path has none. */
   readonly transactionId: number;
+  /** Empty where the path has none. */
+  readonly package: string;
   readonly query: Readonly<Record<string, string | number>>;
   /** Present where the call has a body; its value fits the document. */
   readonly body: JsonText | undefined;

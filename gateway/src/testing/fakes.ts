@@ -1,5 +1,8 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { bind, type Handlers, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import { BillingService } from '@headset-cloud/proto/headset/billing/v1/service_pb.ts';
+import { CommunicationService } from '@headset-cloud/proto/headset/communication/v1/service_pb.ts';
+import { ConnectivityService } from '@headset-cloud/proto/headset/connectivity/v1/service_pb.ts';
 import {
   ApplicationsService,
   type DeviceStatus,
@@ -9,10 +12,15 @@ import {
   TransactionStatus,
   TransactionsService,
 } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import { UpdatesService } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
 
 type AllHandlers = Handlers<typeof ApplicationsService> &
   Handlers<typeof DevicesService> &
-  Handlers<typeof TransactionsService>;
+  Handlers<typeof TransactionsService> &
+  Handlers<typeof UpdatesService> &
+  Handlers<typeof ConnectivityService> &
+  Handlers<typeof CommunicationService> &
+  Handlers<typeof BillingService>;
 
 /** A service's call as the gateway made it. */
 export interface Seen {
@@ -53,7 +61,7 @@ function defaults(): AllHandlers {
     deactivateDevice: async () => ({ transactionId: 102n }),
     sendOperation: async () => ({ transactionId: 9007199254740991n }),
     resetDevice: async () => ({ transactionId: 103n }),
-    getHardwareProperties: refuse,
+    getHardwareProperties: async (r) => ({ deviceId: r.deviceId }),
     getAssociation: refuse,
     getDeviceStatus: async (r) => ({ status: { deviceId: r.deviceId } }),
     listDeviceStatuses: async () => ({ statuses: [] as DeviceStatus[], more: false }),
@@ -71,6 +79,21 @@ function defaults(): AllHandlers {
     }),
     listTransactions: async () => ({ transactions: [], isNext: false }),
     cancelTransactions: async () => ({ canceledTransactionIds: [7n, 8n] }),
+    requestUpload: async () => ({ appFileExists: true, chunkPartSize: 10_485_760n, urls: [] }),
+    listApps: async () => ({ appVersions: [], totalCount: 0 }),
+    listFirmware: async () => ({ firmwareVersions: [] }),
+    updateApp: async () => ({ transactionId: 104n }),
+    updateFirmware: async () => ({ transactionId: 105n }),
+    listConnectivity: async () => ({ transactionId: 201n }),
+    readState: async () => ({ transactionId: 202n }),
+    changeState: async () => ({ transactionId: 203n }),
+    resetConnectivity: async () => ({ transactionId: 204n }),
+    addPairing: async () => ({ transactionId: 205n }),
+    changePairing: async () => ({ transactionId: 206n }),
+    deletePairing: async () => ({ transactionId: 207n }),
+    createChannel: async () => ({ endpointUrl: 'wss://sora.test/', channelId: 'a1B2c3D4e5_1767225600000' }),
+    listSoraVersions: async () => ({ versions: [] }),
+    getBill: async () => ({ numberOfDevices: 0, devices: [] }),
   };
 }
 
@@ -94,6 +117,10 @@ export function createFakes(): Fakes {
     bind(ApplicationsService, handlers),
     bind(DevicesService, handlers),
     bind(TransactionsService, handlers),
+    bind(UpdatesService, handlers),
+    bind(ConnectivityService, handlers),
+    bind(CommunicationService, handlers),
+    bind(BillingService, handlers),
   ];
   return fakes;
 }

@@ -19,6 +19,7 @@ export const allScopes = [
   'cws:application:write',
   'cws:device:read',
   'cws:device:write',
+  'cws:communication-service',
 ];
 
 export interface RequestOptions {

@@ -1,14 +1,61 @@
+import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { bind } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
+import { BillingService } from '@headset-cloud/proto/headset/billing/v1/service_pb.ts';
+import { adminBindings } from './admin/bindings.ts';
 import type { BillingConfig } from './config.ts';
+import { deviceLifecycleGroup, deviceLifecycleHandler } from './consumers/device-lifecycle.ts';
+import { usageGroup, usageHandler } from './consumers/usage.ts';
+import { parseZone } from './domain/month.ts';
+import { getBillHandler } from './grpc/get-bill.ts';
+import { createActivityStore } from './store/activity.ts';
+import {
+  billingIndexes,
+  collections,
+  type LifecycleDocument,
+  type PlansDocument,
+  type UsageDocument,
+} from './store/documents.ts';
+import { createPlansStore } from './store/plans.ts';
+import { createUsageStore } from './store/usage.ts';
 
 /** The billing service: plans, metered usage, monthly bills. */
-export function buildBilling(_ctx: ServiceContext, _config: BillingConfig): Service {
+export function buildBilling(ctx: ServiceContext, config: BillingConfig): Service {
+  const { store, clock, log, failpoints } = ctx;
+  const usage = createUsageStore(store.collection<UsageDocument>(collections.usage));
+  const activity = createActivityStore(store.collection<LifecycleDocument>(collections.lifecycle));
+  const plans = createPlansStore(store.collection<PlansDocument>(collections.plans));
+  const sources = { usage, activity, plans, clock, zone: parseZone(config.BILLING_TIME_ZONE) };
+  let running: RunningSubscription[] = [];
+
   return {
     name: 'billing',
-    rpc: [],
-    admin: [],
-    async start() {},
-    async stop() {},
-    notReady: () => undefined,
+    rpc: [bind(BillingService, { getBill: getBillHandler(sources) })],
+    admin: adminBindings(sources),
+    async start() {
+      await ensureIndexes(store, billingIndexes);
+      await log.ensureTopics([topics.usage, topics.deviceLifecycle]);
+      running = [
+        await log.subscribe({
+          topic: topics.usage,
+          group: usageGroup,
+          handle: usageHandler(usage, failpoints),
+        }),
+        await log.subscribe({
+          topic: topics.deviceLifecycle,
+          group: deviceLifecycleGroup,
+          handle: deviceLifecycleHandler(activity, failpoints),
+        }),
+      ];
+    },
+    async stop() {
+      await Promise.all(running.map((subscription) => subscription.close()));
+      running = [];
+    },
+    notReady: () =>
+      running.length === 0
+        ? 'not started'
+        : running.map((subscription) => subscription.notReady()).find((reason) => reason !== undefined),
   };
 }

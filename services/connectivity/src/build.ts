@@ -1,14 +1,33 @@
+import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import type { ConnectivityConfig } from './config.ts';
+import { deviceReportsGroup, deviceReportsHandler } from './consumers/device-reports.ts';
+import { rpcBindings } from './grpc/bindings.ts';
 
 /** The connectivity service: Bluetooth, Wi-Fi and mobile operations of headsets. */
-export function buildConnectivity(_ctx: ServiceContext, _config: ConnectivityConfig): Service {
+export function buildConnectivity(ctx: ServiceContext, _config: ConnectivityConfig): Service {
+  const { log, failpoints } = ctx;
+  const devices = createClient(DevicesService, ctx.channel('devices'));
+  let reports: RunningSubscription | undefined;
+
   return {
     name: 'connectivity',
-    rpc: [],
+    rpc: rpcBindings({ devices }),
     admin: [],
-    async start() {},
-    async stop() {},
-    notReady: () => undefined,
+    async start() {
+      await log.ensureTopics([topics.deviceReports, topics.notifications]);
+      reports = await log.subscribe({
+        topic: topics.deviceReports,
+        group: deviceReportsGroup,
+        handle: deviceReportsHandler({ devices, log, failpoints }),
+      });
+    },
+    async stop() {
+      await reports?.close();
+      reports = undefined;
+    },
+    notReady: () => (reports ? reports.notReady() : 'not started'),
   };
 }

@@ -1,2 +1,2 @@
-/** Where a test may stop the process (kit/failpoints.ts). Each lies just after the thing it names. */
-export const connectivityFailpoints: readonly string[] = [];
+/** Where a test may stop the process (kit/failpoints.ts): a batch's notifications are in the log. */
+export const connectivityFailpoints: readonly string[] = ['connectivity.published'];

@@ -5,8 +5,12 @@ import { bind, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
-import { HeadsetKeysService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import {
+  HeadsetFilesService,
+  HeadsetKeysService,
+} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { DeliveryJudgeService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import { DownloadsService } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
 import type { DeviceLinkConfig } from './config.ts';
 import { closeSession } from './grpc/close-session.ts';
 import { deliver } from './grpc/deliver.ts';
@@ -76,6 +80,11 @@ export function buildDeviceLink(
       logger,
       metrics,
       failpoints: ctx.failpoints,
+      urls: {
+        downloads: createClient(DownloadsService, ctx.channel('updates'), { deadlineMs: callDeadlineMs }),
+        files: createClient(HeadsetFilesService, ctx.channel('devices')),
+        downloadGate: createGate(crowdLimit),
+      },
       offerDeadlineMs: config.DEVICE_LINK_OFFER_DEADLINE_MS,
       onEnded: (session) => hub.ended(session),
     },

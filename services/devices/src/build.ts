@@ -3,8 +3,10 @@ import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
+import { SignedUrlsService } from '@headset-cloud/proto/headset/notifier/v1/service_pb.ts';
 import { TransactionsService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
 import type { ActivationDependencies } from './activation/dependencies.ts';
+import { createLifecycleEvents } from './activation/lifecycle.ts';
 import { reconcileContracts } from './activation/reconciler.ts';
 import { sweepOverdue } from './activation/sweeper.ts';
 import { repeat } from './activation/timer.ts';
@@ -12,6 +14,7 @@ import { adminBindings } from './admin/bindings.ts';
 import type { DevicesConfig } from './config.ts';
 import { deviceReportsGroup, deviceReportsHandler } from './consumers/device-reports.ts';
 import { rpcBindings } from './grpc/bindings.ts';
+import { createMetrics } from './metrics.ts';
 import { createActivationStore } from './store/activations.ts';
 import { createApplicationStore } from './store/applications.ts';
 import { createContractStore } from './store/contracts.ts';
@@ -26,7 +29,9 @@ import {
   type DeveloperDocument,
   type DeviceDocument,
   devicesIndexes,
+  type HardwareModelDocument,
 } from './store/documents.ts';
+import { createHardwareModelStore } from './store/hardware-models.ts';
 import { openText, purposes } from './store/sealed-text.ts';
 
 export { devicesFailpoints } from './failpoints.ts';
@@ -37,6 +42,11 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
   const deviceDocuments = store.collection<DeviceDocument>(collections.devices);
   const devices = createActivationStore(deviceDocuments, clock, config.DEVICES_COMPLETE_AFTER_MS);
   const reader = createDeviceReader(deviceDocuments);
+  const hardwareModels = createHardwareModelStore(
+    store.collection<HardwareModelDocument>(collections.hardwareModels),
+  );
+  const metrics = createMetrics(ctx.metrics, () => devices.countPending(), logger);
+  const lifecycle = createLifecycleEvents({ devices, log: ctx.log, failpoints, logger });
   const contracts = createContractStore(
     store.collection<ContractDocument>(collections.contracts),
     store.collection<ContractDeviceDocument>(collections.contractDevices),
@@ -62,6 +72,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
     applications,
     transactions,
     openClientSecret: (deviceId, sealed) => openText(secrets, sealed, purposes.clientSecret(deviceId)),
+    lifecycle,
     clock,
     failpoints,
     logger,
@@ -87,6 +98,10 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       developers,
       reader,
       transactions,
+      hardwareModels,
+      signedUrls: createClient(SignedUrlsService, ctx.channel('notifier')),
+      fileUploadLimitBytes: config.FILE_UPLOAD_LIMIT_BYTES,
+      metrics,
       idempotency,
       secrets,
     }),
@@ -95,15 +110,27 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       applications,
       contracts,
       registry: createDeviceRegistry(deviceDocuments),
+      hardwareModels,
       clock,
     }),
     async start() {
       await ensureIndexes(store, devicesIndexes);
-      await ctx.log.ensureTopics([topics.deviceReports]);
+      await ctx.log.ensureTopics([
+        topics.deviceReports,
+        topics.notifications,
+        topics.usage,
+        topics.deviceLifecycle,
+      ]);
       reports = await ctx.log.subscribe({
         topic: topics.deviceReports,
         group: deviceReportsGroup,
-        handle: deviceReportsHandler(createReportStore(deviceDocuments)),
+        handle: deviceReportsHandler({
+          store: createReportStore(deviceDocuments),
+          reader,
+          log: ctx.log,
+          metrics,
+          failpoints,
+        }),
       });
       sweeper.start();
       reconciler.start();
@@ -112,6 +139,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       await reports?.close();
       reports = undefined;
       await Promise.all([sweeper.stop(), reconciler.stop()]);
+      await lifecycle.drain();
     },
     notReady: () => (reports ? reports.notReady() : 'not started'),
   };

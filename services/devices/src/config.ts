@@ -3,14 +3,14 @@ import { type ConfigOf, integer } from '@headset-cloud/kit/config.ts';
 /** What can be set about the devices service. */
 export const devicesConfigSpec = {
   DEVICES_SWEEP_INTERVAL_MS: integer({
-    doc: 'How often to look for activations and deactivations that a crash cut short; milliseconds.',
+    doc: 'How often to look for activations, deactivations and resets that a crash cut short; milliseconds.',
     example: '1000',
     default: 1000,
     min: 10,
     max: 60_000,
   }),
   DEVICES_COMPLETE_AFTER_MS: integer({
-    doc: 'How long an activation or deactivation may take before the sweeper completes it; milliseconds.',
+    doc: 'How long an activation, deactivation or reset may take before the sweeper completes it; milliseconds.',
     example: '10000',
     default: 10_000,
     min: 10,
@@ -29,6 +29,13 @@ export const devicesConfigSpec = {
     default: 60_000,
     min: 10,
     max: 3_600_000,
+  }),
+  FILE_UPLOAD_LIMIT_BYTES: integer({
+    doc: 'Largest file that a headset may upload to the integrator; bytes.',
+    example: '20971520',
+    default: 20_971_520,
+    min: 1,
+    max: 20_971_520,
   }),
 };
 

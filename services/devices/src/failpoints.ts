@@ -4,7 +4,10 @@ export const devicesFailpoints = [
   'devices.reserved',
   'devices.activated',
   'devices.deactivated',
+  'devices.reset',
   'devices.released',
   'devices.created',
   'devices.settled',
+  'devices.lifecycle-published',
+  'devices.reports-published',
 ] as const;

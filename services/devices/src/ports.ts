@@ -1,6 +1,8 @@
-import type { Activation, DeviceState, Intent, Pending } from './domain/device.ts';
+import type { Associations } from './domain/association.ts';
+import type { Activation, DeviceState, Intent, LifecycleChange, Pending } from './domain/device.ts';
+import type { HardwareModel } from './domain/hardware.ts';
 import type { HeadsetKey } from './domain/headset-key.ts';
-import type { Introduction, Reported, ReportedFields } from './domain/reported.ts';
+import type { Introduction, Inventory, Reported, ReportedFields } from './domain/reported.ts';
 import type { AddressSetting, ApplicationSettings } from './domain/settings.ts';
 
 /** How a conditional change ended: `lost` when the document had changed meanwhile. */
@@ -16,6 +18,8 @@ export interface ActivationStore {
   activate(deviceId: string, activation: Activation): Promise<ChangeOutcome>;
   /** Changes the client id of the activation with that epoch. */
   reactivate(deviceId: string, transactionId: number, next: Activation): Promise<ChangeOutcome>;
+  /** The activation with that epoch goes on at the next one. */
+  reset(deviceId: string, transactionId: number, present: Activation): Promise<ChangeOutcome>;
   /** Ends the activation with that epoch; the deactivation's epoch is the next. */
   deactivate(deviceId: string, transactionId: number, ended: Activation): Promise<ChangeOutcome>;
   /** Takes the intent away; with `slotTaken` its slot's release becomes pending. False: it was gone. */
@@ -24,6 +28,14 @@ export interface ActivationStore {
   settle(deviceId: string, done: Pending): Promise<void>;
   /** Takes the device off the sweeper's list if nothing is left to do. */
   rest(deviceId: string): Promise<void>;
+  /** Devices with work left, as a metric: counts no further than some thousand. */
+  countPending(): Promise<number>;
+  /** What other services are still to hear of these devices, each device's changes in order. */
+  owedLifecycle(
+    deviceIds: readonly string[],
+  ): Promise<{ readonly deviceId: string; readonly changes: readonly LifecycleChange[] }[]>;
+  /** They have heard of the changes up to and including that epoch. */
+  clearLifecycle(published: readonly { readonly deviceId: string; readonly epoch: number }[]): Promise<void>;
   /** Devices with overdue work, oldest first, each taken by one instance for a while. */
   claimDue(nowMs: number, untilMs: number, limit: number): Promise<string[]>;
 }
@@ -50,12 +62,37 @@ export interface DeviceReader {
   /** The devices that the application has activated now, by id. */
   activatedBy(applicationId: string, afterDeviceId: string, limit: number): Promise<DeviceWithReport[]>;
   keys(deviceId: string): Promise<readonly HeadsetKey[]>;
+  /** Who has and had the device activated; undefined: an unknown device. One point read. */
+  associations(deviceId: string): Promise<Associations | undefined>;
+  /** The same for many devices, in one query. */
+  associationsOf(deviceIds: readonly string[]): Promise<Map<string, Associations>>;
+  /** For the hardware properties; undefined: an unknown device. */
+  hardware(deviceId: string): Promise<DeviceHardware | undefined>;
+}
+
+/** What is kept of a device's hardware; absent: not known. */
+export interface DeviceHardware {
+  /** The application that has the device activated. */
+  readonly applicationId?: string;
+  readonly modelIdentifier?: string;
+  readonly macAddressWifi?: string;
+  readonly macAddressBluetooth?: string;
+  readonly specificDestination?: string;
+}
+
+/** The hardware models that operators registered. */
+export interface HardwareModelStore {
+  find(identifier: string): Promise<HardwareModel | undefined>;
+  list(): Promise<HardwareModel[]>;
+  /** Replaces what was registered under the identifier. */
+  put(model: HardwareModel): Promise<void>;
 }
 
 export interface DeviceReports {
   readonly deviceId: string;
   readonly fields: ReportedFields;
   readonly introduction?: Introduction;
+  readonly inventory?: Inventory;
 }
 
 /** Takes what headsets report; an older occurrence never overwrites a newer one. */
@@ -67,13 +104,18 @@ export interface RegisteredDevice {
   readonly deviceId: string;
   readonly keyIds: readonly string[];
   readonly applicationId?: string;
+  readonly specificDestination?: string;
+  /** As the newest session's hello said; empty: not known yet. */
+  readonly clientVersion: string;
 }
 
 /** The devices, as operators provision them. */
 export interface DeviceRegistry {
   /** Idempotent. */
   register(deviceIds: readonly string[]): Promise<void>;
-  get(deviceId: string): Promise<RegisteredDevice | undefined>;
+  get(deviceId: string): Promise<(RegisteredDevice & { readonly reported: Reported }) | undefined>;
+  /** Sets or, with an empty text, removes the text of a registered device. */
+  setSpecificDestination(deviceId: string, text: string): Promise<void>;
   list(afterDeviceId: string, limit: number): Promise<RegisteredDevice[]>;
   /** False: the device is unknown or has too many keys. Idempotent. */
   addKey(deviceId: string, key: HeadsetKey): Promise<boolean>;

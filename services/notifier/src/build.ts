@@ -1,18 +1,21 @@
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
+import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
+import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
+import { SignedUrlsService } from '@headset-cloud/proto/headset/notifier/v1/service_pb.ts';
 import { getDelivery } from './admin/get-delivery.ts';
 import { listDeliveries } from './admin/list-deliveries.ts';
 import { redeliverDelivery } from './admin/redeliver-delivery.ts';
 import { createDestinations } from './clients/destinations.ts';
 import type { NotifierConfig } from './config.ts';
 import { createNotificationsHandler } from './consumers/notifications.ts';
-import { addressRules, parseNetworks } from './domain/address-rules.ts';
-import { createConnector } from './http/connector.ts';
+import { requestSignedUrls } from './grpc/request-signed-urls.ts';
 import { OriginPools } from './http/pools.ts';
-import { createResolver, type Resolve } from './http/resolve.ts';
+import { UndiciRequester } from './http/requester.ts';
 import { UndiciSender } from './http/sender.ts';
 import { createMetrics } from './metrics.ts';
 import { Attempts } from './scheduling/attempts.ts';
@@ -20,6 +23,8 @@ import { FinishedOrders } from './scheduling/finished-orders.ts';
 import { Gates } from './scheduling/gates.ts';
 import { Marks } from './scheduling/marks.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
+import { SignedUrls } from './signed-urls/request.ts';
+import { DestinationSlots } from './signed-urls/slots.ts';
 import { MongoDeliveryStore } from './store/deliveries.ts';
 import { notifierIndexes } from './store/indexes.ts';
 
@@ -52,18 +57,15 @@ export function buildNotifier(
     deliveredMs: config.NOTIFIER_KEEP_DELIVERED_DAYS * dayMs,
     deadMs: config.NOTIFIER_KEEP_DEAD_DAYS * dayMs,
   });
-  const pools = new OriginPools({
-    maxPools: config.NOTIFIER_MAX_POOLS,
-    pool: {
-      connections: config.NOTIFIER_PER_DESTINATION_IN_FLIGHT,
-      connect: createConnector({
-        rules: addressRules(parseNetworks(config.NOTIFIER_ALLOW_ADDRESSES)),
-        resolve: overrides.resolve ?? createResolver(config.NOTIFIER_CONNECT_TIMEOUT_MS),
-        connectTimeoutMs: config.NOTIFIER_CONNECT_TIMEOUT_MS,
-        ...(overrides.ca && { ca: overrides.ca }),
-      }),
-    },
+  const maxPools = config.NOTIFIER_MAX_POOLS;
+  const connect = createConnector({
+    rules: addressRules(parseNetworks(config.NOTIFIER_ALLOW_ADDRESSES)),
+    resolve: overrides.resolve ?? createResolver(config.NOTIFIER_CONNECT_TIMEOUT_MS),
+    connectTimeoutMs: config.NOTIFIER_CONNECT_TIMEOUT_MS,
+    ...(overrides.ca && { ca: overrides.ca }),
   });
+  const connections = config.NOTIFIER_PER_DESTINATION_IN_FLIGHT;
+  const pools = new OriginPools({ maxPools, pool: { connections, connect } });
   const sender = new UndiciSender(pools, clock, config.NOTIFIER_TOTAL_TIMEOUT_MS);
   const marks = new Marks(store, logger, ctx.failpoints);
   const finished = new FinishedOrders();
@@ -71,6 +73,17 @@ export function buildNotifier(
   const backoff = { firstMs: config.NOTIFIER_BACKOFF_FIRST_MS, maxMs: config.NOTIFIER_BACKOFF_MAX_MS };
   const metrics = createMetrics(ctx.metrics, store, clock, logger);
   const attempts = new Attempts({ ctx, store, sender, marks, finished, metrics, backoff, leaseMs, random });
+  const destinations = createDestinations(ctx.channel('devices'));
+  const signedUrlsInFlight = config.NOTIFIER_SIGNED_URLS_PER_DESTINATION;
+  const signedUrls = new SignedUrls({
+    ctx,
+    destinations,
+    // Applications may share an origin: the cap is on each, not on the origin's connections.
+    requester: new UndiciRequester(new OriginPools({ maxPools, pool: { connections: null, connect } })),
+    slots: new DestinationSlots({ maxInFlight: signedUrlsInFlight, maxWaiting: signedUrlsInFlight * 16 }),
+    metrics,
+    totalTimeoutMs: config.NOTIFIER_TOTAL_TIMEOUT_MS,
+  });
   const gates = new Gates({
     maxInFlight: config.NOTIFIER_PER_DESTINATION_IN_FLIGHT,
     failingAfter: config.NOTIFIER_FAILING_AFTER,
@@ -83,7 +96,7 @@ export function buildNotifier(
     random,
     instanceId,
     store,
-    destinations: createDestinations(ctx.channel('devices')),
+    destinations,
     attempts,
     marks,
     finished,
@@ -105,7 +118,7 @@ export function buildNotifier(
 
   return {
     name: 'notifier',
-    rpc: [],
+    rpc: [bind(SignedUrlsService, { requestSignedUrls: requestSignedUrls(signedUrls) })],
     admin: [
       bind(NotifierAdminService, {
         listDeliveries: listDeliveries(store),
@@ -121,7 +134,7 @@ export function buildNotifier(
     },
     async stop() {
       await subscription?.close();
-      await scheduler.stop();
+      await Promise.all([scheduler.stop(), signedUrls.close()]);
       await sender.close();
     },
     notReady: () => (subscription ? subscription.notReady() : 'not started'),

@@ -1,5 +1,5 @@
 import { type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
-import { parseNetworks } from './domain/address-rules.ts';
+import { parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
 
 /** Every key of the notifier, with its default (decision 10, ruling B10). */
 export const notifierConfigSpec = {
@@ -66,6 +66,13 @@ export const notifierConfigSpec = {
     doc: 'Most callbacks on their way to one destination (origin and application) at a time.',
     example: '16',
     default: 16,
+    min: 1,
+    max: 1000,
+  }),
+  NOTIFIER_SIGNED_URLS_PER_DESTINATION: integer({
+    doc: 'Most requests for signed URLs on their way to one destination (origin and application) at a time; up to 16 times as many wait.',
+    example: '8',
+    default: 8,
     min: 1,
     max: 1000,
   }),

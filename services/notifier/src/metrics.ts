@@ -8,6 +8,8 @@ export interface NotifierMetrics {
   readonly attempts: Pick<Counter<'outcome'>, 'inc'>;
   /** From the notification's creation to the answer that took it. */
   readonly deliverySeconds: Pick<Histogram, 'observe'>;
+  /** By outcome: answered, failed, not_set. */
+  readonly signedUrlRequests: Pick<Counter<'outcome'>, 'inc'>;
 }
 
 /** Registers the notifier's metrics (decision 18). The backlog is asked of the database at each scrape. */
@@ -50,6 +52,12 @@ export function createMetrics(
     },
   });
   return {
+    signedUrlRequests: new Counter({
+      name: 'headset_signed_url_requests_total',
+      help: 'Requests for signed URLs to integrators, by outcome: answered, failed, not_set.',
+      labelNames: ['outcome'],
+      registers: [registry],
+    }),
     attempts: new Counter({
       name: 'headset_callback_attempts_total',
       help: 'Attempts to send a callback, by outcome: delivered, failed, gone.',

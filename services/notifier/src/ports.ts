@@ -1,5 +1,12 @@
-import type { Delivery, DeliveryChange, DeliveryStatus, DestinationSetting } from './domain/delivery.ts';
+import type {
+  Delivery,
+  DeliveryChange,
+  DeliveryStatus,
+  DestinationSetting,
+  SignedUrlsSetting,
+} from './domain/delivery.ts';
 import type { AttemptResult } from './domain/outcome.ts';
+import type { Deadline } from './http/deadline.ts';
 
 /** A change to be stored, with what must still be true of the stored delivery. */
 export interface DeliveryMark {
@@ -72,7 +79,33 @@ export interface DestinationAddress {
 /** Reads destinations at each attempt (ruling A18). */
 export interface Destinations {
   /** Undefined: the address or the key is not set. Rejects when devices cannot tell now. */
-  get(applicationId: string, setting: DestinationSetting): Promise<DestinationAddress | undefined>;
+  get(
+    applicationId: string,
+    setting: DestinationSetting | SignedUrlsSetting,
+  ): Promise<DestinationAddress | undefined>;
+}
+
+/** An answer that is read whole. */
+export interface BoundedAnswer {
+  readonly statusCode: number;
+  /** Empty unless the status is 200. */
+  readonly body: Buffer;
+}
+
+/** One HTTP request whose answer matters. */
+export interface BoundedRequester {
+  /**
+   * Rejects when no complete answer of at most `maxAnswerBytes` comes before `deadline` passes; the
+   * error's text says why and holds nothing of the answer.
+   */
+  post(
+    url: URL,
+    headers: Record<string, string>,
+    body: Uint8Array,
+    limits: { readonly maxAnswerBytes: number; readonly deadline: Deadline },
+  ): Promise<BoundedAnswer>;
+  /** Cuts every connection. */
+  close(): Promise<void>;
 }
 
 /** Sends one HTTP request; never rejects. */

@@ -29,6 +29,7 @@ export const transactionsFailpoints = [
   'transactions.inserted',
   'transactions.accepted',
   'transactions.finished',
+  'transactions.progressed',
   'transactions.changed',
   'transactions.published',
 ] as const;

@@ -1,12 +1,20 @@
-import { create, toBinary } from '@bufbuild/protobuf';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type Batcher, createBatcher } from '@headset-cloud/kit/batcher.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
+import { OperationSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
 import { LRUCache } from 'lru-cache';
-import { callbackBody, callbackId, callbackSequence, type OwedCallback } from './domain/callbacks.ts';
+import {
+  callbackBody,
+  callbackId,
+  callbackSequence,
+  needsOperation,
+  type OwedCallback,
+} from './domain/callbacks.ts';
+import { formOf } from './domain/forms/operations.ts';
 import type { StoredTransaction, TransactionStore } from './ports.ts';
 
 /**
@@ -67,17 +75,24 @@ export function createOutbox(deps: {
       const earlier: Promise<void>[] = [];
       const fresh: OwedCallback[] = [];
       for (const owed of t.outbox) {
-        const publishing = known.get(callbackId(t.id, owed.kind));
+        const publishing = known.get(callbackId(t.id, owed));
         if (publishing) earlier.push(publishing);
         else fresh.push(owed);
       }
+      // A report of progress takes the place of the one before, which may still be on the way.
+      const lastProgress = formOf(t.operationId) === 'update' ? known.get(progressKey(t.id)) : undefined;
+      if (lastProgress) earlier.push(lastProgress);
       // From the head, always: what is on the way must have arrived before the next goes.
       const published = Promise.all(earlier).then(() => (fresh.length > 0 ? publish(t, fresh) : undefined));
-      for (const owed of fresh) known.set(callbackId(t.id, owed.kind), published);
+      for (const owed of fresh) {
+        known.set(callbackId(t.id, owed), published);
+        if (owed.kind === 'progress') known.set(progressKey(t.id), published);
+      }
       const done = published.then(
         () => cleared.add({ id: t.id, outboxSeq: t.outboxSeq }),
         (error) => {
-          for (const owed of t.outbox) known.delete(callbackId(t.id, owed.kind));
+          for (const owed of t.outbox) known.delete(callbackId(t.id, owed));
+          known.delete(progressKey(t.id));
           logger.warn(
             { transactionId: t.id, err: error },
             'callbacks not published yet; the sweeper will try again',
@@ -94,19 +109,38 @@ export function createOutbox(deps: {
   };
 }
 
+/** The newest progress of a transaction that is known. */
+function progressKey(transactionId: number): string {
+  return `tx-${transactionId}-progress`;
+}
+
 function encode(t: StoredTransaction, owed: OwedCallback, traceparent: string): Uint8Array {
-  const body = callbackBody({ ...t, transactionId: t.id }, owed);
+  const { kind } = needsOperation(t.operationId, owed.kind)
+    ? fromBinary(OperationSchema, t.operation)
+    : { kind: undefined };
+  const body = callbackBody(
+    {
+      transactionId: t.id,
+      applicationId: t.applicationId,
+      deviceId: t.deviceId,
+      operationId: t.operationId,
+      progress: t.progress,
+      ...(kind && { operation: kind }),
+    },
+    owed,
+  );
   return toBinary(
     NotificationEventSchema,
     create(NotificationEventSchema, {
-      notificationId: callbackId(t.id, owed.kind),
+      notificationId: callbackId(t.id, owed),
       applicationId: t.applicationId,
       destination: Destination.DEVICE_EVENT,
       orderKey: `tx-${t.id}`,
-      sequence: callbackSequence[owed.kind],
+      sequence: callbackSequence(owed),
       body: Buffer.from(JSON.stringify(body)),
       createdAtMs: BigInt(owed.atMs),
       traceparent,
+      replaceable: owed.kind === 'progress',
     }),
   );
 }

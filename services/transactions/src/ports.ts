@@ -1,4 +1,5 @@
 import type { OwedCallback } from './domain/callbacks.ts';
+import type { ConnectivityFinding } from './domain/forms/connectivity.ts';
 import type { Status } from './domain/state.ts';
 
 /** A transaction to be stored. */
@@ -12,6 +13,8 @@ export interface NewTransaction {
   /** Bytes of the protobuf Operation. */
   readonly operation: Uint8Array;
   readonly traceparent: string;
+  /** A headset with an older client may not start it; empty: any may. */
+  readonly minimumClientVersion: string;
   /** Ends at once, as a failure with this message. */
   readonly failMessage?: string;
 }
@@ -30,8 +33,12 @@ export interface StoredTransaction {
   readonly updatedAtMs: number;
   readonly attempts: number;
   readonly sentEpoch: number;
+  /** Callbacks not known to be in the log, in their order; of progress the newest only. */
   readonly outbox: readonly OwedCallback[];
   readonly outboxSeq: number;
+  /** The last known progress, 0.0 to 1.0. */
+  readonly progress: number;
+  readonly minimumClientVersion: string;
   readonly endMessage: string;
   readonly traceparent: string;
 }
@@ -52,6 +59,34 @@ export interface ListQuery {
   readonly descending: boolean;
   readonly skip: number;
   readonly limit: number;
+}
+
+/** How a headset says a transaction ended. */
+export interface ReportedEnd {
+  readonly success: boolean;
+  readonly message: string;
+  /** When, milliseconds since 1970. */
+  readonly atMs: number;
+  readonly connectivity?: ConnectivityFinding;
+}
+
+/** How far a headset says an update is. */
+export interface ReportedProgress {
+  /** Of two reports the one with the lower id is older. */
+  readonly reportId: number;
+  /** 0.0 to 1.0. */
+  readonly value: number;
+  readonly message: string;
+  /** When, milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+/** Who asks for a start. */
+export interface AskingSession {
+  readonly deviceId: string;
+  readonly epoch: number;
+  /** The minimum client version that this session's client was found to meet; absent: none was looked at. */
+  readonly meets?: string;
 }
 
 /** Raises a device's head; the answer says whether a create of that activation is still allowed. */
@@ -83,23 +118,40 @@ export interface TransactionStore {
   /** created → published, with the session it was written to; lazily, many at a time. */
   markPublished(marks: readonly { id: number; sentEpoch: number }[], now: number): Promise<void>;
   markSent(marks: readonly { id: number; attempts: number; sentEpoch: number }[], now: number): Promise<void>;
-  /** The start permit, given to a session; nothing below the floor gets one. */
+  /**
+   * The start permit, given to a session; nothing below the floor gets one, and what needs a minimum
+   * client version only a session that is known to meet it.
+   */
   accept(
     id: number,
-    session: { deviceId: string; epoch: number },
+    session: AskingSession,
     floorEpoch: number,
     now: number,
   ): Promise<StoredTransaction | null>;
-  finish(
+  /** Ends what a headset asked to start, but may not. */
+  refuse(
     id: number,
-    deviceId: string,
-    end: { success: boolean; message: string },
+    session: AskingSession,
+    floorEpoch: number,
+    message: string,
     now: number,
   ): Promise<StoredTransaction | null>;
+  finish(id: number, deviceId: string, end: ReportedEnd, now: number): Promise<StoredTransaction | null>;
+  /** Only of an accepted update, and only what is newer than the last. */
+  progress(
+    id: number,
+    deviceId: string,
+    progress: ReportedProgress,
+    now: number,
+  ): Promise<StoredTransaction | null>;
+  /** The device's accepted resets; coalesced with others asked in the same turn. */
+  acceptedResets(deviceId: string): Promise<{ readonly id: number; readonly sentEpoch: number }[]>;
+  /** Ends an accepted reset as done, unless it was written to session `epoch` or a later one. */
+  finishReset(id: number, epoch: number, end: ReportedEnd, now: number): Promise<StoredTransaction | null>;
   answer(
     id: number,
     deviceId: string,
-    answer: { success: boolean; message: string; customData: string },
+    answer: { success: boolean; message: string; customData: string; atMs: number },
     now: number,
   ): Promise<StoredTransaction | null>;
   recordLate(

@@ -65,6 +65,7 @@ export async function createTransaction(
       activationEpoch: epoch,
       operation: request.operation ? toBinary(OperationSchema, request.operation) : new Uint8Array(),
       traceparent: currentTraceparent(),
+      minimumClientVersion: request.minimumClientVersion,
       ...(request.failMessage && { failMessage: request.failMessage }),
     },
     deps.clock.now(),

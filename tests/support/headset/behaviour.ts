@@ -1,6 +1,8 @@
 /** Points at which a headset can be made to die, between receiving and being acknowledged. */
 export const deathPoints = ['received', 'ready-sent', 'started', 'effect-done', 'result-sent'] as const;
-export type DeathPoint = (typeof deathPoints)[number];
+/** Further points: of an update, between its first bytes and its last; of an upload, when it is stored. */
+export const transferDeathPoints = ['loading', 'uploaded'] as const;
+export type DeathPoint = (typeof deathPoints)[number] | (typeof transferDeathPoints)[number];
 
 /**
  * How a headset answers. `wrong-id`: it first answers for `wrongId` (an unknown transaction, or
@@ -8,6 +10,10 @@ export type DeathPoint = (typeof deathPoints)[number];
  */
 export const answerModes = ['normal', 'late', 'twice', 'wrong-id', 'never'] as const;
 export type AnswerMode = (typeof answerModes)[number];
+
+/** Of progress reports. `backwards`: each is followed by one that tells of less. */
+export const progressModes = ['normal', 'twice', 'backwards', 'never'] as const;
+export type ProgressMode = (typeof progressModes)[number];
 
 /** What a test can change about a headset while it runs. */
 export interface Behaviour {
@@ -19,7 +25,7 @@ export interface Behaviour {
   delayMs: number;
   /** For `wrong-id`. */
   wrongId: number;
-  /** How long the work of a transaction takes; milliseconds. */
+  /** How long the work of a transaction takes (of an update: its installation); milliseconds. */
   effectMs: number;
   /** False: results say failure, and nothing takes place. */
   succeeds: boolean;
@@ -31,6 +37,27 @@ export interface Behaviour {
   appAnswerDelayMs: number;
   /** How far the headset's own clock is off; milliseconds. */
   skewMs: number;
+  progress: ProgressMode;
+  /** Between two progress reports of an update; milliseconds. */
+  progressIntervalMs: number;
+  /** How fast updates are loaded; bytes a second, 0: as fast as they come. */
+  downloadBytesPerSecond: number;
+  /** Cuts the load of an update when so many bytes are there; 0: never. */
+  cutDownloadAtBytes: number;
+  /** So many loads, from now on, have a wrong byte. */
+  corruptDownloads: number;
+  /** The wait after a cut load, doubled each time up to 30 s; milliseconds. */
+  downloadRetryMs: number;
+  /** How long a reset keeps the headset away; milliseconds. */
+  resetMs: number;
+  /** The result of a reset is forgotten: the next hello no longer holds the transaction. */
+  loseResetResult: boolean;
+  /** Connectivity results bear this statusCode, whatever took place; 0: the right one. */
+  statusCode: number;
+  /** Connectivity results carry no ConnectivityResult. */
+  withoutConnectivity: boolean;
+  /** Bluetooth devices that connect or disconnect are reported by the headset itself. */
+  connectionNotices: boolean;
 }
 
 export const normalBehaviour: Behaviour = {
@@ -45,7 +72,28 @@ export const normalBehaviour: Behaviour = {
   appAnswerData: '',
   appAnswerDelayMs: 0,
   skewMs: 0,
+  progress: 'normal',
+  progressIntervalMs: 10_000,
+  downloadBytesPerSecond: 0,
+  cutDownloadAtBytes: 0,
+  corruptDownloads: 0,
+  downloadRetryMs: 1000,
+  resetMs: 0,
+  loseResetResult: false,
+  statusCode: 0,
+  withoutConnectivity: false,
+  connectionNotices: false,
 };
+
+/** The behaviour itself. Throws an Error that names what is not one. */
+export function checkedBehaviour(behaviour: Partial<Behaviour>): Partial<Behaviour> {
+  for (const [key, value] of Object.entries(behaviour)) {
+    const known = (normalBehaviour as unknown as Record<string, unknown>)[key];
+    if (known === undefined) throw new Error(`no behaviour is named ${key}`);
+    if (typeof known !== typeof value) throw new Error(`${key} must be a ${typeof known}`);
+  }
+  return behaviour;
+}
 
 /** Answers as `mode` says; `send` is given the wrong id when that is what to answer for. */
 export function answer(mode: AnswerMode, behaviour: Behaviour, send: (wrongId?: number) => void): void {

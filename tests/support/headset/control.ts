@@ -1,70 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Behaviour, normalBehaviour } from './behaviour.ts';
+import { apply } from './actions.ts';
 import type { Headset } from './headset.ts';
-
-/**
- * Something to do with a headset (with all of them when `deviceId` is absent). `set` changes the
- * behaviour (behaviour.ts); `report` sends a state change in protobuf's JSON form.
- */
-export type Action = { readonly deviceId?: string; readonly afterMs?: number } & (
-  | { readonly action: 'connect' | 'disconnect' }
-  | { readonly action: 'away'; readonly ms: number }
-  | { readonly action: 'set'; readonly behaviour: Partial<Behaviour> }
-  | { readonly action: 'report'; readonly stateChange: Readonly<Record<string, unknown>> }
-  | { readonly action: 'die' }
-);
-
-/** Does it; answers to how many headsets. Throws an Error that says what is wrong with the action. */
-export function apply(headsets: ReadonlyMap<string, Headset>, action: Action): number {
-  const one = action.deviceId === undefined ? undefined : headsets.get(action.deviceId);
-  if (action.deviceId !== undefined && !one) throw new Error(`no headset ${action.deviceId} here`);
-  const targets = one ? [one] : [...headsets.values()];
-  for (const headset of targets) applyToOne(headset, action);
-  return targets.length;
-}
-
-function applyToOne(headset: Headset, action: Action): void {
-  switch (action.action) {
-    case 'connect':
-      headset.connect();
-      break;
-    case 'disconnect':
-      headset.disconnect();
-      break;
-    case 'away':
-      if (!(action.ms >= 0)) throw new Error('away needs ms');
-      headset.stayAway(action.ms);
-      break;
-    case 'set':
-      for (const [key, value] of Object.entries(action.behaviour)) {
-        const known = (normalBehaviour as unknown as Record<string, unknown>)[key];
-        if (known === undefined) throw new Error(`no behaviour is named ${key}`);
-        if (typeof known !== typeof value) throw new Error(`${key} must be a ${typeof known}`);
-      }
-      Object.assign(headset.behaviour, action.behaviour);
-      break;
-    case 'report':
-      headset.report({ case: 'stateChange', value: action.stateChange as object });
-      break;
-    case 'die':
-      process.kill(process.pid, 'SIGKILL');
-      break;
-    default:
-      throw new Error(`unknown action ${JSON.stringify((action as { action: unknown }).action)}`);
-  }
-}
-
-/** Runs a list of actions in order, each `afterMs` after the one before. */
-export async function runScript(
-  headsets: ReadonlyMap<string, Headset>,
-  actions: readonly Action[],
-): Promise<void> {
-  for (const action of actions) {
-    if (action.afterMs) await new Promise((resolve) => setTimeout(resolve, action.afterMs));
-    apply(headsets, action);
-  }
-}
 
 /** What a headset is like now, for tests and people. */
 export function describe(headset: Headset): Record<string, unknown> {
@@ -75,14 +12,15 @@ export function describe(headset: Headset): Record<string, unknown> {
     held: [...headset.journal.held].map(([transactionId, { state }]) => ({ transactionId, state })),
     unacknowledgedReports: headset.journal.reports.size,
     lastReportId: headset.journal.lastReportId,
+    unfinishedUploads: headset.journal.uploads.size,
     effects: headset.effects.count,
     behaviour: headset.behaviour,
   };
 }
 
 /**
- * A control port on the loopback address: `POST /actions` with one action, `GET /headsets`. Answers
- * its address and how to close it.
+ * A control port on the loopback address: `POST /actions` with one action, `GET /headsets`, and
+ * `GET /headsets/IMEI`, which shows the device's content too. Answers its address and how to close it.
  */
 export async function listenForControl(
   headsets: ReadonlyMap<string, Headset>,
@@ -94,6 +32,10 @@ export async function listenForControl(
     };
     if (request.method === 'GET' && request.url === '/headsets') {
       answer(200, [...headsets.values()].map(describe));
+    } else if (request.method === 'GET' && request.url?.startsWith('/headsets/')) {
+      const headset = headsets.get(request.url.slice('/headsets/'.length));
+      if (headset) answer(200, { ...describe(headset), content: headset.device.state });
+      else answer(404, { message: 'no such headset here' });
     } else if (request.method === 'POST' && request.url === '/actions') {
       readAll(request).then(
         (text) => {

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deviceId, type Instance, offer, World } from '@headset-cloud/device-link/testing/world.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { apply, describe as describeHeadset, listenForControl, runScript } from './control.ts';
+import { apply } from './actions.ts';
+import { describe as describeHeadset, listenForControl } from './control.ts';
 import { Headset, type HeadsetOptions } from './headset.ts';
+import { runScript } from './script.ts';
 
 let world: World;
 let instance: Instance;

@@ -1,13 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { HeldState, type HelloSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { DeviceState } from './device.ts';
 import type { Journal } from './journal.ts';
 
-/** What a headset says of itself; each has a default. */
+/** What a headset says of itself and no transaction changes; each has a default. */
 export interface SelfDescription {
   readonly clientVersion?: string;
-  readonly firmwareVersion?: string;
-  readonly apps?: readonly { package: string; version: string }[];
-  readonly languages?: readonly string[];
   readonly hardware?: { macAddressWifi: string; macAddressBluetooth: string; modelIdentifier: string };
 }
 
@@ -20,15 +18,16 @@ const heldStates = {
 /** The first message of a session. `clockMs`: the headset's own clock, milliseconds since 1970. */
 export function hello(
   self: SelfDescription,
+  device: DeviceState,
   journal: Journal,
   clockMs: number,
 ): MessageInitShape<typeof HelloSchema> {
   return {
     protocolVersion: 1,
     clientVersion: self.clientVersion ?? '3.4.0',
-    firmwareVersion: self.firmwareVersion ?? '9.001.0',
-    apps: [...(self.apps ?? [])],
-    languages: [...(self.languages ?? ['ja'])],
+    firmwareVersion: device.firmwareVersion,
+    apps: [...device.apps],
+    languages: [...device.languages],
     hardware: self.hardware ?? {
       macAddressWifi: '02:00:00:00:00:01',
       macAddressBluetooth: '02:00:00:00:00:02',

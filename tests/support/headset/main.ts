@@ -3,11 +3,23 @@ import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { toJson } from '@bufbuild/protobuf';
 import { ConnectResponseSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import { type AnswerMode, answerModes, type Behaviour, type DeathPoint, deathPoints } from './behaviour.ts';
-import { type Action, apply, listenForControl, runScript } from './control.ts';
+import { apply } from './actions.ts';
+import {
+  type AnswerMode,
+  answerModes,
+  type Behaviour,
+  checkedBehaviour,
+  type DeathPoint,
+  deathPoints,
+  transferDeathPoints,
+} from './behaviour.ts';
+import { listenForControl } from './control.ts';
 import { Headset } from './headset.ts';
 import { readIdentities } from './identity.ts';
 import type { Durability } from './memory.ts';
+import { runScript, type Step } from './script.ts';
+
+const allDeathPoints = [...deathPoints, ...transferDeathPoints];
 
 const usage = `Simulated headsets. Usage:
   node main.ts --server HOST:PORT (--key-file FILE | --keys DIR) [options]
@@ -15,16 +27,18 @@ const usage = `Simulated headsets. Usage:
   --durability WORD      full (fsync), process (survives kill -9; default), none (memory only)
   --audience TEXT        audience of the tokens
   --client-version V     --firmware-version V     --apps package@version,…     --languages ja,en
+  --content FILE         JSON: what is on and around the headset at first (README.md)
   --ready MODE           answers to offers: ${answerModes.join(', ')}
   --result MODE          results of starts: the same words
   --delay-ms N           for late       --wrong-id N   for wrong-id     --effect-ms N   length of the work
   --fail                 results say failure
   --app-answer TEXT      the called app answers with TEXT     --app-data TEXT   its custom data
   --skew-ms N            the headset's clock is off by N
-  --die POINT[=N]        kill -9 itself at the N-th time: ${deathPoints.join(', ')}
+  --behaviour JSON       any behaviour (behaviour.ts), e.g. '{"progressIntervalMs":500}'
+  --die POINT[=N]        kill -9 itself at the N-th time: ${allDeathPoints.join(', ')}
   --backoff-ms A-B       wait between two tries to connect: first and longest (default 500-60000)
   --connect-rate N       headsets that connect in a second (default 500)
-  --script FILE          JSON array of actions; --control-port N: HTTP on 127.0.0.1; --stdin: an action a line
+  --script FILE          JSON array of steps (README.md); --control-port N: HTTP on 127.0.0.1; --stdin: an action a line
   --quiet                print no messages
 `;
 
@@ -63,6 +77,8 @@ async function main(): Promise<void> {
       'app-answer': string,
       'app-data': string,
       'skew-ms': string,
+      content: string,
+      behaviour: string,
       die: string,
       'backoff-ms': string,
       'connect-rate': string,
@@ -92,9 +108,10 @@ async function main(): Promise<void> {
     ...(o['skew-ms'] && { skewMs: Number(o['skew-ms']) }),
     ...(o['app-answer'] !== undefined && { appAnswer: true, appAnswerText: o['app-answer'] }),
     ...(o['app-data'] && { appAnswerData: o['app-data'] }),
+    ...(o.behaviour && checkedBehaviour(JSON.parse(o.behaviour))),
   };
   const [diePoint = '', dieCount = '1'] = (o.die ?? '').split('=');
-  if (o.die) oneOf(deathPoints, diePoint, 'die');
+  if (o.die) oneOf(allDeathPoints, diePoint, 'die');
   let deathsLeft = Number(dieCount);
   const atPoint = (point: DeathPoint): void => {
     if (point !== diePoint) return;
@@ -105,6 +122,7 @@ async function main(): Promise<void> {
   const [firstMs = 0, longestMs = 0] = (o['backoff-ms'] ?? '').split('-').map(Number);
   if (o['backoff-ms'] && !(firstMs > 0 && longestMs >= firstMs)) throw new Error('--backoff-ms is not A-B');
 
+  const content = o.content ? JSON.parse(readFileSync(o.content, 'utf8')) : undefined;
   const headsets = new Map<string, Headset>();
   for (const identity of readIdentities(keys)) {
     const headset = new Headset({
@@ -123,6 +141,7 @@ async function main(): Promise<void> {
           return { package: name, version };
         }),
       }),
+      ...(content && { content }),
       ...(o.die && { atPoint }),
       ...(o['backoff-ms'] && { backoff: { firstMs, longestMs } }),
     });
@@ -147,7 +166,7 @@ async function main(): Promise<void> {
   }
   print({ headsets: headsets.size });
   if (o.script) {
-    const script = JSON.parse(readFileSync(o.script, 'utf8')) as Action[];
+    const script = JSON.parse(readFileSync(o.script, 'utf8')) as Step[];
     runScript(headsets, script).catch(fail);
   }
   if (o.stdin) {

@@ -4,6 +4,12 @@ import type { Journal } from './journal.ts';
 
 export type ReportBody = NonNullable<MessageInitShape<typeof ReportSchema>['body']>;
 
+/** What a report says of its time, where that is not now. */
+export interface ReportDetails {
+  readonly occurredAtMs?: number | undefined;
+  readonly activationEpoch?: number | undefined;
+}
+
 /** Reports that are sent without being acknowledged, at most. */
 const reportWindow = 256;
 
@@ -26,18 +32,19 @@ export class Outbox {
     this.#send = send;
   }
 
-  /** A report with the next id, or the `further`-th after it; not kept yet. */
-  draft(body: ReportBody, further = 0): Report {
+  /** A report with the next id, or the `further`-th after it, of now unless `more` says else; not kept yet. */
+  draft(body: ReportBody, further = 0, more: ReportDetails = {}): Report {
     return create(ReportSchema, {
       reportId: BigInt(this.#journal.lastReportId + 1 + further),
-      occurredAtMs: BigInt(this.#nowMs()),
+      occurredAtMs: BigInt(more.occurredAtMs ?? this.#nowMs()),
+      activationEpoch: BigInt(more.activationEpoch ?? this.#journal.activationEpoch),
       body,
     });
   }
 
   /** Keeps a report and sends it as soon as may be. Answers its id. */
-  add(body: ReportBody): number {
-    const report = this.draft(body);
+  add(body: ReportBody, more?: ReportDetails): number {
+    const report = this.draft(body, 0, more);
     this.#journal.reported(report);
     this.queue([report]);
     return Number(report.reportId);

@@ -1,42 +1,122 @@
-import type { Offer } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { toJson } from '@bufbuild/protobuf';
+import {
+  ApnSchema,
+  type Offer,
+  type Operation,
+  WifiNetworkSchema,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import type { Behaviour } from './behaviour.ts';
+import { connectivity } from './connectivity.ts';
+import type { Device, DeviceState, InstalledApp } from './device.ts';
 import type { Effects } from './effects.ts';
 import type { Outcome } from './journal.ts';
 
+/** How an operation ends; `state`: the headset after it, absent where it leaves no trace on it. */
+interface Done extends Outcome {
+  readonly state?: DeviceState;
+}
+
+/** Why a started transaction must fail before anything is done for it; undefined when it may go on. */
+export function refusal(offer: Offer, newestEpoch: number, behaviour: Behaviour): string | undefined {
+  const kind = offer.operation?.kind.case;
+  // Ruling A7; protocol page, "Activations". A deactivation has nothing left to end, see `work`.
+  if (Number(offer.activationEpoch) < newestEpoch && kind !== 'deactivate') {
+    return 'The transaction belongs to an earlier activation.';
+  }
+  if (kind === undefined) return 'This client does not know the operation.';
+  return behaviour.succeeds ? undefined : 'failed';
+}
+
 /**
- * Does what a started transaction says, and answers how it ended. What belongs to an older
- * activation than the newest the headset knows does not take place (ruling A7; protocol page,
- * "Activations"): a command fails; a deactivation has nothing left to end.
+ * Does what a started transaction says, unless it is done, and answers how it ended. What belongs to
+ * an older activation than the newest the headset knows does not take place. An update's file must
+ * be there.
  */
 export function work(
   offer: Offer,
   newestEpoch: number,
   behaviour: Behaviour,
+  device: Device,
   effects: Effects,
 ): Outcome & { readonly tookPlace: boolean } {
-  const kind = offer.operation?.kind.case;
   const effect = { transactionId: Number(offer.transactionId), operation: offer.operationId };
-  const words: Readonly<Record<string, string>> = {
-    activate: 'activated',
-    deactivate: 'deactivated',
-    command: 'called',
-  };
-  if (kind && effects.has(effect.transactionId)) {
-    return { success: true, message: words[kind] ?? 'done', tookPlace: false };
+  // A death between the change and its line: the change is there.
+  const recorded = device.outcomeOf(effect.transactionId);
+  if (recorded) return { ...recorded, tookPlace: effects.apply(effect) };
+  const kind = offer.operation?.kind ?? { case: undefined };
+  if (effects.has(effect.transactionId)) {
+    const { state: _, ...outcome } = perform(kind, device);
+    return { ...outcome, success: true, tookPlace: false };
   }
+  const reason = refusal(offer, newestEpoch, behaviour);
+  if (reason !== undefined) return { ...failure(kind, reason), tookPlace: false };
   if (Number(offer.activationEpoch) < newestEpoch) {
-    return kind === 'deactivate'
-      ? { success: true, message: 'deactivated', tookPlace: false }
-      : {
-          success: false,
-          message: 'The transaction belongs to an earlier activation.',
-          tookPlace: false,
-        };
+    return { success: true, message: 'deactivated', tookPlace: false };
   }
-  if (kind === undefined) {
-    return { success: false, message: 'This client does not know the operation.', tookPlace: false };
+  const { state, ...outcome } = perform(kind, device);
+  if (!outcome.success) return { ...outcome, tookPlace: false };
+  if (state) device.change(state, effect.transactionId, outcome);
+  return { ...outcome, tookPlace: effects.apply(effect) };
+}
+
+/** A failed connectivity operation still says so in its own form. */
+function failure(kind: Operation['kind'], message: string): Outcome {
+  const isConnectivity = /connectivity|pairing/i.test(kind.case ?? '');
+  return {
+    ...{ success: false, message },
+    ...(isConnectivity && { connectivity: { statusCode: 500, devices: [], networks: [], state: 0 } }),
+  };
+}
+
+function perform(kind: Operation['kind'], device: Device): Done {
+  const { state } = device;
+  const done = (message: string, after?: Partial<DeviceState>): Done => ({
+    ...{ success: true, message },
+    ...(after && { state: { ...state, ...after } }),
+  });
+  switch (kind.case) {
+    case 'activate':
+      return done('activated', { applicationId: kind.value.applicationId });
+    case 'deactivate':
+      return done('deactivated', { applicationId: '' });
+    case 'command':
+      return done('called');
+    case 'applyApns':
+      return done('applied', {
+        apns: kind.value.apns.map((apn) => toJson(ApnSchema, apn) as Record<string, unknown>),
+      });
+    case 'applyWifi':
+      return done('applied', {
+        wifi: kind.value.networks.map(
+          (network) => toJson(WifiNetworkSchema, network) as unknown as DeviceState['wifi'][number],
+        ),
+      });
+    case 'applyLanguages':
+      return done('applied', { languages: [...kind.value.languages] });
+    case 'applyLauncherKeys':
+      return done('applied', { launcherKeys: kind.value.configJson });
+    case 'updateApp':
+      return done('installed', { apps: installed(state.apps, kind.value.package, kind.value.version) });
+    case 'updateFirmware':
+      return done('installed', { firmwareVersion: kind.value.version });
+    case 'uninstall': {
+      const apps = state.apps.filter((app) => app.package !== kind.value.package);
+      if (apps.length === state.apps.length) {
+        return { success: false, message: 'The package is not installed.' };
+      }
+      return done('uninstall success.', { apps });
+    }
+    case 'reset':
+      return done('reset', device.wiped());
+    default: {
+      const found = connectivity(kind, state);
+      return found
+        ? { ...found, success: found.connectivity.statusCode === 200 }
+        : { success: false, message: 'This client does not know the operation.' };
+    }
   }
-  if (!behaviour.succeeds) return { success: false, message: 'failed', tookPlace: false };
-  const tookPlace = effects.apply(effect);
-  return { success: true, message: words[kind] ?? 'done', tookPlace };
+}
+
+function installed(apps: readonly InstalledApp[], name: string, version: string): InstalledApp[] {
+  return [...apps.filter((app) => app.package !== name), { package: name, version }];
 }

@@ -16,6 +16,10 @@ export const limits = {
   maxQueuedReportBytes: 1024 * 1024,
   /** Reports that one publish carries. */
   maxReportsPerPublish: 128,
+  /** Addresses that one session may ask for at a time; more are told to ask again. */
+  maxUrlsInFlight: 8,
+  /** Longest ticket of an artifact; bytes. */
+  maxTicketBytes: 1024,
   /** Lifetime that a headset's token may have, and the skew that is forgiven; seconds. */
   maxTokenLifetimeS: 300,
   clockToleranceS: 60,

@@ -17,6 +17,7 @@ export function checkHello(hello: {
   readonly clientVersion: string;
   readonly firmwareVersion: string;
   readonly held: readonly { readonly transactionId: bigint }[];
+  readonly activationEpoch: bigint;
 }): ProtocolProblem | undefined {
   if (hello.protocolVersion !== limits.protocolVersion) {
     return {
@@ -30,6 +31,7 @@ export function checkHello(hello: {
   if (hello.held.some((h) => transactionId(h.transactionId) === undefined)) {
     return { kind: 'invalid', reason: 'hello: held has a transaction_id out of range' };
   }
+  if (!isExact(hello.activationEpoch)) return invalid('hello: activation_epoch out of range');
   return undefined;
 }
 
@@ -43,6 +45,7 @@ export function checkReport(report: {
   readonly kind: string | undefined;
   /** Absent for kinds that belong to no transaction. */
   readonly transactionId: bigint | undefined;
+  readonly activationEpoch: bigint;
 }): ProtocolProblem | undefined {
   if (report.reportId <= 0n || report.reportId > BigInt(Number.MAX_SAFE_INTEGER)) {
     return { kind: 'invalid', reason: 'report: report_id is not from 1 to 2^53-1' };
@@ -51,5 +54,37 @@ export function checkReport(report: {
   if (report.transactionId !== undefined && transactionId(report.transactionId) === undefined) {
     return { kind: 'invalid', reason: 'report: transaction_id out of range' };
   }
+  if (!isExact(report.activationEpoch)) return invalid('report: activation_epoch out of range');
   return undefined;
+}
+
+/** What is wrong with a request for an address, if anything. What it is about is judged by its service. */
+export function checkUrlRequest(request: {
+  readonly about:
+    | { readonly case: 'downloadTicket'; readonly value: Uint8Array }
+    | { readonly case: 'upload'; readonly value: { readonly activationEpoch: bigint } }
+    | { readonly case: undefined; readonly value?: undefined };
+}): ProtocolProblem | undefined {
+  const { about } = request;
+  switch (about.case) {
+    case 'downloadTicket':
+      return about.value.length <= limits.maxTicketBytes
+        ? undefined
+        : invalid(`url_request: download_ticket is longer than ${limits.maxTicketBytes} bytes`);
+    case 'upload':
+      return isExact(about.value.activationEpoch)
+        ? undefined
+        : invalid('url_request: activation_epoch out of range');
+    default:
+      return invalid('url_request: nothing that this server knows is asked for');
+  }
+}
+
+/** True for what a number holds exactly. */
+function isExact(value: bigint): boolean {
+  return value >= 0n && value <= BigInt(Number.MAX_SAFE_INTEGER);
+}
+
+function invalid(reason: string): ProtocolProblem {
+  return { kind: 'invalid', reason };
 }

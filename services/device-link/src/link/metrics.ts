@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-export type IncomingKind = 'hello' | 'ready' | 'report' | 'invalid';
-export type OutgoingKind = 'welcome' | 'offer' | 'start' | 'drop' | 'reportAck' | 'goAway';
+export type IncomingKind = 'hello' | 'ready' | 'report' | 'urlRequest' | 'invalid';
+export type OutgoingKind = 'welcome' | 'offer' | 'start' | 'drop' | 'reportAck' | 'goAway' | 'urlAnswer';
 
 /** What device-link counts. */
 export interface LinkMetrics {
@@ -39,8 +39,16 @@ export function createMetrics(registry: Registry, sessionCount: () => number): L
       K,
       Counter.Internal
     >;
-  const received = children<IncomingKind>('in', ['hello', 'ready', 'report', 'invalid']);
-  const sent = children<OutgoingKind>('out', ['welcome', 'offer', 'start', 'drop', 'reportAck', 'goAway']);
+  const received = children<IncomingKind>('in', ['hello', 'ready', 'report', 'urlRequest', 'invalid']);
+  const sent = children<OutgoingKind>('out', [
+    'welcome',
+    'offer',
+    'start',
+    'drop',
+    'reportAck',
+    'goAway',
+    'urlAnswer',
+  ]);
   return {
     received: (kind) => received[kind].inc(),
     sent: (kind) => sent[kind].inc(),

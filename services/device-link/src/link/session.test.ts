@@ -117,7 +117,12 @@ describe('a session', () => {
     const headset = await connected();
     headset.ready(12345);
     expect(await headset.next('drop')).toMatchObject({ transactionId: 12345n, reason: 'unknown' });
-    expect(world.accepts[0]).toMatchObject({ deviceId, transactionId: 12345n, sessionEpoch: 1n });
+    expect(world.accepts[0]).toMatchObject({
+      deviceId,
+      transactionId: 12345n,
+      sessionEpoch: 1n,
+      clientVersion: '3.4.0',
+    });
   });
 
   it('drops a withdrawn offer that was not answered', async () => {
@@ -217,6 +222,36 @@ describe('reports', () => {
     await waitFor('all', async () => (await world.reportIds()).join() === '1,2,3');
   });
 
+  it('of every kind pass, whatever they say', async () => {
+    const headset = await connected();
+    const kinds = [
+      { case: 'progress', value: { transactionId: 1n, progress: 7 } },
+      { case: 'customData', value: { customData: 'x'.repeat(200_000) } },
+      { case: 'appStatus', value: { status: 'unheard of' } },
+      { case: 'networkLevel', value: { level: 99 } },
+      { case: 'volume', value: {} },
+      { case: 'signal', value: { level: 5 } },
+      { case: 'bluetoothSwitch', value: {} },
+      { case: 'bluetoothConnection', value: { transactionId: 0n } },
+      { case: 'fileUpload', value: { file: '../..', sizeBytes: -1n } },
+      { case: 'inventory', value: {} },
+      { case: 'speechUsage', value: { durationMs: -1n } },
+      { case: 'stateChange', value: {} },
+      { case: 'appAnswer', value: { transactionId: 1n } },
+      { case: 'result', value: { transactionId: 1n, connectivity: { statusCode: 999 } } },
+    ] as const;
+    for (const [i, body] of kinds.entries()) {
+      headset.send({ case: 'report', value: { reportId: BigInt(i + 1), activationEpoch: 3n, body } });
+    }
+    const last = () =>
+      headset.received.findLast((b) => b.case === 'reportAck')?.value as { reportId: bigint };
+    await waitFor('the last ack', () => last()?.reportId === BigInt(kinds.length));
+    const said = (await world.reports()).flatMap(({ body }) =>
+      body.case === 'report' ? [[body.value.body.case, body.value.activationEpoch]] : [],
+    );
+    expect(said).toEqual(kinds.map((k) => [k.case, 3n]));
+  });
+
   it('that come twice are acknowledged again, not published again', async () => {
     const headset = await connected();
     headset.result(7, 1);
@@ -250,6 +285,25 @@ describe('a message that breaks the protocol ends the session and changes nothin
     'a report without an id': (h) => h.result(0, 1),
     'a report without a body': (h) => h.send({ case: 'report', value: { reportId: 1n } }),
     'a report about no transaction': (h) => h.result(1, 0),
+    'progress of no transaction': (h) =>
+      h.send({
+        case: 'report',
+        value: { reportId: 1n, body: { case: 'progress', value: { transactionId: 0n, progress: 0.5 } } },
+      }),
+    'a Bluetooth connection by a transaction out of range': (h) =>
+      h.send({
+        case: 'report',
+        value: { reportId: 1n, body: { case: 'bluetoothConnection', value: { transactionId: -1n } } },
+      }),
+    'a report of an activation epoch out of range': (h) =>
+      h.send({
+        case: 'report',
+        value: {
+          reportId: 1n,
+          activationEpoch: 2n ** 53n,
+          body: { case: 'signal', value: { level: 1 } },
+        },
+      }),
     'a message over 256 KiB': (h) =>
       h.send({
         case: 'report',

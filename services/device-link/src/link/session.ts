@@ -16,13 +16,14 @@ import {
 } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import type { DeliveryJudgeService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
 import { limits } from '../domain/limits.ts';
-import { checkReport, transactionId } from '../domain/messages.ts';
+import { checkReport, checkUrlRequest, transactionId } from '../domain/messages.ts';
 import { OfferBook, type Release } from '../domain/offer-book.ts';
 import type { LinkMetrics, OutgoingKind } from './metrics.ts';
 import { reportEvent } from './report-event.ts';
 import { ReportPump } from './report-pump.ts';
 import { retryWhile } from './retry.ts';
 import { Traces } from './traces.ts';
+import { UrlDesk, type UrlServices } from './url-desk.ts';
 import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from './wire.ts';
 
 /** What every session of an instance shares. */
@@ -35,6 +36,7 @@ export interface SessionDeps {
   readonly logger: Logger;
   readonly metrics: LinkMetrics;
   readonly failpoints: Failpoints;
+  readonly urls: UrlServices;
   readonly offerDeadlineMs: number;
   /** Called once, when the session takes no part in anything any more. */
   readonly onEnded: (session: Session) => void;
@@ -55,6 +57,9 @@ function transactionOf({ body }: Report): bigint | undefined {
     case 'appAnswer':
     case 'progress':
       return body.value.transactionId;
+    case 'bluetoothConnection':
+      // 0: none caused it.
+      return body.value.transactionId || undefined;
     default:
       return undefined;
   }
@@ -69,6 +74,8 @@ export class Session {
   readonly #book = new OfferBook<Offer>();
   readonly #reports: ReportPump;
   readonly #traces = new Traces();
+  readonly #urls: UrlDesk;
+  #clientVersion = '';
   #online = false;
   #ended = false;
   #stalls = 0;
@@ -90,6 +97,9 @@ export class Session {
       alive: () => !this.#ended,
       failed: (error, attempt) => this.#complain('reports could not be published', error, attempt),
     });
+    this.#urls = new UrlDesk(deviceId, deps.urls, (error, inARow) =>
+      this.#complain('an address could not be found', error, inARow),
+    );
   }
 
   get ended(): boolean {
@@ -109,6 +119,7 @@ export class Session {
   /** Welcomes the headset, tells the platform, and begins to read. */
   begin(hello: Hello, ackedReportId: number): void {
     const now = this.#deps.clock.now();
+    this.#clientVersion = hello.clientVersion;
     this.#call.on('drain', () => this.#drained());
     this.#send('welcome', {
       case: 'welcome',
@@ -136,12 +147,19 @@ export class Session {
         return undefined;
       }
       case 'report': {
-        const { reportId, body: said } = body.value;
+        const { reportId, body: said, activationEpoch } = body.value;
         const about = transactionOf(body.value);
-        const problem = checkReport({ reportId, kind: said.case, transactionId: about });
+        const problem = checkReport({ reportId, kind: said.case, transactionId: about, activationEpoch });
         if (problem) return problem.reason;
         this.#deps.metrics.received('report');
         this.#onReport(body.value);
+        return undefined;
+      }
+      case 'urlRequest': {
+        const problem = checkUrlRequest(body.value);
+        if (problem) return problem.reason;
+        this.#deps.metrics.received('urlRequest');
+        this.#urls.ask(body.value, (value) => this.#send('urlAnswer', { case: 'urlAnswer', value }));
         return undefined;
       }
       case 'hello':
@@ -204,6 +222,7 @@ export class Session {
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#urls.close();
     // What the peer still sends is read and thrown away, so that the stream can end.
     this.#call.removeAllListeners('data');
     this.#call.resume();
@@ -286,6 +305,7 @@ export class Session {
         deviceId: this.deviceId,
         transactionId: BigInt(id),
         sessionEpoch: BigInt(this.epoch),
+        clientVersion: this.#clientVersion,
       });
     const parent = this.#traces.of(id);
     return parent ? inSpan('headset ready', { parent }, ask) : ask();

@@ -22,7 +22,12 @@ import {
   type DeviceReportEvent,
   DeviceReportEventSchema,
 } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
-import { HeadsetKeysService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import {
+  type GetUploadUrlRequest,
+  type GetUploadUrlResponseSchema,
+  HeadsetFilesService,
+  HeadsetKeysService,
+} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import {
   type AcceptRequest,
   type AcceptResponseSchema,
@@ -30,6 +35,11 @@ import {
   type HeadsetOnlineRequest,
   type HeadsetOnlineResponseSchema,
 } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import {
+  DownloadsService,
+  type GetDownloadUrlRequest,
+  type GetDownloadUrlResponseSchema,
+} from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
 import jwt from 'jsonwebtoken';
 import { Registry } from 'prom-client';
 import { buildDeviceLink } from '../build.ts';
@@ -68,6 +78,16 @@ export class World {
     async () => ({
       start: true,
     });
+  /** What updates and devices were asked for addresses, and how they answer. */
+  readonly downloads: GetDownloadUrlRequest[] = [];
+  readonly uploads: GetUploadUrlRequest[] = [];
+  onDownload: (
+    request: GetDownloadUrlRequest,
+  ) => Promise<MessageInitShape<typeof GetDownloadUrlResponseSchema>> = async () => ({});
+  onUpload: (
+    request: GetUploadUrlRequest,
+    signal: AbortSignal,
+  ) => Promise<MessageInitShape<typeof GetUploadUrlResponseSchema>> = async () => ({});
   /** Public keys by device and key id; undefined: devices is away. */
   keys: Record<string, Record<string, string>> | undefined = {};
   /** While true, publishing fails as if the log were away. */
@@ -93,6 +113,18 @@ export class World {
         accept: async (request) => {
           this.accepts.push(request);
           return await this.onAccept(request);
+        },
+      }),
+      bind(DownloadsService, {
+        getDownloadUrl: async (request) => {
+          this.downloads.push(request);
+          return await this.onDownload(request);
+        },
+      }),
+      bind(HeadsetFilesService, {
+        getUploadUrl: async (request, { signal }) => {
+          this.uploads.push(request);
+          return await this.onUpload(request, signal);
         },
       }),
       bind(HeadsetKeysService, {

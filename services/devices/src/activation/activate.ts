@@ -112,6 +112,7 @@ async function reserveAndActivate(
     clientId,
     ...(clientSecret !== undefined && { clientSecret }),
     epoch: device.epoch + 1,
+    sinceEpoch: device.epoch + 1,
     slotId: transactionId,
   });
   deps.failpoints('devices.activated');
@@ -127,12 +128,13 @@ async function activateAgain(
   { activation }: DeviceState,
 ): Promise<void> {
   if (!activation) return;
-  const { applicationId, epoch, slotId } = activation;
+  const { applicationId, epoch, sinceEpoch, slotId } = activation;
   const outcome = await deps.devices.reactivate(deviceId, transactionId, {
     applicationId,
     clientId,
     ...(clientSecret !== undefined && { clientSecret }),
     epoch,
+    sinceEpoch,
     slotId,
   });
   deps.failpoints('devices.activated');

@@ -15,8 +15,9 @@ import type { ActivationDependencies } from './dependencies.ts';
  */
 export async function completePending(deps: ActivationDependencies, deviceId: string): Promise<void> {
   const device = await deps.devices.find(deviceId);
+  if (device && device.lifecycle.length > 0) deps.lifecycle.begin(deviceId);
   for (const pending of device?.pending ?? []) {
-    if (pending.kind !== 'activate') {
+    if (pending.kind === 'deactivate' || pending.kind === 'release') {
       await deps.contracts.releaseSlot(pending.applicationId, deviceId, pending.slotId);
       deps.failpoints('devices.released');
     }
@@ -41,9 +42,7 @@ async function createTransaction(
       deviceId,
       applicationId,
       activationEpoch: BigInt(epoch),
-      ...(pending.kind === 'activate'
-        ? activatePart(deps, deviceId, pending)
-        : deactivatePart(applicationId)),
+      ...partOf(deps, deviceId, pending),
     });
   } catch (error) {
     if (!(error instanceof DomainError) || errorCatalogue[error.code].http >= 500) throw error;
@@ -59,6 +58,17 @@ type Part = Pick<
   MessageInitShape<typeof CreateTransactionRequestSchema>,
   'operationId' | 'operation' | 'raisesFloor'
 >;
+
+function partOf(deps: ActivationDependencies, deviceId: string, pending: PendingTransaction): Part {
+  switch (pending.kind) {
+    case 'activate':
+      return activatePart(deps, deviceId, pending);
+    case 'deactivate':
+      return deactivatePart(pending.applicationId);
+    case 'reset':
+      return resetPart(pending.applicationId);
+  }
+}
 
 function activatePart(
   deps: ActivationDependencies,
@@ -78,5 +88,14 @@ function deactivatePart(applicationId: string): Part {
     operation: { kind: { case: 'deactivate', value: { applicationId } } },
     // Everything earlier and unprocessed is canceled in the same update (ruling B4).
     raisesFloor: FloorReason.DEACTIVATION,
+  };
+}
+
+function resetPart(applicationId: string): Part {
+  return {
+    operationId: 'put-v1-applications-devices-reset',
+    operation: { kind: { case: 'reset', value: { applicationId } } },
+    // As with a deactivation, but with its own message.
+    raisesFloor: FloorReason.RESET,
   };
 }

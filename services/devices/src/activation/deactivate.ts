@@ -1,17 +1,5 @@
-import { nextDeactivationStep } from '../domain/activation.ts';
-import { refusals } from '../domain/refusals.ts';
-import { requireDestination } from '../domain/settings.ts';
-import { completePending } from './complete.ts';
+import { type ChangeActivatedRequest, changeActivated } from './change-activated.ts';
 import type { ActivationDependencies } from './dependencies.ts';
-
-export interface DeactivateRequest {
-  readonly applicationId: string;
-  readonly deviceId: string;
-  /** Drawn for this call; a repeat brings the same. */
-  readonly transactionId: number;
-}
-
-const mostTries = 20;
 
 /**
  * Deactivates a device at once (decision 13); resolves when its slot is free and its transaction
@@ -20,20 +8,12 @@ const mostTries = 20;
  *
  * Throws the refusals of the API, and `conflict` when a later change of the device came first.
  */
-export async function deactivateDevice(
+export function deactivateDevice(
   deps: ActivationDependencies,
-  request: DeactivateRequest,
+  request: ChangeActivatedRequest,
 ): Promise<void> {
-  const { applicationId, deviceId, transactionId } = request;
-  for (let tries = 0; tries < mostTries; tries += 1) {
-    const device = await deps.devices.find(deviceId);
-    if (nextDeactivationStep(device, request) === 'done') return completePending(deps, deviceId);
-    if (!device?.activation) continue;
-    const destination = await deps.applications.destination(applicationId);
-    if (!destination) throw refusals.applicationForbidden();
-    requireDestination(destination);
-    await deps.devices.deactivate(deviceId, transactionId, device.activation);
+  return changeActivated(deps, request, async (activation) => {
+    await deps.devices.deactivate(request.deviceId, request.transactionId, activation);
     deps.failpoints('devices.deactivated');
-  }
-  throw refusals.busy();
+  });
 }

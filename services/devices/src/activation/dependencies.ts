@@ -4,8 +4,9 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { TransactionsService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
 import type { ActivationStore, ApplicationStore, ContractStore } from '../ports.ts';
+import type { LifecycleEvents } from './lifecycle.ts';
 
-/** What activation and deactivation work with. */
+/** What activation, deactivation and reset work with. */
 export interface ActivationDependencies {
   readonly devices: ActivationStore;
   readonly contracts: ContractStore;
@@ -13,6 +14,7 @@ export interface ActivationDependencies {
   readonly transactions: Pick<Client<typeof TransactionsService>, 'createTransaction'>;
   /** Opens a sealed client secret. */
   readonly openClientSecret: (deviceId: string, sealed: string) => string;
+  readonly lifecycle: LifecycleEvents;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
   readonly logger: Logger;

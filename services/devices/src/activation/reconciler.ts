@@ -75,7 +75,10 @@ function vouches(device: DeviceState | undefined, applicationId: string, slotId:
     (device.activation?.applicationId === applicationId && device.activation.slotId === slotId) ||
     (device.intent?.applicationId === applicationId && device.intent.transactionId === slotId) ||
     device.pending.some(
-      (p) => p.kind !== 'activate' && p.applicationId === applicationId && p.slotId === slotId,
+      (p) =>
+        (p.kind === 'deactivate' || p.kind === 'release') &&
+        p.applicationId === applicationId &&
+        p.slotId === slotId,
     )
   );
 }

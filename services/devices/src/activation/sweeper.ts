@@ -11,6 +11,8 @@ const batchSize = 100;
 export async function sweepOverdue(deps: ActivationDependencies, retryAfterMs: number): Promise<number> {
   const nowMs = deps.clock.now();
   const due = await deps.devices.claimDue(nowMs, nowMs + retryAfterMs, batchSize);
+  // All at once and beside the rest: while the log is away, it holds up nothing else.
+  const published = Promise.allSettled(due.map((deviceId) => deps.lifecycle.publish(deviceId)));
   for (const deviceId of due) {
     try {
       await sweepDevice(deps, deviceId);
@@ -18,6 +20,8 @@ export async function sweepOverdue(deps: ActivationDependencies, retryAfterMs: n
       deps.logger.warn({ deviceId, err: error }, 'pending work of a device failed and will be tried again');
     }
   }
+  const failed = (await published).find((outcome) => outcome.status === 'rejected');
+  if (failed) deps.logger.warn({ err: failed.reason }, 'lifecycle events will be published later');
   return due.length;
 }
 

@@ -1,7 +1,13 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DevicesAdminService } from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
-import type { ApplicationStore, ContractStore, DeveloperStore, DeviceRegistry } from '../ports.ts';
+import type {
+  ApplicationStore,
+  ContractStore,
+  DeveloperStore,
+  DeviceRegistry,
+  HardwareModelStore,
+} from '../ports.ts';
 
 /** What the operators' door works with. */
 export interface AdminDependencies {
@@ -9,6 +15,7 @@ export interface AdminDependencies {
   readonly applications: ApplicationStore;
   readonly contracts: ContractStore;
   readonly registry: DeviceRegistry;
+  readonly hardwareModels: HardwareModelStore;
   readonly clock: Clock;
 }
 

@@ -1,5 +1,7 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { requireSpecificDestination } from '../domain/hardware.ts';
 import { pageSize, requireDeviceId } from '../domain/provisioning.ts';
+import { deviceStatus } from '../grpc/device-status.ts';
 import type { RegisteredDevice } from '../ports.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 
@@ -10,11 +12,16 @@ export function deviceHandlers({
   async function show(deviceId: string) {
     const device = await registry.get(requireDeviceId(deviceId));
     if (!device) throw unknownDevice(deviceId);
-    return { device: message(device) };
+    const status = device.reported.introduction && deviceStatus(device);
+    return { device: { ...message(device), ...(status && { status }) } };
   }
   return {
-    async putDevice({ deviceId }) {
-      await registry.register([requireDeviceId(deviceId)]);
+    async putDevice({ deviceId, specificDestination }) {
+      requireDeviceId(deviceId);
+      const destination =
+        specificDestination === undefined ? undefined : requireSpecificDestination(specificDestination);
+      await registry.register([deviceId]);
+      if (destination !== undefined) await registry.setSpecificDestination(deviceId, destination);
       return show(deviceId);
     },
     getDevice: ({ deviceId }) => show(deviceId),
@@ -30,11 +37,15 @@ export function unknownDevice(deviceId: string): DomainError {
   return new DomainError('not_found', `The device ${deviceId} is not registered. Put it first.`);
 }
 
-function message({ deviceId, keyIds, applicationId }: RegisteredDevice) {
+/** Without the reported state, which only one device's answer has. */
+function message(device: RegisteredDevice) {
+  const { deviceId, keyIds, applicationId, specificDestination, clientVersion } = device;
   return {
     deviceId,
     keyIds: [...keyIds],
     activated: applicationId !== undefined,
     applicationId: applicationId ?? '',
+    specificDestination: specificDestination ?? '',
+    clientVersion,
   };
 }

@@ -1,8 +1,15 @@
-import { nextActivationStep, nextDeactivationStep } from './activation.ts';
+import { nextActivationStep, nextChangeStep } from './activation.ts';
 import type { DeviceState } from './device.ts';
 
-const idle: DeviceState = { deviceId: '1', epoch: 0, lastTransactionId: 0, recent: [], pending: [] };
-const activation = { applicationId: 'app', clientId: 'c', epoch: 1, slotId: 5 };
+const idle: DeviceState = {
+  deviceId: '1',
+  epoch: 0,
+  lastTransactionId: 0,
+  recent: [],
+  pending: [],
+  lifecycle: [],
+};
+const activation = { applicationId: 'app', clientId: 'c', epoch: 1, sinceEpoch: 1, slotId: 5 };
 const active: DeviceState = { ...idle, epoch: 1, lastTransactionId: 5, recent: [5], activation };
 const intent = { applicationId: 'app', transactionId: 7, untilMs: 100 };
 const release = { kind: 'release', transactionId: 3, applicationId: 'app', slotId: 3 } as const;
@@ -14,9 +21,9 @@ const activate = (device: DeviceState, transactionId = 7, applicationId = 'app',
     return (error as { code: string }).code;
   }
 };
-const deactivate = (device: DeviceState | undefined, transactionId = 7, applicationId = 'app') => {
+const change = (device: DeviceState | undefined, transactionId = 7, applicationId = 'app') => {
   try {
-    return nextDeactivationStep(device, { applicationId, transactionId });
+    return nextChangeStep(device, { applicationId, transactionId });
   } catch (error) {
     return (error as { code: string }).code;
   }
@@ -52,16 +59,16 @@ describe('the next step of an activation', () => {
   });
 });
 
-describe('the next step of a deactivation', () => {
+describe('the next step of a deactivation or reset', () => {
   test('only the application that has the device activated may', () => {
-    expect(deactivate(active)).toBe('deactivate');
-    expect(deactivate(active, 7, 'other')).toBe('device_activated_by_other');
-    expect(deactivate({ ...idle, intent })).toBe('device_not_activated');
-    expect(deactivate(undefined)).toBe('device_not_activated');
+    expect(change(active)).toBe('change');
+    expect(change(active, 7, 'other')).toBe('device_activated_by_other');
+    expect(change({ ...idle, intent })).toBe('device_not_activated');
+    expect(change(undefined)).toBe('device_not_activated');
   });
 
   test('a repeat is done, an id below the newest change is overtaken', () => {
-    expect(deactivate({ ...idle, lastTransactionId: 7, recent: [5, 7] })).toBe('done');
-    expect(deactivate(active, 3)).toBe('conflict');
+    expect(change({ ...idle, lastTransactionId: 7, recent: [5, 7] })).toBe('done');
+    expect(change(active, 3)).toBe('conflict');
   });
 });

@@ -1,7 +1,7 @@
 import type { DeviceState } from './device.ts';
 import { refusals } from './refusals.ts';
 
-/** A call that activates or deactivates, with the transaction id that was drawn for it. */
+/** A call that activates, deactivates or resets, with the transaction id that was drawn for it. */
 export interface ChangeRequest {
   readonly applicationId: string;
   readonly transactionId: number;
@@ -36,15 +36,12 @@ export function nextActivationStep(
   return device.intent ? 'reserve' : 'intend';
 }
 
-/** The next step of a deactivation. Throws the refusal that the device's state decides. */
-export function nextDeactivationStep(
-  device: DeviceState | undefined,
-  request: ChangeRequest,
-): 'done' | 'deactivate' {
+/** The next step of a deactivation or reset. Throws the refusal that the device's state decides. */
+export function nextChangeStep(device: DeviceState | undefined, request: ChangeRequest): 'done' | 'change' {
   if (device?.recent.includes(request.transactionId)) return 'done';
   requireActivated(device?.activation, request.applicationId);
   if (device && device.lastTransactionId >= request.transactionId) throw refusals.overtaken();
-  return 'deactivate';
+  return 'change';
 }
 
 /** Throws unless the application has the device activated (rulings A3, A7). */

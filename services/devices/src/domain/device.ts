@@ -5,9 +5,9 @@
 export interface DeviceState {
   /** IMEI, 15 digits. */
   readonly deviceId: string;
-  /** Rises with each activation and each deactivation; 0 when there was none. */
+  /** Rises with each activation, deactivation and reset; 0 when there was none. */
   readonly epoch: number;
-  /** The newest activation's or deactivation's transaction. */
+  /** The newest activation's, deactivation's or reset's transaction. */
   readonly lastTransactionId: number;
   /** The newest transactions that took effect, so that a repeat is recognised. */
   readonly recent: readonly number[];
@@ -17,6 +17,8 @@ export interface DeviceState {
   readonly intent?: Intent;
   /** What is still to be done elsewhere, in order. */
   readonly pending: readonly Pending[];
+  /** Lifecycle events that are not known to be in the log yet, in order. */
+  readonly lifecycle: readonly LifecycleChange[];
 }
 
 export interface Activation {
@@ -25,6 +27,8 @@ export interface Activation {
   /** Sealed, base64. */
   readonly clientSecret?: string;
   readonly epoch: number;
+  /** The epoch from which on, without a break, this application has had the device activated. */
+  readonly sinceEpoch: number;
   /** Names the contract's slot: the transaction of the activation that took it. */
   readonly slotId: number;
 }
@@ -50,7 +54,18 @@ export type Pending =
       readonly clientSecret?: string;
     })
   | (PendingBase & { readonly kind: 'deactivate'; readonly epoch: number; readonly slotId: number })
+  | (PendingBase & { readonly kind: 'reset'; readonly epoch: number })
   | (PendingBase & { readonly kind: 'release'; readonly slotId: number });
+
+/** An activation or deactivation that has taken effect, as other services hear of it. */
+export interface LifecycleChange {
+  readonly kind: 'activated' | 'deactivated';
+  readonly applicationId: string;
+  /** The device's epoch from then on; names the change. */
+  readonly epoch: number;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+}
 
 /** How many transactions a device's document remembers. */
 export const recentTransactions = 32;

@@ -17,7 +17,10 @@ export const refusals = {
   clientIdInUse: () => new DomainError('client_id_in_use', 'ClientId is already in use.'),
   /** Another change of the device has a newer transaction id: what was drawn is of no use any more. */
   overtaken: () =>
-    new DomainError('conflict', 'Another activation or deactivation of the device came first. Try again.'),
+    new DomainError(
+      'conflict',
+      'Another activation, deactivation or reset of the device came first. Try again.',
+    ),
   clientTooOld: (version: string, minimum: string) =>
     new DomainError('invalid_argument', clientTooOldMessage(version, minimum)),
   busy: () =>

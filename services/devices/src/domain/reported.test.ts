@@ -1,19 +1,41 @@
-import { datedFields, newerFields } from './reported.ts';
+import { datedFields, newerFields, occurrence, reportedSoftware } from './reported.ts';
 
 test('values that the specification does not know are left out', () => {
-  expect(datedFields({ power: 'on', network: 'connectivity_online' }, 1, 2)).toEqual({
+  expect(datedFields({ power: 'on', network: 'connectivity_online' }, 1)).toEqual({
     network: { value: 'connectivity_online', atMs: 1 },
   });
-  expect(datedFields({ batteryPercentage: 101, location: { latitude: 91, longitude: 0 } }, 1, 2)).toEqual({});
-  expect(datedFields({ batteryPercentage: 0 }, 1, 2)).toEqual({ battery: { value: 0, atMs: 1 } });
+  expect(datedFields({ batteryPercentage: 101, location: { latitude: 91, longitude: 0 } }, 1)).toEqual({});
+  expect(datedFields({ batteryPercentage: 0 }, 1)).toEqual({ battery: { value: 0, atMs: 1 } });
 });
 
 test('a clock that runs ahead is held to the time of arrival', () => {
-  expect(datedFields({ power: 'started' }, 5000, 2000).power?.atMs).toBe(2000);
+  expect(occurrence(5000, 2000)).toBe(2000);
+  expect(occurrence(1000, 2000)).toBe(1000);
+  expect(occurrence(0, 2000)).toBe(2000);
 });
 
 test('of two reports the newer of each field stays, at the same time the later report', () => {
   const earlier = { power: { value: 'started', atMs: 5 }, wearing: { value: 'device_wear', atMs: 5 } };
   const later = { power: { value: 'finished', atMs: 4 }, wearing: { value: 'device_takeoff', atMs: 5 } };
   expect(newerFields(earlier, later)).toEqual({ power: earlier.power, wearing: later.wearing });
+});
+
+describe('the software is what the headset said last', () => {
+  const said = { firmwareVersion: '1', apps: [], languages: [] };
+  const introduction = {
+    ...{ ...said, sessionEpoch: 1, atMs: 10, clientVersion: '', macAddressWifi: '', macAddressBluetooth: '' },
+    modelIdentifier: '',
+  };
+  const inventory = { ...said, firmwareVersion: '2', reportId: 5, atMs: 10 };
+
+  test('a change during a session counts, one from before the session does not', () => {
+    expect(reportedSoftware({ introduction, inventory })).toBe(inventory);
+    expect(reportedSoftware({ introduction, inventory: { ...inventory, atMs: 9 } })).toBe(introduction);
+  });
+
+  test('one alone is all there is; before both nothing is known', () => {
+    expect(reportedSoftware({ introduction })).toBe(introduction);
+    expect(reportedSoftware({ inventory })).toBe(inventory);
+    expect(reportedSoftware({})).toBeUndefined();
+  });
 });

@@ -23,6 +23,8 @@ export interface ReportedFields {
 export interface Introduction {
   /** Rises with each session: orders introductions. */
   readonly sessionEpoch: number;
+  /** When the session began, by the server's clock; absent in what was kept before it was noted. */
+  readonly atMs?: number;
   readonly clientVersion: string;
   readonly firmwareVersion: string;
   readonly apps: readonly { readonly package: string; readonly version: string }[];
@@ -32,9 +34,42 @@ export interface Introduction {
   readonly modelIdentifier: string;
 }
 
+/** What is installed and in force on a headset. */
+export interface Software {
+  readonly firmwareVersion: string;
+  readonly apps: readonly { readonly package: string; readonly version: string }[];
+  readonly languages: readonly string[];
+}
+
+/** What a headset says of its software after a change of it. */
+export interface Inventory extends Software {
+  /** Rises over the headset's life: orders inventories. */
+  readonly reportId: number;
+  /** When it changed; milliseconds since 1970. */
+  readonly atMs: number;
+}
+
 /** A device's reported state (specification api.md section 3). */
 export interface Reported extends ReportedFields {
   readonly introduction?: Introduction;
+  readonly inventory?: Inventory;
+}
+
+/**
+ * The software as the headset said last: a report of a change, unless a session began after it, whose
+ * introduction is complete. Both are kept apart, so that the order of their arrival does not matter.
+ */
+export function reportedSoftware({ introduction, inventory }: Reported): Software | undefined {
+  if (!inventory) return introduction;
+  return introduction && (introduction.atMs ?? 0) > inventory.atMs ? introduction : inventory;
+}
+
+/**
+ * When something happened: by the headset's clock, but not after its arrival, so that a clock that runs
+ * ahead cannot keep later changes out; the arrival where the headset did not say. Milliseconds since 1970.
+ */
+export function occurrence(occurredAtMs: number, receivedAtMs: number): number {
+  return occurredAtMs > 0 ? Math.min(occurredAtMs, receivedAtMs) : receivedAtMs;
 }
 
 /** What a headset's change report may say; absent: unchanged. */
@@ -54,17 +89,8 @@ const words = {
   charging: ['start_charging', 'stop_charging'],
 } as const;
 
-/**
- * The dated fields of a change. A headset's clock that runs ahead is held to the time of arrival, so
- * that a wrong clock cannot keep later changes out. Values that the specification does not know are
- * left out.
- */
-export function datedFields(
-  change: ReportedChange,
-  occurredAtMs: number,
-  receivedAtMs: number,
-): ReportedFields {
-  const atMs = Math.min(occurredAtMs, receivedAtMs);
+/** The dated fields of a change at its `occurrence`. Values that the specification does not know are left out. */
+export function datedFields(change: ReportedChange, atMs: number): ReportedFields {
   const fields: { -readonly [K in keyof ReportedFields]: ReportedFields[K] } = {};
   for (const name of ['power', 'wearing', 'network', 'charging'] as const) {
     const value = change[name];

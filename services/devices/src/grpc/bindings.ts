@@ -1,8 +1,8 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import {
   ApplicationsService,
   DevicesService,
+  HeadsetFilesService,
   HeadsetKeysService,
 } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { activateDeviceHandler } from './activate-device.ts';
@@ -10,16 +10,18 @@ import { authorizeApplicationHandler } from './authorize-application.ts';
 import { deactivateDeviceHandler } from './deactivate-device.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { getActivationHandler } from './get-activation.ts';
+import { getAssociationHandler } from './get-association.ts';
 import { getDestinationHandler } from './get-destination.ts';
 import { getDeviceStatusHandler } from './get-device-status.ts';
+import { getHardwarePropertiesHandler } from './get-hardware-properties.ts';
 import { getHeadsetKeysHandler } from './get-headset-keys.ts';
 import { getSettingsHandler } from './get-settings.ts';
+import { getUploadUrlHandler } from './get-upload-url.ts';
 import { listDeviceStatusesHandler } from './list-device-statuses.ts';
 import { refreshAuthenticationKeyHandler } from './refresh-authentication-key.ts';
+import { resetDeviceHandler } from './reset-device.ts';
 import { sendOperationHandler } from './send-operation.ts';
 import { updateSettingsHandler } from './update-settings.ts';
-
-const notYet = () => Promise.reject(new DomainError('internal', 'Not built yet.'));
 
 /** What this service serves to the others. */
 export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
@@ -36,12 +38,13 @@ export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
       activateDevice: activateDeviceHandler(deps),
       deactivateDevice: deactivateDeviceHandler(deps),
       sendOperation: sendOperationHandler(deps),
-      resetDevice: notYet,
-      getHardwareProperties: notYet,
-      getAssociation: notYet,
+      resetDevice: resetDeviceHandler(deps),
+      getHardwareProperties: getHardwarePropertiesHandler(deps),
+      getAssociation: getAssociationHandler(deps),
       getDeviceStatus: getDeviceStatusHandler(deps),
       listDeviceStatuses: listDeviceStatusesHandler(deps),
     }),
+    bind(HeadsetFilesService, { getUploadUrl: getUploadUrlHandler(deps) }),
     bind(HeadsetKeysService, { getHeadsetKeys: getHeadsetKeysHandler(deps) }),
   ];
 }

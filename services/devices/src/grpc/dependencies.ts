@@ -1,9 +1,11 @@
 import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
+import type { SignedUrlsService } from '@headset-cloud/proto/headset/notifier/v1/service_pb.ts';
 import type { TransactionsService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
 import type { ActivationDependencies } from '../activation/dependencies.ts';
-import type { ApplicationStore, DeveloperStore, DeviceReader } from '../ports.ts';
+import type { DevicesMetrics } from '../metrics.ts';
+import type { ApplicationStore, DeveloperStore, DeviceReader, HardwareModelStore } from '../ports.ts';
 
 /** What the handlers work with. */
 export interface HandlerDependencies {
@@ -12,6 +14,11 @@ export interface HandlerDependencies {
   readonly developers: DeveloperStore;
   readonly reader: DeviceReader;
   readonly transactions: Client<typeof TransactionsService>;
+  readonly hardwareModels: HardwareModelStore;
+  readonly signedUrls: Client<typeof SignedUrlsService>;
+  /** Largest file that a headset may upload. */
+  readonly fileUploadLimitBytes: number;
+  readonly metrics: DevicesMetrics;
   readonly idempotency: Idempotency;
   readonly secrets: SecretBox;
 }

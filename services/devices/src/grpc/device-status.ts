@@ -1,5 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { DeviceStatusSchema } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { reportedSoftware } from '../domain/reported.ts';
 import type { DeviceWithReport } from '../ports.ts';
 
 /** A device's reported state as a message; what is not known is absent. */
@@ -7,7 +8,8 @@ export function deviceStatus({
   deviceId,
   reported,
 }: DeviceWithReport): MessageInitShape<typeof DeviceStatusSchema> {
-  const { power, wearing, network, charging, battery, location, introduction } = reported;
+  const { power, wearing, network, charging, battery, location } = reported;
+  const software = reportedSoftware(reported);
   const ms = (dated: { atMs: number } | undefined) => (dated ? BigInt(dated.atMs) : undefined);
   return {
     deviceId,
@@ -18,15 +20,15 @@ export function deviceStatus({
     batteryPercentage: battery?.value,
     latitude: location?.value.latitude,
     longitude: location?.value.longitude,
-    firmwareVersion: introduction?.firmwareVersion || undefined,
-    apps: introduction?.apps.map((app) => ({ package: app.package, version: app.version })) ?? [],
-    languages: [...(introduction?.languages ?? [])],
+    firmwareVersion: software?.firmwareVersion || undefined,
+    apps: software?.apps.map((app) => ({ package: app.package, version: app.version })) ?? [],
+    languages: [...(software?.languages ?? [])],
     powerUpdatedAtMs: ms(power),
     wearingUpdatedAtMs: ms(wearing),
     networkUpdatedAtMs: ms(network),
     chargingUpdatedAtMs: ms(charging),
     batteryUpdatedAtMs: ms(battery),
     locationUpdatedAtMs: ms(location),
-    reported: introduction !== undefined,
+    reported: software !== undefined,
   };
 }

@@ -9,10 +9,13 @@ import { requireDestination } from '../domain/settings.ts';
 import { requireCaller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
+/** How often a call looks again when the activation changed under it. */
+const mostTries = 10;
+
 /**
  * Every operation on an activated device: two point reads at once, then one create. The create
  * carries the epoch of the activation that was seen, so that transactions refuses it after a
- * deactivation, and the oldest client that knows the operation, for headsets whose version is not
+ * deactivation or a reset, and the oldest client that knows the operation, for headsets whose version is not
  * known yet.
  */
 export function sendOperationHandler(
@@ -27,7 +30,7 @@ export function sendOperationHandler(
     }
     const minimumClientVersion = minimumClientVersions[kind] ?? '';
 
-    const send = async (transactionId: bigint) => {
+    const create = async (transactionId: bigint) => {
       const [standing, destination] = await Promise.all([
         deps.reader.standing(deviceId),
         deps.applications.destination(applicationId),
@@ -39,18 +42,32 @@ export function sendOperationHandler(
       if (minimumClientVersion && clientVersion && isOlder(clientVersion, minimumClientVersion)) {
         throw refusals.clientTooOld(clientVersion, minimumClientVersion);
       }
-      const created = await deps.transactions.createTransaction({
-        transactionId,
-        deviceId,
-        applicationId,
-        operationId,
-        subject,
-        activationEpoch: BigInt(standing.epoch),
-        operation,
-        failMessage: certainFailure(operation),
-        minimumClientVersion,
-      });
-      return created.transactionId;
+      try {
+        const created = await deps.transactions.createTransaction({
+          transactionId,
+          deviceId,
+          applicationId,
+          operationId,
+          subject,
+          activationEpoch: BigInt(standing.epoch),
+          operation,
+          failMessage: certainFailure(operation),
+          minimumClientVersion,
+        });
+        return created.transactionId;
+      } catch (error) {
+        // A reset or another activation came between: what is so now decides.
+        const overtaken = error instanceof DomainError && error.code === 'device_not_activated';
+        if (overtaken && (await deps.reader.standing(deviceId))?.epoch !== standing.epoch) return undefined;
+        throw error;
+      }
+    };
+    const send = async (transactionId: bigint) => {
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        const created = await create(transactionId);
+        if (created !== undefined) return created;
+      }
+      throw refusals.busy();
     };
 
     // A repeat whose first run created the transaction, but died before it answered, gets that answer,

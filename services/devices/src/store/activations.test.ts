@@ -9,6 +9,7 @@ const activation = (slotId: number, epoch = 1, clientId = 'c'): Activation => ({
   applicationId: 'app',
   clientId,
   epoch,
+  sinceEpoch: epoch,
   slotId,
 });
 

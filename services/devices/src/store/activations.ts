@@ -2,7 +2,13 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { Filter, UpdateFilter } from 'mongodb';
-import { type DeviceState, type Pending, recentTransactions } from '../domain/device.ts';
+import { pastAssociations } from '../domain/association.ts';
+import {
+  type DeviceState,
+  type LifecycleChange,
+  type Pending,
+  recentTransactions,
+} from '../domain/device.ts';
 import type { ActivationStore, ChangeOutcome } from '../ports.ts';
 import type { DeviceDocument } from './documents.ts';
 
@@ -13,7 +19,11 @@ const stateFields = {
   activation: 1,
   intent: 1,
   pending: 1,
+  lifecycle: 1,
 } as const;
+
+/** Most devices that a metrics scrape counts. */
+const mostCounted = 10_000;
 
 /** `completeAfterMs`: how long the call that caused pending work has to do it before the sweeper does. */
 export function createActivationStore(
@@ -37,25 +47,46 @@ export function createActivationStore(
     }
   }
 
-  /** What every change does beside its own part: it is the newest, it is remembered, its work is due. */
-  const takesEffect = (transactionId: number, pending: Pending) => ({
+  /**
+   * What every change does beside its own part: it is the newest, it is remembered, its work is due,
+   * and other services are to hear of it where it begins or ends an activation.
+   */
+  const takesEffect = (transactionId: number, pending: Pending, heard?: LifecycleChange['kind']) => ({
     $set: { lastTransactionId: transactionId, dueAtMs: dueAtMs() },
-    $push: { pending, recent: { $each: [transactionId], $slice: -recentTransactions } },
+    $push: {
+      pending,
+      recent: { $each: [transactionId], $slice: -recentTransactions },
+      ...(heard && 'epoch' in pending && { lifecycle: lifecycleChange(heard, pending) }),
+    },
   });
+  const lifecycleChange = (
+    kind: LifecycleChange['kind'],
+    { applicationId, epoch }: { applicationId: string; epoch: number },
+  ): LifecycleChange => ({ kind, applicationId, epoch, atMs: clock.now() });
+
+  /** Nothing is left to do for the device. */
+  const atRest = {
+    pending: { $size: 0 },
+    intent: { $exists: false },
+    'lifecycle.0': { $exists: false },
+  } as Filter<DeviceDocument>;
 
   async function rest(deviceId: string): Promise<void> {
-    await devices.updateOne(
-      { _id: deviceId, pending: { $size: 0 }, intent: { $exists: false } },
-      { $unset: { dueAtMs: '' } },
-    );
+    await devices.updateOne({ ...atRest, _id: deviceId }, { $unset: { dueAtMs: '' } });
   }
 
   return {
     async find(deviceId) {
       const found = await devices.findOne({ _id: deviceId }, { projection: stateFields });
       if (!found) return undefined;
-      const { _id, ...state } = found;
-      return { deviceId: _id, ...state } as DeviceState;
+      const { _id, activation, lifecycle, ...state } = found;
+      const since = activation && { ...activation, sinceEpoch: activation.sinceEpoch ?? activation.epoch };
+      return {
+        ...state,
+        deviceId: _id,
+        lifecycle: lifecycle ?? [],
+        ...(since && { activation: since }),
+      } as DeviceState;
     },
 
     async clientIdInUse(clientId, exceptDeviceId) {
@@ -79,14 +110,15 @@ export function createActivationStore(
 
     activate(deviceId, activation) {
       const { applicationId, clientId, clientSecret, epoch, slotId } = activation;
-      const effect = takesEffect(slotId, {
+      const pending: Pending = {
         kind: 'activate',
         transactionId: slotId,
         applicationId,
         epoch,
         clientId,
         ...(clientSecret !== undefined && { clientSecret }),
-      });
+      };
+      const effect = takesEffect(slotId, pending, 'activated');
       return change(
         { _id: deviceId, 'intent.transactionId': slotId, epoch: epoch - 1, activation: { $exists: false } },
         { ...effect, $set: { ...effect.$set, activation, epoch }, $unset: { intent: '' } },
@@ -110,18 +142,28 @@ export function createActivationStore(
     },
 
     deactivate(deviceId, transactionId, ended) {
-      const { applicationId, slotId } = ended;
+      const { applicationId, slotId, sinceEpoch } = ended;
       const epoch = ended.epoch + 1;
-      const effect = takesEffect(transactionId, {
-        kind: 'deactivate',
-        transactionId,
-        applicationId,
-        epoch,
-        slotId,
-      });
+      const pending: Pending = { kind: 'deactivate', transactionId, applicationId, epoch, slotId };
+      const effect = takesEffect(transactionId, pending, 'deactivated');
+      const past = { applicationId, sinceEpoch, untilEpoch: epoch };
       return change(
         { _id: deviceId, 'activation.epoch': ended.epoch, lastTransactionId: { $lt: transactionId } },
-        { ...effect, $set: { ...effect.$set, epoch }, $unset: { activation: '' } },
+        {
+          $set: { ...effect.$set, epoch },
+          $push: { ...effect.$push, past: { $each: [past], $slice: -pastAssociations } },
+          $unset: { activation: '' },
+        },
+      );
+    },
+
+    reset(deviceId, transactionId, { applicationId, epoch: seen, sinceEpoch }) {
+      const epoch = seen + 1;
+      const effect = takesEffect(transactionId, { kind: 'reset', transactionId, applicationId, epoch });
+      const raised = { epoch, 'activation.epoch': epoch, 'activation.sinceEpoch': sinceEpoch };
+      return change(
+        { _id: deviceId, 'activation.epoch': seen, lastTransactionId: { $lt: transactionId } },
+        { ...effect, $set: { ...effect.$set, ...raised } },
       );
     },
 
@@ -130,12 +172,12 @@ export function createActivationStore(
       const outcome = await change(
         { _id: deviceId, 'intent.transactionId': transactionId },
         {
-          // While an intent stands nothing is pending: without a slot to release, nothing is left to do.
-          ...(slotTaken
-            ? { $unset: { intent: '' }, $set: { dueAtMs: dueAtMs() }, $push: { pending: release } }
-            : { $unset: { intent: '', dueAtMs: '' } }),
+          $unset: { intent: '' },
+          ...(slotTaken && { $set: { dueAtMs: dueAtMs() }, $push: { pending: release } }),
         },
       );
+      // While an intent stands nothing is pending: without a slot to release, mostly nothing is left.
+      if (outcome === 'changed' && !slotTaken) await rest(deviceId);
       return outcome === 'changed';
     },
 
@@ -145,6 +187,33 @@ export function createActivationStore(
     },
 
     rest,
+
+    countPending() {
+      return devices.countDocuments({ dueAtMs: { $gt: 0 } }, { limit: mostCounted });
+    },
+
+    async owedLifecycle(deviceIds) {
+      const found = await devices
+        .find({ _id: { $in: [...deviceIds] } }, { projection: { lifecycle: 1 } })
+        .toArray();
+      return found.flatMap(({ _id, lifecycle = [] }) =>
+        lifecycle.length > 0 ? [{ deviceId: _id, changes: lifecycle }] : [],
+      );
+    },
+
+    async clearLifecycle(published) {
+      await devices.bulkWrite(
+        published.flatMap(({ deviceId, epoch }) => [
+          {
+            updateOne: {
+              filter: { _id: deviceId },
+              update: { $pull: { lifecycle: { epoch: { $lte: epoch } } } },
+            },
+          },
+          { updateOne: { filter: { ...atRest, _id: deviceId }, update: { $unset: { dueAtMs: '' } } } },
+        ]),
+      );
+    },
 
     async claimDue(nowMs, untilMs, limit) {
       const due = await devices

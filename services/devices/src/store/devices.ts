@@ -1,6 +1,7 @@
 import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { AnyBulkWriteOperation, WithId } from 'mongodb';
+import type { Associations } from '../domain/association.ts';
 import type { Dated } from '../domain/reported.ts';
 import type { DeviceReader, DeviceRegistry, DeviceReports, DeviceWithReport, ReportStore } from '../ports.ts';
 import type { DeviceDocument } from './documents.ts';
@@ -14,12 +15,29 @@ const reportFields = {
   reported: 1,
 } as const;
 
+const associationFields = {
+  epoch: 1,
+  'activation.applicationId': 1,
+  'activation.epoch': 1,
+  'activation.sinceEpoch': 1,
+  past: 1,
+} as const;
+
+const hardwareFields = {
+  'activation.applicationId': 1,
+  specificDestination: 1,
+  'reported.introduction.modelIdentifier': 1,
+  'reported.introduction.macAddressWifi': 1,
+  'reported.introduction.macAddressBluetooth': 1,
+} as const;
+
 export function createDeviceReader(devices: StoreCollection<DeviceDocument>): DeviceReader {
   const standing = coalescedReader(devices, {
     'activation.applicationId': 1,
     'activation.epoch': 1,
     'reported.introduction.clientVersion': 1,
   });
+  const association = coalescedReader(devices, associationFields);
   return {
     async standing(deviceId) {
       const found = await standing(deviceId);
@@ -44,11 +62,47 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
       const found = await devices.findOne({ _id: deviceId }, { projection: { keys: 1 } });
       return found?.keys ?? [];
     },
+    async associations(deviceId) {
+      const found = await association(deviceId);
+      return found && associations(found);
+    },
+    async associationsOf(deviceIds) {
+      const found = await devices
+        .find({ _id: { $in: [...deviceIds] } }, { projection: associationFields })
+        .toArray();
+      return new Map(found.map((one) => [one._id, associations(one)]));
+    },
+    async hardware(deviceId) {
+      const found = await devices.findOne({ _id: deviceId }, { projection: hardwareFields });
+      if (!found) return undefined;
+      const { activation, specificDestination, reported } = found;
+      const { modelIdentifier, macAddressWifi, macAddressBluetooth } = reported?.introduction ?? {};
+      return {
+        ...(activation && { applicationId: activation.applicationId }),
+        ...(specificDestination && { specificDestination }),
+        ...(modelIdentifier && { modelIdentifier }),
+        ...(macAddressWifi && { macAddressWifi }),
+        ...(macAddressBluetooth && { macAddressBluetooth }),
+      };
+    },
   };
 }
 
 function withReport({ _id, activation, reported }: WithId<DeviceDocument>): DeviceWithReport {
   return { deviceId: _id, ...(activation && { activation }), reported };
+}
+
+function associations({ epoch, activation, past }: WithId<DeviceDocument>): Associations {
+  return {
+    epoch,
+    ...(activation && {
+      current: {
+        applicationId: activation.applicationId,
+        sinceEpoch: activation.sinceEpoch ?? activation.epoch,
+      },
+    }),
+    past: past ?? [],
+  };
 }
 
 export function createReportStore(devices: StoreCollection<DeviceDocument>): ReportStore {
@@ -70,7 +124,7 @@ function reportOperations(report: DeviceReports): AnyBulkWriteOperation<DeviceDo
         update: { $set: { [`reported.${field}`]: value } },
       },
     }) as AnyBulkWriteOperation<DeviceDocument>;
-  const { fields, introduction } = report;
+  const { fields, introduction, inventory } = report;
   return [
     ...Object.entries(fields).map(([name, dated]: [string, Dated<unknown>]) =>
       newest(name, 'atMs', dated.atMs, dated),
@@ -78,19 +132,30 @@ function reportOperations(report: DeviceReports): AnyBulkWriteOperation<DeviceDo
     ...(introduction
       ? [newest('introduction', 'sessionEpoch', introduction.sessionEpoch, introduction)]
       : []),
+    ...(inventory ? [newest('inventory', 'reportId', inventory.reportId, inventory)] : []),
   ];
 }
 
 export function createDeviceRegistry(devices: StoreCollection<DeviceDocument>): DeviceRegistry {
-  const registered = ({ _id, keys, activation }: WithId<DeviceDocument>) => ({
+  const registered = ({ _id, keys, activation, reported, specificDestination }: WithId<DeviceDocument>) => ({
     deviceId: _id,
     keyIds: keys.map((key) => key.keyId),
     ...(activation && { applicationId: activation.applicationId }),
+    ...(specificDestination && { specificDestination }),
+    clientVersion: reported?.introduction?.clientVersion ?? '',
   });
-  const projection = { keys: 1, 'activation.applicationId': 1 } as const;
+  const always = { keys: 1, 'activation.applicationId': 1, specificDestination: 1 } as const;
   return {
     async register(deviceIds) {
-      const blank = { keys: [], epoch: 0, lastTransactionId: 0, recent: [], pending: [], reported: {} };
+      const blank = {
+        keys: [],
+        epoch: 0,
+        lastTransactionId: 0,
+        recent: [],
+        pending: [],
+        lifecycle: [],
+        reported: {},
+      };
       if (deviceIds.length === 0) return;
       await devices.bulkWrite(
         deviceIds.map((_id) => ({
@@ -100,10 +165,17 @@ export function createDeviceRegistry(devices: StoreCollection<DeviceDocument>): 
       );
     },
     async get(deviceId) {
-      const found = await devices.findOne({ _id: deviceId }, { projection });
-      return found ? registered(found) : undefined;
+      const found = await devices.findOne({ _id: deviceId }, { projection: { ...always, reported: 1 } });
+      return found ? { ...registered(found), reported: found.reported } : undefined;
+    },
+    async setSpecificDestination(deviceId, text) {
+      await devices.updateOne(
+        { _id: deviceId },
+        text === '' ? { $unset: { specificDestination: '' } } : { $set: { specificDestination: text } },
+      );
     },
     async list(afterDeviceId, limit) {
+      const projection = { ...always, 'reported.introduction.clientVersion': 1 } as const;
       const found = await devices
         .find({ _id: { $gt: afterDeviceId } }, { sort: { _id: 1 }, limit, projection })
         .toArray();

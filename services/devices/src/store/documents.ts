@@ -1,6 +1,8 @@
 import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
 import type { IndexDescription } from 'mongodb';
-import type { Activation, Intent, Pending } from '../domain/device.ts';
+import type { PastAssociation } from '../domain/association.ts';
+import type { Activation, Intent, LifecycleChange, Pending } from '../domain/device.ts';
+import type { Camera, HardwareModel } from '../domain/hardware.ts';
 import type { HeadsetKey } from '../domain/headset-key.ts';
 import type { Reported } from '../domain/reported.ts';
 import type { AddressSetting } from '../domain/settings.ts';
@@ -61,12 +63,30 @@ export interface DeviceDocument {
   epoch: number;
   lastTransactionId: number;
   recent: number[];
-  activation?: Activation;
+  activation?: StoredActivation;
   intent?: Intent;
   pending: Pending[];
+  /** Absent in documents from before there was one: as if empty. */
+  lifecycle?: LifecycleChange[];
+  /** Ended activations, oldest first; absent: none. */
+  past?: PastAssociation[];
   /** When the sweeper looks after what is pending or intended; absent: nothing is. */
   dueAtMs?: number;
   reported: Reported;
+  /** Free text of the operator's; absent: none. */
+  specificDestination?: string;
+}
+
+/** Without `sinceEpoch` it is from before there was one, and has been there since its own epoch. */
+export type StoredActivation = Omit<Activation, 'sinceEpoch'> & Partial<Pick<Activation, 'sinceEpoch'>>;
+
+export interface HardwareModelDocument {
+  /** What headsets report of themselves. */
+  _id: string;
+  name: string;
+  description: string;
+  shape: HardwareModel['shape'];
+  cameras: Camera[];
 }
 
 export const collections = {
@@ -76,6 +96,7 @@ export const collections = {
   contracts: 'contracts',
   contractDevices: 'contractDevices',
   devices: 'devices',
+  hardwareModels: 'hardwareModels',
   idempotency: 'idempotency',
 } as const;
 

@@ -14,6 +14,9 @@ export interface RecordedTransaction {
   readonly operationId: string;
   readonly epoch: number;
   readonly raisesFloor: boolean;
+  readonly floorReason: FloorReason;
+  readonly minimumClientVersion: string;
+  readonly subject: string;
   readonly failMessage: string;
   readonly operation: CreateTransactionRequest['operation'];
 }
@@ -77,7 +80,10 @@ export class RecordingTransactions {
       applicationId: request.applicationId,
       operationId: request.operationId,
       epoch: Number(activationEpoch),
-      raisesFloor: request.raisesFloor === FloorReason.DEACTIVATION,
+      raisesFloor: request.raisesFloor !== FloorReason.UNSPECIFIED,
+      floorReason: request.raisesFloor,
+      minimumClientVersion: request.minimumClientVersion,
+      subject: request.subject,
       failMessage: request.failMessage,
       operation: request.operation,
     });

@@ -18,6 +18,7 @@ import { DevicesAdminService } from '@headset-cloud/proto/headset/devices/v1/adm
 import {
   ApplicationsService,
   DevicesService,
+  HeadsetFilesService,
   HeadsetKeysService,
 } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { Registry } from 'prom-client';
@@ -25,6 +26,7 @@ import { buildDevices } from '../build.ts';
 import type { DevicesConfig } from '../config.ts';
 import { collections } from '../store/documents.ts';
 import { RecordingTransactions } from './recording-transactions.ts';
+import { SignedUrlsFake } from './signed-urls.ts';
 
 /** The same tests on a MongoDB server, where one is named. */
 const mongoUri = process.env['MONGODB_URI'];
@@ -42,6 +44,13 @@ export interface World {
   readonly applications: Client<typeof ApplicationsService>;
   readonly devices: Client<typeof DevicesService>;
   readonly keys: Client<typeof HeadsetKeysService>;
+  readonly files: Client<typeof HeadsetFilesService>;
+  readonly signedUrls: SignedUrlsFake;
+  readonly metrics: Registry;
+  /** While set, every publish fails with it. */
+  logFailure: Error | undefined;
+  /** How many publishes have failed with it. */
+  logFailures: number;
   /** Time, for the service; milliseconds since 1970. */
   nowMs: number;
   /** The failpoint at which the next call that reaches it is cut off. */
@@ -56,6 +65,7 @@ export const testConfig: DevicesConfig = {
   DEVICES_COMPLETE_AFTER_MS: 10_000,
   DEVICES_RECONCILE_INTERVAL_MS: 600_000,
   DEVICES_SLOT_GRACE_MS: 60_000,
+  FILE_UPLOAD_LIMIT_BYTES: 1000,
 };
 
 /** Thrown where a process would have died. */
@@ -77,6 +87,8 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
   const log = createEmbeddedLog(db, logger);
   const channel = new LocalChannel();
   const transactions = new RecordingTransactions();
+  const signedUrls = new SignedUrlsFake();
+  const metrics = new Registry();
   const failpoints: Failpoints = (name) => {
     if (world.cutAt !== name) return;
     world.cutAt = undefined;
@@ -86,10 +98,17 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
     logger,
     clock: { now: () => world.nowMs },
     store,
-    log,
+    log: {
+      ...portOf(log),
+      publish: async (topic, events) => {
+        if (!world.logFailure) return log.publish(topic, events);
+        world.logFailures += 1;
+        throw world.logFailure;
+      },
+    },
     channel: () => channel,
     secrets: createSecretBox('a test secret of more than thirty-two characters'),
-    metrics: new Registry(),
+    metrics,
     failpoints,
     instanceId: 'test',
   };
@@ -103,6 +122,11 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
     applications: createClient(ApplicationsService, channel),
     devices: createClient(DevicesService, channel),
     keys: createClient(HeadsetKeysService, channel),
+    files: createClient(HeadsetFilesService, channel),
+    signedUrls,
+    metrics,
+    logFailure: undefined,
+    logFailures: 0,
     nowMs: Date.now(),
     cutAt: undefined,
     documentsExamined: () => embedded.statistics.documentsExamined,
@@ -115,7 +139,7 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
       rmSync(directory, { recursive: true });
     },
   };
-  channel.register([transactions.binding, ...service.rpc, ...service.admin]);
+  channel.register([transactions.binding, signedUrls.binding, ...service.rpc, ...service.admin]);
   await service.start();
   return world;
 }
@@ -151,5 +175,18 @@ export function callerOf(applicationId: string, key?: string) {
     clientId: 'dev-client',
     applicationId,
     ...(key && { idempotency: { key, method: 'POST', path: '/p', bodySha256: new Uint8Array([1]) } }),
+  };
+}
+
+/** The log's functions, whatever they are methods of. */
+function portOf(log: EventLog): EventLog {
+  return {
+    ensureTopics: (topics) => log.ensureTopics(topics),
+    publish: (topic, events) => log.publish(topic, events),
+    subscribe: (subscription) => log.subscribe(subscription),
+    readNewest: (topic, limit) => log.readNewest(topic, limit),
+    lag: (group, topic) => log.lag(group, topic),
+    notReady: () => log.notReady(),
+    close: () => log.close(),
   };
 }

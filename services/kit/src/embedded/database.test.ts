@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -106,6 +106,73 @@ describe('the embedded database', () => {
     db.sql.exec('PRAGMA max_page_count = 100000');
     await waitFor('the probe to notice', () => db.notReady() === undefined);
   });
+
+  describe('while the disk is busy', () => {
+    let waiting: ((error: Error | null) => void)[];
+    beforeEach(async () => {
+      await db.close();
+      waiting = [];
+      db = openEmbeddedDatabase({
+        directory,
+        walSync: { sync: (done) => waiting.push(done), close: () => {} },
+      });
+    });
+    const answer = async (error: Error | null = null): Promise<void> => {
+      await waitFor('the disk to be asked', () => waiting.length > 0);
+      waiting.shift()?.(error);
+    };
+    afterEach(async () => {
+      const closed = db.close();
+      while (db.uncommitted) await answer();
+      await closed;
+    });
+
+    it('gathers the writes that come into one transaction, and settles none before it is asked for theirs', async () => {
+      const settled: number[] = [];
+      const write = (id: number) => db.write(() => add(id)).then(() => settled.push(id));
+      const first = write(1);
+      await waitFor('the disk to be asked', () => waiting.length === 1);
+      const { transaction } = db;
+      const later = [write(2), new Promise(setImmediate).then(() => write(3))];
+      await new Promise(setImmediate);
+      await new Promise(setImmediate);
+      expect({ settled, transaction: db.transaction, asked: waiting.length }).toEqual({
+        ...{ settled: [], transaction, asked: 1 },
+      });
+      await answer();
+      await first;
+      expect(settled).toEqual([1]);
+      await answer();
+      await Promise.all(later);
+      expect(settled).toEqual([1, 2, 3]);
+      expect(db.durable).toBe(transaction);
+    });
+
+    it('refuses everything, until a restart, once the disk has failed to keep what was committed', async () => {
+      const first = db.write(() => add(1));
+      await waitFor('the disk to be asked', () => waiting.length === 1);
+      const outcomes = Promise.allSettled([first, db.write(() => add(2)), db.afterCommit()]);
+      await answer(Object.assign(new Error('i/o error'), { code: 'EIO' }));
+      expect((await outcomes).map((o) => o.status)).toEqual(['rejected', 'rejected', 'rejected']);
+      await expect(db.write(() => add(3))).rejects.toThrow(/Restart the process/);
+      expect(db.notReady()).toContain('i/o error');
+    });
+  });
+
+  it('carries the log into the file on another thread, so that the log stays short', async () => {
+    const path = join(directory, 'headset-cloud.db');
+    const carriedBytes = 1_000_000;
+    let rounds = 0;
+    // The other thread takes its time to start; nobody waits for it.
+    while (statSync(path).size < carriedBytes && rounds < 50_000) {
+      rounds += 1;
+      await db.write(() => add(rounds, 'y'.repeat(2000)));
+    }
+    expect(statSync(path).size).toBeGreaterThanOrEqual(carriedBytes);
+    await db.close();
+    db = openEmbeddedDatabase({ directory });
+    expect(ids()).toHaveLength(rounds);
+  }, 30_000);
 
   it('refuses a second opening, in this process and in another', async () => {
     expect(() => openEmbeddedDatabase({ directory })).toThrow(/in use by another process/);

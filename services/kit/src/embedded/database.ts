@@ -2,15 +2,18 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type Clock, systemClock } from '../clock.ts';
+import { Checkpointer } from './checkpointer.ts';
 import { EmbeddedDatabaseError, explainFailure } from './database-errors.ts';
 import { lockDirectory } from './database-lock.ts';
+import { WalSync } from './wal-sync.ts';
 
 export { EmbeddedDatabaseError } from './database-errors.ts';
 
 /**
  * One SQLite file that every embedded store and the embedded event log share (decision 5), with
- * group commit: a write takes effect at once inside the open transaction, the commit (one fsync) is
- * made once per turn of the event loop, and no write's promise settles before it.
+ * group commit: a write takes effect at once inside the open transaction; the transaction is committed
+ * at the end of the turn of the event loop, or as soon as the one before it is durable; and no write's
+ * promise settles before its own is. The disk is waited for on another thread (wal-sync.ts).
  */
 export interface EmbeddedDatabase {
   /** The connection. Read with it at any time (uncommitted writes are seen); write only in `write`. */
@@ -29,6 +32,8 @@ export interface EmbeddedDatabase {
   readonly uncommitted: boolean;
   /** Rises with each transaction: what was noted under an older number is committed or undone. */
   readonly transaction: number;
+  /** The newest transaction that is durable: what was noted under this number or an older one is. */
+  readonly durable: number;
   /** `listener` hears that writes were undone (by a throwing `work` or a failed commit): drop caches. */
   onUndo(listener: () => void): void;
   /** `listener` is awaited, in reverse order, before the database closes. */
@@ -48,8 +53,13 @@ interface Waiter {
  * Opens (or creates) `<directory>/headset-cloud.db`. Throws EmbeddedDatabaseError when another
  * process has the directory open, or the disk cannot be written.
  */
-export function openEmbeddedDatabase(options: { directory: string; clock?: Clock }): EmbeddedDatabase {
-  return new GroupCommitDatabase(options.directory, options.clock ?? systemClock);
+export function openEmbeddedDatabase(options: {
+  directory: string;
+  clock?: Clock;
+  /** Brings the write-ahead log to the disk; replaced by tests. */
+  walSync?: Pick<WalSync, 'sync' | 'close'>;
+}): EmbeddedDatabase {
+  return new GroupCommitDatabase(options.directory, options.clock ?? systemClock, options.walSync);
 }
 
 /** How long after a failed commit the disk is tried again, so that readiness comes back by itself. */
@@ -66,16 +76,24 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   >;
   readonly #undoListeners: (() => void)[] = [];
   readonly #closeListeners: (() => void | Promise<void>)[] = [];
+  readonly #walSync: Pick<WalSync, 'sync' | 'close'>;
+  readonly #checkpointer: Checkpointer;
+  /** Who waits for the open transaction. */
   #waiters: Waiter[] = [];
+  /** Who waits for the committed one that is on its way to the disk; undefined when none is. */
+  #syncing: Waiter[] | undefined;
   #open = false;
   #working = false;
   #transaction = 1;
+  #durable = 0;
   #failure: string | undefined;
+  /** Set once the disk has lost what was committed: only a restart finds out what is left. */
+  #lost: EmbeddedDatabaseError | undefined;
   #probe: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
   #closed = false;
 
-  constructor(directory: string, clock: Clock) {
+  constructor(directory: string, clock: Clock, walSync: Pick<WalSync, 'sync' | 'close'> | undefined) {
     this.clock = clock;
     this.#path = join(directory, 'headset-cloud.db');
     try {
@@ -97,6 +115,8 @@ class GroupCommitDatabase implements EmbeddedDatabase {
           'INSERT INTO disk_probe (id, tries) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET tries = tries + 1',
         ),
       };
+      this.#walSync = walSync ?? new WalSync(this.#path);
+      this.#checkpointer = new Checkpointer(this.#path, this.sql);
     } catch (error) {
       this.#unlock();
       throw explainFailure(error, this.#path);
@@ -104,7 +124,11 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   }
 
   get uncommitted(): boolean {
-    return this.#open;
+    return this.#open || this.#syncing !== undefined;
+  }
+
+  get durable(): number {
+    return this.#durable;
   }
 
   get transaction(): number {
@@ -114,6 +138,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   write<T>(work: () => T): Promise<T> {
     if (this.#working) throw new Error('EmbeddedDatabase.write was called inside another write.');
     if (this.#closed) return Promise.reject(closedError());
+    if (this.#lost) return Promise.reject(this.#lost);
     let outcome: { value: T } | { thrown: unknown };
     this.#working = true;
     try {
@@ -136,9 +161,10 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   }
 
   afterCommit(): Promise<void> {
-    if (!this.#open) return Promise.resolve();
+    const waiters = this.#open ? this.#waiters : this.#syncing;
+    if (!waiters) return this.#lost ? Promise.reject(this.#lost) : Promise.resolve();
     return new Promise((resolve, reject) => {
-      this.#waiters.push({ resolve, reject });
+      waiters.push({ resolve, reject });
     });
   }
 
@@ -162,10 +188,15 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   #begin(): void {
     this.#statements.begin.run();
     this.#open = true;
+    // While the disk is busy with the transaction before, this one goes on taking writes.
+    if (!this.#syncing) this.#commitAfterTurn();
+  }
+
+  #commitAfterTurn(): void {
     const { transaction } = this;
     setImmediate(() => {
       // A failure may have ended that transaction, and a later write begun another, with its own turn.
-      if (this.#open && this.#transaction === transaction) this.#commit();
+      if (this.#open && !this.#syncing && this.#transaction === transaction) this.#commit();
     });
   }
 
@@ -191,9 +222,36 @@ class GroupCommitDatabase implements EmbeddedDatabase {
       this.#fail(error);
       return;
     }
-    const waiters = this.#end();
+    const committed = this.#transaction;
+    this.#syncing = this.#end();
+    this.#walSync.sync((error) => this.#synced(committed, error));
+    this.#checkpointer.afterCommit();
+  }
+
+  /** The disk has, or has not, what was committed. */
+  #synced(committed: number, error: Error | null): void {
+    const waiters = this.#syncing ?? [];
+    this.#syncing = undefined;
+    if (error) {
+      this.#loseAll(error, waiters);
+      return;
+    }
+    this.#durable = committed;
     this.#failure = undefined;
     for (const waiter of waiters) waiter.resolve();
+    if (this.#open) this.#commitAfterTurn();
+  }
+
+  /**
+   * What was committed may or may not be on the disk, and the kernel may have dropped it: nothing can
+   * be promised any more. What is not durable is refused until the process starts anew.
+   */
+  #loseAll(error: Error, waiters: readonly Waiter[]): void {
+    const cause = explainFailure(error, this.#path);
+    this.#lost = new EmbeddedDatabaseError(`${cause.message} Restart the process.`, { cause });
+    for (const waiter of waiters) waiter.reject(this.#lost);
+    if (this.#open) this.#fail(this.#lost);
+    this.#failure = this.#lost.message;
   }
 
   /** Ends the transaction without its writes, and tells everyone who waits for it. */
@@ -236,7 +294,10 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     clearTimeout(this.#probe);
     for (const listener of this.#closeListeners.reverse()) await listener();
     this.#closed = true;
-    if (this.#open) this.#commit();
+    // A failure has told everyone who waited.
+    while (this.uncommitted) await this.afterCommit().catch(() => {});
+    await this.#checkpointer.close();
+    this.#walSync.close();
     this.sql.close();
     this.#unlock();
   }
@@ -248,11 +309,11 @@ function openSqlite(path: string): DatabaseSync {
   try {
     sql.exec(`
       PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = FULL;
+      PRAGMA synchronous = NORMAL;
       PRAGMA temp_store = MEMORY;
       PRAGMA cache_size = -65536;
       PRAGMA journal_size_limit = 67108864;
-      PRAGMA wal_autocheckpoint = 4000;
+      PRAGMA wal_autocheckpoint = 40000;
       CREATE TABLE IF NOT EXISTS disk_probe (id INTEGER PRIMARY KEY, tries INTEGER NOT NULL);
     `);
     return sql;

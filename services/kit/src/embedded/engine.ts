@@ -59,8 +59,8 @@ export class CollectionEngine {
   readonly #cache: DocumentCache;
   readonly #statistics: QueryStatistics;
   #table: DocumentTable | undefined;
-  /** The `_id` keys written in the open transaction. */
-  readonly #written = new Set<string>();
+  /** The transaction in which an `_id`'s key was written last; oldest first, durable ones forgotten. */
+  readonly #written = new Map<string, number>();
   #writtenIn = 0;
   #schemaChangedIn = 0;
 
@@ -86,8 +86,8 @@ export class CollectionEngine {
 
   /** True while something written here (with `id`: that document) is not durable. */
   isUncommitted(id?: unknown): boolean {
-    if (this.#writtenIn !== this.#db.transaction) return false;
-    return id === undefined || this.#written.has(latin1(encodeKey(id)));
+    if (this.#writtenIn <= this.#db.durable) return false;
+    return id === undefined || (this.#written.get(latin1(encodeKey(id))) ?? 0) > this.#db.durable;
   }
 
   /** The documents that fit, found lazily; other writes may come between. */
@@ -274,12 +274,17 @@ export class CollectionEngine {
   }
 
   #note(id: unknown): void {
-    const { transaction } = this.#db;
+    const { transaction, durable } = this.#db;
     if (this.#writtenIn !== transaction) {
-      this.#written.clear();
+      for (const [key, writtenIn] of this.#written) {
+        if (writtenIn > durable) break;
+        this.#written.delete(key);
+      }
       this.#writtenIn = transaction;
     }
-    this.#written.add(latin1(encodeKey(id)));
+    const key = latin1(encodeKey(id));
+    this.#written.delete(key);
+    this.#written.set(key, transaction);
   }
 
   #open(): DocumentTable | undefined {

@@ -22,7 +22,11 @@ export class LocalChannel implements Channel {
     options: CallOptions,
   ): Promise<MessageShape<DescMessage>> {
     const handler = this.#bindings.get(method.parent.typeName)?.handlers[method.localName];
-    if (!handler) throw new DomainError('unavailable', `${method.parent.typeName} is not running.`);
+    if (!handler) {
+      // As over the network: a peer that is away comes back.
+      const message = `${method.parent.typeName} is not running.`;
+      throw new DomainError('unavailable', message, { retryAfterMs: 1000 });
+    }
     const abort = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const expired = new Promise<never>((_, reject) => {

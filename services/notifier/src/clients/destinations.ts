@@ -1,7 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type Channel, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { ApplicationsService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
-import { laneOf } from '../domain/delivery.ts';
 import type { DestinationAddress, Destinations } from '../ports.ts';
 
 const deadlineMs = 3000;
@@ -29,7 +28,7 @@ export function createDestinations(channel: Channel): Destinations {
 
   return {
     get(applicationId, setting) {
-      const key = laneOf(applicationId, setting);
+      const key = `${applicationId}/${setting}`;
       let reading = thisTurn.get(key);
       if (!reading) {
         if (thisTurn.size === 0) setImmediate(() => thisTurn.clear());

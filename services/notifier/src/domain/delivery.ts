@@ -7,6 +7,14 @@ export const destinationSettings = [
 ] as const;
 export type DestinationSetting = (typeof destinationSettings)[number];
 
+/** The settings fields that signed URLs are asked from (specification callbacks-and-site.md section 7). */
+export const signedUrlsSettings = [
+  'soraRecGetPresignedUrl',
+  'soraRecGetMultiPresignedUrl',
+  'fileUploadGetUrl',
+] as const;
+export type SignedUrlsSetting = (typeof signedUrlsSettings)[number];
+
 /**
  * pending: to be sent, or on its way. delivered: answered with 2xx. dead: given up, kept to be sent
  * again by an operator. replaced: a progress that a later event made useless (ruling B10).

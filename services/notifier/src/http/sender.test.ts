@@ -2,12 +2,12 @@ import { createServer as createHttp, type RequestListener, type Server } from 'n
 import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server as TcpServer } from 'node:net';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
+import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
+import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { addressRules, parseNetworks } from '../domain/address-rules.ts';
 import { testCertificate } from '../testing/certificate.ts';
-import { createConnector } from './connector.ts';
 import { OriginPools } from './pools.ts';
-import { createResolver, type Resolve } from './resolve.ts';
 import { UndiciSender } from './sender.ts';
 
 const closers: (() => Promise<unknown>)[] = [];

@@ -2,6 +2,7 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { retryAfterMs } from '../domain/backoff.ts';
 import type { AttemptResult } from '../domain/outcome.ts';
 import type { CallbackSender } from '../ports.ts';
+import { type Deadline, startDeadline } from './deadline.ts';
 import type { OriginPools } from './pools.ts';
 
 /** Most bytes of an answer that are read (decision 10); the rest is cut off. */
@@ -30,34 +31,21 @@ export class UndiciSender implements CallbackSender {
     const atMs = this.#clock.now();
     const started = performance.now();
     const durationMs = () => Math.round(performance.now() - started);
-    const abort = new AbortController();
-    // undici heeds an abort only once it is connected: this one is heeded at once.
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const giveUp = (reason: unknown): void => {
-      abort.abort(reason);
-      reject(reason);
-    };
-    aborted.catch(() => {});
-    const timer = setTimeout(
-      () => giveUp(new Error(`no complete answer within ${this.#totalTimeoutMs} ms`)),
-      this.#totalTimeoutMs,
-    );
-    const onStop = () => giveUp(signal.reason);
-    signal.addEventListener('abort', onStop, { once: true });
+    let deadline: Deadline | undefined;
     let statusCode = 0;
     try {
-      signal.throwIfAborted();
+      deadline = startDeadline(this.#totalTimeoutMs, signal);
       const request = this.#pools.get(url.origin).request({
         method: 'POST',
         path: url.pathname + url.search,
         headers,
         body,
-        signal: abort.signal,
+        signal: deadline.signal,
       });
-      const answer = await Promise.race([request, aborted]);
+      const answer = await Promise.race([request, deadline.passed]);
       statusCode = answer.statusCode;
       // Read so that the connection can be used again; what it says does not matter.
-      await answer.body.dump({ limit: answerLimitBytes, signal: abort.signal }).catch(() => {});
+      await answer.body.dump({ limit: answerLimitBytes, signal: deadline.signal }).catch(() => {});
       const asked =
         statusCode === 429 || statusCode === 503
           ? retryAfterMs(answer.headers['retry-after'], this.#clock.now(), maxRetryAfterMs)
@@ -70,10 +58,9 @@ export class UndiciSender implements CallbackSender {
         ...(asked !== undefined && { retryAfterMs: asked }),
       };
     } catch (error) {
-      return { atMs, durationMs: durationMs(), statusCode: 0, error: describe(error) };
+      return { atMs, durationMs: durationMs(), statusCode: 0, error: describeFailure(error) };
     } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onStop);
+      deadline?.clear();
     }
   }
 
@@ -83,7 +70,7 @@ export class UndiciSender implements CallbackSender {
 }
 
 /** Short, for operators: the code and the message, of the first error where there are several. */
-function describe(error: unknown): string {
+export function describeFailure(error: unknown): string {
   const { errors } = error as { errors?: unknown[] };
   const { code, message, name } = (errors?.[0] ?? error) as NodeJS.ErrnoException;
   const text = code && !message.includes(code) ? `${code}: ${message}` : message;

@@ -33,7 +33,7 @@ export interface AttemptsOptions {
   readonly sender: CallbackSender;
   readonly marks: Marks;
   readonly finished: FinishedOrders;
-  readonly metrics: NotifierMetrics;
+  readonly metrics: Pick<NotifierMetrics, 'attempts' | 'deliverySeconds'>;
   readonly backoff: BackoffBounds;
   readonly leaseMs: number;
   readonly random: () => number;

@@ -18,6 +18,7 @@ import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ApplicationsService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import { SignedUrlsService } from '@headset-cloud/proto/headset/notifier/v1/service_pb.ts';
 import { Registry } from 'prom-client';
 import { buildNotifier, type NotifierOverrides } from '../build.ts';
 import { notifierConfigSpec } from '../config.ts';
@@ -30,6 +31,7 @@ export interface TestNotifier {
   readonly service: Service;
   readonly metrics: Registry;
   readonly admin: ReturnType<typeof createClient<typeof NotifierAdminService>>;
+  readonly signedUrls: ReturnType<typeof createClient<typeof SignedUrlsService>>;
   stop(): Promise<void>;
 }
 
@@ -87,13 +89,14 @@ export async function createBench() {
     });
     const service = buildNotifier(ctx, config, overrides);
     const adminChannel = new LocalChannel();
-    adminChannel.register(service.admin);
+    adminChannel.register([...service.admin, ...service.rpc]);
     await service.start();
     let stopped: Promise<void> | undefined;
     const notifier: TestNotifier = {
       service,
       metrics,
       admin: createClient(NotifierAdminService, adminChannel),
+      signedUrls: createClient(SignedUrlsService, adminChannel, { deadlineMs: 20_000 }),
       stop: () => {
         stopped ??= service.stop();
         return stopped;

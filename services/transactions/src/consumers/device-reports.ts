@@ -9,48 +9,58 @@ import {
 } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
 import type { Outbox } from '../outbox.ts';
 import type { TransactionStore } from '../ports.ts';
+import { applyAnswer } from './app-answer.ts';
+import { applyHello } from './hello.ts';
+import { applyProgress } from './progress.ts';
+import { applyResult } from './result.ts';
+
+/** What the consumers of the single kinds of reports need. */
+export interface ReportDeps {
+  readonly store: TransactionStore;
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+}
+
+/** The work an event asks for; undefined: none. Read before anything is done. */
+function workOf(event: DeviceReportEvent): ((deps: ReportDeps) => Promise<void>) | undefined {
+  const { body } = event;
+  if (body.case === 'hello') return (deps) => applyHello(deps, event, body.value);
+  if (body.case !== 'report') return undefined;
+  const report = body.value;
+  switch (report.body.case) {
+    case 'result': {
+      const result = report.body.value;
+      return (deps) => applyResult(deps, event, report, result);
+    }
+    case 'appAnswer': {
+      const answer = report.body.value;
+      return (deps) => applyAnswer(deps, event, report, answer);
+    }
+    case 'progress': {
+      const progress = report.body.value;
+      return (deps) => applyProgress(deps, event, report, progress);
+    }
+    default:
+      return undefined;
+  }
+}
 
 /**
- * Results and apps' answers from headsets end transactions. Idempotent: each change is conditional
- * on the transaction's state, so an event may come twice, late or out of order.
+ * What headsets report of transactions: progress, results, apps' answers; and each hello, which ends
+ * a reset. Idempotent: each change is conditional on the transaction's state, so an event may come
+ * twice, late or out of order.
  */
-export function createReportConsumer(deps: {
-  store: TransactionStore;
-  outbox: Outbox;
-  clock: Clock;
-  failpoints: Failpoints;
-}): (events: readonly LogEvent[]) => Promise<void> {
-  const { store, outbox, clock, failpoints } = deps;
-
-  const apply = async (event: DeviceReportEvent): Promise<void> => {
-    const body = event.body.case === 'report' ? event.body.value.body : undefined;
-    if (body?.case === 'result') {
-      const id = Number(body.value.transactionId);
-      const end = { success: body.value.success, message: body.value.message };
-      const ended = await store.finish(id, event.deviceId, end, clock.now());
-      failpoints('transactions.finished');
-      if (ended) outbox.publish(ended);
-      else await store.recordLate(id, event.deviceId, end, clock.now());
-    } else if (body?.case === 'appAnswer') {
-      const { transactionId, success, message, customData } = body.value;
-      const id = Number(transactionId);
-      const answered = await store.answer(id, event.deviceId, { success, message, customData }, clock.now());
-      if (answered) outbox.publish(answered);
-      else await store.recordLate(id, event.deviceId, { success, message }, clock.now());
-    }
-  };
-
+export function createReportConsumer(deps: ReportDeps): (events: readonly LogEvent[]) => Promise<void> {
   return async (events) => {
     // Different devices at once, one device's events in their order.
     const chains = new Map<string, Promise<void>>();
     for (const event of events) {
-      const decoded = decode(event);
-      if (decoded.body.case !== 'report') continue;
-      const kind = decoded.body.value.body.case;
-      if (kind !== 'result' && kind !== 'appAnswer') continue;
+      const work = workOf(decode(event));
+      if (!work) continue;
       chains.set(
         event.key,
-        (chains.get(event.key) ?? Promise.resolve()).then(() => traced(event, () => apply(decoded))),
+        (chains.get(event.key) ?? Promise.resolve()).then(() => traced(event, () => work(deps))),
       );
     }
     const outcomes = await Promise.allSettled(chains.values());

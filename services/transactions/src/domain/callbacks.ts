@@ -1,3 +1,6 @@
+import type { Operation } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { type ConnectivityFinding, connectivityBody } from './forms/connectivity.ts';
+import { formOf } from './forms/operations.ts';
 import type { CallbackKind } from './state.ts';
 
 /** One callback a transaction owes, as it waits in the transaction's outbox. */
@@ -9,6 +12,20 @@ export interface OwedCallback {
   readonly message: string;
   /** Only of an app's own answer. */
   readonly customData?: string;
+  /** Only of the end of a connectivity operation that the headset reported. */
+  readonly connectivity?: ConnectivityFinding;
+  /** Only of progress. */
+  readonly step?: ProgressStep;
+}
+
+/** One report of progress. */
+export interface ProgressStep {
+  /** The headset's report: what has a lower id is older. */
+  readonly reportId: number;
+  /** Counts the transaction's reports of progress, from 1. */
+  readonly number: number;
+  /** 0.0 to 1.0. */
+  readonly value: number;
 }
 
 /** Whose callback it is. */
@@ -17,24 +34,44 @@ export interface CallbackSubject {
   readonly applicationId: string;
   readonly deviceId: string;
   readonly operationId: string;
+  /** The last known progress of an update; 0 where there was none. */
+  readonly progress: number;
+  /** What was to be done; needed by the forms that `needsOperation` names. */
+  readonly operation?: Operation['kind'];
 }
 
-/** Place in the order of one transaction's callbacks; gaps are left for progress. */
-export const callbackSequence: Record<CallbackKind, number> = {
+/** Most reports of progress that one transaction passes on: their places in the order are taken then. */
+export const maxProgressReports = 999_998;
+
+const sequences: Record<Exclude<CallbackKind, 'progress'>, number> = {
   accepted: 1,
   processed: 1_000_000,
   canceled: 1_000_000,
   answer: 1_000_001,
 };
 
-/** The webhook-id: each kind happens once in a transaction's life. */
-export function callbackId(transactionId: number, kind: CallbackKind): string {
-  return `tx-${transactionId}-${kind}`;
+/** Place in the order of one transaction's callbacks; progress lies between the start and the end. */
+export function callbackSequence(owed: OwedCallback): number {
+  return owed.kind === 'progress' ? 1 + (owed.step?.number ?? 1) : sequences[owed.kind];
+}
+
+/** The webhook-id: each kind happens once in a transaction's life, progress once for each report. */
+export function callbackId(transactionId: number, owed: OwedCallback): string {
+  const id = `tx-${transactionId}-${owed.kind}`;
+  return owed.kind === 'progress' ? `${id}-${owed.step?.reportId ?? 0}` : id;
+}
+
+/** True when the body of a callback depends on what was to be done. */
+export function needsOperation(operationId: string, kind: CallbackKind): boolean {
+  if (kind !== 'processed') return false;
+  const form = formOf(operationId);
+  return form === 'uninstall' || form === 'connectivity';
 }
 
 /**
  * The body of a callback (specification callbacks-and-site.md section 3, rulings A8 to A10): the
- * general form, and the command form for the called app's own answer.
+ * general form, for updates with their progress, for an uninstallation with the package; the forms of
+ * connectivity results; and the command form for the called app's own answer.
  */
 export function callbackBody(subject: CallbackSubject, owed: OwedCallback): Record<string, unknown> {
   const common = {
@@ -53,13 +90,42 @@ export function callbackBody(subject: CallbackSubject, owed: OwedCallback): Reco
       customData: owed.customData ?? '',
     };
   }
-  return {
+  const form = formOf(subject.operationId);
+  if (form === 'connectivity' && owed.kind === 'processed') {
+    return { ...common, ...connectivityBody(subject.operation, owed) };
+  }
+  const general = {
     ...common,
-    notificationType: owed.kind === 'accepted' ? 'accepted' : 'processed',
+    notificationType: notificationTypes[owed.kind],
     result: owed.success ? 'success' : 'failure',
     message: owed.message,
   };
+  // A cancellation has no extras, whatever was canceled.
+  if (owed.kind === 'canceled') return general;
+  if (form === 'update') return { ...general, progress: progressOf(subject, owed) };
+  if (form === 'uninstall' && owed.kind === 'processed') {
+    const { operation } = subject;
+    return { ...general, package: operation?.case === 'uninstall' ? operation.value.package : '' };
+  }
+  return general;
+}
+
+const notificationTypes = {
+  accepted: 'accepted',
+  progress: 'in_progress',
+  processed: 'processed',
+  canceled: 'processed',
+} as const;
+
+/** 0 at the start, what was reported on the way, 1 at a good end; at a bad one the last known. */
+function progressOf(subject: CallbackSubject, owed: OwedCallback): number {
+  if (owed.kind === 'progress') return owed.step?.value ?? 0;
+  if (owed.kind === 'accepted') return 0;
+  return owed.success ? 1 : subject.progress;
 }
 
 /** Message of the 'accepted' callback. */
 export const acceptedMessage = 'The device has started the operation.';
+
+/** Message of a reset whose headset came back without it (ruling B7). */
+export const resetDoneMessage = 'reset success.';

@@ -1,4 +1,5 @@
-import { judgeOnline, type OpenTransaction } from './online.ts';
+import { resetOperation } from './forms/operations.ts';
+import { isGone, judgeOnline, type OpenTransaction } from './online.ts';
 import { cancelMessages } from './state.ts';
 
 const open = (id: number, over: Partial<OpenTransaction> = {}): OpenTransaction => ({
@@ -31,10 +32,17 @@ describe('judging what a headset gets when it comes online', () => {
   it('judges the latest per package and version for updates', () => {
     const app = 'put-v1-applications-devices-apps';
     const judged = judgeOnline(
-      [open(1, { operationId: app, subject: 'a@1' }), open(2, { operationId: app, subject: 'a@2' })],
+      [
+        open(1, { operationId: app, subject: 'a@1' }),
+        open(2, { operationId: app, subject: 'a@2' }),
+        open(3, { operationId: app, subject: 'b@1' }),
+        open(4, { operationId: app, subject: 'a@1' }),
+        open(5, { operationId: 'put-v1-applications-devices-firmware', subject: 'a@1' }),
+      ],
       session,
     );
-    expect(judged.offer.map((o) => o.id)).toEqual([1, 2]);
+    expect(judged.offer.map((o) => o.id)).toEqual([2, 3, 4, 5]);
+    expect(judged.cancel).toEqual([{ id: 1, message: cancelMessages.newer }]);
   });
 
   it('counts a retry only when an earlier session had it and the headset does not hold it', () => {
@@ -58,6 +66,68 @@ describe('judging what a headset gets when it comes online', () => {
     const judged = judgeOnline([open(1), open(2)], { ...session, held: new Map([[1, true]]) });
     expect(judged.cancel).toEqual([]);
     expect(judged.offer.map((o) => o.id)).toEqual([2]);
+  });
+
+  describe('an accepted reset', () => {
+    const reset = (id: number, over: Partial<OpenTransaction> = {}) =>
+      open(id, { operationId: resetOperation, status: 'accepted', sentEpoch: 6, ...over });
+
+    it('is offered again while the headset holds it, however often, and counts no retry', () => {
+      const held = new Map([[1, false]]);
+      for (const attempts of [0, 5, 99]) {
+        expect(judgeOnline([reset(1, { attempts })], { ...session, held })).toEqual({
+          offer: [{ id: 1, attempts }],
+          cancel: [],
+        });
+      }
+    });
+
+    it.each<[string, ReadonlyMap<number, boolean>, number]>([
+      ['a headset that comes back without it', new Map(), 6],
+      ['a headset that has finished it', new Map([[1, true]]), 6],
+      ['the session that was given it', new Map(), 7],
+    ])('is neither sent again nor canceled for %s', (_, held, sentEpoch) => {
+      const at = { ...session, held, retryLimit: 1 };
+      expect(judgeOnline([reset(1, { sentEpoch, attempts: 9 })], at)).toEqual({ offer: [], cancel: [] });
+    });
+
+    it('neither supersedes another one nor is superseded', () => {
+      const judged = judgeOnline(
+        [reset(1), reset(2, { status: 'published', sentEpoch: 0 }), reset(3)],
+        session,
+      );
+      expect(judged).toEqual({ offer: [{ id: 2, attempts: 0 }], cancel: [] });
+    });
+
+    it('ends below a later floor like everything else', () => {
+      const floor = { epoch: 4, message: cancelMessages.reset };
+      expect(judgeOnline([reset(1)], { ...session, floor }).cancel).toEqual([
+        { id: 1, message: cancelMessages.reset },
+      ]);
+    });
+  });
+
+  it('takes a reset that was not accepted like any other operation', () => {
+    const reset = { operationId: resetOperation, sentEpoch: 6 };
+    const judged = judgeOnline([open(1, reset), open(2, { ...reset, attempts: 4 })], session);
+    expect(judged).toEqual({
+      offer: [],
+      cancel: [
+        { id: 1, message: cancelMessages.newer },
+        { id: 2, message: cancelMessages.retryLimit },
+      ],
+    });
+  });
+
+  it.each([
+    [5, new Map(), true],
+    [5, new Map([[1, false]]), false],
+    [5, new Map([[1, true]]), false],
+    [7, new Map(), false],
+    [8, new Map(), false],
+    [0, new Map(), false],
+  ])('one written to session %d is gone for session 7 where it is not held (%#)', (sentEpoch, held, gone) => {
+    expect(isGone({ id: 1, sentEpoch }, { epoch: 7, held })).toBe(gone);
   });
 
   it('cancels everything below the floor with its message, and lets it supersede nothing', () => {

@@ -1,3 +1,4 @@
+import { resetOperation } from './forms/operations.ts';
 import { cancelMessages, type Status } from './state.ts';
 
 /** An unprocessed transaction, as far as its re-delivery is judged. */
@@ -20,18 +21,30 @@ export interface OnlineJudgement {
   readonly cancel: readonly { readonly id: number; readonly message: string }[];
 }
 
+/** What a session's headset holds; true: finished, its result is on the way. */
+type Held = ReadonlyMap<number, boolean>;
+
+/** True: an earlier session got it, and the headset that is back knows nothing of it. */
+export function isGone(
+  t: Pick<OpenTransaction, 'id' | 'sentEpoch'>,
+  session: { readonly epoch: number; readonly held: Held },
+): boolean {
+  return t.sentEpoch > 0 && t.sentEpoch < session.epoch && !session.held.has(t.id);
+}
+
 /**
  * What happens to a device's unprocessed transactions when its headset comes online (specification
  * section 4; rulings A11, B4, B6): what is below the floor is canceled, the newest of each
  * operation is sent again, the older ones are canceled, and so is one that has been written to too
- * many sessions without being kept. What the headset has already finished is left to its report.
+ * many sessions without being kept. What the headset has already finished is left to its report. An
+ * accepted reset is offered only to a headset that still holds it: one that is back without it is
+ * done, and ends by its hello (ruling B7).
  */
 export function judgeOnline(
   open: readonly OpenTransaction[],
   session: {
     readonly epoch: number;
-    /** Ids the headset holds; true: finished, its result is on the way. */
-    readonly held: ReadonlyMap<number, boolean>;
+    readonly held: Held;
     readonly floor: { readonly epoch: number; readonly message: string };
     readonly retryLimit: number;
   },
@@ -39,7 +52,7 @@ export function judgeOnline(
   const ordered = [...open].sort((a, b) => a.id - b.id);
   const latest = new Map<string, number>();
   for (const t of ordered) {
-    if (t.activationEpoch >= session.floor.epoch) latest.set(key(t), t.id);
+    if (t.activationEpoch >= session.floor.epoch && !isRunningReset(t)) latest.set(key(t), t.id);
   }
   const offer: { id: number; attempts: number }[] = [];
   const cancel: { id: number; message: string }[] = [];
@@ -49,16 +62,23 @@ export function judgeOnline(
       continue;
     }
     if (session.held.get(t.id) === true) continue;
+    if (isRunningReset(t)) {
+      if (session.held.has(t.id)) offer.push({ id: t.id, attempts: t.attempts });
+      continue;
+    }
     if (latest.get(key(t)) !== t.id) {
       cancel.push({ id: t.id, message: cancelMessages.newer });
       continue;
     }
-    const lost = t.sentEpoch > 0 && t.sentEpoch < session.epoch && !session.held.has(t.id);
-    const attempts = t.attempts + (lost ? 1 : 0);
+    const attempts = t.attempts + (isGone(t, session) ? 1 : 0);
     if (attempts >= session.retryLimit) cancel.push({ id: t.id, message: cancelMessages.retryLimit });
     else offer.push({ id: t.id, attempts });
   }
   return { offer, cancel };
+}
+
+function isRunningReset(t: OpenTransaction): boolean {
+  return t.operationId === resetOperation && t.status === 'accepted';
 }
 
 function key(t: OpenTransaction): string {

@@ -13,7 +13,10 @@ const table: Record<Status, Record<EventType, string>> = {
   created: {
     published: 'published',
     accept: 'accepted +accepted',
+    progress: '-',
+    refuse: 'processed +processed',
     result: 'processed +processed',
+    'reset-done': '-',
     answer: 'processed +processed+answer',
     'cancel-away': 'canceled +canceled',
     'cancel-reachable': 'canceled +canceled',
@@ -22,7 +25,10 @@ const table: Record<Status, Record<EventType, string>> = {
   published: {
     published: '-',
     accept: 'accepted +accepted',
+    progress: '-',
+    refuse: 'processed +processed',
     result: 'processed +processed',
+    'reset-done': '-',
     answer: 'processed +processed+answer',
     'cancel-away': 'canceled +canceled',
     'cancel-reachable': '-',
@@ -31,7 +37,10 @@ const table: Record<Status, Record<EventType, string>> = {
   accepted: {
     published: '-',
     accept: '-',
+    progress: 'accepted +progress',
+    refuse: '-',
     result: 'processed +processed',
+    'reset-done': 'processed +processed',
     answer: 'processed +processed+answer',
     'cancel-away': '-',
     'cancel-reachable': '-',
@@ -40,7 +49,10 @@ const table: Record<Status, Record<EventType, string>> = {
   processed: {
     published: '-',
     accept: '-',
+    progress: '-',
+    refuse: '-',
     result: 'recorded',
+    'reset-done': '-',
     answer: 'processed +answer',
     'cancel-away': '-',
     'cancel-reachable': '-',
@@ -49,7 +61,10 @@ const table: Record<Status, Record<EventType, string>> = {
   canceled: {
     published: '-',
     accept: '-',
+    progress: '-',
+    refuse: '-',
     result: 'recorded',
+    'reset-done': '-',
     answer: 'recorded',
     'cancel-away': '-',
     'cancel-reachable': '-',
@@ -82,6 +97,9 @@ describe('the life of a transaction', () => {
 
   it('derives the conditions of the conditional updates', () => {
     expect(statesThatTake('accept', 'accepted')).toEqual(['created', 'published']);
+    expect(statesThatTake('progress', 'accepted')).toEqual(['accepted']);
+    expect(statesThatTake('refuse', 'processed')).toEqual(['created', 'published']);
+    expect(statesThatTake('reset-done', 'processed')).toEqual(['accepted']);
     expect(statesThatTake('result', 'processed')).toEqual(['created', 'published', 'accepted']);
     expect(statesThatTake('cancel-reachable', 'canceled')).toEqual(['created']);
     expect(statesThatTake('cancel-away', 'canceled')).toEqual(['created', 'published']);

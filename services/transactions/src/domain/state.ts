@@ -11,8 +11,14 @@ export const eventTypes = [
   'published',
   // The headset asked to start it, and may.
   'accept',
+  // The headset tells how far it is.
+  'progress',
+  // The headset asked to start it, but its client is too old (decision 14).
+  'refuse',
   // The headset reports its end.
   'result',
+  // A wiped headset is back: its reset is done (ruling B7).
+  'reset-done',
   // The called app answers by itself (ruling A8).
   'answer',
   // The integrator cancels while the headset is away, or while it has a session.
@@ -23,8 +29,8 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
-/** Callbacks in the order in which they go out for one transaction. */
-export type CallbackKind = 'accepted' | 'processed' | 'canceled' | 'answer';
+/** Callbacks in the order in which they go out for one transaction; progress any number of times. */
+export type CallbackKind = 'accepted' | 'progress' | 'processed' | 'canceled' | 'answer';
 
 export interface Outcome {
   readonly status: Status;
@@ -44,6 +50,14 @@ export function transition(status: Status, event: EventType): Outcome | undefine
       return status === 'created' || status === 'published'
         ? { status: 'accepted', callbacks: ['accepted'] }
         : undefined;
+    case 'progress':
+      return status === 'accepted' ? { status, callbacks: ['progress'] } : undefined;
+    case 'refuse':
+      return status === 'created' || status === 'published'
+        ? { status: 'processed', callbacks: ['processed'] }
+        : undefined;
+    case 'reset-done':
+      return status === 'accepted' ? { status: 'processed', callbacks: ['processed'] } : undefined;
     case 'result':
       return ended
         ? { status, callbacks: [], recorded: true }

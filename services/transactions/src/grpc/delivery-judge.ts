@@ -5,6 +5,7 @@ import { HeldState } from '@headset-cloud/proto/headset/device_link/v1/device_li
 import { DeliveryJudgeService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
 import type { Canceler } from '../cancel.ts';
 import { type Delivery, toOffer } from '../delivery.ts';
+import { meetsMinimum, tooOldMessage } from '../domain/client-version.ts';
 import { takeOnline } from '../online.ts';
 import type { Outbox } from '../outbox.ts';
 import type { TransactionStore } from '../ports.ts';
@@ -40,14 +41,34 @@ export function deliveryJudgeRpc(deps: {
       const id = Number(request.transactionId);
       const floorEpoch = (await store.floorOf(request.deviceId))?.epoch ?? 0;
       const session = { deviceId: request.deviceId, epoch: Number(request.sessionEpoch) };
-      const accepted = await store.accept(id, session, floorEpoch, clock.now());
-      deps.failpoints('transactions.accepted');
-      if (accepted) {
+      const accept = async (meets?: string): Promise<boolean> => {
+        const accepted = await store.accept(
+          id,
+          { ...session, ...(meets && { meets }) },
+          floorEpoch,
+          clock.now(),
+        );
+        deps.failpoints('transactions.accepted');
+        if (!accepted) return false;
         delivery.accepted(id);
         outbox.publish(accepted);
-        return { start: true };
+        return true;
+      };
+      if (await accept()) return { start: true };
+      let t = await store.get(id);
+      const minimum = t?.minimumClientVersion;
+      if (t && minimum && (t.status === 'created' || t.status === 'published')) {
+        // Few operations need a client of some age; only they pay for a second look.
+        const { clientVersion } = request;
+        if (meetsMinimum(clientVersion, minimum)) {
+          if (await accept(minimum)) return { start: true };
+        } else {
+          const message = tooOldMessage(clientVersion, minimum);
+          const refused = await store.refuse(id, session, floorEpoch, message, clock.now());
+          if (refused) outbox.publish(refused);
+        }
+        t = await store.get(id);
       }
-      const t = await store.get(id);
       if (!t || t.deviceId !== request.deviceId) return { start: false, dropReason: 'unknown transaction' };
       // Asked again for one that was accepted before: the permit stands.
       if (t.status === 'accepted' && t.activationEpoch >= floorEpoch) return { start: true };

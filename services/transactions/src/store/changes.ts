@@ -36,6 +36,21 @@ export function createChanges(leftoverAfterMs: number) {
   };
 }
 
+/** What a document owes, in order: progress comes after the start and before the end. */
+function owedBy({ outbox = [], progress }: TransactionDocument): readonly OwedCallback[] {
+  if (!progress?.owed) return outbox;
+  const { atMs, message, reportId, value, count } = progress;
+  const step: OwedCallback = {
+    kind: 'progress',
+    atMs,
+    success: true,
+    message,
+    step: { reportId, number: count, value },
+  };
+  const started = outbox.filter((o) => o.kind === 'accepted');
+  return [...started, step, ...outbox.slice(started.length)];
+}
+
 /** A document as the domain sees it. */
 export function toStored(d: TransactionDocument): StoredTransaction {
   return {
@@ -51,8 +66,10 @@ export function toStored(d: TransactionDocument): StoredTransaction {
     updatedAtMs: d.updatedAt.getTime(),
     attempts: d.attempts,
     sentEpoch: d.sentEpoch,
-    outbox: d.outbox ?? [],
+    outbox: owedBy(d),
     outboxSeq: d.outboxSeq,
+    progress: d.progress?.value ?? 0,
+    minimumClientVersion: d.minimumClientVersion ?? '',
     endMessage: d.end?.message ?? '',
     traceparent: d.traceparent ?? '',
   };

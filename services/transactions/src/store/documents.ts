@@ -21,8 +21,12 @@ export interface TransactionDocument {
   attempts: number;
   /** The newest session it was written to; 0 if none. */
   sentEpoch: number;
-  /** Callbacks not known to be in the log yet, oldest first. */
+  /** A headset with an older client may not start it (decision 14). */
+  minimumClientVersion?: string;
+  /** Callbacks not known to be in the log yet, oldest first; progress has its own place. */
   outbox?: OwedCallback[];
+  /** The newest report of an update's progress; it replaces the one before, published or not. */
+  progress?: ProgressField;
   /** Rises with each callback that was owed; the outbox is cleared only while it stands still. */
   outboxSeq: number;
   /** When the sweeper has to look at it: it was not handed over yet, or owes callbacks. */
@@ -37,6 +41,19 @@ export interface TransactionDocument {
   cancelStamp?: string;
   /** W3C trace context of the call that made it. */
   traceparent?: string;
+}
+
+export interface ProgressField {
+  reportId: number;
+  /** 0.0 to 1.0. */
+  value: number;
+  message: string;
+  /** Milliseconds since 1970. */
+  atMs: number;
+  /** Reports of progress so far. */
+  count: number;
+  /** True while its callback is not known to be in the log. */
+  owed?: true;
 }
 
 /** One document a device (ruling B4; the floor is an activation epoch, ADR 0004). */

@@ -2,13 +2,15 @@ import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import { coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { Binary, type Filter } from 'mongodb';
-import { acceptedMessage, type OwedCallback } from '../domain/callbacks.ts';
+import { acceptedMessage, maxProgressReports, type OwedCallback } from '../domain/callbacks.ts';
+import { updateOperations } from '../domain/forms/operations.ts';
 import { callbacksOf, cancelMessages, type EventType, type Status, statesThatTake } from '../domain/state.ts';
-import type { ListSort, StoredTransaction, TransactionStore } from '../ports.ts';
+import type { ListSort, ReportedEnd, StoredTransaction, TransactionStore } from '../ports.ts';
 import { type Change, createChanges, toStored } from './changes.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
 import { createHeadStore } from './heads.ts';
 import { createIdSource } from './ids.ts';
+import { acceptedResets } from './resets.ts';
 
 const sortField: Record<ListSort, string> = {
   transactionId: '_id',
@@ -30,6 +32,16 @@ export function createTransactionStore(
     many: (documents) => transactions.insertMany([...documents], { ordered: false }),
   });
   const headStore = createHeadStore(store.collection(collections.heads));
+  const resets = acceptedResets(transactions);
+  const ended = (
+    { success, message, atMs, connectivity }: ReportedEnd,
+    now: number,
+    set: Partial<TransactionDocument> = {},
+  ): Change => ({
+    now,
+    owed: [{ kind: 'processed', atMs, success, message, ...(connectivity && { connectivity }) }],
+    set: { ...set, end: { success, message, at: new Date(now) } },
+  });
 
   /** One conditional update by an event of the state table; owes its callbacks in the same write. */
   const apply = (
@@ -83,6 +95,7 @@ export function createTransactionStore(
           end: { success: false, message: t.failMessage ?? '', at },
         }),
         ...(t.traceparent && { traceparent: t.traceparent }),
+        ...(t.minimumClientVersion && { minimumClientVersion: t.minimumClientVersion }),
       };
       try {
         await insert(document);
@@ -166,7 +179,12 @@ export function createTransactionStore(
 
     async accept(id, session, floorEpoch, now) {
       const document = await apply(
-        { _id: id, deviceId: session.deviceId, activationEpoch: { $gte: floorEpoch } },
+        {
+          _id: id,
+          deviceId: session.deviceId,
+          activationEpoch: { $gte: floorEpoch },
+          minimumClientVersion: session.meets ?? { $exists: false },
+        },
         'accept',
         'accepted',
         {
@@ -177,16 +195,60 @@ export function createTransactionStore(
       );
       return document && toStored(document);
     },
+    async refuse(id, { deviceId, epoch }, floorEpoch, message, now) {
+      const document = await apply(
+        { _id: id, deviceId, activationEpoch: { $gte: floorEpoch } },
+        'refuse',
+        'processed',
+        ended({ success: false, message, atMs: now }, now, { sentEpoch: epoch }),
+      );
+      return document && toStored(document);
+    },
     async finish(id, deviceId, end, now) {
-      const document = await apply({ _id: id, deviceId }, 'result', 'processed', {
-        now,
-        owed: [{ kind: 'processed', atMs: now, ...end }],
-        set: { end: { ...end, at: new Date(now) } },
-      });
+      const document = await apply({ _id: id, deviceId }, 'result', 'processed', ended(end, now));
+      return document && toStored(document);
+    },
+    acceptedResets: async (deviceId) =>
+      (await resets(deviceId)).map(({ _id, sentEpoch }) => ({ id: _id, sentEpoch })),
+    async finishReset(id, epoch, end, now) {
+      const document = await apply(
+        { _id: id, sentEpoch: { $lt: epoch } },
+        'reset-done',
+        'processed',
+        ended(end, now),
+      );
+      return document && toStored(document);
+    },
+    async progress(id, deviceId, { reportId, value, message, atMs }, now) {
+      const document = await transactions.findOneAndUpdate(
+        {
+          _id: id,
+          deviceId,
+          status: { $in: statesThatTake('progress', 'accepted') },
+          operationId: { $in: [...updateOperations] },
+          $or: [
+            { progress: { $exists: false } },
+            { 'progress.reportId': { $lt: reportId }, 'progress.count': { $lt: maxProgressReports } },
+          ],
+        },
+        {
+          $set: {
+            updatedAt: new Date(now),
+            'progress.reportId': reportId,
+            'progress.value': value,
+            'progress.message': message,
+            'progress.atMs': atMs,
+            'progress.owed': true,
+          },
+          $min: { dueAt: changes.leftover(now) },
+          $inc: { 'progress.count': 1, outboxSeq: 1 },
+        },
+        { returnDocument: 'after' },
+      );
       return document && toStored(document);
     },
     async answer(id, deviceId, answer, now) {
-      const owed: OwedCallback = { kind: 'answer', atMs: now, ...answer };
+      const owed: OwedCallback = { kind: 'answer', ...answer };
       const unanswered = { _id: id, deviceId, answeredAt: { $exists: false } };
       const after = await transactions.findOneAndUpdate(
         { ...unanswered, status: 'processed' },
@@ -199,13 +261,13 @@ export function createTransactionStore(
         { returnDocument: 'after' },
       );
       if (after) return toStored(after);
-      const { success, message } = answer;
+      const { success, message, atMs } = answer;
       const ended = await transactions.findOneAndUpdate(
         { ...unanswered, open: true },
         changes.to('processed', {
           now,
           owed: callbacksOf('answer', 'accepted').map((kind) =>
-            kind === 'answer' ? owed : { kind, atMs: now, success, message },
+            kind === 'answer' ? owed : { kind, atMs, success, message },
           ),
           set: { answeredAt: new Date(now), end: { success, message, at: new Date(now) } },
         }),
@@ -255,7 +317,9 @@ export function createTransactionStore(
         published.map((p) => ({
           updateOne: {
             filter: { _id: p.id, outboxSeq: p.outboxSeq },
-            update: { $unset: { outbox: true as const, dueAt: true as const } },
+            update: {
+              $unset: { outbox: true as const, dueAt: true as const, 'progress.owed': true as const },
+            },
           },
         })),
         { ordered: false },

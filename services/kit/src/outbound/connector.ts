@@ -1,6 +1,6 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
-import type { AddressRules } from '../domain/address-rules.ts';
+import type { AddressRules } from './address-rules.ts';
 import type { Resolve } from './resolve.ts';
 
 /** A destination's address is not public and not allowed by configuration. */

@@ -1,0 +1,65 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { ApnSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { GatewayClients } from '../clients.ts';
+import { compact } from '../http/json.ts';
+import { bodyOf } from './decode.ts';
+import { operate } from './operate.ts';
+import type { Handlers } from './types.ts';
+
+const apnNumbers = ['authType', 'bearer', 'bearerBitmask'] as const;
+
+type ApnTexts = Omit<MessageInitShape<typeof ApnSchema>, (typeof apnNumbers)[number] | '$typeName'>;
+type ApnEntry = ApnTexts & Partial<Record<(typeof apnNumbers)[number], number>>;
+
+interface WifiEntry {
+  readonly ssid: string;
+  readonly password?: string;
+  readonly security?: string;
+}
+
+/** An APN entry as the services know it: the same names in JSON and in the message. */
+function decodeApn(entry: ApnEntry): MessageInitShape<typeof ApnSchema> {
+  const { authType, bearer, bearerBitmask, ...texts } = entry;
+  return {
+    ...texts,
+    ...(authType !== undefined && { authType: BigInt(authType) }),
+    ...(bearer !== undefined && { bearer: BigInt(bearer) }),
+    ...(bearerBitmask !== undefined && { bearerBitmask: BigInt(bearerBitmask) }),
+  };
+}
+
+/** Settings that a headset applies: access points, Wi-Fi, languages, launcher keys. */
+export function settingsHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
+  return {
+    'put-v1-applications-devices-settings-apn': (call) => {
+      const apns = bodyOf<readonly ApnEntry[]>(call).map(decodeApn);
+      return operate(devices, call, 'put-v1-applications-devices-settings-apn', {
+        case: 'applyApns',
+        value: { apns },
+      });
+    },
+
+    'put-v1-applications-devices-settings-wifi': (call) => {
+      const networks = [...bodyOf<readonly WifiEntry[]>(call)];
+      return operate(devices, call, 'put-v1-applications-devices-settings-wifi', {
+        case: 'applyWifi',
+        value: { networks },
+      });
+    },
+
+    'put-v1-applications-devices-settings-lang': (call) => {
+      const languages = [...bodyOf<readonly string[]>(call)];
+      return operate(devices, call, 'put-v1-applications-devices-settings-lang', {
+        case: 'applyLanguages',
+        value: { languages },
+      });
+    },
+
+    // Passed on as it was written: only its format is the cloud's to check (specification section 5).
+    'put-v1-applications-devices-apps-launcher-keys': (call) =>
+      operate(devices, call, 'put-v1-applications-devices-apps-launcher-keys', {
+        case: 'applyLauncherKeys',
+        value: { configJson: compact(call.body?.text ?? '') },
+      }),
+  };
+}

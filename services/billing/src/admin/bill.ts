@@ -1,0 +1,16 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { BillingAdminService } from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
+import { requireApplicationId } from '../domain/ids.ts';
+import { requireMonth } from '../domain/month.ts';
+import { billMessage } from '../grpc/map.ts';
+import { type BillSources, makeBill } from '../make-bill.ts';
+
+/** The bill as the integrator sees it. */
+export function billHandlers(sources: BillSources): Pick<Handlers<typeof BillingAdminService>, 'showBill'> {
+  return {
+    async showBill({ applicationId, year, month }) {
+      requireApplicationId(applicationId);
+      return { bill: billMessage(await makeBill(sources, applicationId, requireMonth({ year, month }))) };
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import { BillingAdminService } from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
+import type { BillSources } from '../make-bill.ts';
+import type { PlansStore, UsageStore } from '../ports.ts';
+import { billHandlers } from './bill.ts';
+import { plansHandlers } from './plans.ts';
+import { usageHandlers } from './usage.ts';
+
+/** What the operators' handlers work with. */
+export interface AdminDependencies extends BillSources {
+  readonly usage: UsageStore;
+  readonly plans: PlansStore;
+}
+
+/** The operators' door (decision 17). */
+export function adminBindings(deps: AdminDependencies): RpcBinding[] {
+  return [
+    bind(BillingAdminService, { ...plansHandlers(deps), ...usageHandlers(deps), ...billHandlers(deps) }),
+  ];
+}

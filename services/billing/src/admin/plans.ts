@@ -1,0 +1,40 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type {
+  BillingAdminService,
+  DevicePlansSchema,
+} from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
+import { requireApplicationId, requireDeviceId } from '../domain/ids.ts';
+import { plansBefore, requirePlans } from '../domain/plans.ts';
+import { plansMessage } from '../grpc/map.ts';
+import type { AdminDependencies } from './bindings.ts';
+
+/** Plans of devices with an application. */
+export function plansHandlers({
+  plans: store,
+  clock,
+}: Pick<AdminDependencies, 'plans' | 'clock'>): Pick<
+  Handlers<typeof BillingAdminService>,
+  'putPlans' | 'listPlans'
+> {
+  return {
+    async putPlans({ applicationId, deviceId, plans: given }) {
+      requireApplicationId(applicationId);
+      requireDeviceId(deviceId);
+      if (!given) throw new DomainError('invalid_argument', 'plans is missing.');
+      const plans = requirePlans(given.videoMeeting, given.speechRecognition);
+      await store.put(applicationId, deviceId, plans, clock.now());
+      return {};
+    },
+
+    async listPlans({ applicationId }) {
+      requireApplicationId(applicationId);
+      const plans: MessageInitShape<typeof DevicePlansSchema>[] = [];
+      for await (const { deviceId, history } of store.histories(applicationId)) {
+        plans.push({ deviceId, plans: plansMessage(plansBefore(history, Number.POSITIVE_INFINITY)) });
+      }
+      return { plans };
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { BillingAdminService } from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
+import { requireApplicationId } from '../domain/ids.ts';
+import { requireMonth, spanOf } from '../domain/month.ts';
+import { usageMessage, usageOfMessage } from '../usage-message.ts';
+import type { AdminDependencies } from './bindings.ts';
+
+const mostListed = 1000;
+
+/** Usage that no service meters, and what is known. */
+export function usageHandlers({
+  usage: store,
+  zone,
+}: Pick<AdminDependencies, 'usage' | 'zone'>): Pick<
+  Handlers<typeof BillingAdminService>,
+  'addUsage' | 'listUsage'
+> {
+  return {
+    async addUsage({ usage: given }) {
+      if (!given) throw new DomainError('invalid_argument', 'usage is missing.');
+      const usage = usageOfMessage(given);
+      const { added, conflicting } = await store.record([usage]);
+      if (conflicting.size > 0) {
+        throw new DomainError('conflict', `The usage ${usage.usageId} is known with other content.`);
+      }
+      return { added: added === 1 };
+    },
+
+    async listUsage({ applicationId, year, month: number, limit }) {
+      requireApplicationId(applicationId);
+      const month = requireMonth({ year, month: number });
+      if (limit > mostListed) {
+        throw new DomainError('invalid_argument', `limit ${limit} is more than ${mostListed}.`);
+      }
+      const found = await store.list(applicationId, month, spanOf(month, zone), limit || 100);
+      return { usage: found.map(usageMessage) };
+    },
+  };
+}

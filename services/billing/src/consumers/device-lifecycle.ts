@@ -1,0 +1,60 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import {
+  DeviceLifecycleEventSchema,
+  LifecycleKind,
+} from '@headset-cloud/proto/headset/devices/v1/events_pb.ts';
+import type { LifecycleChange } from '../domain/activity.ts';
+import { requireApplicationId, requireDeviceId } from '../domain/ids.ts';
+import type { ActivityStore } from '../ports.ts';
+
+/** The consumer group: each change reaches this service once, or again after a crash. */
+export const deviceLifecycleGroup = 'billing-lifecycle';
+
+/** Keeps when which application had which device activated. Idempotent, in any order. */
+export function deviceLifecycleHandler(
+  store: Pick<ActivityStore, 'record'>,
+  failpoints: Failpoints,
+): (events: readonly LogEvent[]) => Promise<void> {
+  return async (events) => {
+    await store.record(events.map(decode));
+    failpoints('billing.lifecycleRecorded');
+  };
+}
+
+const kinds = new Map<LifecycleKind, LifecycleChange['kind']>([
+  [LifecycleKind.ACTIVATED, 'activated'],
+  [LifecycleKind.DEACTIVATED, 'deactivated'],
+]);
+
+function decode(event: LogEvent): LifecycleChange {
+  try {
+    const {
+      applicationId,
+      deviceId,
+      epoch,
+      kind: wire,
+      atMs,
+    } = fromBinary(DeviceLifecycleEventSchema, event.value);
+    const kind = kinds.get(wire);
+    if (!kind) throw new Error(`kind ${wire} is not known`);
+    return {
+      applicationId: requireApplicationId(applicationId),
+      deviceId: requireDeviceId(deviceId),
+      epoch: whole(epoch),
+      kind,
+      atMs: whole(atMs),
+    };
+  } catch (cause) {
+    throw new PoisonEventError(event, `not a change of an activation: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+}
+
+function whole(value: bigint): number {
+  const number = Number(value);
+  if (!Number.isSafeInteger(number) || number < 0) throw new Error(`${value} is out of bounds`);
+  return number;
+}

@@ -1,0 +1,50 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import { UsageEventSchema } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
+import type { Usage } from '../domain/usage.ts';
+import type { UsageStore } from '../ports.ts';
+import { usageOfMessage } from '../usage-message.ts';
+
+/** The consumer group: each usage reaches this service once, or again after a crash. */
+export const usageGroup = 'billing-usage';
+
+/**
+ * Keeps what was used. Idempotent by the usage's id. The same id with other content is a publisher's
+ * fault: the first content counts, the other goes to the dead letters, for operators to see.
+ */
+export function usageHandler(
+  store: Pick<UsageStore, 'record'>,
+  failpoints: Failpoints,
+): (events: readonly LogEvent[]) => Promise<void> {
+  return async (events) => {
+    const usages = events.map(decode);
+    const { conflicting } = await store.record(usages);
+    failpoints('billing.usageRecorded');
+    if (conflicting.size === 0) return;
+    const index = await firstConflict(events, usages, store);
+    if (index >= 0)
+      throw new PoisonEventError(events[index] as LogEvent, 'the usage is known with other content');
+  };
+}
+
+/** One id may stand in a batch with the first content and with another: which event it is must be asked for. */
+async function firstConflict(
+  events: readonly LogEvent[],
+  usages: readonly Usage[],
+  store: Pick<UsageStore, 'record'>,
+): Promise<number> {
+  for (let index = 0; index < events.length; index++) {
+    const { conflicting } = await store.record([usages[index] as Usage]);
+    if (conflicting.size > 0) return index;
+  }
+  return -1;
+}
+
+function decode(event: LogEvent): Usage {
+  try {
+    return usageOfMessage(fromBinary(UsageEventSchema, event.value));
+  } catch (cause) {
+    throw new PoisonEventError(event, `not usage: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,54 @@
+import type { Span } from './month.ts';
+
+/** An activation or deactivation that took effect. */
+export interface LifecycleChange {
+  readonly applicationId: string;
+  readonly deviceId: string;
+  /** Rises with the device's changes: their order, whatever the order in which they are heard of. */
+  readonly epoch: number;
+  readonly kind: 'activated' | 'deactivated';
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+/** What a bill says of a device's activation by the bill's application. */
+export interface Activity {
+  readonly inMonth: boolean;
+  /** By the newest change that is known. */
+  readonly now: boolean;
+}
+
+/**
+ * Folds one application's changes of one device, which must come by epoch. A deactivation whose
+ * activation is not known yet changes nothing. Another client id activates again without a break. A
+ * clock that was set back between the two makes an activation short, never negative.
+ */
+export class ActivityFold {
+  readonly #span: Span;
+  #sinceMs: number | undefined;
+  #inMonth = false;
+
+  constructor(span: Span) {
+    this.#span = span;
+  }
+
+  add({ kind, atMs }: Pick<LifecycleChange, 'kind' | 'atMs'>): void {
+    if (kind === 'activated') this.#sinceMs ??= atMs;
+    else if (this.#sinceMs !== undefined) {
+      this.#inMonth ||= this.#overlaps(this.#sinceMs, Math.max(atMs, this.#sinceMs));
+      this.#sinceMs = undefined;
+    }
+  }
+
+  get activity(): Activity {
+    const now = this.#sinceMs !== undefined;
+    const open = this.#sinceMs !== undefined && this.#overlaps(this.#sinceMs, Number.POSITIVE_INFINITY);
+    return { inMonth: this.#inMonth || open, now };
+  }
+
+  /** Over at the month's first moment is over before it, unless it had begun only then. */
+  #overlaps(sinceMs: number, untilMs: number): boolean {
+    const { fromMs, toMs } = this.#span;
+    return sinceMs < toMs && (untilMs > fromMs || sinceMs >= fromMs);
+  }
+}

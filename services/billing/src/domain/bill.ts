@@ -1,0 +1,112 @@
+import { ActivityFold, type LifecycleChange } from './activity.ts';
+import type { Span } from './month.ts';
+import { noPlans, type Plans } from './plans.ts';
+import { type Usage, type UsageKind, usageKinds, usedWithin } from './usage.ts';
+
+/** Hours, rounded up. */
+export type Hours = Readonly<Record<UsageKind, number>>;
+
+export interface DeviceBill {
+  readonly deviceId: string;
+  readonly plans: Plans;
+  readonly hours: Hours;
+}
+
+/** An application's month (specification api.md section 3, ruling A17). */
+export interface Bill {
+  /** That the application had activated at some time in the month. */
+  readonly numberOfDevices: number;
+  /** Activated now; absent in other months than the current one. */
+  readonly activateDevices?: number;
+  /** Those that were activated or used something, by id. */
+  readonly devices: readonly DeviceBill[];
+  /** What no device is known of. */
+  readonly others: Hours;
+}
+
+/** Milliseconds of each kind. */
+type Sums = Record<UsageKind, number>;
+
+const hourMs = 3_600_000;
+
+const noSums = (): Sums => ({ videoMeeting: 0, speechRecognition: 0 });
+
+/** One rounding for the whole month: any part of an hour counts as one (specification api.md section 9). */
+function roundUp(sums: Sums): Hours {
+  const hours = noSums();
+  for (const kind of usageKinds) hours[kind] = Math.ceil(sums[kind] / hourMs);
+  return hours;
+}
+
+/** Adds up a bill from a stream of records; holds no more than the bill's own devices. */
+export class BillSum {
+  readonly #span: Span;
+  readonly #devices = new Map<string, { readonly sums: Sums; plans: Plans }>();
+  readonly #others = noSums();
+  #inMonth = 0;
+  #now = 0;
+  /** The device whose changes come. */
+  #turn: { readonly deviceId: string; readonly fold: ActivityFold } | undefined;
+
+  constructor(span: Span) {
+    this.#span = span;
+  }
+
+  addUsage({
+    deviceId,
+    kind,
+    ...usage
+  }: Pick<Usage, 'deviceId' | 'kind' | 'startedAtMs' | 'durationMs'>): void {
+    const usedMs = usedWithin(usage, this.#span);
+    if (usedMs === 0) return;
+    const sums = deviceId === '' ? this.#others : this.#device(deviceId).sums;
+    sums[kind] += usedMs;
+  }
+
+  /** In the order of device and epoch. */
+  addChange(change: LifecycleChange): void {
+    if (this.#turn?.deviceId !== change.deviceId) this.#endTurn();
+    this.#turn ??= { deviceId: change.deviceId, fold: new ActivityFold(this.#span) };
+    this.#turn.fold.add(change);
+  }
+
+  /** After usage and changes: plans of other devices do not stand on the bill. */
+  addPlans(deviceId: string, plans: Plans): void {
+    this.#endTurn();
+    const device = this.#devices.get(deviceId);
+    if (device) device.plans = plans;
+  }
+
+  /** `current`: the month is the one that it is now. */
+  bill(current: boolean): Bill {
+    this.#endTurn();
+    return {
+      numberOfDevices: this.#inMonth,
+      ...(current && { activateDevices: this.#now }),
+      devices: [...this.#devices]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([deviceId, { sums, plans }]) => ({ deviceId, plans, hours: roundUp(sums) })),
+      others: roundUp(this.#others),
+    };
+  }
+
+  #endTurn(): void {
+    if (!this.#turn) return;
+    const { deviceId, fold } = this.#turn;
+    const { inMonth, now } = fold.activity;
+    this.#turn = undefined;
+    if (now) this.#now += 1;
+    if (!inMonth) return;
+    this.#inMonth += 1;
+    this.#device(deviceId);
+  }
+
+  #device(deviceId: string): { readonly sums: Sums; plans: Plans } {
+    let device = this.#devices.get(deviceId);
+    if (!device) {
+      device = { sums: noSums(), plans: noPlans };
+      this.#devices.set(deviceId, device);
+    }
+    return device;
+  }
+}

@@ -1,0 +1,49 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+
+/** What a device may use (specification api.md section 3); null: nothing. */
+export interface Plans {
+  readonly videoMeeting: 'lite' | 'basic 100' | 'basic 200' | null;
+  readonly speechRecognition: 'ja' | null;
+}
+
+/** Plans from a moment on, milliseconds since 1970. */
+export interface PlansEntry extends Plans {
+  readonly fromMs: number;
+}
+
+export const noPlans: Plans = { videoMeeting: null, speechRecognition: null };
+
+const videoPlans = ['lite', 'basic 100', 'basic 200'] as const;
+
+/** Plans as an operator gives them; undefined: none. Throws `invalid_argument`. */
+export function requirePlans(video: string | undefined, speech: string | undefined): Plans {
+  const videoMeeting = videoPlans.find((plan) => plan === video) ?? null;
+  if (video !== undefined && videoMeeting === null) {
+    throw new DomainError('invalid_argument', `video_meeting is not one of ${videoPlans.join(', ')}.`);
+  }
+  if (speech !== undefined && speech !== 'ja') {
+    throw new DomainError('invalid_argument', 'speech_recognition is not ja.');
+  }
+  return { videoMeeting, speechRecognition: speech ?? null };
+}
+
+/** The history with other plans from now on; undefined: they are in force already. */
+export function changedPlans(
+  history: readonly PlansEntry[],
+  plans: Plans,
+  nowMs: number,
+): PlansEntry[] | undefined {
+  const last = history.at(-1);
+  const current = last ?? noPlans;
+  if (current.videoMeeting === plans.videoMeeting && current.speechRecognition === plans.speechRecognition) {
+    return undefined;
+  }
+  // A clock that was set back does not change the order of what operators did.
+  return [...history, { ...plans, fromMs: Math.max(nowMs, last?.fromMs ?? 0) }];
+}
+
+/** The plans that were in force just before a moment. */
+export function plansBefore(history: readonly PlansEntry[], atMs: number): Plans {
+  const { videoMeeting, speechRecognition } = history.findLast(({ fromMs }) => fromMs < atMs) ?? noPlans;
+  return { videoMeeting, speechRecognition };
+}

@@ -1,0 +1,65 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { requireApplicationId, requireDeviceId } from './ids.ts';
+import type { Span } from './month.ts';
+
+export const usageKinds = ['videoMeeting', 'speechRecognition'] as const;
+export type UsageKind = (typeof usageKinds)[number];
+
+/** Something that was used for a while. Never changed once it is known. */
+export interface Usage {
+  /** Unique on the platform and stable over repeats. */
+  readonly usageId: string;
+  readonly applicationId: string;
+  /** Empty: not known. */
+  readonly deviceId: string;
+  readonly kind: UsageKind;
+  /** Milliseconds since 1970. */
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+}
+
+const dayMs = 86_400_000;
+/** Longer than any use; keeps a wrong clock from filling every bill there is. */
+export const longestUsageMs = 366 * dayMs;
+/** The year 9999 begins. */
+const latestStartMs = 253_370_764_800_000;
+
+/** Throws `invalid_argument` that says what is wrong. */
+export function requireUsage(usage: Omit<Usage, 'kind'> & { readonly kind: UsageKind | undefined }): Usage {
+  const { usageId, deviceId, kind, startedAtMs, durationMs } = usage;
+  if (!/^[\x21-\x7e]{1,200}$/.test(usageId)) refuse('usage_id is not 1 to 200 printable ASCII characters.');
+  requireApplicationId(usage.applicationId);
+  if (deviceId !== '') requireDeviceId(deviceId);
+  if (!kind) return refuse('kind is not one of video meeting, speech recognition.');
+  if (!(Number.isSafeInteger(startedAtMs) && startedAtMs > 0 && startedAtMs < latestStartMs)) {
+    refuse('started_at_ms is not a time since 1970 in milliseconds.');
+  }
+  if (!(Number.isSafeInteger(durationMs) && durationMs >= 0 && durationMs <= longestUsageMs)) {
+    refuse('duration_ms is not a time from 0 to 366 days in milliseconds.');
+  }
+  return { ...usage, kind };
+}
+
+function refuse(message: string): never {
+  throw new DomainError('invalid_argument', message);
+}
+
+/** Whether a repeat says what was said before. */
+export function sameUsage(a: Usage, b: Usage): boolean {
+  return (
+    a.usageId === b.usageId &&
+    a.applicationId === b.applicationId &&
+    a.deviceId === b.deviceId &&
+    a.kind === b.kind &&
+    a.startedAtMs === b.startedAtMs &&
+    a.durationMs === b.durationMs
+  );
+}
+
+/** How much of a usage lies in a month: usage over a border is split there. Milliseconds. */
+export function usedWithin(
+  { startedAtMs, durationMs }: Pick<Usage, 'startedAtMs' | 'durationMs'>,
+  { fromMs, toMs }: Span,
+): number {
+  return Math.max(0, Math.min(startedAtMs + durationMs, toMs) - Math.max(startedAtMs, fromMs));
+}

@@ -1,0 +1,37 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Zone } from 'luxon';
+import { type Bill, BillSum } from './domain/bill.ts';
+import { compareMonths, type Month, monthAt, spanOf } from './domain/month.ts';
+import { plansBefore } from './domain/plans.ts';
+import type { ActivityStore, PlansStore, UsageStore } from './ports.ts';
+
+/** What bills are made of. */
+export interface BillSources {
+  readonly usage: Pick<UsageStore, 'around'>;
+  readonly activity: Pick<ActivityStore, 'changes'>;
+  readonly plans: Pick<PlansStore, 'histories'>;
+  readonly clock: Clock;
+  /** In which months begin and end. */
+  readonly zone: Zone;
+}
+
+/**
+ * Adds up an application's month from the records (ruling B11), read in streams. The plans are those
+ * at the month's end, in the current month those of now. A month to come has nothing in it.
+ */
+export async function makeBill(sources: BillSources, applicationId: string, month: Month): Promise<Bill> {
+  const { usage, activity, plans, clock, zone } = sources;
+  const nowMs = clock.now();
+  const span = spanOf(month, zone);
+  const sum = new BillSum(span);
+  const toNow = compareMonths(month, monthAt(nowMs, zone));
+  if (toNow > 0) return sum.bill(false);
+  for await (const record of usage.around(applicationId, month)) sum.addUsage(record);
+  for await (const change of activity.changes(applicationId)) sum.addChange(change);
+  // What was put this very millisecond is in force.
+  const plansAtMs = toNow === 0 ? Number.POSITIVE_INFINITY : span.toMs;
+  for await (const { deviceId, history } of plans.histories(applicationId)) {
+    sum.addPlans(deviceId, plansBefore(history, plansAtMs));
+  }
+  return sum.bill(toNow === 0);
+}

@@ -1,0 +1,32 @@
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { ActivityStore } from '../ports.ts';
+import type { LifecycleDocument } from './documents.ts';
+
+/**
+ * Changes of activations in MongoDB: one document each, written once. What they mean together is
+ * judged when a bill is made, by epoch, so that the order in which they come does not matter.
+ */
+export function createActivityStore(collection: StoreCollection<LifecycleDocument>): ActivityStore {
+  return {
+    async record(changes) {
+      if (changes.length === 0) return;
+      await collection.bulkWrite(
+        changes.map(({ applicationId, deviceId, epoch, kind, atMs }) => ({
+          updateOne: {
+            filter: { _id: `${deviceId}/${epoch}/${kind}` },
+            update: { $setOnInsert: { applicationId, deviceId, epoch, kind, atMs } },
+            upsert: true,
+          },
+        })),
+        { ordered: false },
+      );
+    },
+
+    changes(applicationId) {
+      return collection.find(
+        { applicationId },
+        { sort: { deviceId: 1, epoch: 1, kind: 1 }, projection: { _id: 0 } },
+      );
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { changedPlans } from '../domain/plans.ts';
+import type { PlansStore } from '../ports.ts';
+import type { PlansDocument } from './documents.ts';
+
+/** Plans in MongoDB: one document for an application and device, with the whole history. */
+export function createPlansStore(collection: StoreCollection<PlansDocument>): PlansStore {
+  return {
+    async put(applicationId, deviceId, plans, nowMs) {
+      const _id = `${applicationId}/${deviceId}`;
+      for (;;) {
+        const found = await collection.findOne({ _id });
+        const history = changedPlans(found?.history ?? [], plans, nowMs);
+        if (!history) return;
+        if (!found) {
+          try {
+            await collection.insertOne({ _id, applicationId, deviceId, revision: 1, history });
+            return;
+          } catch (error) {
+            if (!isDuplicateKey(error)) throw error;
+            continue;
+          }
+        }
+        const { matchedCount } = await collection.updateOne(
+          { _id, revision: found.revision },
+          { $set: { history }, $inc: { revision: 1 } },
+        );
+        if (matchedCount === 1) return;
+      }
+    },
+
+    histories(applicationId) {
+      return collection.find(
+        { applicationId },
+        { sort: { deviceId: 1 }, projection: { _id: 0, deviceId: 1, history: 1 } },
+      );
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
+import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
+import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
+import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { BillingAdminService } from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
+import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
+import { BillingService } from '@headset-cloud/proto/headset/billing/v1/service_pb.ts';
+import {
+  DeviceLifecycleEventSchema,
+  LifecycleKind,
+} from '@headset-cloud/proto/headset/devices/v1/events_pb.ts';
+import { Registry } from 'prom-client';
+import { buildBilling } from '../build.ts';
+import { collections } from '../store/documents.ts';
+
+/** The same tests on a MongoDB server, where one is named. */
+const mongoUri = process.env['MONGODB_URI'];
+
+/** For tests of what queries cost, which only the embedded store counts. */
+export const onEmbedded = mongoUri ? test.skip : test;
+
+/** A running billing service on the embedded store and log. */
+export interface World {
+  readonly billing: Client<typeof BillingService>;
+  readonly admin: Client<typeof BillingAdminService>;
+  readonly store: Store;
+  readonly log: EventLog;
+  /** Time, for the service; milliseconds since 1970. */
+  nowMs: number;
+  /** How many documents queries have looked at so far. */
+  documentsExamined(): number;
+  /** Publishes usage and waits until it is consumed. */
+  use(...events: MessageInitShape<typeof UsageEventSchema>[]): Promise<void>;
+  /** Publishes changes of activations and waits until they are consumed. */
+  change(...events: MessageInitShape<typeof DeviceLifecycleEventSchema>[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openWorld(zone = 'UTC+9'): Promise<World> {
+  const directory = mkdtempSync(join(tmpdir(), 'billing-'));
+  const db = openEmbeddedDatabase({ directory });
+  const embedded = createEmbeddedStore(db);
+  const databasePrefix = `test_${randomUUID().slice(0, 8)}_`;
+  const mongo = mongoUri ? await connectMongo({ uri: mongoUri, databasePrefix, appName: 'test' }) : undefined;
+  const store = (mongo ?? embedded).database('billing');
+  const logger = createLogger({ service: 'billing', level: 'silent' });
+  const log = createEmbeddedLog(db, logger);
+  const channel = new LocalChannel();
+  const service = buildBilling(
+    {
+      logger,
+      clock: { now: () => world.nowMs },
+      store,
+      log,
+      channel: () => channel,
+      secrets: createSecretBox('a test secret of more than thirty-two characters'),
+      metrics: new Registry(),
+      failpoints: () => {},
+      instanceId: 'test',
+    },
+    { BILLING_TIME_ZONE: zone },
+  );
+  const consumed = (group: string, topic: string) =>
+    waitFor(`${topic} is consumed`, async () => (await log.lag(group, topic)) === 0);
+  const world: World = {
+    billing: createClient(BillingService, channel),
+    admin: createClient(BillingAdminService, channel),
+    store,
+    log,
+    nowMs: Date.UTC(2026, 10, 21),
+    documentsExamined: () => embedded.statistics.documentsExamined,
+    async use(...events) {
+      await log.publish(
+        topics.usage,
+        events.map((event) => ({
+          key: event.deviceId || event.applicationId || '',
+          value: toBinary(
+            UsageEventSchema,
+            create(UsageEventSchema, { applicationId: 'app', kind: UsageKind.VIDEO_MEETING, ...event }),
+          ),
+        })),
+      );
+      await consumed('billing-usage', topics.usage);
+    },
+    async change(...events) {
+      await log.publish(
+        topics.deviceLifecycle,
+        events.map((event) => ({
+          key: event.deviceId ?? '',
+          value: toBinary(
+            DeviceLifecycleEventSchema,
+            create(DeviceLifecycleEventSchema, {
+              applicationId: 'app',
+              kind: LifecycleKind.ACTIVATED,
+              ...event,
+            }),
+          ),
+        })),
+      );
+      await consumed('billing-lifecycle', topics.deviceLifecycle);
+    },
+    async close() {
+      await service.stop();
+      for (const name of Object.values(collections)) if (mongo) await store.collection(name).deleteMany({});
+      await mongo?.close();
+      await log.close();
+      await db.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+  channel.register([...service.rpc, ...service.admin]);
+  await service.start();
+  return world;
+}
+
+/** The n-th test device's IMEI. */
+export function imei(n: number): string {
+  return String(356_938_035_000_000 + n);
+}

@@ -1,0 +1,35 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import {
+  type UsageEvent,
+  type UsageEventSchema,
+  UsageKind as WireKind,
+} from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
+import { requireUsage, type Usage, type UsageKind } from './domain/usage.ts';
+
+const kinds: Readonly<Record<UsageKind, WireKind>> = {
+  videoMeeting: WireKind.VIDEO_MEETING,
+  speechRecognition: WireKind.SPEECH_RECOGNITION,
+};
+
+/** Usage as it comes in events and from operators. Throws `invalid_argument` that says what is wrong. */
+export function usageOfMessage(event: UsageEvent): Usage {
+  const { usageId, applicationId, deviceId } = event;
+  const [kind] = Object.entries(kinds).find(([, wire]) => wire === event.kind) ?? [];
+  return requireUsage({
+    usageId,
+    applicationId,
+    deviceId,
+    kind: kind as UsageKind | undefined,
+    startedAtMs: Number(event.startedAtMs),
+    durationMs: Number(event.durationMs),
+  });
+}
+
+export function usageMessage(usage: Usage): MessageInitShape<typeof UsageEventSchema> {
+  return {
+    ...usage,
+    kind: kinds[usage.kind],
+    startedAtMs: BigInt(usage.startedAtMs),
+    durationMs: BigInt(usage.durationMs),
+  };
+}

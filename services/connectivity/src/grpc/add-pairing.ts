@@ -1,0 +1,17 @@
+import { create } from '@bufbuild/protobuf';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { ConnectivityService } from '@headset-cloud/proto/headset/connectivity/v1/service_pb.ts';
+import { AddPairingSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { requireMacAddress } from '../domain/mac-address.ts';
+import { type HandlerDependencies, operate } from './operate.ts';
+
+/** Pairs a Bluetooth device. */
+export function addPairingHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof ConnectivityService>['addPairing'] {
+  return async (request) =>
+    operate(deps, request, 'post-v1-applications-bluetooth-device', {
+      case: 'addPairing',
+      value: create(AddPairingSchema, { macAddress: requireMacAddress(request.macAddress) }),
+    });
+}

@@ -1,0 +1,20 @@
+import { create } from '@bufbuild/protobuf';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { ConnectivityService } from '@headset-cloud/proto/headset/connectivity/v1/service_pb.ts';
+import { ChangePairingSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { requireMacAddress } from '../domain/mac-address.ts';
+import { type HandlerDependencies, operate } from './operate.ts';
+
+/** Connects or disconnects a paired Bluetooth device. */
+export function changePairingHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof ConnectivityService>['changePairing'] {
+  return async (request) =>
+    operate(deps, request, 'put-v1-applications-bluetooth-device', {
+      case: 'changePairing',
+      value: create(ChangePairingSchema, {
+        macAddress: requireMacAddress(request.macAddress),
+        connect: request.connect,
+      }),
+    });
+}

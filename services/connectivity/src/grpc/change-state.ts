@@ -1,0 +1,22 @@
+import { create } from '@bufbuild/protobuf';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { ConnectivityService } from '@headset-cloud/proto/headset/connectivity/v1/service_pb.ts';
+import {
+  NetworkType,
+  SetConnectivityStateSchema,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { type HandlerDependencies, operate } from './operate.ts';
+
+/** Switches Bluetooth on or off. */
+export function changeStateHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof ConnectivityService>['changeState'] {
+  return async (request) =>
+    operate(deps, request, 'put-v1-applications-connectivity-state', {
+      case: 'setConnectivityState',
+      value: create(SetConnectivityStateSchema, {
+        networkType: NetworkType.BLUETOOTH,
+        enabled: request.enabled,
+      }),
+    });
+}

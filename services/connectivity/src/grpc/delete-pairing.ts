@@ -1,0 +1,17 @@
+import { create } from '@bufbuild/protobuf';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { ConnectivityService } from '@headset-cloud/proto/headset/connectivity/v1/service_pb.ts';
+import { DeletePairingSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { requireMacAddress } from '../domain/mac-address.ts';
+import { type HandlerDependencies, operate } from './operate.ts';
+
+/** Forgets a paired Bluetooth device. */
+export function deletePairingHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof ConnectivityService>['deletePairing'] {
+  return async (request) =>
+    operate(deps, request, 'delete-v1-applications-bluetooth-device', {
+      case: 'deletePairing',
+      value: create(DeletePairingSchema, { macAddress: requireMacAddress(request.macAddress) }),
+    });
+}

@@ -1,0 +1,20 @@
+import { create } from '@bufbuild/protobuf';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { ConnectivityService } from '@headset-cloud/proto/headset/connectivity/v1/service_pb.ts';
+import { ListConnectivitySchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { listedNetwork, listedTarget } from '../domain/list-query.ts';
+import { type HandlerDependencies, operate } from './operate.ts';
+
+/** Bluetooth devices, Wi-Fi networks or access points. */
+export function listConnectivityHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof ConnectivityService>['listConnectivity'] {
+  return async (request) =>
+    operate(deps, request, 'get-v1-applications-connectivity-list', {
+      case: 'listConnectivity',
+      value: create(ListConnectivitySchema, {
+        networkType: listedNetwork(request.networkType),
+        target: listedTarget(request.target),
+      }),
+    });
+}

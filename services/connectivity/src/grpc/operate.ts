@@ -1,0 +1,47 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Client } from '@headset-cloud/kit/rpc/types.ts';
+import type { Caller } from '@headset-cloud/proto/headset/common/v1/common_pb.ts';
+import type { Operation } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+
+/** What the RPCs work with. */
+export interface HandlerDependencies {
+  readonly devices: Pick<Client<typeof DevicesService>, 'sendOperation'>;
+}
+
+/** Whose device it is and which. */
+interface Subject {
+  readonly caller?: Caller | undefined;
+  readonly deviceId: string;
+}
+
+/** The operationIds that the specification names (callbacks-and-site.md section 3). */
+export type ConnectivityOperationId =
+  | 'get-v1-applications-connectivity-list'
+  | 'get-v1-applications-connectivity-state'
+  | 'put-v1-applications-connectivity-state'
+  | 'delete-v1-applications-connectivity-reset'
+  | 'post-v1-applications-bluetooth-device'
+  | 'put-v1-applications-bluetooth-device'
+  | 'delete-v1-applications-bluetooth-device';
+
+/**
+ * Makes the operation's transaction. devices judges whether the application may operate the device
+ * now and answers a repeat with the same Idempotency-Key as the first time; its refusals go on as
+ * they are.
+ */
+export async function operate(
+  { devices }: HandlerDependencies,
+  { caller, deviceId }: Subject,
+  operationId: ConnectivityOperationId,
+  kind: Operation['kind'],
+): Promise<{ transactionId: bigint }> {
+  if (!caller?.applicationId) throw new DomainError('invalid_argument', 'The call names no caller.');
+  const { transactionId } = await devices.sendOperation({
+    caller,
+    deviceId,
+    operationId,
+    operation: { kind } as Operation,
+  });
+  return { transactionId };
+}

@@ -1,0 +1,19 @@
+import { create } from '@bufbuild/protobuf';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { ConnectivityService } from '@headset-cloud/proto/headset/connectivity/v1/service_pb.ts';
+import {
+  NetworkType,
+  ReadConnectivityStateSchema,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { type HandlerDependencies, operate } from './operate.ts';
+
+/** Whether Bluetooth is on. */
+export function readStateHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof ConnectivityService>['readState'] {
+  return async (request) =>
+    operate(deps, request, 'get-v1-applications-connectivity-state', {
+      case: 'readConnectivityState',
+      value: create(ReadConnectivityStateSchema, { networkType: NetworkType.BLUETOOTH }),
+    });
+}

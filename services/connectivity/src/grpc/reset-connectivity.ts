@@ -1,0 +1,19 @@
+import { create } from '@bufbuild/protobuf';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { ConnectivityService } from '@headset-cloud/proto/headset/connectivity/v1/service_pb.ts';
+import {
+  NetworkType,
+  ResetConnectivitySchema,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { type HandlerDependencies, operate } from './operate.ts';
+
+/** Sets Bluetooth back: pairings and settings. */
+export function resetConnectivityHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof ConnectivityService>['resetConnectivity'] {
+  return async (request) =>
+    operate(deps, request, 'delete-v1-applications-connectivity-reset', {
+      case: 'resetConnectivity',
+      value: create(ResetConnectivitySchema, { networkType: NetworkType.BLUETOOTH }),
+    });
+}

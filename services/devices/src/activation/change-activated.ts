@@ -1,0 +1,40 @@
+import { nextChangeStep } from '../domain/activation.ts';
+import type { Activation } from '../domain/device.ts';
+import { refusals } from '../domain/refusals.ts';
+import { requireDestination } from '../domain/settings.ts';
+import { completePending } from './complete.ts';
+import type { ActivationDependencies } from './dependencies.ts';
+
+export interface ChangeActivatedRequest {
+  readonly applicationId: string;
+  readonly deviceId: string;
+  /** Drawn for this call; a repeat brings the same. */
+  readonly transactionId: number;
+}
+
+const mostTries = 20;
+
+/**
+ * Changes a device that the application has activated; resolves when the work that the change caused
+ * is done. `change` is one conditional update of the activation that was seen: whatever its outcome,
+ * the device is looked at again.
+ *
+ * Throws the refusals of the API, and `conflict` when a later change of the device came first.
+ */
+export async function changeActivated(
+  deps: ActivationDependencies,
+  request: ChangeActivatedRequest,
+  change: (activation: Activation) => Promise<unknown>,
+): Promise<void> {
+  const { applicationId, deviceId } = request;
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const device = await deps.devices.find(deviceId);
+    if (nextChangeStep(device, request) === 'done') return completePending(deps, deviceId);
+    if (!device?.activation) continue;
+    const destination = await deps.applications.destination(applicationId);
+    if (!destination) throw refusals.applicationForbidden();
+    requireDestination(destination);
+    await change(device.activation);
+  }
+  throw refusals.busy();
+}

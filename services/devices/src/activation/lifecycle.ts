@@ -1,0 +1,83 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import { coalesce } from '@headset-cloud/kit/coalesce.ts';
+import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import {
+  DeviceLifecycleEventSchema,
+  LifecycleKind,
+} from '@headset-cloud/proto/headset/devices/v1/events_pb.ts';
+import type { LifecycleChange } from '../domain/device.ts';
+import type { ActivationStore } from '../ports.ts';
+
+/**
+ * Brings activations and deactivations that have taken effect into the log. They are owed by the
+ * device's document since the very update that made them; what a crash or an outage left is
+ * published by the sweeper (decision 3). No call waits for the log.
+ */
+export interface LifecycleEvents {
+  /** Publishes what the device owes; resolves when it is durable and noted. */
+  publish(deviceId: string): Promise<void>;
+  /** The same, but returns at once: a failure is left to the sweeper. */
+  begin(deviceId: string): void;
+  /** Waits for what was begun. */
+  drain(): Promise<void>;
+}
+
+const kinds = {
+  activated: LifecycleKind.ACTIVATED,
+  deactivated: LifecycleKind.DEACTIVATED,
+} as const;
+
+export function createLifecycleEvents(deps: {
+  devices: Pick<ActivationStore, 'owedLifecycle' | 'clearLifecycle'>;
+  log: Pick<EventLog, 'publish'>;
+  failpoints: Failpoints;
+  logger: Logger;
+}): LifecycleEvents {
+  const { devices, log, failpoints, logger } = deps;
+  const begun = new Set<Promise<void>>();
+
+  // One batch at a time: a device's events cannot overtake each other here.
+  const publish = coalesce<string, void>({
+    maxRunning: 1,
+    maxItems: 200,
+    async run(deviceIds) {
+      const owed = await devices.owedLifecycle([...new Set(deviceIds)]);
+      const events = owed.flatMap(({ deviceId, changes }) => changes.map((one) => event(deviceId, one)));
+      if (events.length > 0) {
+        await log.publish(topics.deviceLifecycle, events);
+        failpoints('devices.lifecycle-published');
+        await devices.clearLifecycle(
+          owed.map(({ deviceId, changes }) => ({ deviceId, epoch: changes.at(-1)?.epoch ?? 0 })),
+        );
+      }
+      return deviceIds.map(() => ({ value: undefined }));
+    },
+  });
+
+  return {
+    publish,
+    begin(deviceId) {
+      const done = publish(deviceId).catch((error) =>
+        logger.warn({ deviceId, err: error }, 'a lifecycle event is not published yet; the sweeper will try'),
+      );
+      begun.add(done);
+      void done.finally(() => begun.delete(done));
+    },
+    async drain() {
+      while (begun.size > 0) await Promise.all(begun);
+    },
+  };
+}
+
+function event(deviceId: string, { kind, applicationId, epoch, atMs }: LifecycleChange): OutgoingEvent {
+  const message = create(DeviceLifecycleEventSchema, {
+    deviceId,
+    applicationId,
+    epoch: BigInt(epoch),
+    kind: kinds[kind],
+    atMs: BigInt(atMs),
+  });
+  return { key: deviceId, value: toBinary(DeviceLifecycleEventSchema, message) };
+}

@@ -1,0 +1,16 @@
+import { type ChangeActivatedRequest, changeActivated } from './change-activated.ts';
+import type { ActivationDependencies } from './dependencies.ts';
+
+/**
+ * Resets a device (specification api.md sections 4 and 7, decision 13); resolves when its transaction
+ * exists. The activation stays, at the next epoch (ruling A7): everything earlier and unprocessed is
+ * canceled with its transaction, and what is sent afterwards carries the new epoch.
+ *
+ * Throws the refusals of the API, and `conflict` when a later change of the device came first.
+ */
+export function resetDevice(deps: ActivationDependencies, request: ChangeActivatedRequest): Promise<void> {
+  return changeActivated(deps, request, async (activation) => {
+    await deps.devices.reset(request.deviceId, request.transactionId, activation);
+    deps.failpoints('devices.reset');
+  });
+}

@@ -1,0 +1,19 @@
+import { type HardwareModel, requireHardwareModel } from '../domain/hardware.ts';
+import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
+
+/** What operators register of hardware models; the hardware properties show it. */
+export function hardwareModelHandlers({
+  hardwareModels,
+}: AdminDependencies): Pick<AdminHandlers, 'putHardwareModel' | 'listHardwareModels'> {
+  const message = (model: HardwareModel) => ({ ...model, cameras: [...model.cameras] });
+  return {
+    async putHardwareModel({ model: entered }) {
+      const model = requireHardwareModel(entered);
+      await hardwareModels.put(model);
+      return { model: message(model) };
+    },
+    async listHardwareModels() {
+      return { models: (await hardwareModels.list()).map(message) };
+    },
+  };
+}

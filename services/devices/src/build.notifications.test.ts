@@ -1,0 +1,314 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
+import { NetworkType, UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { notifications, receivedAtMs, report, usage } from './testing/reports.ts';
+import { callerOf, imei, onEmbedded, openWorld, provision, type World } from './testing/world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld();
+  await provision(world, { limit: 3 });
+  await activate('app');
+});
+afterEach(() => world.close());
+
+const activate = (application: string, deviceId = imei(0)) =>
+  world.devices.activateDevice({
+    caller: callerOf(application),
+    deviceId,
+    clientId: `${application} ${deviceId}`,
+  });
+const deactivate = (application: string) =>
+  world.devices.deactivateDevice({ caller: callerOf(application), deviceId: imei(0) });
+const publish = (...events: ReturnType<typeof report>[]) => world.log.publish(topics.deviceReports, events);
+const signal = (more: Parameters<typeof report>[1] = {}) =>
+  report({ case: 'signal', value: { level: 3 } }, more);
+const published = (count: number) =>
+  waitFor(`${count} notifications`, async () => {
+    const all = await notifications(world);
+    return all.length >= count && all;
+  });
+/** Publishes, then waits until everything has been handled; answers all notifications. */
+async function handled(...events: ReturnType<typeof report>[]) {
+  const known = (await notifications(world)).length;
+  await publish(...events, signal({ reportId: 999_999, activationEpoch: 1_000_000 }));
+  const all = await waitFor('the last report', async () => {
+    const now = await notifications(world);
+    return now.slice(known).some((one) => one.id.endsWith('-999999')) && now;
+  });
+  await waitFor('the offset', async () => (await world.log.lag('devices', topics.deviceReports)) === 0);
+  return all.filter((one) => !one.id.endsWith('-999999'));
+}
+const count = async (name: string, labels: Record<string, string>) => {
+  const { values } = (await world.metrics.getSingleMetric(name)?.get()) ?? { values: [] };
+  return values.find((one) => Object.entries(labels).every(([k, v]) => one.labels[k] === v))?.value ?? 0;
+};
+
+test('a report becomes a notification to deviceEvent under its own id, without an order', async () => {
+  await publish(signal({ reportId: 7 }));
+  expect(await published(1)).toEqual([
+    {
+      key: imei(0),
+      id: `device-${imei(0)}-7`,
+      applicationId: 'app',
+      destination: 'DEVICE_EVENT',
+      orderKey: '',
+      replaceable: false,
+      createdAtMs: receivedAtMs,
+      body: {
+        applicationId: 'app',
+        deviceId: imei(0),
+        timestamp: 1000,
+        operationId: 'notify-signal',
+        status: 'signal',
+        signalLevel: 3,
+      },
+    },
+  ]);
+});
+
+test('a state change of several fields becomes one notification for each and stays in the status', async () => {
+  const all = await handled(
+    report(
+      {
+        case: 'stateChange',
+        value: {
+          power: 'started',
+          wearing: 'device_wear',
+          network: 'connectivity_online',
+          charging: 'stop_charging',
+          batteryPercentage: 100,
+          location: { latitude: 35.681236, longitude: -0.5 },
+        },
+      },
+      { reportId: 8 },
+    ),
+  );
+  const common = { applicationId: 'app', deviceId: imei(0), timestamp: 1000 };
+  expect(all.map(({ id, body }) => [id, body])).toEqual([
+    [`device-${imei(0)}-8-power`, { ...common, operationId: 'notify-boot', status: 'started' }],
+    [
+      `device-${imei(0)}-8-wearing`,
+      { ...common, operationId: 'notify-device-wearing-status', usage: 'device_wear' },
+    ],
+    [
+      `device-${imei(0)}-8-network`,
+      { ...common, operationId: 'notify-network-connection-status', status: 'connectivity_online' },
+    ],
+    [
+      `device-${imei(0)}-8-charging`,
+      { ...common, operationId: 'notify-battery-charging', usage: 'stop_charging' },
+    ],
+    [
+      `device-${imei(0)}-8-battery`,
+      {
+        ...common,
+        operationId: 'notify-battery-percentage-changed',
+        status: 'battery_changed',
+        batteryPercentage: 100,
+      },
+    ],
+    [
+      `device-${imei(0)}-8-location`,
+      { ...common, operationId: 'notify-location', status: 'location', lat: '35.681236', lon: '-0.5' },
+    ],
+  ]);
+  const { status } = await world.devices.getDeviceStatus({ applicationId: 'app', deviceId: imei(0) });
+  expect(status).toMatchObject({ power: 'started', batteryPercentage: 100, latitude: 35.681236 });
+});
+
+test('the time is when it happened, held to the time of arrival', async () => {
+  const all = await handled(
+    signal({ occurredAtMs: 5 }),
+    signal({ occurredAtMs: receivedAtMs + 60_000 }),
+    signal({ occurredAtMs: 0 }),
+  );
+  expect(all.map((one) => one.body['timestamp'])).toEqual([5, receivedAtMs, receivedAtMs]);
+});
+
+test('reports that others send, and those of unknown devices, become none', async () => {
+  const all = await handled(
+    report({ case: 'result', value: { transactionId: 1n, success: true } }),
+    report({ case: 'progress', value: { transactionId: 1n, progress: 0.5 } }),
+    report({ case: 'appAnswer', value: { transactionId: 1n } }),
+    report({ case: 'bluetoothConnection', value: { statusCode: 200 } }),
+    report({ case: 'inventory', value: { firmwareVersion: '1' } }),
+    report({ case: undefined }),
+    signal({ deviceId: imei(1234) }),
+  );
+  expect(all).toEqual([]);
+});
+
+describe('who hears of a report', () => {
+  test('nobody while the device is not activated, and nobody of one from before the activation', async () => {
+    expect(await handled(signal({ activationEpoch: 0 }))).toEqual([]);
+    await deactivate('app');
+    await activate('app');
+    expect(await handled(signal({ activationEpoch: 1 }), signal({ activationEpoch: 2 }))).toEqual([]);
+    expect(await handled(signal({ activationEpoch: 3 }))).toHaveLength(1);
+    expect(
+      await count('headset_device_reports_dropped_total', { reason: 'not_associated' }),
+    ).toBeGreaterThanOrEqual(3);
+  });
+
+  test('of what an earlier application’s time brought, neither the earlier nor the later application', async () => {
+    await provision(world, { name: 'other' });
+    await deactivate('app');
+    await activate('other');
+    const all = await handled(signal({ activationEpoch: 1 }), signal({ activationEpoch: 3, reportId: 5 }));
+    expect(all.map((one) => [one.applicationId, one.id])).toEqual([['other', `device-${imei(0)}-5`]]);
+  });
+
+  test('a reset and another client id change nothing: what waited in the headset still comes', async () => {
+    await world.devices.resetDevice({ caller: callerOf('app'), deviceId: imei(0) });
+    await world.devices.activateDevice({ caller: callerOf('app'), deviceId: imei(0), clientId: 'new' });
+    expect(await handled(signal({ activationEpoch: 1 }))).toHaveLength(1);
+  });
+});
+
+describe('nothing is lost or told twice', () => {
+  test('a report that comes twice has the same id both times', async () => {
+    await publish(signal({ reportId: 7 }), signal({ reportId: 7 }));
+    const [first, second] = await published(2);
+    expect(second).toEqual(first);
+  });
+
+  test('cut off before the offset moves, everything is published again under the same ids', async () => {
+    world.cutAt = 'devices.reports-published';
+    await publish(signal({ reportId: 7 }), signal({ reportId: 8 }));
+    const all = await published(4);
+    expect(all.map((one) => one.id)).toEqual([7, 8, 7, 8].map((n) => `device-${imei(0)}-${n}`));
+  });
+
+  test('while the log takes nothing the reports wait', async () => {
+    world.logFailure = new DomainError('unavailable', 'away');
+    await publish(signal({ reportId: 7 }));
+    await waitFor('an attempt', () => world.logFailures > 0);
+    expect(await world.log.lag('devices', topics.deviceReports)).toBe(1);
+    world.logFailure = undefined;
+    await published(1);
+  });
+});
+
+onEmbedded('a batch of many devices costs one lookup', async () => {
+  await activate('app', imei(1));
+  await activate('app', imei(2));
+  const before = world.documentsExamined();
+  await publish(...[0, 1, 2, 0, 1, 2].map((n) => signal({ deviceId: imei(n) })));
+  await published(6);
+  expect(world.documentsExamined() - before).toBeLessThanOrEqual(3);
+});
+
+describe('file uploads', () => {
+  const file = `app/${imei(0)}/upload_files/a/b.jpg`;
+  const upload = (value: { file: string; failure?: UrlRefusal }, reportId = 7) =>
+    report({ case: 'fileUpload', value: { sizeBytes: 5n, ...value } }, { reportId });
+  const body = (more: object) => ({ applicationId: 'app', deviceId: imei(0), timestamp: 1000, ...more });
+
+  test.each([
+    [undefined, 'success', 'upload success.'],
+    [UrlRefusal.SIZE, 'failure', 'The file size is over the limit.'],
+    [UrlRefusal.NOT_ASSOCIATED, 'failure', 'The device is not associated with the application.'],
+    [UrlRefusal.NO_SIGNED_URL, 'failure', 'The signed URL could not be obtained.'],
+    [UrlRefusal.UPLOAD_FAILED, 'failure', 'The upload to the signed URL failed.'],
+    [UrlRefusal.UNAVAILABLE, 'failure', 'The signed URL could not be obtained.'],
+    [UrlRefusal.UNKNOWN, 'failure', 'The signed URL could not be obtained.'],
+    [99 as UrlRefusal, 'failure', 'The upload to the signed URL failed.'],
+  ])('the end %s is told to fileUploadEvent as %s', async (failure, result, message) => {
+    await publish(upload({ file, ...(failure !== undefined && { failure }) }));
+    expect(await published(1)).toEqual([
+      {
+        key: imei(0),
+        id: `device-${imei(0)}-7`,
+        applicationId: 'app',
+        destination: 'FILE_UPLOAD_EVENT',
+        orderKey: '',
+        replaceable: false,
+        createdAtMs: receivedAtMs,
+        body: body({ result, file, message }),
+      },
+    ]);
+  });
+
+  test.each([
+    `other/${imei(0)}/upload_files/a`,
+    `app/${imei(1)}/upload_files/a`,
+    `app/${imei(0)}/upload_files/../a`,
+    'a',
+  ])('of the path %s only the present application hears, as a failure', async (path) => {
+    await provision(world, { name: 'other' });
+    await publish(upload({ file: path }));
+    const message = 'The device is not associated with the application.';
+    expect((await published(1)).map((one) => [one.applicationId, one.body])).toEqual([
+      ['app', body({ result: 'failure', file: path, message })],
+    ]);
+  });
+});
+
+describe('speech recognition', () => {
+  const speech = (durationMs: number, more: Parameters<typeof report>[1] = {}, startedAtMs = 5000) =>
+    report(
+      {
+        case: 'speechUsage',
+        value: { startedAtMs: BigInt(startedAtMs), durationMs: BigInt(durationMs) },
+      },
+      more,
+    );
+
+  test('its use is published for billing under the report’s own id', async () => {
+    await publish(speech(60_000, { reportId: 7 }));
+    const [event] = await waitFor('usage', async () => {
+      const all = await usage(world);
+      return all.length > 0 && all;
+    });
+    expect(event).toMatchObject({
+      key: imei(0),
+      usageId: `speech-${imei(0)}-7`,
+      applicationId: 'app',
+      deviceId: imei(0),
+      kind: UsageKind.SPEECH_RECOGNITION,
+      startedAtMs: 5000n,
+      durationMs: 60_000n,
+    });
+  });
+
+  test('it is charged to the application that had the device when it happened', async () => {
+    await provision(world, { name: 'other' });
+    await world.devices.resetDevice({ caller: callerOf('app'), deviceId: imei(0) });
+    await deactivate('app');
+    await activate('other');
+    await handled(...[0, 1, 2, 3, 4].map((activationEpoch) => speech(1, { activationEpoch })));
+    expect((await usage(world)).map((one) => one.applicationId)).toEqual(['app', 'app', 'other']);
+  });
+
+  test('what cannot be true is not charged; a clock that runs ahead is held to the arrival', async () => {
+    const day = 24 * 60 * 60 * 1000;
+    await handled(
+      speech(0),
+      speech(-1),
+      speech(day + 1),
+      speech(5, {}, 0),
+      speech(day),
+      speech(1000, {}, receivedAtMs + 50_000),
+    );
+    expect((await usage(world)).map((one) => [Number(one.startedAtMs), Number(one.durationMs)])).toEqual([
+      [5000, day],
+      [receivedAtMs - 1000, 1000],
+    ]);
+  });
+});
+
+test('reports and notifications are counted', async () => {
+  await handled(signal(), report({ case: 'networkLevel', value: { networkType: NetworkType.APN } }));
+  await waitFor(
+    'the count',
+    async () => (await count('headset_device_reports_total', { kind: 'signal' })) > 0,
+  );
+  expect(await count('headset_device_reports_total', { kind: 'networkLevel' })).toBe(1);
+  expect(await count('headset_device_reports_dropped_total', { reason: 'out_of_specification' })).toBe(1);
+  expect(await count('headset_device_notifications_total', { kind: 'notify-signal' })).toBeGreaterThanOrEqual(
+    1,
+  );
+});

@@ -1,0 +1,191 @@
+import { create } from '@bufbuild/protobuf';
+import {
+  NetworkType,
+  type Report,
+  ReportSchema,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { notificationsOf } from './notifications.ts';
+
+const subject = { applicationId: 'app', deviceId: '356938035000000', atMs: 5 };
+const common = { applicationId: 'app', deviceId: '356938035000000', timestamp: 5 };
+type Body = Parameters<typeof create<typeof ReportSchema>>[1] extends infer I
+  ? NonNullable<I extends { body?: infer B } ? B : never>
+  : never;
+const bodies = (body: Body) =>
+  notificationsOf(create(ReportSchema, { reportId: 1n, body }) as Report, subject).map((one) => one.body);
+
+test.each<[string, Body, Record<string, unknown>]>([
+  [
+    'custom data',
+    { case: 'customData', value: { success: true, customData: '{"a":"あ"}' } },
+    {
+      operationId: 'notify-custom-data',
+      success: true,
+      message: 'notify ACTION_SEND_CUSTOM_DATA message.',
+      customData: '{"a":"あ"}',
+    },
+  ],
+  [
+    'custom data, success by default false',
+    { case: 'customData', value: {} },
+    {
+      operationId: 'notify-custom-data',
+      success: false,
+      message: 'notify ACTION_SEND_CUSTOM_DATA message.',
+      customData: '',
+    },
+  ],
+  ...(['started', 'finished'] as const).map((status): [string, Body, Record<string, unknown>] => [
+    `an app ${status}`,
+    { case: 'appStatus', value: { status, text: 'Guide' } },
+    {
+      operationId: 'notify-app-status',
+      type: 'app_status',
+      appType: 'device',
+      appStatus: status,
+      text: 'Guide',
+    },
+  ]),
+  [
+    'the level of a wifi network',
+    {
+      case: 'networkLevel',
+      value: { networkType: NetworkType.WIFI, active: true, networkName: 'ssid', level: 0 },
+    },
+    {
+      operationId: 'notify-network-level',
+      status: 'network_level',
+      networkType: 'wifi',
+      active: true,
+      networkName: 'ssid',
+      networkLevel: 0,
+    },
+  ],
+  [
+    'the level of the mobile network',
+    { case: 'networkLevel', value: { networkType: NetworkType.MOBILE, networkName: 'apn', level: 4 } },
+    {
+      operationId: 'notify-network-level',
+      status: 'network_level',
+      networkType: 'mobile',
+      active: false,
+      networkName: 'apn',
+      networkLevel: 4,
+    },
+  ],
+  [
+    'the volume',
+    { case: 'volume', value: { min: 0, max: 16, current: 16 } },
+    {
+      operationId: 'notify-volume',
+      status: 'volume',
+      volumeType: 'media',
+      stream: 'music',
+      min: 0,
+      max: 16,
+      current: 16,
+    },
+  ],
+  [
+    'the signal',
+    { case: 'signal', value: { level: 4 } },
+    { operationId: 'notify-signal', status: 'signal', signalLevel: 4 },
+  ],
+  [
+    'bluetooth on',
+    { case: 'bluetoothSwitch', value: { enabled: true } },
+    { operationId: 'notify-bluetooth', status: 'bluetooth_enabled' },
+  ],
+  [
+    'bluetooth off',
+    { case: 'bluetoothSwitch', value: {} },
+    { operationId: 'notify-bluetooth', status: 'bluetooth_disabled' },
+  ],
+  [
+    'power off',
+    { case: 'stateChange', value: { power: 'finished' } },
+    { operationId: 'notify-boot', status: 'finished' },
+  ],
+  [
+    'taken off',
+    { case: 'stateChange', value: { wearing: 'device_takeoff' } },
+    { operationId: 'notify-device-wearing-status', usage: 'device_takeoff' },
+  ],
+  [
+    'charging',
+    { case: 'stateChange', value: { charging: 'start_charging' } },
+    { operationId: 'notify-battery-charging', usage: 'start_charging' },
+  ],
+  [
+    'offline',
+    { case: 'stateChange', value: { network: 'connectivity_offline' } },
+    { operationId: 'notify-network-connection-status', status: 'connectivity_offline' },
+  ],
+  [
+    'an empty battery',
+    { case: 'stateChange', value: { batteryPercentage: 0 } },
+    {
+      operationId: 'notify-battery-percentage-changed',
+      status: 'battery_changed',
+      batteryPercentage: 0,
+    },
+  ],
+])('%s: the exact fields, in order', (_, body, fields) => {
+  expect(JSON.stringify(bodies(body))).toBe(JSON.stringify([{ ...common, ...fields }]));
+});
+
+test.each<[number, string]>([
+  [0, '0'],
+  [-0, '0'],
+  [90, '90'],
+  [-90, '-90'],
+  [35.6812362, '35.6812362'],
+  [1e-7, '0.0000001'],
+  [-1e-12, '0'],
+])('the latitude %s is the text %s, never with an exponent', (latitude, lat) => {
+  expect(bodies({ case: 'stateChange', value: { location: { latitude, longitude: 180 } } })).toEqual([
+    { ...common, operationId: 'notify-location', status: 'location', lat, lon: '180' },
+  ]);
+});
+
+test.each<[string, Body]>([
+  ['an unknown app status', { case: 'appStatus', value: { status: 'crashed' } }],
+  ['a network level of 5', { case: 'networkLevel', value: { networkType: NetworkType.WIFI, level: 5 } }],
+  ['the level of bluetooth', { case: 'networkLevel', value: { networkType: NetworkType.BLUETOOTH } }],
+  ['the level of no network', { case: 'networkLevel', value: { level: 1 } }],
+  ['a signal of 5', { case: 'signal', value: { level: 5 } }],
+  ['a volume above its highest', { case: 'volume', value: { min: 0, max: 16, current: 17 } }],
+  ['a volume below its lowest', { case: 'volume', value: { min: 2, max: 16, current: 1 } }],
+  ['an unknown power state', { case: 'stateChange', value: { power: 'on' } }],
+  ['an unknown wearing state', { case: 'stateChange', value: { wearing: 'worn' } }],
+  ['an unknown network state', { case: 'stateChange', value: { network: 'online' } }],
+  ['an unknown charging state', { case: 'stateChange', value: { charging: 'full' } }],
+  ['a battery of 101 percent', { case: 'stateChange', value: { batteryPercentage: 101 } }],
+  ['a place off the earth', { case: 'stateChange', value: { location: { latitude: 90.1, longitude: 0 } } }],
+  [
+    'a place that is no number',
+    { case: 'stateChange', value: { location: { latitude: 0, longitude: Number.NaN } } },
+  ],
+  ['an empty change', { case: 'stateChange', value: {} }],
+])('%s is not sent', (_, body) => {
+  expect(bodies(body)).toEqual([]);
+});
+
+test.each([
+  ['customData', 65_536, (text: string): Body => ({ case: 'customData', value: { customData: text } })],
+  ['text', 4096, (text: string): Body => ({ case: 'appStatus', value: { status: 'started', text } })],
+  [
+    'networkName',
+    255,
+    (text: string): Body => ({
+      case: 'networkLevel',
+      value: { networkType: NetworkType.WIFI, networkName: text },
+    }),
+  ],
+] as const)('%s is cut at %i characters, never inside one', (field, most, body) => {
+  const whole = 'x'.repeat(most);
+  expect(bodies(body(whole))[0]?.[field]).toBe(whole);
+  expect(bodies(body(`${whole}x`))[0]?.[field]).toBe(whole);
+  const halved = `${'x'.repeat(most - 1)}😀`;
+  expect(bodies(body(halved))[0]?.[field]).toBe('x'.repeat(most - 1));
+});

@@ -1,0 +1,133 @@
+import {
+  NetworkType,
+  type Report,
+  type StateChange,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { DeviceNotification, ReportSubject } from './notification.ts';
+import { datedFields } from './reported.ts';
+import { clip } from './text.ts';
+import { uploadNotification } from './upload-notification.ts';
+
+/** Longest texts, in characters: an event must fit into the log however it is escaped. */
+const longest = { customData: 65_536, appText: 4096, networkName: 255 } as const;
+
+/** The report's own part of a notification's body, or nothing where a value is outside the specification. */
+interface Part {
+  readonly operationId: string;
+  /** Distinguishes several notifications of one report. */
+  readonly suffix?: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Kinds of reports that become notifications by this service. */
+export function isNotifying(report: Report): boolean {
+  const { case: kind } = report.body;
+  return kind !== undefined && (kind in partsOf || kind === 'fileUpload');
+}
+
+/**
+ * The notifications of a report (specification callbacks-and-site.md section 3). Values outside the
+ * specification are left out; a state change of several fields becomes one notification for each.
+ */
+export function notificationsOf(report: Report, subject: ReportSubject): DeviceNotification[] {
+  const { body } = report;
+  const id = `device-${subject.deviceId}-${report.reportId}`;
+  const { applicationId, deviceId, atMs } = subject;
+  if (body.case === 'fileUpload') return [uploadNotification(id, body.value, subject)];
+  const parts =
+    body.case && body.case in partsOf ? partsOf[body.case as NotifyingKind](body.value as never) : [];
+  return parts.map(({ operationId, suffix, fields }) => ({
+    id: suffix ? `${id}-${suffix}` : id,
+    destination: 'deviceEvent',
+    kind: operationId,
+    body: { applicationId, deviceId, timestamp: atMs, operationId, ...fields },
+  }));
+}
+
+type ReportValue<K extends string> = Extract<Report['body'], { case: K }>['value'];
+type NotifyingKind =
+  | 'stateChange'
+  | 'customData'
+  | 'appStatus'
+  | 'networkLevel'
+  | 'volume'
+  | 'signal'
+  | 'bluetoothSwitch';
+
+const one = (operationId: string, fields: Part['fields']): Part[] => [{ operationId, fields }];
+const isLevel = (level: number) => level >= 0 && level <= 4;
+
+const partsOf: { readonly [K in NotifyingKind]: (value: ReportValue<K>) => Part[] } = {
+  stateChange: stateParts,
+  customData: ({ success, customData }) =>
+    one('notify-custom-data', {
+      success,
+      message: 'notify ACTION_SEND_CUSTOM_DATA message.',
+      customData: clip(customData, longest.customData),
+    }),
+  appStatus: ({ status, text }) =>
+    status === 'started' || status === 'finished'
+      ? one('notify-app-status', {
+          type: 'app_status',
+          appType: 'device',
+          appStatus: status,
+          text: clip(text, longest.appText),
+        })
+      : [],
+  networkLevel: ({ networkType, active, networkName, level }) => {
+    const word = networkWords.get(networkType);
+    return word && isLevel(level)
+      ? one('notify-network-level', {
+          status: 'network_level',
+          networkType: word,
+          active,
+          networkName: clip(networkName, longest.networkName),
+          networkLevel: level,
+        })
+      : [];
+  },
+  volume: ({ min, max, current }) =>
+    min <= current && current <= max
+      ? one('notify-volume', { status: 'volume', volumeType: 'media', stream: 'music', min, max, current })
+      : [],
+  signal: ({ level }) =>
+    isLevel(level) ? one('notify-signal', { status: 'signal', signalLevel: level }) : [],
+  bluetoothSwitch: ({ enabled }) =>
+    one('notify-bluetooth', { status: enabled ? 'bluetooth_enabled' : 'bluetooth_disabled' }),
+};
+
+const networkWords: ReadonlyMap<NetworkType, string> = new Map([
+  [NetworkType.WIFI, 'wifi'],
+  [NetworkType.MOBILE, 'mobile'],
+]);
+
+/** One notification for each field, of the values that the reported state takes too. */
+function stateParts(change: StateChange): Part[] {
+  const { power, wearing, network, charging, battery, location } = datedFields(change, 0);
+  const parts: Part[] = [];
+  const add = (suffix: string, operationId: string, fields: Part['fields']) =>
+    parts.push({ suffix, operationId, fields });
+  if (power) add('power', 'notify-boot', { status: power.value });
+  if (wearing) add('wearing', 'notify-device-wearing-status', { usage: wearing.value });
+  if (network) add('network', 'notify-network-connection-status', { status: network.value });
+  if (charging) add('charging', 'notify-battery-charging', { usage: charging.value });
+  if (battery) {
+    const fields = { status: 'battery_changed', batteryPercentage: battery.value };
+    add('battery', 'notify-battery-percentage-changed', fields);
+  }
+  if (location) {
+    const { latitude, longitude } = location.value;
+    add('location', 'notify-location', {
+      status: 'location',
+      lat: degrees(latitude),
+      lon: degrees(longitude),
+    });
+  }
+  return parts;
+}
+
+/** A plain decimal text: never an exponent, no zeros at the end. */
+function degrees(value: number): string {
+  const text = value.toFixed(10).replace(/\.?0+$/, '');
+  return text === '-0' ? '0' : text;
+}

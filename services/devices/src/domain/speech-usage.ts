@@ -1,0 +1,21 @@
+/** Speech recognition as it is charged; milliseconds. */
+export interface SpeechUsed {
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+}
+
+/** Longest use in one report; a longer one is a defect of the client and would be charged. */
+const longestMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Reads a headset's report of speech recognition; undefined where it cannot be true. A clock that runs
+ * ahead is held to the time of arrival: the use ended before it was reported.
+ */
+export function speechUsed(
+  startedAtMs: number,
+  durationMs: number,
+  receivedAtMs: number,
+): SpeechUsed | undefined {
+  if (startedAtMs <= 0 || durationMs <= 0 || durationMs > longestMs) return undefined;
+  return { startedAtMs: Math.min(startedAtMs, receivedAtMs - durationMs), durationMs };
+}

@@ -1,0 +1,47 @@
+import { type FileUpload, UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { DeviceNotification, ReportSubject } from './notification.ts';
+import { clip } from './text.ts';
+import { mostPathBytes, readUploadPath } from './upload.ts';
+
+const notAssociated = 'The device is not associated with the application.';
+const noSignedUrl = 'The signed URL could not be obtained.';
+
+/** The reasons of the specification (callbacks-and-site.md section 3). */
+const failures: ReadonlyMap<UrlRefusal, string> = new Map([
+  [UrlRefusal.SIZE, 'The file size is over the limit.'],
+  [UrlRefusal.NOT_ASSOCIATED, notAssociated],
+  [UrlRefusal.NO_SIGNED_URL, noSignedUrl],
+  // A headset that gave up asking while a part of the platform was away.
+  [UrlRefusal.UNAVAILABLE, noSignedUrl],
+  [UrlRefusal.UNKNOWN, noSignedUrl],
+]);
+const uploadFailed = 'The upload to the signed URL failed.';
+
+/**
+ * The notification of a file's upload, for the application that has the device activated. A path that
+ * names another application, another device or no file is told to it as a failure; the other
+ * application hears nothing.
+ */
+export function uploadNotification(
+  id: string,
+  { file, failure }: Pick<FileUpload, 'file' | 'failure'>,
+  { applicationId, deviceId, atMs }: ReportSubject,
+): DeviceNotification {
+  const path = readUploadPath(file);
+  const own = path?.applicationId === applicationId && path.deviceId === deviceId;
+  const succeeded = own && failure === UrlRefusal.UNSPECIFIED;
+  const reason = own ? (failures.get(failure) ?? uploadFailed) : notAssociated;
+  return {
+    id,
+    destination: 'fileUploadEvent',
+    kind: 'file-upload',
+    body: {
+      applicationId,
+      deviceId,
+      timestamp: atMs,
+      result: succeeded ? 'success' : 'failure',
+      file: clip(file, mostPathBytes),
+      message: succeeded ? 'upload success.' : reason,
+    },
+  };
+}

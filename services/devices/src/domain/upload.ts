@@ -1,0 +1,38 @@
+/** Whose file a path names (specification callbacks-and-site.md section 3, file upload notification). */
+export interface UploadPath {
+  readonly applicationId: string;
+  readonly deviceId: string;
+}
+
+/** Most bytes of a path, in UTF-8: the longest key that S3 takes. */
+export const mostPathBytes = 1024;
+
+/**
+ * Reads `{applicationId}/{deviceId}/upload_files/{any path and file name}`. Undefined for anything
+ * else, and for what could lead elsewhere or cannot be a file's name: empty parts, `.` and `..`,
+ * backslashes, control characters.
+ */
+export function readUploadPath(file: string): UploadPath | undefined {
+  if (Buffer.byteLength(file) > mostPathBytes || /[\p{Cc}\\]/u.test(file)) return undefined;
+  const parts = file.split('/');
+  const [applicationId, deviceId, folder, ...rest] = parts;
+  if (!applicationId || !deviceId || folder !== 'upload_files' || rest.length === 0) return undefined;
+  if (parts.some((part) => part === '' || part === '.' || part === '..')) return undefined;
+  return { applicationId, deviceId };
+}
+
+/** Longest address that a headset is given. */
+const mostUrlCharacters = 8192;
+
+/** The signed URL of an integrator's answer to fileUploadGetUrl, `{url}`; undefined: there is none. */
+export function readSignedUrl(answer: Uint8Array): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(answer));
+  } catch {
+    return undefined;
+  }
+  const url = typeof value === 'object' && value !== null && 'url' in value ? value.url : undefined;
+  if (typeof url !== 'string' || url.length > mostUrlCharacters) return undefined;
+  return /^https?:\/\/[^\s]+$/i.test(url) && URL.canParse(url) ? url : undefined;
+}

@@ -1,0 +1,17 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/** For other services' notifications: who has the device activated, and since which epoch. */
+export function getAssociationHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof DevicesService>['getAssociation'] {
+  return async ({ deviceId }) => {
+    const known = await deps.reader.associations(deviceId);
+    return {
+      applicationId: known?.current?.applicationId ?? '',
+      sinceEpoch: BigInt(known?.current?.sinceEpoch ?? 0),
+      epoch: BigInt(known?.epoch ?? 0),
+    };
+  };
+}

@@ -1,0 +1,102 @@
+import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import {
+  type UploadRequest,
+  UrlRefusal,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { HeadsetFilesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { hearer } from '../domain/association.ts';
+import { readSignedUrl, readUploadPath } from '../domain/upload.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/** The integrator has 15 s to answer (decision 10); the notifier needs a little more. */
+const deadlineMs = 20_000;
+/** The answer holds one address and little else. */
+const maxAnswerBytes = 64 * 1024;
+
+/**
+ * For device-link: where a headset may upload a file to (specification callbacks-and-site.md sections
+ * 5 and 7). A refusal is an answer; `unavailable` is thrown while a part of the platform is away.
+ */
+export function getUploadUrlHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof HeadsetFilesService>['getUploadUrl'] {
+  const count = (outcome: string) => deps.metrics.uploadUrls.inc({ outcome });
+  return async ({ deviceId, upload }, { signal }) => {
+    if (!upload) throw new DomainError('invalid_argument', 'The call names no file.');
+    const refusal = await refusalOf(deps, deviceId, upload);
+    if (refusal !== undefined) {
+      count(refusalWords[refusal]);
+      return { refusal };
+    }
+    try {
+      const url = await signedUrl(deps, deviceId, upload.file, signal);
+      count(url === undefined ? 'no_signed_url' : 'given');
+      return url === undefined ? { refusal: UrlRefusal.NO_SIGNED_URL } : { url };
+    } catch (error) {
+      count('unavailable');
+      throw error;
+    }
+  };
+}
+
+const refusalWords = {
+  [UrlRefusal.NOT_ASSOCIATED]: 'not_associated',
+  [UrlRefusal.SIZE]: 'size',
+  [UrlRefusal.NO_SIGNED_URL]: 'no_signed_url',
+} as const;
+
+/** Why the headset gets no address, as far as it shows before the integrator is asked. */
+async function refusalOf(
+  deps: HandlerDependencies,
+  deviceId: string,
+  { file, sizeBytes, activationEpoch }: UploadRequest,
+): Promise<keyof typeof refusalWords | undefined> {
+  const path = readUploadPath(file);
+  const applicationId = hearer(await deps.reader.associations(deviceId), Number(activationEpoch));
+  if (!path || path.deviceId !== deviceId || path.applicationId !== applicationId) {
+    return UrlRefusal.NOT_ASSOCIATED;
+  }
+  if (sizeBytes < 1n || sizeBytes > BigInt(deps.fileUploadLimitBytes)) return UrlRefusal.SIZE;
+  const settings = await deps.applications.settings(applicationId);
+  return settings?.fileUploadGetUrl && settings.fileUploadEvent ? undefined : UrlRefusal.NO_SIGNED_URL;
+}
+
+/** Asks the integrator once; undefined: it gave none. The path has been checked. */
+async function signedUrl(
+  deps: HandlerDependencies,
+  deviceId: string,
+  file: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const applicationId = readUploadPath(file)?.applicationId ?? '';
+  try {
+    const { body } = await deps.signedUrls.requestSignedUrls(
+      {
+        applicationId,
+        setting: 'fileUploadGetUrl',
+        body: Buffer.from(JSON.stringify({ deviceId, file })),
+        maxAnswerBytes,
+      },
+      { deadlineMs, signal },
+    );
+    return readSignedUrl(body);
+  } catch (error) {
+    if (isIntegratorsFailure(error)) return undefined;
+    if (!isTransient(error)) throw error;
+    throw new DomainError('unavailable', 'The signed URL cannot be asked for at the moment.', {
+      cause: error,
+      retryAfterMs: (error instanceof DomainError && error.retryAfterMs) || 1000,
+    });
+  }
+}
+
+/**
+ * The setting or key is missing, or the integrator's endpoint did not answer as it should. The
+ * platform's own absence says when to try again; that of an integrator's endpoint does not.
+ */
+function isIntegratorsFailure(error: unknown): boolean {
+  if (!(error instanceof DomainError)) return false;
+  if (error.code === 'destination_not_set') return true;
+  return error.code === 'unavailable' && error.retryAfterMs === undefined;
+}

@@ -1,0 +1,19 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { resetDevice } from '../activation/reset.ts';
+import { requireCaller } from './caller.ts';
+import { changeDevice } from './change-device.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/** PUT /v1/applications/{applicationId}/devices/{deviceId}/reset. */
+export function resetDeviceHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof DevicesService>['resetDevice'] {
+  return async ({ caller: given, deviceId }) => {
+    const caller = requireCaller(given);
+    const { applicationId } = caller;
+    return changeDevice(deps, caller, deviceId, (transactionId) =>
+      resetDevice(deps.activation, { applicationId, deviceId, transactionId }),
+    );
+  };
+}

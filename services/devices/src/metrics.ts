@@ -1,0 +1,61 @@
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+/** What this service counts. */
+export interface DevicesMetrics {
+  /** Headset reports consumed, by kind. */
+  readonly reports: Pick<Counter<'kind'>, 'inc'>;
+  /** Reports of which nobody heard, by reason. */
+  readonly reportsDropped: Pick<Counter<'reason'>, 'inc'>;
+  /** Notifications published, by kind. */
+  readonly notifications: Pick<Counter<'kind'>, 'inc'>;
+  /** Headsets' requests for an upload address, by outcome. */
+  readonly uploadUrls: Pick<Counter<'outcome'>, 'inc'>;
+}
+
+/** Registers the service's metrics (decision 18). `pending` is asked at each scrape. */
+export function createMetrics(
+  registry: Registry,
+  pending: () => Promise<number>,
+  logger: Logger,
+): DevicesMetrics {
+  new Gauge({
+    name: 'headset_devices_pending_changes',
+    help: 'Devices with an activation, deactivation or reset that has work left; more than a few that stay mean that transactions or the log is away.',
+    registers: [registry],
+    async collect() {
+      try {
+        this.set(await pending());
+      } catch (error) {
+        // The last value stays; the database's own readiness tells of it.
+        logger.warn({ err: error }, 'pending changes of devices not counted');
+      }
+    },
+  });
+  return {
+    reports: new Counter({
+      name: 'headset_device_reports_total',
+      help: 'Reports and introductions of headsets that were handled, by kind.',
+      labelNames: ['kind'],
+      registers: [registry],
+    }),
+    reportsDropped: new Counter({
+      name: 'headset_device_reports_dropped_total',
+      help: 'Reports that no application heard of: not_associated (of an earlier or no activation), out_of_specification.',
+      labelNames: ['reason'],
+      registers: [registry],
+    }),
+    notifications: new Counter({
+      name: 'headset_device_notifications_total',
+      help: 'Notifications from headsets without a transaction that were published, by operationId or file-upload.',
+      labelNames: ['kind'],
+      registers: [registry],
+    }),
+    uploadUrls: new Counter({
+      name: 'headset_file_upload_urls_total',
+      help: "Headsets' requests for an upload address, by outcome: given, size, not_associated, no_signed_url, unavailable.",
+      labelNames: ['outcome'],
+      registers: [registry],
+    }),
+  };
+}

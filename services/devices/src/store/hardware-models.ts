@@ -1,0 +1,28 @@
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { WithId } from 'mongodb';
+import type { HardwareModel } from '../domain/hardware.ts';
+import type { HardwareModelStore } from '../ports.ts';
+import type { HardwareModelDocument } from './documents.ts';
+
+export function createHardwareModelStore(models: StoreCollection<HardwareModelDocument>): HardwareModelStore {
+  const model = ({ _id, ...rest }: WithId<HardwareModelDocument>): HardwareModel => ({
+    identifier: _id,
+    ...rest,
+  });
+  return {
+    async find(identifier) {
+      const found = await models.findOne({ _id: identifier });
+      return found ? model(found) : undefined;
+    },
+    async list() {
+      return (await models.find({}, { sort: { _id: 1 } }).toArray()).map(model);
+    },
+    async put({ identifier, name, description, shape, cameras }) {
+      await models.updateOne(
+        { _id: identifier },
+        { $set: { name, description, shape, cameras: [...cameras] } },
+        { upsert: true },
+      );
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { UsageEventSchema } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
+import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import {
+  Destination,
+  type NotificationEvent,
+  NotificationEventSchema,
+} from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import { imei, type World } from './world.ts';
+
+type EventInit = MessageInitShape<typeof DeviceReportEventSchema>;
+type ReportBody = Extract<NonNullable<EventInit['body']>, { case: 'report' }>['value']['body'];
+
+const destinationNames = new Map<Destination, string>(
+  Object.entries(Destination).map(([name, value]) => [value, name]),
+);
+
+/** When the cloud got the reports that name no time; milliseconds since 1970. */
+export const receivedAtMs = 1_800_000_000_000;
+
+let lastReportId = 100;
+
+/** A headset's report as it stands on the topic. Ids rise where none is given. */
+export function report(
+  body: ReportBody,
+  more: {
+    deviceId?: string;
+    reportId?: number;
+    activationEpoch?: number;
+    occurredAtMs?: number;
+    receivedAtMs?: number;
+    sessionEpoch?: number;
+  } = {},
+) {
+  lastReportId += 1;
+  const { deviceId = imei(0), reportId = lastReportId, activationEpoch = 1, occurredAtMs = 1000 } = more;
+  const message = create(DeviceReportEventSchema, {
+    deviceId,
+    sessionEpoch: BigInt(more.sessionEpoch ?? 1),
+    receivedAtMs: BigInt(more.receivedAtMs ?? receivedAtMs),
+    body: {
+      case: 'report',
+      value: {
+        reportId: BigInt(reportId),
+        occurredAtMs: BigInt(occurredAtMs),
+        activationEpoch: BigInt(activationEpoch),
+        body,
+      },
+    },
+  });
+  return { key: deviceId, value: toBinary(DeviceReportEventSchema, message) };
+}
+
+/** What this service published for the notifier, oldest first, bodies parsed. */
+export async function notifications(world: World) {
+  const events = await world.log.readNewest(topics.notifications, 1000);
+  return events.map((one) => {
+    const { body, ...event } = fromBinary(NotificationEventSchema, one.value) as NotificationEvent;
+    return {
+      key: one.key,
+      id: event.notificationId,
+      applicationId: event.applicationId,
+      destination: destinationNames.get(event.destination),
+      orderKey: event.orderKey,
+      replaceable: event.replaceable,
+      createdAtMs: Number(event.createdAtMs),
+      body: JSON.parse(Buffer.from(body).toString()) as Record<string, unknown>,
+    };
+  });
+}
+
+/** What this service published for billing, oldest first. */
+export async function usage(world: World) {
+  const events = await world.log.readNewest(topics.usage, 1000);
+  return events.map((one) => ({ key: one.key, ...fromBinary(UsageEventSchema, one.value) }));
+}

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { ServiceContext } from '@headset-cloud/kit/service.ts';
+import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
+import type { SignedUrlsSetting } from '../domain/delivery.ts';
+import { judgeAnswer } from '../domain/signed-urls.ts';
+import { signatureHeaders } from '../domain/signing.ts';
+import { startDeadline } from '../http/deadline.ts';
+import { describeFailure } from '../http/sender.ts';
+import type { NotifierMetrics } from '../metrics.ts';
+import type { BoundedRequester, DestinationAddress, Destinations } from '../ports.ts';
+import type { DestinationSlots } from './slots.ts';
+
+export interface SignedUrlsRequest {
+  readonly applicationId: string;
+  readonly setting: SignedUrlsSetting;
+  /** JSON, signed and sent as it is. */
+  readonly body: Uint8Array;
+  readonly maxAnswerBytes: number;
+}
+
+export interface SignedUrlsOptions {
+  readonly ctx: Pick<ServiceContext, 'clock'>;
+  readonly destinations: Destinations;
+  readonly requester: BoundedRequester;
+  readonly slots: DestinationSlots;
+  readonly metrics: Pick<NotifierMetrics, 'signedUrlRequests'>;
+  /** From the call to the end of the answer, waiting included; milliseconds. */
+  readonly totalTimeoutMs: number;
+}
+
+/**
+ * Asks integrators for signed URLs: one POST, signed as callbacks are, no retries. It shares with
+ * callbacks the rules for addresses and time-outs, but no connection, queue or cap, so that neither
+ * holds up the other.
+ */
+export class SignedUrls {
+  readonly #o: SignedUrlsOptions;
+  readonly #stop = new AbortController();
+
+  constructor(options: SignedUrlsOptions) {
+    this.#o = options;
+  }
+
+  /**
+   * Answers the bytes of a JSON object. Throws `destination_not_set` when the address or the key is
+   * missing, `unavailable` for everything that goes wrong on the integrator's side.
+   */
+  async request(request: SignedUrlsRequest, caller: AbortSignal): Promise<Buffer> {
+    const { destinations, slots, metrics, totalTimeoutMs } = this.#o;
+    const { applicationId, setting } = request;
+    const deadline = startDeadline(totalTimeoutMs, AbortSignal.any([this.#stop.signal, caller]));
+    try {
+      const to = await destinations.get(applicationId, setting);
+      if (!to) {
+        metrics.signedUrlRequests.inc({ outcome: 'not_set' });
+        throw new DomainError(
+          'destination_not_set',
+          `The setting ${setting} or the authentication key is not set.`,
+        );
+      }
+      let problem: string;
+      try {
+        const release = await slots.take(`${to.url.origin} ${applicationId}`, deadline.signal);
+        try {
+          const answer = await this.#post(request, to, deadline);
+          const judged = judgeAnswer(answer.statusCode, answer.body);
+          if ('json' in judged) {
+            metrics.signedUrlRequests.inc({ outcome: 'answered' });
+            return judged.json;
+          }
+          problem = judged.problem;
+        } finally {
+          release();
+        }
+      } catch (error) {
+        problem = describeFailure(error);
+      }
+      metrics.signedUrlRequests.inc({ outcome: 'failed' });
+      throw new DomainError('unavailable', 'The signed URL could not be obtained.', {
+        internal: `${setting} of ${applicationId}: ${problem}`,
+      });
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  /** Ends what is on its way. */
+  async close(): Promise<void> {
+    this.#stop.abort(new Error('the notifier is shutting down'));
+    await this.#o.requester.close();
+  }
+
+  #post(
+    { body, applicationId, setting, maxAnswerBytes }: SignedUrlsRequest,
+    to: DestinationAddress,
+    deadline: ReturnType<typeof startDeadline>,
+  ) {
+    return inSpan(
+      'signed-urls.request',
+      {
+        kind: SpanKind.CLIENT,
+        attributes: {
+          'http.request.method': 'POST',
+          'server.address': to.url.hostname,
+          'notification.setting': setting,
+        },
+      },
+      async (span) => {
+        const traceparent = currentTraceparent();
+        const headers = {
+          'content-type': 'application/json',
+          accept: 'application/json',
+          'user-agent': 'headset-cloud-notifier/1',
+          applicationId,
+          ...signatureHeaders({
+            notificationId: randomUUID(),
+            authenticationKey: to.authenticationKey,
+            body,
+            timestampSeconds: Math.floor(this.#o.ctx.clock.now() / 1000),
+          }),
+          ...(traceparent && { traceparent }),
+        };
+        const answer = await this.#o.requester.post(to.url, headers, body, { maxAnswerBytes, deadline });
+        span.setAttribute('http.response.status_code', answer.statusCode);
+        return answer;
+      },
+    );
+  }
+}

@@ -1,0 +1,357 @@
+import { rmSync } from 'node:fs';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import {
+  BluetoothMode,
+  ConnectivityTarget,
+  HeldState,
+  NetworkType,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { FloorReason } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import { application, device, Harness } from './testing/harness.ts';
+
+const reset = 'put-v1-applications-devices-reset';
+const uninstall = 'delete-v1-applications-devices-package';
+const listing = 'get-v1-applications-connectivity-list';
+const app = 'put-v1-applications-devices-apps';
+
+let h: Harness;
+beforeEach(async () => {
+  h = new Harness();
+  await h.start();
+});
+afterEach(async () => {
+  await h.stop();
+  rmSync(h.directory, { recursive: true, force: true });
+});
+
+const common = (id: number, operationId: string) => ({
+  applicationId: application,
+  deviceId: device,
+  timestamp: expect.any(Number),
+  transactionId: id,
+  operationId,
+});
+const accepted = (id: number, operationId: string) => ({
+  ...common(id, operationId),
+  notificationType: 'accepted',
+  result: 'success',
+  message: 'The device has started the operation.',
+});
+const online = (sessionEpoch: bigint, held: { transactionId: bigint; state: HeldState }[] = []) =>
+  h.judge.headsetOnline({ deviceId: device, sessionEpoch, held });
+
+describe('results in forms of their own', () => {
+  it('an uninstallation ends with its package', async () => {
+    const id = await h.create({
+      operationId: uninstall,
+      operation: { kind: { case: 'uninstall', value: { package: 'com.example.app' } } },
+    });
+    await h.accept(id);
+    await h.result(id, true, 'uninstall success.');
+    await waitFor('both', () => h.of(id).length === 2);
+    expect(h.of(id)).toEqual([
+      accepted(id, uninstall),
+      {
+        ...common(id, uninstall),
+        notificationType: 'processed',
+        result: 'success',
+        message: 'uninstall success.',
+        package: 'com.example.app',
+      },
+    ]);
+  });
+
+  const list = () =>
+    h.create({
+      operationId: listing,
+      operation: {
+        kind: {
+          case: 'listConnectivity',
+          value: { networkType: NetworkType.BLUETOOTH, target: ConnectivityTarget.CONNECTED },
+        },
+      },
+    });
+
+  it('a list of connectivity ends with what the headset found, over a crash as well', async () => {
+    const id = await list();
+    await h.accept(id);
+    await waitFor('accepted', () => h.of(id).length === 1);
+    h.logAway = true;
+    const devices = [
+      { mode: BluetoothMode.CONNECTED, registered: true, name: 'Speaker', alias: 'S', address: '00:11' },
+    ];
+    const receivedAtMs = BigInt(Date.now());
+    await h.report(
+      {
+        case: 'result',
+        value: {
+          transactionId: BigInt(id),
+          success: true,
+          message: 'ok',
+          connectivity: { statusCode: 200, devices },
+        },
+      },
+      1n,
+      { occurredAtMs: receivedAtMs - 7n, receivedAtMs },
+    );
+    await waitFor('the end', async () => (await h.status(id)) === 'PROCESSED');
+    await h.stop();
+    h.logAway = false;
+    await h.start();
+    await waitFor('both', () => h.of(id).length === 2);
+    expect(h.of(id)).toEqual([
+      accepted(id, listing),
+      {
+        ...common(id, listing),
+        timestamp: Number(receivedAtMs) - 7,
+        message: 'ok',
+        networkType: 'bluetooth',
+        target: 'connected',
+        statusCode: 200,
+        devices: [
+          { status: { mode: 'connected', registered: true }, name: 'Speaker', alias: 'S', address: '00:11' },
+        ],
+      },
+    ]);
+  });
+
+  it('a result without findings is a 500 in the same form; a cancellation has the general form', async () => {
+    const id = await list();
+    await h.accept(id);
+    await h.result(id, false, 'no radio');
+    const other = await list();
+    await h.tx.cancelTransactions({
+      caller: { clientId: 'c', applicationId: application },
+      deviceId: device,
+    });
+    await waitFor('all', () => h.of(id).length === 2 && h.of(other).length === 1);
+    expect(h.of(id)[1]).toEqual({
+      ...common(id, listing),
+      message: 'no radio',
+      networkType: 'bluetooth',
+      target: 'connected',
+      statusCode: 500,
+      devices: [],
+    });
+    expect(h.of(other)).toEqual([
+      {
+        ...common(other, listing),
+        notificationType: 'processed',
+        result: 'failure',
+        message: 'The transaction was canceled by a cancel request.',
+      },
+    ]);
+  });
+
+  it('texts of headsets are bounded: messages and an app’s data', async () => {
+    const id = await h.create();
+    await h.result(id, true, 'm'.repeat(1025));
+    const value = {
+      transactionId: BigInt(id),
+      success: true,
+      message: 'a'.repeat(1025),
+      customData: 'd'.repeat(65_537),
+    };
+    await h.report({ case: 'appAnswer', value }, 2n);
+    await waitFor('both', () => h.of(id).length === 2);
+    expect(h.of(id).map((b) => b['message'])).toEqual(['m'.repeat(1024), 'a'.repeat(1024)]);
+    expect(h.of(id)[1]?.['customData']).toBe('d'.repeat(65_536));
+  });
+});
+
+describe('a headset whose client is too old', () => {
+  const message = "The device's client version 3.3.9 is older than 3.4.0, which this operation needs.";
+  const operation = { kind: { case: 'uninstall' as const, value: { package: 'p' } } };
+
+  it('does not start what needs a newer one: it fails with both versions', async () => {
+    const id = await h.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
+    expect(await h.accept(id, 1n, '3.3.9')).toMatchObject({ start: false, dropReason: message });
+    // Asked again, after an answer that was lost: the same.
+    expect(await h.accept(id, 1n, '3.3.9')).toMatchObject({ start: false, dropReason: message });
+    expect(await h.accept(id, 2n, '3.4.0')).toMatchObject({ start: false, dropReason: message });
+    expect(await h.status(id)).toBe('PROCESSED');
+    await waitFor('the end', () => h.of(id).length === 1);
+    expect(h.of(id)).toEqual([
+      {
+        ...common(id, uninstall),
+        notificationType: 'processed',
+        result: 'failure',
+        message,
+        package: 'p',
+      },
+    ]);
+  });
+
+  it('ends a connectivity operation in its form', async () => {
+    const id = await h.create({
+      operationId: 'put-v1-applications-connectivity-state',
+      minimumClientVersion: '2.3.1',
+      operation: {
+        kind: {
+          case: 'setConnectivityState',
+          value: { networkType: NetworkType.BLUETOOTH, enabled: true },
+        },
+      },
+    });
+    await h.accept(id, 1n, '2.3.0');
+    await waitFor('the end', () => h.of(id).length === 1);
+    expect(h.of(id)).toEqual([
+      {
+        ...common(id, 'put-v1-applications-connectivity-state'),
+        message: "The device's client version 2.3.0 is older than 2.3.1, which this operation needs.",
+        networkType: 'bluetooth',
+        statusCode: 500,
+        state: 'unknown',
+      },
+    ]);
+  });
+
+  it.each(['3.4.0', '3.4.1', '10'])(
+    'but one of version %s starts it, also when it asks twice',
+    async (version) => {
+      const id = await h.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
+      expect(await h.accept(id, 1n, version)).toMatchObject({ start: true });
+      expect(await h.accept(id, 1n, version)).toMatchObject({ start: true });
+      expect(await h.status(id)).toBe('ACCEPTED');
+      await waitFor('the callback', () => h.of(id).length === 1);
+    },
+  );
+
+  it('and one below a floor is canceled by it, whatever the version', async () => {
+    const id = await h.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
+    await h.create({ operationId: reset, activationEpoch: 2n, raisesFloor: FloorReason.RESET });
+    for (const version of ['3.3.9', '3.4.0']) {
+      expect(await h.accept(id, 1n, version)).toMatchObject({
+        start: false,
+        dropReason: 'The transaction was canceled because it occurred before reset.',
+      });
+    }
+  });
+});
+
+describe('a reset', () => {
+  const create = () =>
+    h.create({
+      operationId: reset,
+      activationEpoch: 2n,
+      raisesFloor: FloorReason.RESET,
+      operation: { kind: { case: 'reset', value: { applicationId: application } } },
+    });
+  const processed = (id: number, result: string, message: string) => ({
+    ...common(id, reset),
+    notificationType: 'processed',
+    result,
+    message,
+  });
+  /** An accepted reset, given to session 5. */
+  const started = async () => {
+    const id = await create();
+    expect(await h.accept(id, 5n)).toMatchObject({ start: true });
+    await waitFor('accepted', () => h.of(id).length === 1);
+    return id;
+  };
+  const held = (id: number, state: HeldState) => [{ transactionId: BigInt(id), state }];
+  /** Everything published before is consumed. */
+  const consumed = async () => {
+    const id = await h.create({ activationEpoch: 2n });
+    await h.result(id);
+    await waitFor('a result behind', async () => (await h.status(id)) === 'PROCESSED');
+  };
+
+  it('cancels what is earlier and unprocessed, with its message', async () => {
+    const early = await h.create();
+    const id = await create();
+    await waitFor('the callback', () => h.of(early).length === 1);
+    expect(h.of(early)[0]?.['message']).toBe(
+      'The transaction was canceled because it occurred before reset.',
+    );
+    expect(await h.status(id)).not.toBe('CANCELED');
+  });
+
+  it('is processed by the next hello of a headset that does not hold it any more', async () => {
+    const id = await started();
+    expect((await online(6n)).offers).toEqual([]);
+    await h.hello(6n);
+    await waitFor('the end', () => h.of(id).length === 2);
+    await h.hello(7n);
+    await h.result(id, false, 'late');
+    await consumed();
+    expect(h.of(id)).toEqual([accepted(id, reset), processed(id, 'success', 'reset success.')]);
+    expect(await h.status(id)).toBe('PROCESSED');
+  });
+
+  it('is ended by its result where that came before the hello, also one of failure', async () => {
+    const id = await started();
+    // The log brings them in this order, however late they are consumed.
+    await h.result(id, false, 'The wipe failed.');
+    await h.hello(6n);
+    await consumed();
+    expect(h.of(id)).toEqual([accepted(id, reset), processed(id, 'failure', 'The wipe failed.')]);
+  });
+
+  it.each([HeldState.OFFERED, HeldState.STARTED])(
+    'goes on where the headset still holds it (%d)',
+    async (state) => {
+      const id = await started();
+      for (let epoch = 6n; epoch < 12n; epoch += 1n) {
+        const { offers, dropTransactionIds } = await online(epoch, held(id, state));
+        expect(offers.map((o) => [Number(o.transactionId), o.attempt])).toEqual([[id, 0]]);
+        expect(dropTransactionIds).toEqual([]);
+        await h.hello(epoch, held(id, state));
+      }
+      await consumed();
+      expect(await h.status(id)).toBe('ACCEPTED');
+      expect(await h.accept(id, 11n)).toMatchObject({ start: true });
+      await h.hello(12n);
+      await waitFor('the end', () => h.of(id).length === 2);
+    },
+  );
+
+  it('is left to its report where the headset has finished it', async () => {
+    const id = await started();
+    const { offers, dropTransactionIds } = await online(6n, held(id, HeldState.FINISHED));
+    expect([offers, dropTransactionIds]).toEqual([[], []]);
+    await h.hello(6n, held(id, HeldState.FINISHED));
+    await consumed();
+    expect(await h.status(id)).toBe('ACCEPTED');
+    await h.result(id, true, 'wiped');
+    await waitFor('the end', () => h.of(id).length === 2);
+    expect(h.of(id)[1]).toEqual(processed(id, 'success', 'wiped'));
+  });
+
+  it('is not ended by the session that was given it, nor by an older hello that comes late', async () => {
+    const id = await started();
+    await online(5n);
+    await h.hello(5n);
+    await h.hello(4n);
+    await consumed();
+    expect(await h.status(id)).toBe('ACCEPTED');
+  });
+
+  it('that was not accepted is sent again, like anything else', async () => {
+    const id = await create();
+    await h.hello(6n);
+    expect((await online(6n)).offers.map((o) => Number(o.transactionId))).toEqual([id]);
+    await h.hello(7n);
+    expect((await online(7n)).offers.map((o) => [Number(o.transactionId), o.attempt])).toEqual([[id, 1]]);
+    expect(await h.status(id)).toBe('PUBLISHED');
+  });
+});
+
+describe('the latest update', () => {
+  it('is judged per package and version', async () => {
+    const first = await h.create({ operationId: app, subject: 'a@1.0' });
+    const other = await h.create({ operationId: app, subject: 'a@1.1' });
+    const again = await h.create({ operationId: app, subject: 'a@1.0' });
+    expect((await online(1n)).offers.map((o) => Number(o.transactionId))).toEqual([other, again]);
+    await waitFor('the cancellation', () => h.of(first).length === 1);
+    expect(h.of(first)).toEqual([
+      {
+        ...common(first, app),
+        notificationType: 'processed',
+        result: 'failure',
+        message: 'The transaction was canceled because there is a new transaction.',
+      },
+    ]);
+  });
+});

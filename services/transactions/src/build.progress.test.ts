@@ -1,0 +1,190 @@
+import { rmSync } from 'node:fs';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { application, command, device, Harness } from './testing/harness.ts';
+
+const app = 'put-v1-applications-devices-apps';
+const firmware = 'put-v1-applications-devices-firmware';
+
+describe('progress of updates', () => {
+  let h: Harness;
+  beforeEach(async () => {
+    h = new Harness();
+    await h.start();
+  });
+  afterEach(async () => {
+    await h.stop();
+    rmSync(h.directory, { recursive: true, force: true });
+  });
+
+  /** An accepted update whose first callback has gone out. */
+  const update = async (operationId = app): Promise<number> => {
+    const id = await h.create({ operationId, subject: 'p@1' });
+    await h.accept(id);
+    await waitFor('accepted', () => h.of(id).length === 1);
+    return id;
+  };
+  const general = (id: number, operationId = app) => ({
+    applicationId: application,
+    deviceId: device,
+    timestamp: expect.any(Number),
+    transactionId: id,
+    operationId,
+  });
+  const values = (id: number) => h.of(id).map((b) => [b['notificationType'], b['progress']]);
+
+  it.each([app, firmware])(
+    'of %s goes out in the general form with progress, in order',
+    async (operationId) => {
+      const id = await update(operationId);
+      const body = {
+        case: 'progress' as const,
+        value: { transactionId: BigInt(id), progress: 0.25, message: 'loading' },
+      };
+      const receivedAtMs = BigInt(Date.now());
+      await h.report(body, 11n, { occurredAtMs: receivedAtMs - 5000n, receivedAtMs });
+      await h.progress(id, 0.5, 14n, 'installing');
+      await h.report(
+        { case: 'result', value: { transactionId: BigInt(id), success: true, message: 'done' } },
+        15n,
+      );
+      await waitFor('the end', () => h.of(id).length === 4);
+      const common = general(id, operationId);
+      expect(h.of(id)).toEqual([
+        {
+          ...common,
+          notificationType: 'accepted',
+          result: 'success',
+          message: 'The device has started the operation.',
+          progress: 0,
+        },
+        {
+          ...common,
+          timestamp: Number(receivedAtMs) - 5000,
+          notificationType: 'in_progress',
+          result: 'success',
+          message: 'loading',
+          progress: 0.25,
+        },
+        {
+          ...common,
+          notificationType: 'in_progress',
+          result: 'success',
+          message: 'installing',
+          progress: 0.5,
+        },
+        { ...common, notificationType: 'processed', result: 'success', message: 'done', progress: 1 },
+      ]);
+      expect(h.callbacks.map((c) => [c.id, c.sequence, c.replaceable])).toEqual([
+        [`tx-${id}-accepted`, 1, false],
+        [`tx-${id}-progress-11`, 2, true],
+        [`tx-${id}-progress-14`, 3, true],
+        [`tx-${id}-processed`, 1_000_000, false],
+      ]);
+    },
+  );
+
+  it('fails with the last known progress, and is canceled without any', async () => {
+    const failed = await update();
+    await h.progress(failed, 0.75, 1n);
+    await h.result(failed, false, 'hash');
+    await waitFor('the end', () => h.of(failed).length === 3);
+    expect(values(failed).at(-1)).toEqual(['processed', 0.75]);
+    const canceled = await h.create({ operationId: app });
+    const caller = { clientId: 'c', applicationId: application };
+    await h.tx.cancelTransactions({ caller, deviceId: device });
+    await waitFor('the cancellation', () => h.of(canceled).length === 1);
+    expect(h.of(canceled)).toEqual([
+      {
+        ...general(canceled),
+        notificationType: 'processed',
+        result: 'failure',
+        message: 'The transaction was canceled by a cancel request.',
+      },
+    ]);
+  });
+
+  it('changes nothing when it comes twice, late, after the end or before the start', async () => {
+    const id = await h.create({ operationId: app });
+    await h.progress(id, 0.1, 1n);
+    await h.progress(id, 0.1, 2n);
+    const other = await update();
+    await h.progress(other, 0.2, 3n);
+    await waitFor('a report behind the early ones', () => h.of(other).length === 2);
+    await h.accept(id);
+    await h.progress(id, 0.4, 5n);
+    await h.progress(id, 0.4, 5n);
+    await h.progress(id, 0.3, 4n);
+    await h.result(id);
+    await h.progress(id, 0.9, 6n);
+    await h.progress(other, 0.8, 7n);
+    await waitFor('a report behind the late ones', () => h.of(other).length === 3);
+    await waitFor('the end', () => h.of(id).length === 3);
+    expect(values(id)).toEqual([
+      ['accepted', 0],
+      ['in_progress', 0.4],
+      ['processed', 1],
+    ]);
+  });
+
+  it('of anything but an update, or of another device, is not passed on', async () => {
+    const id = await h.create({ operationId: command });
+    await h.accept(id);
+    await h.progress(id, 0.5, 1n);
+    const theirs = await update();
+    const value = { transactionId: BigInt(theirs), progress: 0.5 };
+    await h.event({
+      deviceId: '350000000000002',
+      body: { case: 'report', value: { reportId: 9n, body: { case: 'progress', value } } },
+    });
+    await h.progress(theirs, 0.6, 10n);
+    await waitFor('a report behind', () => h.of(theirs).length === 2);
+    expect(values(theirs)).toEqual([
+      ['accepted', 0],
+      ['in_progress', 0.6],
+    ]);
+    expect(h.of(id).map((b) => b['notificationType'])).toEqual(['accepted']);
+  });
+
+  it.each([
+    [-0.1, 0],
+    [0, 0],
+    [1, 1],
+    [1.5, 1],
+    [Number.NaN, 0],
+    [Number.POSITIVE_INFINITY, 1],
+  ])('of %d counts as %d, and its text is bounded', async (said, shown) => {
+    const id = await update();
+    await h.progress(id, said, 1n, 'x'.repeat(5000));
+    await waitFor('the callback', () => h.of(id).length === 2);
+    expect(values(id).at(-1)).toEqual(['in_progress', shown]);
+    expect(h.of(id).at(-1)?.['message']).toBe('x'.repeat(1024));
+  });
+
+  it('keeps its ids and places over a crash; of what was not published only the newest goes out', async () => {
+    const id = await update();
+    await h.progress(id, 0.1, 1n);
+    await waitFor('the first', () => h.of(id).length === 2);
+    const behind = await h.create();
+    h.logAway = true;
+    await h.progress(id, 0.2, 2n);
+    await h.progress(id, 0.3, 3n);
+    await h.result(behind);
+    await waitFor('both to be stored', async () => (await h.status(behind)) === 'PROCESSED');
+    await h.stop();
+    h.logAway = false;
+    await h.start();
+    await waitFor('what was left', () => h.of(id).length === 3);
+    await h.progress(id, 0.3, 3n);
+    await h.progress(id, 0.4, 4n);
+    await h.result(id, false, 'no space');
+    await waitFor('the end', () => h.of(id).at(-1)?.['notificationType'] === 'processed');
+    const mine = h.callbacks.filter((c) => c.body['transactionId'] === id);
+    expect(mine.map((c) => [c.id, c.sequence, c.body['progress']])).toEqual([
+      [`tx-${id}-accepted`, 1, 0],
+      [`tx-${id}-progress-1`, 2, 0.1],
+      [`tx-${id}-progress-3`, 4, 0.3],
+      [`tx-${id}-progress-4`, 5, 0.4],
+      [`tx-${id}-processed`, 1_000_000, 0.4],
+    ]);
+  });
+});

@@ -1,0 +1,24 @@
+import type { AppAnswer, Report } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { DeviceReportEvent } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import { bounded, textBounds } from '../domain/bounds.ts';
+import type { ReportDeps } from './device-reports.ts';
+import { reportTime } from './report-time.ts';
+
+/** The called app's own answer; ends the transaction where it comes before the result (ruling A8). */
+export async function applyAnswer(
+  { store, outbox, clock }: ReportDeps,
+  event: DeviceReportEvent,
+  report: Report,
+  said: AppAnswer,
+): Promise<void> {
+  const id = Number(said.transactionId);
+  const answer = {
+    success: said.success,
+    message: bounded(said.message, textBounds.message),
+    customData: bounded(said.customData, textBounds.customData),
+    atMs: reportTime(event, report, clock),
+  };
+  const answered = await store.answer(id, event.deviceId, answer, clock.now());
+  if (answered) outbox.publish(answered);
+  else await store.recordLate(id, event.deviceId, answer, clock.now());
+}

@@ -1,0 +1,27 @@
+import type { Progress, Report } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { DeviceReportEvent } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import { bounded, share, textBounds } from '../domain/bounds.ts';
+import type { ReportDeps } from './device-reports.ts';
+import { reportTime } from './report-time.ts';
+
+/**
+ * How far an update is. Only while it is accepted; a report that came before, or is older than the
+ * last, changes nothing (ruling A9).
+ */
+export async function applyProgress(
+  { store, outbox, clock, failpoints }: ReportDeps,
+  event: DeviceReportEvent,
+  report: Report,
+  said: Progress,
+): Promise<void> {
+  const progress = {
+    reportId: Number(report.reportId),
+    value: share(said.progress),
+    message: bounded(said.message, textBounds.message),
+    atMs: reportTime(event, report, clock),
+  };
+  const now = clock.now();
+  const stored = await store.progress(Number(said.transactionId), event.deviceId, progress, now);
+  failpoints('transactions.progressed');
+  if (stored) outbox.publish(stored);
+}

@@ -1,0 +1,8 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { DeviceReportEvent } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import { happenedAt } from '../domain/bounds.ts';
+
+/** When a report's matter happened; milliseconds since 1970. */
+export function reportTime(event: DeviceReportEvent, report: { occurredAtMs: bigint }, clock: Clock): number {
+  return happenedAt(Number(report.occurredAtMs), Number(event.receivedAtMs) || clock.now());
+}

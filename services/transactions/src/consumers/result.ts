@@ -1,0 +1,26 @@
+import type { Report, Result } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { DeviceReportEvent } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import { bounded, textBounds } from '../domain/bounds.ts';
+import { findingOf } from '../domain/forms/connectivity.ts';
+import type { ReportDeps } from './device-reports.ts';
+import { reportTime } from './report-time.ts';
+
+/** A transaction's result ends it; one that comes after its end is recorded (decision 7). */
+export async function applyResult(
+  { store, outbox, clock, failpoints }: ReportDeps,
+  event: DeviceReportEvent,
+  report: Report,
+  result: Result,
+): Promise<void> {
+  const id = Number(result.transactionId);
+  const end = {
+    success: result.success,
+    message: bounded(result.message, textBounds.message),
+    atMs: reportTime(event, report, clock),
+    ...(result.connectivity && { connectivity: findingOf(result.connectivity) }),
+  };
+  const ended = await store.finish(id, event.deviceId, end, clock.now());
+  failpoints('transactions.finished');
+  if (ended) outbox.publish(ended);
+  else await store.recordLate(id, event.deviceId, end, clock.now());
+}

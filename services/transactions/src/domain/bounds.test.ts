@@ -1,0 +1,37 @@
+import { bounded, happenedAt, share } from './bounds.ts';
+
+describe('what headsets say is held to bounds', () => {
+  it.each([
+    ['', 3, ''],
+    ['abc', 3, 'abc'],
+    ['abcd', 3, 'abc'],
+    ['ab\u{1f600}', 4, 'ab\u{1f600}'],
+    ['ab\u{1f600}', 3, 'ab'],
+    ['ab\u{1f600}d', 4, 'ab\u{1f600}'],
+  ])('the text %j of at most %d characters is %j', (text, max, cut) => {
+    expect(bounded(text, max)).toBe(cut);
+  });
+
+  it.each([
+    [0.5, 0.5],
+    [-0.0001, 0],
+    [1.0001, 1],
+    [Number.NaN, 0],
+    [Number.NEGATIVE_INFINITY, 0],
+  ])('the share %d is %d', (said, held) => {
+    expect(share(said)).toBe(held);
+  });
+
+  const day = 86_400_000;
+  const now = 1_767_225_600_000;
+  it.each([
+    ['in the past as it is', now - day, now - day],
+    ['now', now, now],
+    ['in the future at its arrival', now + 1, now],
+    ['not told at its arrival', 0, now],
+    ['told by a clock that was never set at its arrival', 364 * day, now],
+    ['negative at its arrival', -1, now],
+  ])('a time %s', (_, occurred, held) => {
+    expect(happenedAt(occurred, now)).toBe(held);
+  });
+});

@@ -1,0 +1,36 @@
+/**
+ * Bounds of what headsets say, so that every callback fits the log however it is written; characters
+ * (UTF-16 code units). Longer texts are cut (protocol page, "Limits").
+ */
+export const textBounds = {
+  message: 1024,
+  /** An app's own text for the integrator. */
+  customData: 65_536,
+  /** Names, aliases and addresses in lists. */
+  name: 128,
+} as const;
+
+/** Entries of a list of devices or networks. */
+export const maxListEntries = 256;
+
+/** A text of at most `max` characters; a character is never cut in two. */
+export function bounded(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const last = text.charCodeAt(max - 1);
+  const cutsPair = last >= 0xd800 && last < 0xdc00;
+  return text.slice(0, cutsPair ? max - 1 : max);
+}
+
+/** A share from 0.0 to 1.0; what is no number counts as nothing done. */
+export function share(value: number): number {
+  return Number.isNaN(value) ? 0 : Math.min(1, Math.max(0, value));
+}
+
+/**
+ * When something happened by a headset's clock, held to the time of arrival: a clock that runs ahead
+ * makes no future, and one that was never set (before 1971) tells nothing; milliseconds since 1970.
+ */
+export function happenedAt(occurredAtMs: number, receivedAtMs: number): number {
+  const told = occurredAtMs >= 31_536_000_000 ? occurredAtMs : receivedAtMs;
+  return Math.min(told, receivedAtMs);
+}

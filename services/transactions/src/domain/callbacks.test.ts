@@ -1,0 +1,150 @@
+import { create } from '@bufbuild/protobuf';
+import { OperationSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import {
+  callbackBody,
+  callbackId,
+  callbackSequence,
+  maxProgressReports,
+  needsOperation,
+  type OwedCallback,
+} from './callbacks.ts';
+import { formOf } from './forms/operations.ts';
+
+const command = 'put-v1-applications-devices-commands';
+const app = 'put-v1-applications-devices-apps';
+const firmware = 'put-v1-applications-devices-firmware';
+const uninstall = 'delete-v1-applications-devices-package';
+const connectivity = [
+  'get-v1-applications-connectivity-list',
+  'get-v1-applications-connectivity-state',
+  'put-v1-applications-connectivity-state',
+  'delete-v1-applications-connectivity-reset',
+  'post-v1-applications-bluetooth-device',
+  'put-v1-applications-bluetooth-device',
+  'delete-v1-applications-bluetooth-device',
+];
+
+const owed = (
+  kind: OwedCallback['kind'],
+  success = true,
+  more: Partial<OwedCallback> = {},
+): OwedCallback => ({
+  kind,
+  atMs: 7,
+  success,
+  message: 'm',
+  ...more,
+});
+const common = (operationId: string) => ({
+  applicationId: 'a',
+  deviceId: 'd',
+  timestamp: 7,
+  transactionId: 5,
+  operationId,
+});
+const body = (operationId: string, callback: OwedCallback, progress = 0) =>
+  JSON.stringify(
+    callbackBody(
+      {
+        applicationId: 'a',
+        deviceId: 'd',
+        transactionId: 5,
+        operationId,
+        progress,
+        ...(needsOperation(operationId, callback.kind) && {
+          operation: create(OperationSchema, {
+            kind:
+              operationId === uninstall
+                ? { case: 'uninstall', value: { package: 'com.example' } }
+                : { case: 'resetConnectivity', value: {} },
+          }).kind,
+        }),
+      },
+      callback,
+    ),
+  );
+const general = (operationId: string, notificationType: string, result: string) => ({
+  ...common(operationId),
+  notificationType,
+  result,
+  message: 'm',
+});
+const everyOperation = [command, app, firmware, uninstall, ...connectivity];
+
+describe('bodies of callbacks', () => {
+  it.each(everyOperation)('%s: a cancellation has the general form without extras', (id) => {
+    expect(body(id, owed('canceled', false), 0.5)).toBe(JSON.stringify(general(id, 'processed', 'failure')));
+  });
+
+  it.each(everyOperation.filter((id) => formOf(id) !== 'update'))(
+    '%s: accepted has the general form',
+    (id) => {
+      expect(body(id, owed('accepted'))).toBe(JSON.stringify(general(id, 'accepted', 'success')));
+    },
+  );
+
+  it.each([app, firmware])('%s: each step has its progress', (id) => {
+    const step = { reportId: 9, number: 1, value: 0.25 };
+    const shown = (type: string, result: string, progress: number) =>
+      JSON.stringify({ ...general(id, type, result), progress });
+    expect(body(id, owed('accepted'), 0.5)).toBe(shown('accepted', 'success', 0));
+    expect(body(id, owed('progress', true, { step }), 0.5)).toBe(shown('in_progress', 'success', 0.25));
+    expect(body(id, owed('processed'), 0.5)).toBe(shown('processed', 'success', 1));
+    expect(body(id, owed('processed', false), 0.5)).toBe(shown('processed', 'failure', 0.5));
+    expect(body(id, owed('processed', false))).toBe(shown('processed', 'failure', 0));
+  });
+
+  it('the end of an uninstallation names the package', () => {
+    for (const success of [true, false]) {
+      const result = success ? 'success' : 'failure';
+      expect(body(uninstall, owed('processed', success))).toBe(
+        JSON.stringify({ ...general(uninstall, 'processed', result), package: 'com.example' }),
+      );
+    }
+  });
+
+  it.each(connectivity)('%s: the end has the form of connectivity, in its order', (id) => {
+    const found = { statusCode: 200, state: 'unknown', devices: [], networks: [] } as const;
+    expect(body(id, owed('processed', true, { connectivity: found }))).toBe(
+      JSON.stringify({ ...common(id), message: 'm', networkType: 'bluetooth', statusCode: 200 }),
+    );
+  });
+
+  it('a command ends in the general form, and its app’s answer has the command form', () => {
+    expect(body(command, owed('processed', false))).toBe(
+      JSON.stringify(general(command, 'processed', 'failure')),
+    );
+    expect(body(command, owed('answer', true, { customData: 'c' }))).toBe(
+      JSON.stringify({
+        ...common(command),
+        success: true,
+        process: 'processed',
+        message: 'm',
+        customData: 'c',
+      }),
+    );
+  });
+});
+
+describe('callbacks of one transaction', () => {
+  const step = (number: number, reportId = 3) =>
+    owed('progress', true, { step: { reportId, number, value: 0 } });
+
+  it('have places in the order: the start, progress, the end, the answer', () => {
+    const places = [
+      owed('accepted'),
+      step(1),
+      step(maxProgressReports),
+      owed('processed'),
+      owed('answer'),
+    ].map(callbackSequence);
+    expect(places).toEqual([1, 2, 999_999, 1_000_000, 1_000_001]);
+    expect(callbackSequence(owed('canceled'))).toBe(1_000_000);
+  });
+
+  it('have an id each, progress one for each report', () => {
+    expect(
+      [owed('accepted'), step(1, 41), step(2, 42), owed('canceled')].map((o) => callbackId(5, o)),
+    ).toEqual(['tx-5-accepted', 'tx-5-progress-41', 'tx-5-progress-42', 'tx-5-canceled']);
+  });
+});

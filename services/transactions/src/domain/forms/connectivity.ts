@@ -1,0 +1,162 @@
+import {
+  BluetoothMode,
+  type ConnectivityResult,
+  ConnectivityTarget,
+  NetworkMode,
+  NetworkType,
+  type Operation,
+  RadioState,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { bounded, maxListEntries, textBounds } from '../bounds.ts';
+
+/**
+ * What a headset found, held to what the specification knows (callbacks-and-site.md sections 3 and
+ * 8); what only the operation decides is held when the body is made.
+ */
+export interface ConnectivityFinding {
+  readonly statusCode: number;
+  readonly state: 'enabled' | 'disabled' | 'unknown';
+  readonly devices: readonly FoundDevice[];
+  readonly networks: readonly FoundNetwork[];
+}
+
+interface FoundDevice {
+  readonly status: { readonly mode: string; readonly registered: boolean };
+  readonly name: string;
+  readonly alias: string;
+  readonly address: string;
+}
+
+interface FoundNetwork {
+  readonly status: { readonly mode: string; readonly registered: boolean };
+  readonly level: number;
+  readonly name: string;
+  readonly networkId: number;
+  readonly security: string;
+}
+
+/** What stands in the body when the headset reported nothing: the operation failed. */
+const nothing: ConnectivityFinding = { statusCode: 500, state: 'unknown', devices: [], networks: [] };
+
+const deviceModes: Partial<Record<BluetoothMode, string>> = {
+  [BluetoothMode.CONNECTED]: 'connected',
+  [BluetoothMode.DISCONNECTED]: 'disconnected',
+  [BluetoothMode.DETECTED]: 'detected',
+  [BluetoothMode.DELETED]: 'deleted',
+};
+const networkModes: Partial<Record<NetworkMode, string>> = {
+  [NetworkMode.CONNECTED]: 'connected',
+  [NetworkMode.AVAILABLE]: 'available',
+};
+const networkTypes: Partial<Record<NetworkType, string>> = {
+  [NetworkType.WIFI]: 'wifi',
+  [NetworkType.MOBILE]: 'mobile',
+  [NetworkType.APN]: 'apn',
+};
+const targets: Partial<Record<ConnectivityTarget, string>> = {
+  [ConnectivityTarget.ALL]: 'all',
+  [ConnectivityTarget.CONNECTED]: 'connected',
+};
+
+/** Section 8: the status codes of each kind of operation. */
+const statusCodes = {
+  list: [200, 403, 500],
+  state: [200, 400, 500],
+  reset: [200, 500],
+  pairing: [200, 400, 403, 404, 409, 500],
+} as const;
+
+/** Reads a headset's result; texts are bounded, unknown values are held to known ones. */
+export function findingOf(result: ConnectivityResult): ConnectivityFinding {
+  return {
+    statusCode: result.statusCode,
+    state:
+      result.state === RadioState.ENABLED
+        ? 'enabled'
+        : result.state === RadioState.DISABLED
+          ? 'disabled'
+          : 'unknown',
+    devices: result.devices.slice(0, maxListEntries).map((d) => ({
+      status: { mode: deviceModes[d.mode] ?? 'disconnected', registered: d.registered },
+      name: bounded(d.name, textBounds.name),
+      alias: bounded(d.alias, textBounds.name),
+      address: bounded(d.address, textBounds.name),
+    })),
+    networks: result.networks.slice(0, maxListEntries).map((n) => ({
+      status: { mode: networkModes[n.mode] ?? 'unavailable', registered: n.registered },
+      level: Math.min(4, n.level),
+      name: bounded(n.name, textBounds.name),
+      networkId: n.networkId,
+      security: securityOf(n.security),
+    })),
+  };
+}
+
+/** The specification knows three words; headsets name variants (WPA2-PSK) and newer kinds. */
+function securityOf(reported: string): string {
+  if (/wpa|sae|eap|psk/i.test(reported)) return 'WPA';
+  return /wep/i.test(reported) ? 'WEP' : 'NONE';
+}
+
+/**
+ * The fields that end a connectivity operation, after the common ones. Without a finding (the
+ * operation failed in the cloud, or the headset said nothing) it is a 500 with nothing in it. A failure
+ * never shows as 200.
+ */
+export function connectivityBody(
+  operation: Operation['kind'] | undefined,
+  end: {
+    readonly success: boolean;
+    readonly message: string;
+    readonly connectivity?: ConnectivityFinding;
+  },
+): Record<string, unknown> {
+  const found = end.connectivity ?? nothing;
+  const statusCode = (allowed: readonly number[]): number =>
+    allowed.includes(found.statusCode) && (end.success || found.statusCode !== 200) ? found.statusCode : 500;
+  const { message } = end;
+  switch (operation?.case) {
+    case 'listConnectivity': {
+      const networkType = networkTypes[operation.value.networkType] ?? 'bluetooth';
+      return {
+        message,
+        networkType,
+        target: targets[operation.value.target] ?? 'available',
+        statusCode: statusCode(statusCodes.list),
+        ...(networkType === 'bluetooth'
+          ? { devices: withModes(found.devices, 'detected') }
+          : { networks: found.networks }),
+      };
+    }
+    case 'readConnectivityState':
+    case 'setConnectivityState':
+      return {
+        message,
+        networkType: networkTypes[operation.value.networkType] ?? 'bluetooth',
+        statusCode: statusCode(statusCodes.state),
+        state: found.state,
+      };
+    case 'resetConnectivity':
+      return {
+        message,
+        networkType: networkTypes[operation.value.networkType] ?? 'bluetooth',
+        statusCode: statusCode(statusCodes.reset),
+      };
+    default:
+      return {
+        message,
+        networkType: 'bluetooth',
+        statusCode: statusCode(statusCodes.pairing),
+        devices: withModes(found.devices, 'deleted'),
+      };
+  }
+}
+
+/** Beside connected and disconnected, a list knows detected devices and a pairing deleted ones. */
+function withModes(devices: readonly FoundDevice[], third: 'detected' | 'deleted'): readonly FoundDevice[] {
+  return devices.map((d) =>
+    ['connected', 'disconnected', third].includes(d.status.mode)
+      ? d
+      : { ...d, status: { ...d.status, mode: 'disconnected' } },
+  );
+}

@@ -1,0 +1,30 @@
+import { coalesce } from '@headset-cloud/kit/coalesce.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { WithId } from 'mongodb';
+import { resetOperation } from '../domain/forms/operations.ts';
+import type { TransactionDocument } from './documents.ts';
+
+/**
+ * Accepted resets of devices, asked at each hello (ruling B7): many headsets that come back at once
+ * are one query.
+ */
+export function acceptedResets(
+  transactions: StoreCollection<TransactionDocument>,
+): (deviceId: string) => Promise<readonly WithId<TransactionDocument>[]> {
+  return coalesce<string, readonly WithId<TransactionDocument>[]>({
+    maxRunning: transactions.batchesAtOnce ?? 2,
+    maxItems: 200,
+    async run(deviceIds) {
+      const found = await transactions
+        .find({
+          deviceId: { $in: [...new Set(deviceIds)] },
+          open: true,
+          status: 'accepted',
+          operationId: resetOperation,
+        })
+        .toArray();
+      const byDevice = Map.groupBy(found, (d) => d.deviceId);
+      return deviceIds.map((id) => ({ value: byDevice.get(id) ?? [] }));
+    },
+  });
+}

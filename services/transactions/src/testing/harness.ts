@@ -1,0 +1,239 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { readConfig } from '@headset-cloud/kit/config.ts';
+import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
+import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import type { Service } from '@headset-cloud/kit/service.ts';
+import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
+import type {
+  HeldState,
+  OperationSchema,
+  ReportSchema,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import {
+  DeliveryJudgeService,
+  type FloorReason,
+  TransactionStatus,
+  TransactionsService,
+} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import { Registry } from 'prom-client';
+import { buildTransactions } from '../build.ts';
+import { transactionsConfig } from '../config.ts';
+
+export const device = '350000000000001';
+export const application = 'app';
+export const command = 'put-v1-applications-devices-commands';
+
+/** The service on the embedded stores; device-link is played by the test. */
+export class Harness {
+  readonly directory = mkdtempSync(join(tmpdir(), 'transactions-test-'));
+  readonly logger = createLogger({ level: 'silent' });
+  readonly channel = new LocalChannel();
+  /** Session epochs of headsets that are online. */
+  readonly online = new Map<string, bigint>();
+  /** What device-link was handed, by transaction id. */
+  readonly delivered: number[] = [];
+  linkAway = false;
+  activated = true;
+  /** Holds up questions for presence. */
+  beforePresence = async (): Promise<void> => {};
+  database!: EmbeddedDatabase;
+  log!: EventLog;
+  service!: Service;
+  tx!: Client<typeof TransactionsService>;
+  judge!: Client<typeof DeliveryJudgeService>;
+  readonly callbacks: {
+    id: string;
+    sequence: number;
+    replaceable: boolean;
+    body: Record<string, unknown>;
+  }[] = [];
+  /** While true, notifications cannot be published. */
+  logAway = false;
+  #stores: { close(): Promise<void> } | undefined;
+
+  async start(): Promise<void> {
+    this.database = openEmbeddedDatabase({ directory: this.directory });
+    const stores = createEmbeddedStore(this.database);
+    this.#stores = stores;
+    this.log = createEmbeddedLog(this.database, this.logger);
+    this.channel.register([
+      bind(DeliveryService, {
+        deliver: async (r) => {
+          if (this.linkAway) throw new DomainError('unavailable', 'away');
+          for (const o of r.offers) this.delivered.push(Number(o.transactionId));
+          return { sessionEpoch: this.online.get(r.deviceId) ?? 0n };
+        },
+        withdraw: async () => ({}),
+        getPresence: async () => {
+          await this.beforePresence();
+          return { sessionEpochs: Object.fromEntries(this.online) };
+        },
+        closeSession: async () => ({}),
+      }),
+    ]);
+    const unused = () => Promise.reject(new DomainError('internal', 'not used here'));
+    this.channel.register([
+      bind(DevicesService, {
+        getActivation: async ({ deviceId }) => ({ deviceId, activated: this.activated }),
+        activateDevice: unused,
+        deactivateDevice: unused,
+        sendOperation: unused,
+        resetDevice: unused,
+        getHardwareProperties: unused,
+        getAssociation: unused,
+        getDeviceStatus: unused,
+        listDeviceStatuses: unused,
+      }),
+    ]);
+    this.service = buildTransactions(
+      {
+        logger: this.logger,
+        clock: systemClock,
+        store: stores.database('transactions'),
+        log: this.#faultyLog(),
+        channel: () => this.channel,
+        secrets: createSecretBox('x'.repeat(32)),
+        metrics: new Registry(),
+        failpoints: noFailpoints,
+        instanceId: 'test',
+      },
+      readConfig(transactionsConfig, {
+        TRANSACTIONS_SWEEP_MS: '50',
+        TRANSACTIONS_LEFTOVER_AFTER_MS: '100',
+        TRANSACTIONS_RETRY_LIMIT: '3',
+      }),
+    );
+    this.channel.register(this.service.rpc);
+    this.tx = createClient(TransactionsService, this.channel);
+    this.judge = createClient(DeliveryJudgeService, this.channel);
+    await this.service.start();
+    await this.log.subscribe({
+      topic: topics.notifications,
+      group: 'test',
+      handle: async (events) => {
+        for (const e of events) {
+          const n = fromBinary(NotificationEventSchema, e.value);
+          // A consumer drops what it has seen (ruling B9).
+          if (this.callbacks.some((c) => c.id === n.notificationId)) continue;
+          this.callbacks.push({
+            id: n.notificationId,
+            sequence: n.sequence,
+            replaceable: n.replaceable,
+            body: JSON.parse(Buffer.from(n.body).toString()),
+          });
+        }
+      },
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.service.stop();
+    await this.log.close();
+    await this.#stores?.close();
+    await this.database.close();
+  }
+
+  create(
+    over: {
+      transactionId?: bigint;
+      operationId?: string;
+      activationEpoch?: bigint;
+      raisesFloor?: FloorReason;
+      subject?: string;
+      minimumClientVersion?: string;
+      operation?: MessageInitShape<typeof OperationSchema>;
+    } = {},
+  ): Promise<number> {
+    return this.tx
+      .createTransaction({
+        deviceId: device,
+        applicationId: application,
+        operationId: command,
+        activationEpoch: 1n,
+        operation: { kind: { case: 'command', value: { package: 'p' } } },
+        ...over,
+      })
+      .then((r) => Number(r.transactionId));
+  }
+
+  async status(id: number): Promise<string> {
+    const { transaction } = await this.tx.getTransaction({
+      applicationId: application,
+      transactionId: BigInt(id),
+    });
+    return Object.entries(TransactionStatus).find(([, n]) => n === transaction?.status)?.[0] ?? '';
+  }
+
+  report(
+    body: MessageInitShape<typeof ReportSchema>['body'],
+    reportId = 1n,
+    times: { occurredAtMs?: bigint; receivedAtMs?: bigint } = {},
+  ): Promise<void> {
+    const { occurredAtMs = 0n, receivedAtMs = 0n } = times;
+    return this.event({
+      receivedAtMs,
+      body: { case: 'report', value: { reportId, occurredAtMs, body } },
+    });
+  }
+
+  /** A session of the headset begins. */
+  hello(sessionEpoch: bigint, held: { transactionId: bigint; state: HeldState }[] = []): Promise<void> {
+    return this.event({ sessionEpoch, body: { case: 'hello', value: { held } } });
+  }
+
+  event(event: MessageInitShape<typeof DeviceReportEventSchema>): Promise<void> {
+    const value = create(DeviceReportEventSchema, { deviceId: device, ...event });
+    return this.log.publish(topics.deviceReports, [
+      { key: device, value: toBinary(DeviceReportEventSchema, value) },
+    ]);
+  }
+
+  /** The start permit, as a session's headset asks for it. */
+  accept(id: number, sessionEpoch = 1n, clientVersion = '3.4.0') {
+    return this.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch, clientVersion });
+  }
+
+  progress(id: number, progress: number, reportId: bigint, message = 'loading'): Promise<void> {
+    return this.report(
+      { case: 'progress', value: { transactionId: BigInt(id), progress, message } },
+      reportId,
+    );
+  }
+
+  result(id: number, success = true, message = 'called'): Promise<void> {
+    return this.report({ case: 'result', value: { transactionId: BigInt(id), success, message } });
+  }
+
+  #faultyLog(): EventLog {
+    const publish: EventLog['publish'] = async (topic, events) => {
+      if (this.logAway && topic === topics.notifications) throw new DomainError('unavailable', 'away');
+      await this.log.publish(topic, events);
+    };
+    return new Proxy(this.log, {
+      get: (log, name) => {
+        if (name === 'publish') return publish;
+        const value = Reflect.get(log, name) as unknown;
+        return typeof value === 'function' ? value.bind(log) : value;
+      },
+    });
+  }
+
+  of(id: number): Record<string, unknown>[] {
+    return this.callbacks.filter((c) => c.body['transactionId'] === id).map((c) => c.body);
+  }
+}

@@ -1,0 +1,116 @@
+import { toJson } from '@bufbuild/protobuf';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { ReportSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { type Action, apply } from './actions.ts';
+import type { Headset } from './headset.ts';
+import { runScript } from './script.ts';
+import { Cloud, deviceId } from './testing/cloud.ts';
+
+let cloud: Cloud;
+let made: Headset;
+let headsets: Map<string, Headset>;
+beforeEach(async () => {
+  cloud = new Cloud();
+  await cloud.start();
+  made = await cloud.online();
+  headsets = new Map([[deviceId, made]]);
+});
+afterEach(() => cloud.close());
+
+const bodies: [string, object][] = [
+  [
+    'stateChange',
+    {
+      ...{ power: 'started', wearing: 'device_wear', network: 'connectivity_online' },
+      ...{ charging: 'start_charging', batteryPercentage: 80 },
+      location: { latitude: 35.5, longitude: 139.7 },
+    },
+  ],
+  ['customData', { success: true, customData: 'text' }],
+  ['appStatus', { status: 'started', text: 'guide' }],
+  ['networkLevel', { networkType: 'NETWORK_TYPE_WIFI', active: true, networkName: 'office', level: 4 }],
+  ['volume', { min: 1, max: 16, current: 3 }],
+  ['signal', { level: 4 }],
+  ['bluetoothSwitch', { enabled: true }],
+  [
+    'bluetoothConnection',
+    {
+      ...{ transactionId: '7', statusCode: 200, message: 'connected' },
+      devices: [
+        {
+          ...{ mode: 'BLUETOOTH_MODE_CONNECTED', registered: true },
+          ...{ name: 'Watch', alias: 'w', address: '02:00:00:00:00:0B' },
+        },
+      ],
+    },
+  ],
+  ['inventory', { firmwareVersion: '9', apps: [{ package: 'a', version: '1' }], languages: ['ja'] }],
+  ['speechUsage', { startedAtMs: '1767225600000', durationMs: '5000' }],
+];
+
+describe('a report by an action', () => {
+  it.each(bodies)(
+    'of %s goes to the cloud as it is, with the newest activation epoch',
+    async (kind, body) => {
+      cloud.offer(1, { case: 'command', value: {} }, 'command', 5);
+      await cloud.result(1);
+      expect(apply(headsets, { action: 'report', deviceId, [kind]: body })).toBe(1);
+      const report = await waitFor('the report', () => cloud.reports[1]);
+      const { reportId, occurredAtMs, ...told } = toJson(ReportSchema, report) as Record<string, unknown>;
+      expect(told).toEqual({ [kind]: body, activationEpoch: '5' });
+      expect(reportId).toBe('2');
+      expect(Math.abs(Number(occurredAtMs) - Date.now())).toBeLessThan(10_000);
+    },
+  );
+
+  it('can be of another time and epoch', async () => {
+    apply(headsets, { action: 'report', signal: { level: 1 }, occurredAtMs: '1000', activationEpoch: '0' });
+    const report = await waitFor('the report', () => cloud.reports[0]);
+    expect([report.occurredAtMs, report.activationEpoch]).toEqual([1000n, 0n]);
+  });
+
+  it.each<[string, Action]>([
+    ['a report needs', { action: 'report' }],
+    ['nothing', { action: 'report', nothing: {} }],
+    ['level', { action: 'report', signal: { level: 'much' } }],
+    ['has no colour', { action: 'content', content: { colour: 'red' } as object }],
+    ['no behaviour is named colour', { action: 'set', behaviour: { colour: 'red' } as object }],
+    ['upload needs path or sizeBytes', { action: 'upload', file: 'a' }],
+    ['unknown action', { action: 'dance' } as unknown as Action],
+  ])('says what is wrong with an action: %s', (message, action) => {
+    expect(() => apply(headsets, action)).toThrow(message);
+    expect(made.journal.reports.size).toBe(0);
+  });
+});
+
+describe('a change of the content by an action', () => {
+  it('shows in the headset, and in an inventory where it tells of it', async () => {
+    apply(headsets, { action: 'content', content: { bluetoothOn: false } });
+    apply(headsets, { action: 'content', content: { firmwareVersion: '9.003.0' } });
+    await waitFor('the inventory', () => cloud.reports.length === 1);
+    expect(cloud.reported('inventory')).toMatchObject([
+      { firmwareVersion: '9.003.0', apps: [], languages: ['ja'] },
+    ]);
+    expect(made.device.state).toMatchObject({ bluetoothOn: false, firmwareVersion: '9.003.0' });
+  });
+});
+
+describe('a script', () => {
+  it('goes on where an operation has taken effect, each effect once', async () => {
+    const done: string[] = [];
+    const run = runScript(headsets, [
+      { action: 'set', behaviour: { effectMs: 1 } },
+      { action: 'await', effect: 'languages' },
+      { action: 'report', customData: { customData: 'first' } },
+      { action: 'await', effect: 'languages', deviceId },
+      { action: 'report', customData: { customData: 'second' } },
+    ]).then(() => done.push('script'));
+    cloud.offer(1, { case: 'applyLanguages', value: { languages: ['en'] } }, 'languages');
+    await waitFor('the first', () => cloud.reported('customData').length === 1);
+    await cloud.result(1);
+    expect(done).toEqual([]);
+    cloud.offer(2, { case: 'applyLanguages', value: { languages: ['fr'] } }, 'languages');
+    await run;
+    await waitFor('the second', () => cloud.reported('customData').length === 2);
+  });
+});

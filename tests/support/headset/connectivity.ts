@@ -1,0 +1,208 @@
+import {
+  BluetoothMode,
+  ConnectivityTarget,
+  NetworkMode,
+  NetworkType,
+  type Operation,
+  RadioState,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { BluetoothNeighbour, DeviceState } from './device.ts';
+
+/** ConnectivityResult as plain data, so that it can be kept. */
+export interface ConnectivityAnswer {
+  readonly statusCode: number;
+  readonly devices: readonly {
+    mode: BluetoothMode;
+    registered: boolean;
+    name: string;
+    alias: string;
+    address: string;
+  }[];
+  readonly networks: readonly {
+    mode: NetworkMode;
+    registered: boolean;
+    level: number;
+    name: string;
+    networkId: number;
+    security: string;
+  }[];
+  readonly state: RadioState;
+}
+
+/** How a connectivity operation ended, and the headset after it. `state` is absent when nothing changes. */
+export interface Found {
+  readonly message: string;
+  readonly connectivity: ConnectivityAnswer;
+  readonly state?: DeviceState;
+}
+
+type Kind = Operation['kind'];
+
+function found(
+  statusCode: number,
+  message: string,
+  more: Partial<ConnectivityAnswer> = {},
+  state?: DeviceState,
+): Found {
+  const connectivity = { statusCode, devices: [], networks: [], state: RadioState.UNSPECIFIED, ...more };
+  return { message, connectivity, ...(state && { state }) };
+}
+
+/** Does a connectivity operation; undefined when the operation is none. */
+export function connectivity(kind: Kind, device: DeviceState): Found | undefined {
+  switch (kind.case) {
+    case 'listConnectivity':
+      return list(kind.value.networkType, kind.value.target, device);
+    case 'readConnectivityState':
+      return radio(kind.value.networkType, device.bluetoothOn, device);
+    case 'setConnectivityState':
+      return radio(kind.value.networkType, kind.value.enabled, device);
+    case 'resetConnectivity':
+      return reset(kind.value.networkType, device);
+    case 'addPairing':
+      return pair(kind.value.macAddress, device);
+    case 'changePairing':
+      return changePairing(kind.value.macAddress, kind.value.connect, device);
+    case 'deletePairing':
+      return unpair(kind.value.macAddress, device);
+    default:
+      return undefined;
+  }
+}
+
+function list(type: NetworkType, target: ConnectivityTarget, device: DeviceState): Found {
+  switch (type) {
+    case NetworkType.BLUETOOTH: {
+      if (!device.bluetoothOn) return found(403, 'Bluetooth is off.');
+      const known = device.bluetoothDevices.filter((d) => d.paired || d.around !== false);
+      const wanted = known.filter(
+        (d) =>
+          target === ConnectivityTarget.ALL ||
+          (target === ConnectivityTarget.CONNECTED ? d.connected : !d.connected && d.around !== false),
+      );
+      return found(200, 'listed', { devices: wanted.map((d) => shown(d)) });
+    }
+    case NetworkType.WIFI:
+      return found(200, 'listed', { networks: wanted(wifiNetworks(device), target) });
+    case NetworkType.APN:
+      return found(200, 'listed', { networks: wanted(accessPoints(device), target) });
+    default:
+      return found(500, 'This kind of network cannot be listed.');
+  }
+}
+
+type ShownNetwork = ConnectivityAnswer['networks'][number];
+
+function wanted(networks: ShownNetwork[], target: ConnectivityTarget): ShownNetwork[] {
+  if (target === ConnectivityTarget.ALL) return networks;
+  const mode = target === ConnectivityTarget.CONNECTED ? NetworkMode.CONNECTED : NetworkMode.AVAILABLE;
+  return networks.filter((network) => network.mode === mode);
+}
+
+/** The first registered network in reach is the connected one. */
+function wifiNetworks({ wifi, wifiAround }: DeviceState): ShownNetwork[] {
+  const connected = wifi.find(({ ssid }) => wifiAround.some((around) => around.ssid === ssid));
+  const inReach = wifiAround.map(({ ssid, level, security }) => {
+    const networkId = wifi.findIndex((registered) => registered.ssid === ssid);
+    const mode = ssid === connected?.ssid ? NetworkMode.CONNECTED : NetworkMode.AVAILABLE;
+    return { mode, registered: networkId >= 0, level, name: ssid, networkId, security };
+  });
+  const away = wifi.flatMap(({ ssid, security }, networkId) =>
+    wifiAround.some((around) => around.ssid === ssid)
+      ? []
+      : [
+          {
+            ...{ mode: NetworkMode.UNAVAILABLE, registered: true, level: 0 },
+            ...{ name: ssid, networkId, security: security || 'NONE' },
+          },
+        ],
+  );
+  return [...inReach, ...away];
+}
+
+/** The first access point is the one in use. */
+function accessPoints({ apns, signalLevel }: DeviceState): ShownNetwork[] {
+  return apns.map((apn, networkId) => ({
+    mode: networkId === 0 ? NetworkMode.CONNECTED : NetworkMode.AVAILABLE,
+    ...{ registered: true, level: signalLevel, name: String(apn['name'] ?? ''), networkId, security: 'NONE' },
+  }));
+}
+
+function radio(type: NetworkType, enabled: boolean, device: DeviceState): Found {
+  if (type !== NetworkType.BLUETOOTH) return found(400, 'Only Bluetooth has a state.');
+  const state = enabled ? RadioState.ENABLED : RadioState.DISABLED;
+  return found(
+    200,
+    enabled ? 'enabled' : 'disabled',
+    { state },
+    {
+      ...device,
+      bluetoothOn: enabled,
+      bluetoothDevices: enabled
+        ? device.bluetoothDevices
+        : device.bluetoothDevices.map((d) => ({ ...d, connected: false })),
+    },
+  );
+}
+
+function reset(type: NetworkType, device: DeviceState): Found {
+  if (type !== NetworkType.BLUETOOTH) return found(500, 'Only Bluetooth can be reset.');
+  const bluetoothDevices = device.bluetoothDevices.map((d) => ({ ...d, paired: false, connected: false }));
+  return found(200, 'reset', {}, { ...device, bluetoothDevices });
+}
+
+function pair(macAddress: string, device: DeviceState): Found {
+  const refused = refusal(macAddress, device);
+  if (refused) return refused;
+  const one = lookUp(macAddress, device);
+  if (one?.paired) return found(409, 'The device is paired already.');
+  if (!one || one.around === false) return found(404, 'The device is not in reach.');
+  return changed(device, one, { ...one, paired: true, connected: true }, 'paired');
+}
+
+function changePairing(macAddress: string, connect: boolean, device: DeviceState): Found {
+  const refused = refusal(macAddress, device);
+  if (refused) return refused;
+  const one = lookUp(macAddress, device);
+  if (!one?.paired) return found(404, 'The device is not paired.');
+  if (connect && one.around === false) return found(404, 'The device is not in reach.');
+  return changed(device, one, { ...one, connected: connect }, connect ? 'connected' : 'disconnected');
+}
+
+function unpair(macAddress: string, device: DeviceState): Found {
+  const refused = refusal(macAddress, device);
+  if (refused) return refused;
+  const one = lookUp(macAddress, device);
+  if (!one?.paired) return found(404, 'The device is not paired.');
+  return changed(device, one, { ...one, paired: false, connected: false }, 'unpaired', BluetoothMode.DELETED);
+}
+
+function refusal(macAddress: string, device: DeviceState): Found | undefined {
+  if (!/^[\da-f]{2}(:[\da-f]{2}){5}$/i.test(macAddress)) return found(400, 'This is no MAC address.');
+  return device.bluetoothOn ? undefined : found(403, 'Bluetooth is off.');
+}
+
+function lookUp(macAddress: string, device: DeviceState): BluetoothNeighbour | undefined {
+  const wanted = macAddress.toLowerCase();
+  return device.bluetoothDevices.find(({ address }) => address.toLowerCase() === wanted);
+}
+
+function changed(
+  device: DeviceState,
+  before: BluetoothNeighbour,
+  after: BluetoothNeighbour,
+  message: string,
+  mode?: BluetoothMode,
+): Found {
+  const bluetoothDevices = device.bluetoothDevices.map((d) => (d === before ? after : d));
+  return found(200, message, { devices: [shown(after, mode)] }, { ...device, bluetoothDevices });
+}
+
+function shown(one: BluetoothNeighbour, mode?: BluetoothMode): ConnectivityAnswer['devices'][number] {
+  const { paired, connected, name, alias, address } = one;
+  const seen = paired ? BluetoothMode.DISCONNECTED : BluetoothMode.DETECTED;
+  return {
+    mode: mode ?? (connected ? BluetoothMode.CONNECTED : seen),
+    ...{ registered: paired, name, alias, address },
+  };
+}

@@ -1,0 +1,136 @@
+import { join } from 'node:path';
+import type { Outcome } from './journal.ts';
+import { type Durability, LineFile } from './memory.ts';
+
+export interface InstalledApp {
+  readonly package: string;
+  readonly version: string;
+}
+
+/** A Bluetooth device that is paired, in reach, or both. */
+export interface BluetoothNeighbour {
+  readonly name: string;
+  readonly alias: string;
+  /** MAC address. */
+  readonly address: string;
+  readonly paired: boolean;
+  readonly connected: boolean;
+  /** Whether it is in reach. Default true. */
+  readonly around?: boolean;
+}
+
+/** A Wi-Fi network in reach. */
+export interface WifiNeighbour {
+  readonly ssid: string;
+  /** 0 to 4. */
+  readonly level: number;
+  /** WPA, WEP or NONE. */
+  readonly security: string;
+}
+
+/** What is on a headset and around it. Settings are kept in the protocol's JSON form. */
+export interface DeviceContent {
+  readonly firmwareVersion: string;
+  readonly apps: readonly InstalledApp[];
+  readonly languages: readonly string[];
+  readonly apns: readonly Readonly<Record<string, unknown>>[];
+  readonly wifi: readonly { readonly ssid: string; readonly password?: string; readonly security?: string }[];
+  /** JSON text; empty when never set. */
+  readonly launcherKeys: string;
+  readonly bluetoothOn: boolean;
+  readonly bluetoothDevices: readonly BluetoothNeighbour[];
+  readonly wifiAround: readonly WifiNeighbour[];
+  /** Of the mobile network, 0 to 4. */
+  readonly signalLevel: number;
+}
+
+/** The content and what a reset does not wipe. Never changed in place. */
+export interface DeviceState extends DeviceContent {
+  /** The application that activated the headset; empty when none did. */
+  readonly applicationId: string;
+}
+
+/** A headset as it leaves the factory. */
+export const factoryContent: DeviceContent = {
+  firmwareVersion: '9.001.0',
+  apps: [],
+  languages: ['ja'],
+  apns: [],
+  wifi: [],
+  launcherKeys: '',
+  bluetoothOn: true,
+  bluetoothDevices: [],
+  wifiAround: [],
+  signalLevel: 3,
+};
+
+/** One line of the file: the newest holds all. */
+interface Line {
+  /** The last transaction that changed the device, and how it ended. */
+  readonly last?: LastChange | undefined;
+  readonly state: DeviceState;
+}
+
+interface LastChange {
+  readonly transactionId: number;
+  readonly outcome: Outcome;
+}
+
+const compactAboveLines = 200;
+
+/**
+ * The headset itself, as far as transactions change it. Each change is one line that also says which
+ * transaction made it and how that ended, so that a death after it cannot make it happen again.
+ */
+export class Device {
+  readonly #file: LineFile;
+  readonly #initial: DeviceContent;
+  #line: Line;
+
+  constructor(directory: string, deviceId: string, durability: Durability, initial: Partial<DeviceContent>) {
+    this.#initial = Object.keys(initial).length === 0 ? factoryContent : { ...factoryContent, ...initial };
+    this.#line = { state: { ...this.#initial, applicationId: '' } };
+    this.#file = new LineFile(join(directory, `${deviceId}.device.jsonl`), durability);
+    const lines = this.#file.read() as Line[];
+    const newest = lines.at(-1);
+    if (newest) this.#line = newest;
+    if (lines.length > compactAboveLines) this.#file.rewrite([this.#line]);
+  }
+
+  get state(): DeviceState {
+    return this.#line.state;
+  }
+
+  /** As after a reset: what was there at first, still activated. */
+  wiped(): DeviceState {
+    return { ...this.#initial, applicationId: this.state.applicationId };
+  }
+
+  /** How the transaction that made the last change ended; undefined for every other transaction. */
+  outcomeOf(transactionId: number): Outcome | undefined {
+    const { last } = this.#line;
+    return last?.transactionId === transactionId ? last.outcome : undefined;
+  }
+
+  /** A transaction's change, and its outcome, in one step. */
+  change(state: DeviceState, transactionId: number, outcome: Outcome): void {
+    this.#write({ last: { transactionId, outcome }, state });
+  }
+
+  /** Something that happened to the headset by itself. Throws for a part that there is not. */
+  happen(content: Partial<DeviceContent>): void {
+    for (const key of Object.keys(content)) {
+      if (!Object.hasOwn(factoryContent, key)) throw new Error(`a headset's content has no ${key}`);
+    }
+    this.#write({ last: this.#line.last, state: { ...this.state, ...content } });
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  #write(line: Line): void {
+    this.#file.append(line);
+    this.#line = line;
+  }
+}

@@ -1,0 +1,87 @@
+import { open, stat, truncate } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * How a load ended: `whole`: as many bytes as wanted are there. `cut`: fewer, go on later. `refused`:
+ * the address is not (no longer) good. `wrong`: the address serves something else.
+ */
+export type LoadEnd = 'whole' | 'cut' | 'refused' | 'wrong';
+
+export interface LoadOptions {
+  readonly url: string;
+  /** Where the bytes go; what is there already is not loaded again. */
+  readonly path: string;
+  /** Of the whole file; bytes. */
+  readonly sizeBytes: number;
+  readonly signal: AbortSignal;
+  /** Called with the number of bytes that are there. Answers false to cut the load. */
+  onBytes(bytes: number): boolean;
+  /** How fast to load now; bytes a second, 0: as fast as they come. */
+  bytesPerSecond(): number;
+}
+
+/** A load from which nothing comes for so long is cut; milliseconds. */
+const stallMs = 30_000;
+
+/** The size of a file; 0 when there is none. */
+export async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOENT') return 0;
+    throw error;
+  }
+}
+
+/** Loads what is missing of a file. Throws only when `signal` says to stop, or the disk fails. */
+export async function load(options: LoadOptions): Promise<LoadEnd> {
+  const { url, path, sizeBytes, signal } = options;
+  let have = await sizeOf(path);
+  if (have >= sizeBytes) return have === sizeBytes ? 'whole' : 'wrong';
+  const stalled = new AbortController();
+  const watch = setTimeout(() => stalled.abort(), stallMs);
+  const file = await open(path, 'a');
+  try {
+    const response = await fetch(url, {
+      headers: { 'accept-encoding': 'identity', ...(have > 0 && { range: `bytes=${have}-` }) },
+      signal: AbortSignal.any([signal, stalled.signal]),
+    });
+    const judged = judge(response, have, sizeBytes);
+    if (judged !== 'read') return judged;
+    if (response.status === 200 && have > 0) {
+      await truncate(path, 0);
+      have = 0;
+    }
+    for await (const chunk of response.body ?? []) {
+      watch.refresh();
+      await file.appendFile(chunk);
+      have += chunk.length;
+      if (have > sizeBytes) return 'wrong';
+      if (!options.onBytes(have)) return 'cut';
+      const speed = options.bytesPerSecond();
+      if (speed > 0) await sleep((chunk.length / speed) * 1000, undefined, { signal });
+    }
+    return have === sizeBytes ? 'whole' : 'cut';
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return 'cut';
+  } finally {
+    clearTimeout(watch);
+    // Ends the response where it was left before its end.
+    stalled.abort();
+    await file.close();
+  }
+}
+
+function judge({ status, headers }: Response, have: number, sizeBytes: number): LoadEnd | 'read' {
+  if (status === 206) {
+    const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get('content-range') ?? '') ?? [];
+    return Number(start) === have && (total === '*' || Number(total) === sizeBytes) ? 'read' : 'wrong';
+  }
+  if (status === 200) {
+    const length = headers.get('content-length');
+    return length === null || Number(length) === sizeBytes ? 'read' : 'wrong';
+  }
+  if (status === 416) return 'wrong';
+  return status >= 400 && status < 500 && status !== 408 && status !== 429 ? 'refused' : 'cut';
+}

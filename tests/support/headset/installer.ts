@@ -1,0 +1,91 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Artifact } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { Behaviour } from './behaviour.ts';
+import type { ReportBody } from './outbox.ts';
+import { ProgressReports } from './progress.ts';
+import { loadArtifact } from './update.ts';
+import type { UrlRequests } from './urls.ts';
+
+interface InstallerOptions {
+  readonly deviceId: string;
+  /** Where loads are kept; absent: nowhere that outlives the process. */
+  readonly directory: string | undefined;
+  readonly behaviour: Behaviour;
+  readonly urls: UrlRequests;
+  readonly signal: AbortSignal;
+  nowMs(): number;
+  report(body: ReportBody): void;
+  /** Some bytes of a transaction's update are there, not all. */
+  atLoading(transactionId: number): void;
+}
+
+/** Gets updates onto the headset: loads them, reports progress, and keeps what is loaded over a restart. */
+export class Installer {
+  readonly #options: InstallerOptions;
+  #temporary: string | undefined;
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(options: InstallerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Loads an update and takes the time of an installation. Answers why it failed; undefined when it can
+   * take effect. Throws when the headset is closed meanwhile.
+   */
+  prepare(transactionId: number, artifact: Artifact | undefined): Promise<string | undefined> {
+    const running = this.#prepare(transactionId, artifact);
+    this.#running = running.catch(() => {});
+    return running;
+  }
+
+  /** Forgets what is loaded for a transaction. */
+  discard(transactionId: number): void {
+    const directory = this.#options.directory ?? this.#temporary;
+    if (directory !== undefined) rmSync(this.#path(directory, transactionId), { force: true });
+  }
+
+  /** Waits until nothing is written any more. */
+  async close(): Promise<void> {
+    await this.#running;
+    if (this.#temporary !== undefined) rmSync(this.#temporary, { recursive: true, force: true });
+  }
+
+  async #prepare(transactionId: number, artifact: Artifact | undefined): Promise<string | undefined> {
+    if (!artifact) return 'The update names no file.';
+    const { behaviour, urls, signal, nowMs, report, atLoading } = this.#options;
+    const progress = new ProgressReports(transactionId, behaviour, report);
+    const sizeBytes = Number(artifact.sizeBytes);
+    try {
+      const failure = await loadArtifact({
+        ...{ artifact, urls, behaviour, signal, nowMs },
+        path: this.#path(this.#directory(), transactionId),
+        onBytes: (bytes) => {
+          progress.loaded(bytes / sizeBytes);
+          if (bytes > 0 && bytes < sizeBytes) atLoading(transactionId);
+        },
+      });
+      if (failure === undefined) await sleep(behaviour.effectMs, undefined, { signal });
+      return failure;
+    } finally {
+      progress.stop();
+    }
+  }
+
+  #directory(): string {
+    const { directory } = this.#options;
+    if (directory !== undefined) {
+      mkdirSync(directory, { recursive: true });
+      return directory;
+    }
+    this.#temporary ??= mkdtempSync(join(tmpdir(), 'headset-'));
+    return this.#temporary;
+  }
+
+  #path(directory: string, transactionId: number): string {
+    return join(directory, `${this.#options.deviceId}.update-${transactionId}.part`);
+  }
+}

@@ -1,0 +1,53 @@
+import type { Behaviour } from './behaviour.ts';
+import type { ReportBody } from './outbox.ts';
+
+/** The share of an update's progress that is loading; the rest is installing. */
+const loadingShare = 0.9;
+
+/** Reports how far an update is, at the interval that the behaviour says, until it is stopped. */
+export class ProgressReports {
+  #value = 0;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #transactionId: number;
+  readonly #behaviour: Behaviour;
+  readonly #report: (body: ReportBody) => void;
+
+  constructor(transactionId: number, behaviour: Behaviour, report: (body: ReportBody) => void) {
+    this.#transactionId = transactionId;
+    this.#behaviour = behaviour;
+    this.#report = report;
+    this.#next();
+  }
+
+  /** Of the load: 0.0 to 1.0. What was reached once stays. */
+  loaded(fraction: number): void {
+    this.#value = Math.max(this.#value, loadingShare * Math.min(1, fraction));
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #next(): void {
+    this.#timer = setTimeout(() => {
+      this.#tell();
+      this.#next();
+    }, this.#behaviour.progressIntervalMs).unref();
+  }
+
+  #tell(): void {
+    const { progress } = this.#behaviour;
+    if (progress === 'never') return;
+    this.#send(this.#value);
+    if (progress === 'twice') this.#send(this.#value);
+    if (progress === 'backwards') this.#send(this.#value / 2);
+  }
+
+  #send(progress: number): void {
+    const message = progress < loadingShare ? 'loading' : 'installing';
+    this.#report({
+      case: 'progress',
+      value: { transactionId: BigInt(this.#transactionId), progress, message },
+    });
+  }
+}

@@ -1,0 +1,110 @@
+import { BluetoothMode, type Report } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { Behaviour } from './behaviour.ts';
+import type { Device, DeviceState } from './device.ts';
+import type { Held, Outcome } from './journal.ts';
+import type { ReportBody } from './outbox.ts';
+
+/** The result of a transaction, with what the behaviour makes of it. */
+export function resultReport(id: number, outcome: Outcome, behaviour: Behaviour): ReportBody {
+  const { success, message, connectivity } = outcome;
+  const told = connectivity && {
+    ...connectivity,
+    devices: [...connectivity.devices],
+    networks: [...connectivity.networks],
+  };
+  return {
+    case: 'result',
+    value: {
+      transactionId: BigInt(id),
+      ...{ success, message },
+      ...(told &&
+        !behaviour.withoutConnectivity && {
+          connectivity: { ...told, statusCode: behaviour.statusCode || told.statusCode },
+        }),
+    },
+  };
+}
+
+/** What is installed and in force. */
+export function inventory(state: DeviceState): ReportBody {
+  const { firmwareVersion, apps, languages } = state;
+  return { case: 'inventory', value: { firmwareVersion, apps: [...apps], languages: [...languages] } };
+}
+
+/** Whether two states differ in what an inventory tells. */
+export function inventoryChanged(before: DeviceState, after: DeviceState): boolean {
+  return (
+    before.firmwareVersion !== after.firmwareVersion ||
+    before.apps !== after.apps ||
+    before.languages !== after.languages
+  );
+}
+
+/**
+ * The Bluetooth devices that connected or disconnected between two states; undefined where none did.
+ * `transactionId`: the pairing that caused it, or 0.
+ */
+export function connectionNotice(
+  before: DeviceState,
+  after: DeviceState,
+  transactionId: number,
+): ReportBody | undefined {
+  const was = new Map(before.bluetoothDevices.map(({ address, connected }) => [address, connected]));
+  const devices = after.bluetoothDevices.flatMap(({ address, connected, paired, name, alias }) =>
+    connected === (was.get(address) ?? false)
+      ? []
+      : [
+          {
+            mode: connected ? BluetoothMode.CONNECTED : BluetoothMode.DISCONNECTED,
+            ...{ registered: paired, name, alias, address },
+          },
+        ],
+  );
+  if (devices.length === 0) return undefined;
+  return {
+    case: 'bluetoothConnection',
+    value: { transactionId: BigInt(transactionId), statusCode: 200, message: 'changed', devices },
+  };
+}
+
+/**
+ * The reports of a transaction's end: the inventory, where it changed, comes before the result, so that
+ * who has seen the result sees what is installed; the called app's own answer and connections come after it, or the answer `later`.
+ */
+export function resultReports(end: {
+  readonly id: number;
+  readonly held: Held;
+  readonly outcome: Outcome;
+  readonly behaviour: Behaviour;
+  readonly device: Device;
+  /** The headset before the transaction. */
+  readonly before: DeviceState;
+  draft(body: ReportBody, further: number): Report;
+}): { readonly now: Report[]; readonly later: ReportBody | undefined } {
+  const { id, held, outcome, behaviour } = end;
+  const bodies: ReportBody[] = [];
+  const kind = held.offer.operation?.kind.case;
+  const { state } = end.device;
+  // After a reset the next hello tells it.
+  if (kind !== 'reset' && inventoryChanged(end.before, state)) bodies.push(inventory(state));
+  bodies.push(resultReport(id, outcome, behaviour));
+  const { appAnswer, appAnswerText, appAnswerData, appAnswerDelayMs } = behaviour;
+  const appSays: ReportBody | undefined =
+    appAnswer && outcome.success && kind === 'command'
+      ? {
+          case: 'appAnswer',
+          value: {
+            transactionId: BigInt(id),
+            ...{ success: true, message: appAnswerText, customData: appAnswerData },
+          },
+        }
+      : undefined;
+  if (appSays && appAnswerDelayMs === 0) bodies.push(appSays);
+  const isPairing = kind === 'addPairing' || kind === 'changePairing' || kind === 'deletePairing';
+  const notice = connectionNotice(end.before, state, isPairing ? id : 0);
+  if (notice && kind !== 'reset' && behaviour.connectionNotices) bodies.push(notice);
+  return {
+    now: bodies.map((body, further) => end.draft(body, further)),
+    later: appAnswerDelayMs > 0 ? appSays : undefined,
+  };
+}

@@ -1,0 +1,202 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import {
+  type ConnectRequest,
+  ConnectRequestSchema,
+  type ConnectResponse,
+  ConnectResponseSchema,
+  HeadsetLinkService,
+  type Hello,
+  type OperationSchema,
+  type Report,
+  type UrlAnswerSchema,
+  type UrlRequest,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { Headset, type HeadsetOptions } from '../headset.ts';
+import { createIdentity } from '../identity.ts';
+
+export const deviceId = '350000000000018';
+const { identity } = createIdentity(deviceId);
+
+type Call = ServerDuplexStream<ConnectRequest, ConnectResponse>;
+type Body = MessageInitShape<typeof ConnectResponseSchema>['body'];
+type OperationKind = NonNullable<MessageInitShape<typeof OperationSchema>['kind']>;
+type ReportCase = NonNullable<Report['body']['case']>;
+type ReportValue<K extends ReportCase> = Extract<Report['body'], { case: K }>['value'];
+
+/** The cloud's end of the protocol, with a real gRPC server: as forgetful and as odd as a test wants. */
+export class Cloud {
+  readonly hellos: Hello[] = [];
+  /** Every report that came, repeated ones too. */
+  readonly reports: Report[] = [];
+  readonly urlRequests: UrlRequest[] = [];
+  /** How an address is answered; undefined: not at all. */
+  onUrl: (request: UrlRequest) => MessageInitShape<typeof UrlAnswerSchema> | undefined = () => undefined;
+  /** Whether reports are acknowledged. */
+  acknowledges = true;
+  /** What is offered, and started when the headset is ready, in each session until it is finished. */
+  readonly #offers = new Map<number, { operationId: string; epoch: number; kind: OperationKind }>();
+  readonly #server = new Server();
+  readonly #stateDir = mkdtempSync(join(tmpdir(), 'headset-'));
+  readonly #headsets = new Set<Headset>();
+  #call: Call | undefined;
+  #port = 0;
+
+  async start(): Promise<void> {
+    const method = HeadsetLinkService.method.connect;
+    this.#server.addService(
+      {
+        connect: {
+          path: `/${HeadsetLinkService.typeName}/${method.name}`,
+          requestStream: true,
+          responseStream: true,
+          requestSerialize: (message: ConnectRequest) => Buffer.from(toBinary(ConnectRequestSchema, message)),
+          requestDeserialize: (data: Buffer) => fromBinary(ConnectRequestSchema, data),
+          responseSerialize: (message: ConnectResponse) =>
+            Buffer.from(toBinary(ConnectResponseSchema, message)),
+          responseDeserialize: (data: Buffer) => fromBinary(ConnectResponseSchema, data),
+        },
+      },
+      { connect: (call: Call) => this.#accept(call) },
+    );
+    this.#port = await new Promise((resolve, reject) =>
+      this.#server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+        error ? reject(error) : resolve(port),
+      ),
+    );
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.#port}`;
+  }
+
+  /** Where the headsets keep what they must remember. */
+  get stateDir(): string {
+    return this.#stateDir;
+  }
+
+  /** A file beside the headsets' state; answers its path. */
+  file(name: string, text: string): string {
+    const path = join(this.#stateDir, name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  /** The headset's key file, for the command line. */
+  keyFile(): string {
+    return this.file('key.json', JSON.stringify(identity));
+  }
+
+  /** A headset with the state of those before it, connecting; closed with the cloud. */
+  headset(options: Partial<HeadsetOptions> = {}): Headset {
+    const made = new Headset({
+      ...{ identity, server: this.address, stateDir: this.#stateDir },
+      backoff: { firstMs: 10, longestMs: 50 },
+      ...options,
+    });
+    this.#headsets.add(made);
+    made.connect();
+    return made;
+  }
+
+  async online(options: Partial<HeadsetOptions> = {}): Promise<Headset> {
+    const made = this.headset(options);
+    await waitFor('the session', () => made.sessionEpoch > 0);
+    return made;
+  }
+
+  /** Offers a transaction from now on, until it is finished. */
+  offer(transactionId: number, kind: OperationKind, operationId = kind.case ?? '', epoch = 1): void {
+    this.#offers.set(transactionId, { operationId, epoch, kind });
+    this.#offer(transactionId);
+  }
+
+  /** Offers a transaction no more. */
+  forget(transactionId: number): void {
+    this.#offers.delete(transactionId);
+  }
+
+  send(body: Body): void {
+    this.#call?.write(create(ConnectResponseSchema, body ? { body } : {}));
+  }
+
+  /** The values of the reports of a kind, each report once, in order. */
+  reported<K extends ReportCase>(kind: K): ReportValue<K>[] {
+    const seen = new Map(this.reports.map((report) => [report.reportId, report.body]));
+    return [...seen.values()].flatMap((body) => (body.case === kind ? [body.value as ReportValue<K>] : []));
+  }
+
+  /** The result of a transaction, once it is there. */
+  result(transactionId: number): Promise<ReportValue<'result'>> {
+    return waitFor(`the result of ${transactionId}`, () =>
+      this.reported('result').find((result) => result.transactionId === BigInt(transactionId)),
+    );
+  }
+
+  /** The lines of the effects file. */
+  effects(): { transactionId: number; operation: string }[] {
+    try {
+      return readFileSync(join(this.#stateDir, `${deviceId}.effects.jsonl`), 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+    } catch {
+      return [];
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#headsets].map((headset) => headset.close()));
+    this.#server.forceShutdown();
+    rmSync(this.#stateDir, { recursive: true, force: true });
+  }
+
+  #accept(call: Call): void {
+    this.#call = call;
+    call.on('data', ({ body }: ConnectRequest) => {
+      if (call !== this.#call) return;
+      if (body.case === 'hello') this.#welcome(body.value);
+      if (body.case === 'ready' && this.#offers.has(Number(body.value.transactionId))) {
+        this.send({ case: 'start', value: { transactionId: body.value.transactionId } });
+      }
+      if (body.case === 'report') this.#onReport(body.value);
+      if (body.case === 'urlRequest') this.#onUrlRequest(body.value);
+    });
+    call.on('end', () => call.end());
+    call.on('error', () => {});
+  }
+
+  #welcome(hello: Hello): void {
+    this.hellos.push(hello);
+    const sessionEpoch = BigInt(this.hellos.length);
+    this.send({ case: 'welcome', value: { sessionEpoch, serverTimeMs: BigInt(Date.now()) } });
+    for (const id of this.#offers.keys()) this.#offer(id);
+  }
+
+  #offer(id: number): void {
+    const offer = this.#offers.get(id);
+    if (!offer || this.hellos.length === 0) return;
+    const { operationId, epoch, kind } = offer;
+    this.send({
+      case: 'offer',
+      value: { transactionId: BigInt(id), operationId, activationEpoch: BigInt(epoch), operation: { kind } },
+    });
+  }
+
+  #onReport(report: Report): void {
+    this.reports.push(report);
+    if (!this.acknowledges) return;
+    if (report.body.case === 'result') this.#offers.delete(Number(report.body.value.transactionId));
+    this.send({ case: 'reportAck', value: { reportId: report.reportId } });
+  }
+
+  #onUrlRequest(request: UrlRequest): void {
+    this.urlRequests.push(request);
+    const answer = this.onUrl(request);
+    if (answer) this.send({ case: 'urlAnswer', value: { requestId: request.requestId, ...answer } });
+  }
+}

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface FileRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly range: string | undefined;
+  /** Of a PUT. */
+  readonly body: Buffer;
+}
+
+/** How the server deals with one request instead of serving the file well. */
+export type Oddity =
+  | { readonly status: number }
+  /** The connection is cut after so many bytes. */
+  | { readonly cutAfter: number }
+  /** Other bytes of the same number. */
+  | { readonly wrong: true }
+  /** The range is ignored. */
+  | { readonly whole: true };
+
+/** A real HTTP server with one file that serves ranges, and takes uploads. */
+export class FileServer {
+  readonly content: Buffer;
+  readonly requests: FileRequest[] = [];
+  /** For the requests to come, in order; then all are served well. */
+  readonly oddities: Oddity[] = [];
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+
+  constructor(sizeBytes: number) {
+    this.content = Buffer.from(Array.from({ length: sizeBytes }, (_, i) => (i * 31) % 251));
+  }
+
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+  }
+
+  url(path: string): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${path}`;
+  }
+
+  /** The file as an update's artifact. */
+  artifact(ticket = 'ticket') {
+    return {
+      sizeBytes: BigInt(this.content.length),
+      sha256: Uint8Array.from(createHash('sha256').update(this.content).digest()),
+      ticket: Uint8Array.from(Buffer.from(ticket)),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const { method = '', url = '', headers } = request;
+    this.requests.push({ method, url, range: headers.range, body: Buffer.concat(parts) });
+    const oddity = this.oddities.shift();
+    if (oddity && 'status' in oddity) {
+      response.writeHead(oddity.status).end();
+      return;
+    }
+    if (method === 'PUT') {
+      response.writeHead(200).end();
+      return;
+    }
+    const content =
+      oddity && 'wrong' in oddity ? this.content.map((byte) => byte ^ 1) : new Uint8Array(this.content);
+    const start = Number(/^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1] ?? 0);
+    const ranged = headers.range !== undefined && !(oddity && 'whole' in oddity);
+    if (ranged && start >= content.length) {
+      response.writeHead(416).end();
+      return;
+    }
+    const bytes = ranged ? content.subarray(start) : content;
+    response.writeHead(ranged ? 206 : 200, {
+      'content-length': bytes.length,
+      ...(ranged && { 'content-range': `bytes ${start}-${content.length - 1}/${content.length}` }),
+    });
+    if (oddity && 'cutAfter' in oddity) {
+      response.write(bytes.subarray(0, oddity.cutAfter), () => setImmediate(() => response.destroy()));
+    } else {
+      response.end(bytes);
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { deathPoints } from './behaviour.ts';
+import { Cloud, deviceId } from './testing/cloud.ts';
+import { FileServer } from './testing/files.ts';
+
+let cloud: Cloud;
+let files: FileServer;
+let child: ChildProcess | undefined;
+beforeEach(async () => {
+  cloud = new Cloud();
+  files = new FileServer(300_000);
+  await Promise.all([cloud.start(), files.start()]);
+  cloud.onUrl = () => ({ url: files.url('file') });
+});
+afterEach(async () => {
+  child?.kill('SIGKILL');
+  await cloud.close();
+  await files.close();
+});
+
+function run(...more: string[]): ChildProcess {
+  child = spawn(
+    process.execPath,
+    [
+      join(process.cwd(), 'tests/support/headset/main.ts'),
+      ...['--server', cloud.address, '--key-file', cloud.keyFile(), '--state', cloud.stateDir],
+      ...['--quiet', '--backoff-ms', '10-100', ...more],
+    ],
+    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } },
+  );
+  return child;
+}
+async function killed(...more: string[]): Promise<void> {
+  const [, signal] = await once(run(...more), 'exit');
+  expect(signal).toBe('SIGKILL');
+}
+const app = { package: 'com.example.guide', version: '2.1' };
+const apps = () => {
+  const lines = readFileSync(join(cloud.stateDir, `${deviceId}.device.jsonl`), 'utf8').trim();
+  return JSON.parse(lines.split('\n').at(-1) ?? '').state.apps;
+};
+
+describe('a headset that is killed during an update', () => {
+  it.each([...deathPoints, 'loading'])(
+    'at the point "%s" has, after its restart, installed it once and reported it',
+    async (point) => {
+      cloud.offer(1, { case: 'updateApp', value: { ...app, artifact: files.artifact() } });
+      await killed('--die', point);
+      const requests = files.requests.length;
+      run();
+      expect(await cloud.result(1)).toMatchObject({ success: true, message: 'installed' });
+      await waitFor('the acknowledgement', () =>
+        readFileSync(join(cloud.stateDir, `${deviceId}.journal.jsonl`), 'utf8')
+          .trim()
+          .split('\n')
+          .at(-1)
+          ?.includes('"k":"ack"'),
+      );
+      expect(cloud.effects()).toEqual([{ transactionId: 1, operation: 'updateApp' }]);
+      expect(apps()).toEqual([app]);
+      if (point === 'loading') {
+        expect(requests).toBe(1);
+        expect(files.requests[1]?.range).toMatch(/^bytes=[1-9]\d*-$/);
+      }
+      // What is loaded is not loaded again.
+      if (point === 'effect-done' || point === 'result-sent') expect(files.requests).toHaveLength(requests);
+    },
+    30_000,
+  );
+});
+
+describe('a headset that is killed after an upload', () => {
+  it('before anything is written reports its end once', async () => {
+    const file = `app-1/${deviceId}/upload_files/a.bin`;
+    const script = cloud.file('script.json', JSON.stringify([{ action: 'upload', file, sizeBytes: 9 }]));
+    await killed('--script', script, '--die', 'uploaded');
+    expect(cloud.reports).toEqual([]);
+    run();
+    await waitFor('the report', () => cloud.reports.length > 0);
+    const last = cloud.file('last.json', '[{"action":"report","signal":{"level":1}}]');
+    child?.kill('SIGTERM');
+    await once(child as ChildProcess, 'exit');
+    run('--script', last);
+    await waitFor('a later report', () => cloud.reported('signal').length === 1);
+    expect(cloud.reported('fileUpload')).toMatchObject([
+      { file, sizeBytes: 9n, failure: UrlRefusal.UNSPECIFIED },
+    ]);
+  }, 30_000);
+});

@@ -1,0 +1,245 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { Behaviour } from './behaviour.ts';
+import { Cloud, deviceId } from './testing/cloud.ts';
+import { FileServer } from './testing/files.ts';
+
+const sizeBytes = 300_000;
+let cloud: Cloud;
+let files: FileServer;
+beforeEach(async () => {
+  cloud = new Cloud();
+  files = new FileServer(sizeBytes);
+  await Promise.all([cloud.start(), files.start()]);
+  cloud.onUrl = () => ({ url: files.url(`app-${cloud.urlRequests.length}`) });
+});
+afterEach(async () => {
+  await cloud.close();
+  await files.close();
+});
+
+const quick: Partial<Behaviour> = { downloadRetryMs: 1 };
+const app = { package: 'com.example.guide', version: '2.1' };
+const update = (artifact: object = files.artifact()) =>
+  cloud.offer(1, { case: 'updateApp', value: { ...app, artifact } });
+const installed = { transactionId: 1n, success: true, message: 'installed' };
+const gets = () => files.requests.map(({ url, range }) => [url, range]);
+/** At which byte each request starts. */
+const starts = () => files.requests.map(({ range }) => Number(/\d+/.exec(range ?? '0')?.[0]));
+const parts = () => readdirSync(cloud.stateDir).filter((name) => name.endsWith('.part'));
+
+describe('an update', () => {
+  it('of an app is loaded by its ticket, installed once, told in the inventory and then reported', async () => {
+    const made = await cloud.online({ apps: [{ ...app, version: '2.0' }], behaviour: quick });
+    update();
+    expect(await cloud.result(1)).toMatchObject(installed);
+    expect(cloud.urlRequests).toMatchObject([
+      { about: { case: 'downloadTicket', value: files.artifact().ticket } },
+    ]);
+    expect(gets()).toEqual([['/app-1', undefined]]);
+    expect(made.device.state.apps).toEqual([app]);
+    expect(cloud.reports.map(({ body }) => body.case)).toEqual(['inventory', 'result']);
+    expect(cloud.reported('inventory')).toMatchObject([
+      { firmwareVersion: '9.001.0', apps: [app], languages: ['ja'] },
+    ]);
+    expect(cloud.effects()).toEqual([{ transactionId: 1, operation: 'updateApp' }]);
+    expect(parts()).toEqual([]);
+  });
+
+  it('of the firmware shows in the next hello', async () => {
+    const first = await cloud.online({ behaviour: quick });
+    cloud.offer(1, { case: 'updateFirmware', value: { version: '9.002.0', artifact: files.artifact() } });
+    expect(await cloud.result(1)).toMatchObject(installed);
+    await first.close();
+    await cloud.online();
+    expect(cloud.hellos.map((hello) => hello.firmwareVersion)).toEqual(['9.001.0', '9.002.0']);
+  });
+
+  it('goes on where a cut load ended', async () => {
+    files.oddities.push({ cutAfter: 100_000 }, { status: 503 }, { cutAfter: 50_000 });
+    await cloud.online({ behaviour: quick });
+    update();
+    expect(await cloud.result(1)).toMatchObject(installed);
+    // A little less may have arrived than was sent before the cut.
+    const [first, second, third, fourth] = starts() as [number, number, number, number];
+    expect([first, files.requests.length]).toEqual([0, 4]);
+    expect(0 < second && second <= 100_000 && second === third).toBe(true);
+    expect(third < fourth && fourth <= third + 50_000).toBe(true);
+    expect(cloud.urlRequests).toHaveLength(1);
+  });
+
+  it('goes on after it was told to cut its own load', async () => {
+    await cloud.online({ behaviour: { ...quick, cutDownloadAtBytes: 1000 } });
+    update();
+    expect(await cloud.result(1)).toMatchObject(installed);
+    expect(gets()[0]).toEqual(['/app-1', undefined]);
+    expect(gets()[1]?.[1]).toMatch(/^bytes=[1-9]\d*-$/);
+  });
+
+  it('starts anew where the address ignores the range', async () => {
+    files.oddities.push({ cutAfter: 100_000 }, { whole: true });
+    await cloud.online({ behaviour: quick });
+    update();
+    expect(await cloud.result(1)).toMatchObject(installed);
+    expect(files.requests).toHaveLength(2);
+  });
+
+  it('resumes with a range after a restart in the middle, once it is started again', async () => {
+    const first = await cloud.online({ behaviour: { ...quick, downloadBytesPerSecond: 100_000 } });
+    update();
+    const part = join(cloud.stateDir, `${deviceId}.update-1.part`);
+    await waitFor('some bytes', () => parts().length === 1 && statSync(part).size > 0);
+    await first.close();
+    const loaded = statSync(part).size;
+    expect(loaded).toBeLessThan(sizeBytes);
+    const second = await cloud.online({ behaviour: quick });
+    expect(await cloud.result(1)).toMatchObject(installed);
+    expect(gets()).toEqual([
+      ['/app-1', undefined],
+      ['/app-2', `bytes=${loaded}-`],
+    ]);
+    expect(second.device.state.apps).toEqual([app]);
+    expect(cloud.effects()).toEqual([{ transactionId: 1, operation: 'updateApp' }]);
+  });
+
+  it('goes on over the loss of the session, and asks again for an address in the next', async () => {
+    let asked = 0;
+    cloud.onUrl = () => {
+      asked += 1;
+      return asked === 1 ? undefined : { url: files.url('app') };
+    };
+    const made = await cloud.online({ behaviour: quick });
+    update();
+    await waitFor('the request', () => asked === 1);
+    made.disconnect();
+    expect(await cloud.result(1)).toMatchObject(installed);
+    expect(cloud.effects()).toHaveLength(1);
+  });
+
+  it.each([401, 403, 410])('asks for a fresh address when the old one answers %i', async (status) => {
+    files.oddities.push({ cutAfter: 100_000 }, { status });
+    await cloud.online({ behaviour: quick });
+    update();
+    expect(await cloud.result(1)).toMatchObject(installed);
+    expect(gets().map(([url]) => url)).toEqual(['/app-1', '/app-1', '/app-2']);
+    const [, second, third] = starts();
+    expect(second).toBeGreaterThan(0);
+    expect(third).toBe(second);
+  });
+
+  it('asks for a fresh address when the old one has expired', async () => {
+    files.oddities.push({ cutAfter: 100_000 });
+    cloud.onUrl = () => ({
+      url: files.url(`app-${cloud.urlRequests.length}`),
+      expiresAtMs: cloud.urlRequests.length === 1 ? BigInt(Date.now()) : 0n,
+    });
+    await cloud.online({ behaviour: quick });
+    update();
+    expect(await cloud.result(1)).toMatchObject(installed);
+    expect(gets().map(([url]) => url)).toEqual(['/app-1', '/app-2']);
+  });
+
+  it('fails after five refused addresses in a row', async () => {
+    files.oddities.push(...Array(10).fill({ status: 403 }));
+    await cloud.online({ behaviour: quick });
+    update();
+    expect(await cloud.result(1)).toMatchObject({
+      ...{ success: false, message: "The update's addresses do not serve it." },
+    });
+    expect(gets().map(([url]) => url)).toEqual(['/app-1', '/app-2', '/app-3', '/app-4', '/app-5']);
+    expect(cloud.effects()).toEqual([]);
+  });
+
+  it('fails when its ticket is refused', async () => {
+    cloud.onUrl = () => ({ refusal: UrlRefusal.UNKNOWN });
+    await cloud.online({ behaviour: quick });
+    update();
+    expect(await cloud.result(1)).toMatchObject({
+      ...{ success: false, message: "The update's address was refused: URL_REFUSAL_UNKNOWN." },
+    });
+  });
+
+  it('asks again, when it was told to, while a part of the platform is away', async () => {
+    cloud.onUrl = () =>
+      cloud.urlRequests.length < 3
+        ? { refusal: UrlRefusal.UNAVAILABLE, retryAfterMs: 5 }
+        : { url: files.url('app') };
+    await cloud.online({ behaviour: quick });
+    update();
+    expect(await cloud.result(1)).toMatchObject(installed);
+    expect(new Set(cloud.urlRequests.map(({ requestId }) => requestId)).size).toBe(3);
+  });
+
+  it('discards wrong bytes and starts again', async () => {
+    files.oddities.push({ wrong: true });
+    await cloud.online({ behaviour: quick });
+    update();
+    expect(await cloud.result(1)).toMatchObject(installed);
+    expect(gets()).toEqual([
+      ['/app-1', undefined],
+      ['/app-1', undefined],
+    ]);
+  });
+
+  it.each([
+    ['bytes', () => files.oddities.push({ wrong: true }, { wrong: true }, { wrong: true }), {}],
+    ['size', () => {}, { sizeBytes: BigInt(sizeBytes - 1) }],
+    ['size', () => {}, { sizeBytes: BigInt(sizeBytes + 1) }],
+  ])('fails, without an effect, after three loads of a wrong %s', async (_, arrange, wrong) => {
+    arrange();
+    const made = await cloud.online({ behaviour: quick });
+    update({ ...files.artifact(), ...wrong });
+    expect(await cloud.result(1)).toMatchObject({
+      ...{ success: false, message: 'The update is not what its size and hash say.' },
+    });
+    expect(files.requests).toHaveLength(3);
+    expect(made.device.state.apps).toEqual([]);
+    expect(cloud.effects()).toEqual([]);
+    expect(parts()).toEqual([]);
+  });
+
+  it('can be made to corrupt its own loads', async () => {
+    const made = await cloud.online({ behaviour: { ...quick, corruptDownloads: 1 } });
+    update();
+    expect(await cloud.result(1)).toMatchObject(installed);
+    expect(files.requests).toHaveLength(2);
+    expect(made.behaviour.corruptDownloads).toBe(0);
+  });
+
+  it('tells its progress, rising from 0 to 1, while it runs', async () => {
+    files.oddities.push({ cutAfter: 100_000 });
+    await cloud.online({
+      behaviour: { ...quick, downloadBytesPerSecond: 1_000_000, effectMs: 60, progressIntervalMs: 20 },
+    });
+    update();
+    expect(await cloud.result(1)).toMatchObject(installed);
+    const values = cloud.reported('progress').map(({ transactionId, progress }) => {
+      expect(transactionId).toBe(1n);
+      return progress;
+    });
+    expect(values.length).toBeGreaterThan(3);
+    expect(values).toEqual([...values].sort((a, b) => a - b));
+    expect(values[0]).toBeGreaterThanOrEqual(0);
+    expect(values.at(-1)).toBe(0.9);
+    expect(cloud.reports.at(-1)?.body.case).toBe('result');
+  });
+
+  it('tells its progress every 10 s unless it is told otherwise', async () => {
+    const made = await cloud.online();
+    expect(made.behaviour.progressIntervalMs).toBe(10_000);
+  });
+
+  it.each([
+    ['twice', (values: number[]) => values.some((value, i) => i > 0 && value === values[i - 1])],
+    ['backwards', (values: number[]) => values.some((value, i) => i > 0 && value < Number(values[i - 1]))],
+  ] as const)('can be made to tell its progress %s', async (progress, shows) => {
+    await cloud.online({
+      behaviour: { ...quick, downloadBytesPerSecond: 1_000_000, progressIntervalMs: 50, progress },
+    });
+    update();
+    await cloud.result(1);
+    expect(shows(cloud.reported('progress').map((report) => report.progress))).toBe(true);
+  });
+});

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Artifact,
+  UrlRefusal,
+  UrlRefusalSchema,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { Behaviour } from './behaviour.ts';
+import { load, sizeOf } from './download.ts';
+import type { UrlRequests } from './urls.ts';
+
+/** Loads of one update whose bytes turn out wrong, at most. */
+const wrongLoads = 3;
+/** Addresses in a row that are refused without a byte, at most. */
+const refusedUrls = 5;
+const longestRetryMs = 30_000;
+
+/** What loading an update needs. */
+export interface Loading {
+  readonly artifact: Artifact;
+  /** Where the bytes go; a later call goes on with what is there. */
+  readonly path: string;
+  readonly urls: UrlRequests;
+  readonly behaviour: Behaviour;
+  readonly signal: AbortSignal;
+  /** Milliseconds since 1970, by the cloud's clock. */
+  nowMs(): number;
+  /** How many bytes are there. */
+  onBytes(bytes: number): void;
+}
+
+/**
+ * Loads an update until its bytes are those of the artifact; where the network fails, for as long as it
+ * takes. Answers why it cannot be; undefined when the file is whole. Throws when `signal` says to stop.
+ */
+export async function loadArtifact(loading: Loading): Promise<string | undefined> {
+  const { artifact, path, behaviour, signal } = loading;
+  const sizeBytes = Number(artifact.sizeBytes);
+  let address: { url: string; expiresAtMs: number } | undefined;
+  let [wrong, refused, cuts] = [0, 0, 0];
+  for (;;) {
+    if (!address || (address.expiresAtMs > 0 && address.expiresAtMs <= loading.nowMs())) {
+      const answer = await loading.urls.ask({ case: 'downloadTicket', value: artifact.ticket }, signal);
+      if (answer.refusal !== UrlRefusal.UNSPECIFIED) {
+        return `The update's address was refused: ${UrlRefusalSchema.value[answer.refusal]?.name ?? answer.refusal}.`;
+      }
+      address = { url: answer.url, expiresAtMs: Number(answer.expiresAtMs) };
+    }
+    const before = await sizeOf(path);
+    const end = await load({
+      ...{ url: address.url, path, sizeBytes, signal },
+      bytesPerSecond: () => behaviour.downloadBytesPerSecond,
+      onBytes: (() => {
+        let last = before;
+        return (bytes) => {
+          const limit = behaviour.cutDownloadAtBytes;
+          const cut = limit > 0 && last < limit && bytes >= limit;
+          last = bytes;
+          loading.onBytes(bytes);
+          return !cut;
+        };
+      })(),
+    });
+    if ((await sizeOf(path)) > before) [refused, cuts] = [0, 0];
+    if (end === 'whole' && (await hashIsRight(loading))) return undefined;
+    if (end === 'whole' || end === 'wrong') {
+      await rm(path, { force: true });
+      wrong += 1;
+      if (wrong >= wrongLoads) return 'The update is not what its size and hash say.';
+      loading.onBytes(0);
+    } else if (end === 'refused') {
+      address = undefined;
+      refused += 1;
+      if (refused >= refusedUrls) return "The update's addresses do not serve it.";
+    }
+    if (end !== 'refused' || refused > 1) {
+      const waitMs = Math.min(longestRetryMs, behaviour.downloadRetryMs * 2 ** Math.min(cuts, 10));
+      cuts += 1;
+      await sleep(waitMs, undefined, { signal });
+    }
+  }
+}
+
+async function hashIsRight({ path, behaviour, artifact }: Loading): Promise<boolean> {
+  if (behaviour.corruptDownloads > 0) {
+    behaviour.corruptDownloads -= 1;
+    const file = await open(path, 'r+');
+    const { buffer } = await file.read({ buffer: Buffer.alloc(1), position: 0 });
+    await file.write(Buffer.from([(buffer[0] ?? 0) ^ 1]), 0, 1, 0);
+    await file.close();
+  }
+  const hash = createHash('sha256');
+  for await (const part of createReadStream(path)) hash.update(part as Buffer);
+  return hash.digest().equals(artifact.sha256);
+}

@@ -1,0 +1,100 @@
+import { readFile } from 'node:fs/promises';
+import { UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { Journal, PendingUpload } from './journal.ts';
+import type { Outbox } from './outbox.ts';
+import type { UrlRequests } from './urls.ts';
+
+/** An upload from which nothing comes back for so long has failed; milliseconds. */
+const putTimeoutMs = 60_000;
+
+/** What is uploaded where no local file is named. */
+export function generatedBytes(sizeBytes: number): Buffer {
+  return Buffer.alloc(sizeBytes, 'a simulated headset ');
+}
+
+/** Uploads files one after the other, and reports the end of each once. */
+export class Uploads {
+  readonly #journal: Journal;
+  readonly #outbox: Outbox;
+  readonly #urls: UrlRequests;
+  readonly #signal: AbortSignal;
+  readonly #atUploaded: (upload: PendingUpload) => void;
+  #working: Promise<void> = Promise.resolve();
+
+  /** Goes on with the uploads that the journal holds. `atUploaded`: the bytes are stored, nothing is reported yet. */
+  constructor(
+    parts: { journal: Journal; outbox: Outbox; urls: UrlRequests; signal: AbortSignal },
+    atUploaded: (upload: PendingUpload) => void,
+  ) {
+    this.#journal = parts.journal;
+    this.#outbox = parts.outbox;
+    this.#urls = parts.urls;
+    this.#signal = parts.signal;
+    this.#atUploaded = atUploaded;
+    for (const upload of this.#journal.uploads.values()) this.#queue(upload);
+  }
+
+  /** Keeps an upload and does it as soon as may be. Answers its number. */
+  add(upload: Omit<PendingUpload, 'id' | 'epoch'>): number {
+    const kept = {
+      ...upload,
+      id: this.#journal.lastUploadId + 1,
+      epoch: this.#journal.activationEpoch,
+    };
+    this.#journal.uploadAsked(kept);
+    this.#queue(kept);
+    return kept.id;
+  }
+
+  /** Waits until nothing is written any more; only after its signal. */
+  async close(): Promise<void> {
+    await this.#working;
+  }
+
+  #queue(upload: PendingUpload): void {
+    this.#working = this.#working
+      .then(() => this.#run(upload))
+      // The headset is closed: its journal still holds the upload.
+      .catch((error) => {
+        if (!this.#signal.aborted) throw error;
+      });
+  }
+
+  async #run(upload: PendingUpload): Promise<void> {
+    const { file, sizeBytes, epoch } = upload;
+    const answer = await this.#urls.ask(
+      {
+        case: 'upload',
+        value: { file, sizeBytes: BigInt(sizeBytes), activationEpoch: BigInt(epoch) },
+      },
+      this.#signal,
+    );
+    let failure = answer.refusal;
+    if (failure === UrlRefusal.UNKNOWN) failure = UrlRefusal.NO_SIGNED_URL;
+    if (failure === UrlRefusal.UNSPECIFIED && !(await this.#put(upload, answer.url))) {
+      failure = UrlRefusal.UPLOAD_FAILED;
+    }
+    if (failure === UrlRefusal.UNSPECIFIED) this.#atUploaded(upload);
+    const report = this.#outbox.draft(
+      { case: 'fileUpload', value: { file, sizeBytes: BigInt(sizeBytes), failure } },
+      0,
+      { activationEpoch: epoch },
+    );
+    this.#journal.uploadEnded(upload.id, report);
+    this.#outbox.queue([report]);
+  }
+
+  /** One try: what a signed address refuses once it refuses again. */
+  async #put({ path, sizeBytes }: PendingUpload, url: string): Promise<boolean> {
+    try {
+      const body = path === undefined ? generatedBytes(sizeBytes) : await readFile(path);
+      const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(putTimeoutMs)]);
+      const response = await fetch(url, { method: 'PUT', body: Uint8Array.from(body), signal });
+      await response.body?.cancel();
+      return response.ok;
+    } catch (error) {
+      if (this.#signal.aborted) throw error;
+      return false;
+    }
+  }
+}

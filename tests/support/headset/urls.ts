@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import {
+  type UrlAnswer,
+  UrlRefusal,
+  type UrlRequestSchema,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+
+type UrlRequest = MessageInitShape<typeof UrlRequestSchema>;
+export type UrlAbout = NonNullable<UrlRequest['about']>;
+
+/** An unanswered request is repeated after so long; milliseconds. */
+const repeatAfterMs = 30_000;
+
+/** The addresses a headset has asked for. They are not kept by the cloud: each session asks again. */
+export class UrlRequests {
+  readonly #send: (request: UrlRequest) => void;
+  readonly #waiting = new Map<bigint, { about: UrlAbout; answered(answer: UrlAnswer): void }>();
+  #lastId = 0n;
+  #open = false;
+
+  constructor(send: (request: UrlRequest) => void) {
+    this.#send = send;
+  }
+
+  /** A session has begun. */
+  open(): void {
+    this.#open = true;
+    for (const [requestId, { about }] of this.#waiting) this.#send({ requestId, about });
+  }
+
+  close(): void {
+    this.#open = false;
+  }
+
+  answered(answer: UrlAnswer): void {
+    this.#waiting.get(answer.requestId)?.answered(answer);
+  }
+
+  /**
+   * Asks until there is an answer other than UNAVAILABLE, which may be in a later session. Throws when
+   * `signal` says to stop.
+   */
+  async ask(about: UrlAbout, signal: AbortSignal): Promise<UrlAnswer> {
+    for (;;) {
+      const answer = await this.#askOnce(about, signal);
+      if (answer.refusal !== UrlRefusal.UNAVAILABLE) return answer;
+      await sleep(answer.retryAfterMs || 1000, undefined, { signal });
+    }
+  }
+
+  #askOnce(about: UrlAbout, signal: AbortSignal): Promise<UrlAnswer> {
+    this.#lastId += 1n;
+    const requestId = this.#lastId;
+    return new Promise((resolve, reject) => {
+      const send = () => {
+        if (this.#open) this.#send({ requestId, about });
+      };
+      const repeat = setInterval(send, repeatAfterMs);
+      const done = () => {
+        clearInterval(repeat);
+        signal.removeEventListener('abort', stop);
+        this.#waiting.delete(requestId);
+      };
+      const stop = () => {
+        done();
+        reject(signal.reason);
+      };
+      this.#waiting.set(requestId, {
+        about,
+        answered: (answer) => {
+          done();
+          resolve(answer);
+        },
+      });
+      if (signal.aborted) stop();
+      else {
+        signal.addEventListener('abort', stop);
+        send();
+      }
+    });
+  }
+}
