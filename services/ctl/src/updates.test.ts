@@ -68,7 +68,7 @@ beforeEach(async () => {
           if (kind === ArtifactKind.FIRMWARE) {
             const state = states.length > 1 ? states.shift() : states[0];
             const reason = state === ArtifactState.REJECTED ? 'It is broken.' : '';
-            return { artifacts: [{ ...firmware, version: '2.0', state: state ?? 0, reason }] };
+            return { artifacts: [{ ...firmware, version: '2.0', state: state ?? ArtifactState.UNSPECIFIED, reason }] };
           }
           return {
             artifacts: [
@@ -77,7 +77,7 @@ beforeEach(async () => {
                 kind: ArtifactKind.SOFTWARE,
                 package: 'com.example.app',
                 version: '1',
-                state: 3,
+                state: ArtifactState.REJECTED,
                 reason: 'No.',
                 developerId: 'acme',
               },
