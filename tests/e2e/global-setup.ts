@@ -27,6 +27,8 @@ export default async function setup(): Promise<void> {
       NOTIFIER_BACKOFF_FIRST_MS: '50',
       NOTIFIER_UNSET_RETRY_MS: '200',
       NOTIFIER_PROBE_MAX_MS: '500',
+      // So that a headset needs more than one in a test.
+      UPDATES_DOWNLOAD_URL_SECONDS: '3',
       // So that slow requests can be seen to be ended within a test.
       HEADERS_TIMEOUT_MS: '2000',
       REQUEST_TIMEOUT_MS: '4000',

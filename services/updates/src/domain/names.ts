@@ -1,7 +1,7 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
 export const maxPackageLength = 128;
-export const maxVersionLength = 64;
+export const maxVersionLength = 128;
 
 /** As Android has it: at least two parts, each beginning with a letter. */
 const packageForm = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
