@@ -68,7 +68,9 @@ beforeEach(async () => {
           if (kind === ArtifactKind.FIRMWARE) {
             const state = states.length > 1 ? states.shift() : states[0];
             const reason = state === ArtifactState.REJECTED ? 'It is broken.' : '';
-            return { artifacts: [{ ...firmware, version: '2.0', state: state ?? ArtifactState.UNSPECIFIED, reason }] };
+            return {
+              artifacts: [{ ...firmware, version: '2.0', state: state ?? ArtifactState.UNSPECIFIED, reason }],
+            };
           }
           return {
             artifacts: [

@@ -25,16 +25,15 @@ export async function uploadFile(
     request.once('response', resolve).once('error', reject);
   });
   try {
-    // A refusal may come before all was sent: then the answer counts, not that sending failed.
-    const sent = pipeline(createReadStream(file), request);
-    sent.catch(() => {});
+    // The answer counts, not how sending ended: a refusal may come before all was sent, and a server may
+    // close the connection behind its answer. A file that cannot be read ends the request with its error.
+    pipeline(createReadStream(file), request).catch(() => {});
     const answer = await answered;
     const said = (await text(answer)).trim();
     const status = answer.statusCode ?? 0;
     if (status < 200 || status > 299) {
       throw new CtlError(exitCodes.refused, `The upload was refused (${status}): ${said.slice(0, 500)}`);
     }
-    await sent;
   } catch (error) {
     if (error instanceof CtlError) throw error;
     throw new CtlError(
