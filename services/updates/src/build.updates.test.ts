@@ -281,3 +281,44 @@ test('the operators’ list is by kind and package, bounded', async () => {
   expect(await list({ kind: ArtifactKind.FIRMWARE, package: 'com.example.a' })).toEqual([]);
   await expect(list({ limit: 1001 })).rejects.toMatchObject({ code: 'invalid_argument' });
 });
+
+test('what a call looks at does not grow with other developers’ catalogues', async () => {
+  await putApp('com.example.a', '1.0');
+  const artifacts = world.store.collection<{ _id: string }>('artifacts');
+  const own = await artifacts.findOne({ _id: 'software/com.example.a/1.0' });
+  await artifacts.insertMany(
+    Array.from({ length: 500 }, (_, n) => ({
+      ...own,
+      ...{ _id: `software/com.other.p${n}/1.0`, package: `com.other.p${n}`, developerId: `dev-${n}` },
+    })),
+  );
+  const uploads = world.store.collection<{ _id: string }>('uploads');
+  const [open] = await uploads.find({}).toArray();
+  await uploads.insertMany(
+    Array.from({ length: 500 }, (_, n) => ({
+      ...open,
+      ...{
+        _id: `u${n}`,
+        artifactId: `software/com.other.p${n}/1.0`,
+        developerId: `dev-${n}`,
+        settled: false,
+      },
+      dueAtMs: world.nowMs + 1_000_000,
+    })),
+  );
+  const examined = async (call: () => Promise<unknown>): Promise<number> => {
+    const before = world.documentsExamined();
+    await call();
+    return world.documentsExamined() - before;
+  };
+  const caller = callerOf();
+  const name = { caller, package: 'com.example.a', version: '2.0' };
+  expect(await examined(() => listed())).toBeLessThan(20);
+  expect(await examined(() => listed({ latest: true, package: 'com.example.a' }))).toBeLessThan(20);
+  expect(await examined(() => world.updates.listFirmware({ caller }))).toBeLessThan(20);
+  expect(await examined(() => world.updates.requestUpload({ ...name, sizeBytes: 1n }))).toBeLessThan(20);
+  expect(
+    await examined(() => world.updates.updateApp({ ...name, version: '1.0', deviceId: device })),
+  ).toBeLessThan(20);
+  expect(await examined(() => world.admin.listArtifacts({ package: 'com.example.a' }))).toBeLessThan(20);
+});

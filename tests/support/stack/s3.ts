@@ -45,7 +45,24 @@ export async function givenS3(): Promise<S3Environment | undefined> {
     AWS_ACCESS_KEY_ID: env['AWS_ACCESS_KEY_ID'] ?? '',
     AWS_SECRET_ACCESS_KEY: env['AWS_SECRET_ACCESS_KEY'] ?? '',
   };
-  await makeBucket(environment);
+  // A server that was just started may not listen yet.
+  let failure: unknown;
+  const made = () =>
+    makeBucket(environment).then(
+      () => true,
+      (error) => {
+        failure = error;
+        return false;
+      },
+    );
+  await waitFor('the bucket', made, { timeoutMs: 10_000, intervalMs: 200 }).catch((cause) => {
+    throw new Error(
+      `The bucket ${environment.S3_BUCKET} at ${environment.S3_ENDPOINT} cannot be had: ${failure}`,
+      {
+        cause,
+      },
+    );
+  });
   return environment;
 }
 

@@ -153,7 +153,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     clients: options.clients,
     processes,
     backing,
-    async ready(timeoutMs = 30_000) {
+    async ready(timeoutMs = 120_000) {
       for (const [name, url] of Object.entries(adminUrls)) {
         await waitFor(
           `${name} to be ready`,

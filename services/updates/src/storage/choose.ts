@@ -31,7 +31,7 @@ export function chooseStorage(
       region: config.S3_REGION,
       tempDir: config.UPDATES_TEMP_DIR,
     });
-    return { storage, start: async () => {}, stop: async () => storage.close() };
+    return { storage, start: () => storage.prepare(), stop: async () => storage.close() };
   }
   if (config.S3_ENDPOINT) {
     throw new ConfigError('S3_BUCKET is missing, but S3_ENDPOINT is set. Set both, or neither.');

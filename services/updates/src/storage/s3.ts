@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -32,14 +32,31 @@ const callTimeoutMs = 2500;
 /** Of a copy within the storage, and of a whole object's way to this machine. */
 const bulkTimeoutMs = 600_000;
 
+export interface S3Storage extends ArtifactStorage {
+  /** Makes the folder in which uploads are checked; removes what checks that died left there. */
+  prepare(): Promise<void>;
+  close(): void;
+}
+
 /** An S3-compatible bucket. Signing asks nobody; every call has a deadline. */
-export function createS3Storage(options: S3Options): ArtifactStorage & { close(): void } {
+export function createS3Storage(options: S3Options): S3Storage {
   const { bucket: Bucket } = options;
+  const folder = join(options.tempDir ?? tmpdir(), 'headset-uploads');
   const client = clientOf(options.endpoint, options.region);
   const signer = options.publicEndpoint ? clientOf(options.publicEndpoint, options.region) : client;
   const within = (ms: number) => ({ abortSignal: AbortSignal.timeout(ms) });
 
   return {
+    async prepare() {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      for (const name of await readdir(folder)) {
+        const path = join(folder, name);
+        // Other instances may share the folder: what is this old, no check has in hand.
+        const found = await stat(path).catch(() => undefined);
+        if (found && found.mtimeMs < Date.now() - 2 * bulkTimeoutMs) await rm(path, { force: true });
+      }
+    },
+
     close() {
       client.destroy();
       if (signer !== client) signer.destroy();
@@ -83,11 +100,9 @@ export function createS3Storage(options: S3Options): ArtifactStorage & { close()
     },
 
     async fetch(Key, tag) {
-      const folder = options.tempDir ?? tmpdir();
-      const path = join(folder, `headset-upload-${randomUUID()}`);
+      const path = join(folder, randomUUID());
       const dispose = () => rm(path, { force: true });
       try {
-        await mkdir(folder, { recursive: true });
         const signal = AbortSignal.timeout(bulkTimeoutMs);
         const found = await client.send(new GetObjectCommand({ Bucket, Key, IfMatch: tag }), {
           abortSignal: signal,

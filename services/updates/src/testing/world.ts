@@ -36,6 +36,8 @@ export class World {
   /** The failpoint at which the next call that reaches it is cut off. */
   cutAt: string | undefined;
   store!: Store;
+  /** How many documents queries have looked at so far. */
+  documentsExamined!: () => number;
   readonly #channel = new LocalChannel();
   readonly #env: Record<string, string>;
   #database!: EmbeddedDatabase;
@@ -54,7 +56,9 @@ export class World {
     this.#database = openEmbeddedDatabase({ directory: this.directory });
     const logger = createLogger({ service: 'updates', level: 'silent' });
     this.#log = createEmbeddedLog(this.#database, logger);
-    this.store = createEmbeddedStore(this.#database).database('updates');
+    const stores = createEmbeddedStore(this.#database);
+    this.documentsExamined = () => stores.statistics.documentsExamined;
+    this.store = stores.database('updates');
     const env = {
       DATA_DIR: this.directory,
       UPDATES_LISTEN: '127.0.0.1:0',

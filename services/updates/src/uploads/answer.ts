@@ -1,12 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { UploadAnswer } from '../storage/local-server.ts';
 import type { Checker } from './checker.ts';
 
-const triesWhileBusy = 100;
+/** Longest that an uploader waits for the outcome; the connection would be given up soon after. */
+const patienceMs = 30_000;
 const betweenTriesMs = 100;
+const received: UploadAnswer = { status: 200, text: 'The file was received and is being checked.' };
 
 /** Checks an upload that has just arrived, so that the uploader is told what became of it. */
 export async function answerUpload(check: Checker, uploadId: string): Promise<UploadAnswer> {
-  for (let tries = 0; ; tries += 1) {
+  const late = new AbortController();
+  const checked = untilKnown(check, uploadId, late.signal);
+  try {
+    return await Promise.race([checked, sleep(patienceMs, received, { signal: late.signal })]);
+  } finally {
+    late.abort();
+    // A check that goes on fails for nobody: the sweeper makes it good.
+    checked.catch(() => {});
+  }
+}
+
+async function untilKnown(check: Checker, uploadId: string, signal: AbortSignal): Promise<UploadAnswer> {
+  for (;;) {
     const outcome = await check(uploadId);
     switch (outcome.kind) {
       case 'deliverable':
@@ -16,9 +31,8 @@ export async function answerUpload(check: Checker, uploadId: string): Promise<Up
       case 'superseded':
         return { status: 409, text: 'The version is there already, or was withdrawn.' };
       default:
-        // Another look is under way, maybe at what was there before; the sweeper sees to it in the end.
-        if (tries === triesWhileBusy) return { status: 200, text: 'The file was received.' };
-        await new Promise((resolve) => setTimeout(resolve, betweenTriesMs));
+        // Another look is under way, maybe at what was there before.
+        await sleep(betweenTriesMs, undefined, { signal });
     }
   }
 }
