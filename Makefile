@@ -46,6 +46,10 @@ generate: install ## Generate proto/gen and docs/configuration.md
 	cd proto && buf generate
 	$(NODE) tests/architecture/configuration.ts
 
+.PHONY: contract-release
+contract-release: install ## Keep the OpenAPI documents and protocols of a release; later changes must not break them
+	$(NODE) tests/architecture/breaking/releases.ts
+
 .PHONY: fix
 fix: install ## Format and fix what can be fixed
 	biome check --write .
@@ -57,4 +61,4 @@ clean: ## Remove the state of make up
 
 .PHONY: help
 help:
-	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 25

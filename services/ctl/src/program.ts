@@ -1,13 +1,17 @@
 import { Command, CommanderError } from 'commander';
 import { addApplications } from './commands/applications.ts';
 import { addArtifacts } from './commands/artifacts.ts';
+import { addBill } from './commands/bill.ts';
 import { addContracts } from './commands/contracts.ts';
 import { addDeadLetters } from './commands/dead-letters.ts';
 import { addDeliveries } from './commands/deliveries.ts';
 import { addDevelopers } from './commands/developers.ts';
 import { addDevices } from './commands/devices.ts';
 import { addFirmware } from './commands/firmware.ts';
+import { addHardware } from './commands/hardware.ts';
+import { addPlans } from './commands/plans.ts';
 import { addTransactions } from './commands/transactions.ts';
+import { addUsage } from './commands/usage.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
 import type { Terminal } from './output.ts';
 import { createSession, wholeNumber } from './session.ts';
@@ -28,6 +32,10 @@ Examples:
     $ ctl deliveries list --application acme-field --status dead
     $ ctl deliveries redeliver NOTIFICATION
     $ ctl artifacts list --package com.example.app
+
+  Say what a device may use, and look at a month's bill:
+    $ ctl plans put acme-field 356938035643809 --video basic-100 --speech ja
+    $ ctl bill show acme-field --month 2026-11
 
 Addresses:
   Without any, http://127.0.0.1:9100 (the whole platform in one process), then the services' own ports
@@ -63,10 +71,14 @@ export async function runCtl(
   addApplications(program, session);
   addContracts(program, session);
   addDevices(program, session);
+  addHardware(program, session);
   addTransactions(program, session);
   addDeliveries(program, session);
   addFirmware(program, session);
   addArtifacts(program, session);
+  addPlans(program, session);
+  addUsage(program, session);
+  addBill(program, session);
   addDeadLetters(program, session);
   settle(program, terminal);
 

@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { DocumentName } from '@headset-cloud/gateway/openapi/document.ts';
+import type { DocumentKind } from './documents.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+
+/** The contracts of the last release; absent before the first. */
+export const released = {
+  documents: join(root, 'gateway/openapi/released'),
+  protocols: join(root, 'proto/released/protocols.binpb'),
+};
+
+export const hasRelease = existsSync(released.documents) && existsSync(released.protocols);
+
+export const documentKinds: Readonly<Record<DocumentName, DocumentKind>> = {
+  cws_api: 'api',
+  cws_notification: 'callbacks',
+  cws_presigned_url: 'integrator',
+};
+
+/** What buf finds in protocols against an image of earlier ones; empty when nothing breaks. */
+export function breakingProtocols(folder: string, image: string): string {
+  try {
+    execFileSync('buf', ['breaking', '--against', image], { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
+    return '';
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+    return `${stdout ?? ''}${stderr ?? ''}` || String(error);
+  }
+}
+
+/** Keeps the present contracts as those of the release that is being made (`make contract-release`). */
+export function keepRelease(): void {
+  for (const name of Object.keys(documentKinds)) {
+    cpSync(join(root, `gateway/openapi/${name}.yaml`), join(released.documents, `${name}.yaml`));
+  }
+  mkdirSync(join(root, 'proto/released'), { recursive: true });
+  execFileSync('buf', ['build', '-o', released.protocols], { cwd: join(root, 'proto'), stdio: 'inherit' });
+}
+
+if (process.argv[1] === import.meta.filename) keepRelease();

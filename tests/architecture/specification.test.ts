@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { documentFile, problems, provable, render } from '../specification/document.ts';
+import { type Proof, proofsOf, readProofs } from '../specification/proofs.ts';
+import { unproven } from '../specification/unproven.ts';
+
+test('every line of the specification is proven by a test, or named with a reason', () => {
+  for (const [id, reason] of Object.entries(unproven)) {
+    process.stderr.write(`not proven yet: ${id}: ${reason}\n`);
+    expect(reason.length).toBeGreaterThan(10);
+  }
+  expect(problems(provable, readProofs(), unproven)).toEqual([]);
+});
+
+test('docs/specification.md is current (make generate writes it)', () => {
+  expect(readFileSync(documentFile, 'utf8')).toBe(render());
+});
+
+describe('the check', () => {
+  const lines = ['a/1/x', 'a/1/y'].map((id) => ({ id, section: 's', text: 't' }));
+  const proof = (id: string): Proof => ({ id, file: 'f', title: 't' });
+  test('finds what is not proven', () => {
+    expect(problems(lines, [proof('a/1/x')], {})).toEqual(['a/1/y is proven by no test']);
+  });
+  test('lets off what is named, as long as it is not proven', () => {
+    expect(problems(lines, [proof('a/1/x')], { 'a/1/y': 'reason' })).toEqual([]);
+    expect(problems(lines, [proof('a/1/x'), proof('a/1/y')], { 'a/1/y': 'reason' })).toEqual([
+      'a/1/y is proven: take it off the list of what is not',
+    ]);
+  });
+  test('finds names that are no lines', () => {
+    const proofs = [proof('a/1/x'), proof('a/1/y'), proof('a/1/z')];
+    expect(problems(lines, proofs, {})).toEqual(['a/1/z is no line of the specification']);
+  });
+});
+
+describe('proofs are read from comments', () => {
+  const mark = '// proves';
+  test.each([
+    [`${mark} a/1/x\ntest('one', () => {});`, [['a/1/x', 'one']]],
+    [
+      `  ${mark} a/1/x, a/1/y\n  ${mark} a/2/z\n  // why\n  it("a 'b'", f);`,
+      [
+        ['a/1/x', "a 'b'"],
+        ['a/1/y', "a 'b'"],
+        ['a/2/z', "a 'b'"],
+      ],
+    ],
+    [`${mark} a/1/x\ntest.each<[string, number]>([\n  ['(', 1], // (\n])('%s is', f);`, [['a/1/x', '%s is']]],
+    [`${mark} a/1/x\ndescribeOnStack('area', () => {`, [['a/1/x', 'area']]],
+    [`test('none', f);`, []],
+  ])('%j', (text, expected) => {
+    expect(proofsOf(text, 'f').map((p) => [p.id, p.title])).toEqual(expected);
+  });
+  test('a comment above no test is an error', () => {
+    expect(() => proofsOf(`${mark} a/1/x\nconst a = 1;`, 'f')).toThrow('no test follows');
+  });
+});

@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { apiLines } from './lines/api.ts';
+import { callbackLines } from './lines/callbacks.ts';
+import type { Line } from './lines/line.ts';
+import { siteLines } from './lines/site.ts';
+import { type Proof, readProofs } from './proofs.ts';
+import { unproven } from './unproven.ts';
+
+/** Lines that must be proven; those of the site are built later. */
+export const provable: readonly Line[] = [...apiLines, ...callbackLines];
+
+export const documentFile = resolve(import.meta.dirname, '../../docs/specification.md');
+
+/** What is wrong between lines, proofs and the list of what is not proven; empty when nothing is. */
+export function problems(
+  lines: readonly Line[],
+  proofs: readonly Proof[],
+  open: Readonly<Record<string, string>>,
+): string[] {
+  const ids = lines.map((l) => l.id);
+  const proven = new Set(proofs.map((p) => p.id));
+  return [
+    ...ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => `${id} is listed twice`),
+    ...ids.filter((id) => !proven.has(id) && !open[id]).map((id) => `${id} is proven by no test`),
+    ...Object.keys(open)
+      .filter((id) => proven.has(id))
+      .map((id) => `${id} is proven: take it off the list of what is not`),
+    ...[...proven, ...Object.keys(open)]
+      .filter((id) => !ids.includes(id))
+      .map((id) => `${id} is no line of the specification`),
+  ];
+}
+
+/** docs/specification.md. */
+export function render(): string {
+  const proofs = Map.groupBy(readProofs(), (p) => p.id);
+  const sections = Map.groupBy([...provable, ...siteLines], (l) => sectionOf(l));
+  const parts = [...sections].map(([title, lines]) => {
+    const rows = lines.map((l) => `| \`${l.id}\` | ${cell(l.text)} | ${proofCell(l, proofs.get(l.id))} |`);
+    return `## ${title}\n\n| line | promise | proven by |\n|---|---|---|\n${rows.join('\n')}\n`;
+  });
+  return `${head}\n${parts.join('\n')}`;
+}
+
+const head = `# The specification and its proofs
+
+Generated from the comments \`// proves …\` above tests (\`tests/specification\`); do not edit. Write it anew with \`make generate\`.
+A line that no test proves fails \`make check\`, unless \`tests/specification/unproven.ts\` names it with a reason.
+`;
+
+const titles = { api: 'API', cb: 'Callbacks', site: 'Site' };
+
+function sectionOf({ id, section }: Line): string {
+  const [document, number] = id.split('/') as [keyof typeof titles, string];
+  return document === 'site' ? section : `${titles[document]} ${number}: ${section}`;
+}
+
+function proofCell({ id }: Line, proofs: readonly Proof[] | undefined): string {
+  if (proofs) return proofs.map((p) => `${cell(p.title)} (\`${p.file}\`)`).join('<br>');
+  return id.startsWith('site/') ? 'later' : `**not yet**: ${cell(unproven[id] ?? 'no test')}`;
+}
+
+const cell = (text: string) =>
+  text.replaceAll('|', '\\|').replaceAll(/[<>]/g, (c) => (c === '<' ? '&lt;' : '&gt;'));
+
+if (process.argv[1] === import.meta.filename) writeFileSync(documentFile, render());

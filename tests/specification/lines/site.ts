@@ -1,0 +1,30 @@
+import { type Line, lines } from './line.ts';
+
+/** The documentation site of callbacks-and-site.md: its own part of the product, built later. */
+export const siteLines: readonly Line[] = lines(
+  'site',
+  'Documentation site (later)',
+  `
+  home: / is the home page
+  docs: /docs and the five introduction pages, with one shared sidebar
+  api-reference: /apis/v1/cws_api, generated from the main API document
+  notification-reference: /apis/v1/cws_notification, generated from the notification document
+  presigned-reference: /apis/v1/cws_presigned_url, titled 'User APIs requirements'
+  information: /information shows a markdown document fetched from a URL
+  not-found: any other path shows a not-found page
+  html-suffix: .html and /index.html are treated as the path without the suffix
+  loading: spinner while loading, warning and reload on failure, Retry
+  error-pages: 'An error occurred' and 'This page crashed.', each with try again
+  navigation: two dropdowns, announcements link, mobile menu at 996 pixels, language and version dropdowns
+  colour: light and dark, light by default, the system preference is not respected; primary colour #1890ff
+  skip-and-top: skip-to-content link and back-to-top button
+  announcement-bar: a dismissible announcement bar
+  footer: inquiry page, sign-up page, copyright line for 2025
+  sidebar: can be hidden; categories are not auto-collapsed
+  contents: the table of contents shows heading levels 2 to 3
+  version-kept: the chosen docs version is kept in local storage
+  broken-links: broken links fail the build
+  locale: the only locale is ja
+  prefetch: skipped on slow connections and in data-saver mode
+  `,
+);
