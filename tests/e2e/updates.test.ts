@@ -63,6 +63,8 @@ describeOnStack('software and firmware', () => {
     (await tenant.call(201, 'PUT', `/devices/${deviceId}/apps`, { package: name, version })).body
       .transactionId;
 
+  // proves api/3/app-install, api/3/upload-request, api/3/upload-result, api/3/upload-urls, api/7/upload-app
+  // proves api/7/update-app, api/5/upload-no-multipart, api/9/chunk-part-size, api/9/url-lifetime, cb/3/update
   it('a package goes from the integrator to the headset: uploaded, checked, listed, installed, with progress', async () => {
     const name = newPackage();
     const before = Date.now();
@@ -155,6 +157,7 @@ describeOnStack('software and firmware', () => {
     expect(await tenant.ended(await update(name, '1'))).toMatchObject({ result: 'failure' });
   });
 
+  // proves api/3/software-list, api/7/list-apps, api/9/software-page
   it('the list: own packages by name, newest first, with latest, offset and limit', async () => {
     const other = await createTenant({ configure: false });
     const [a, b] = [newPackage(), newPackage()].toSorted() as [string, string];
@@ -181,6 +184,7 @@ describeOnStack('software and firmware', () => {
     await other.close();
   });
 
+  // proves api/5/upload-content-type
   it('the URL takes only the type and the size that were agreed', async () => {
     const name = newPackage();
     const apk = await makeApk({ package: name, versionName: '1' });
@@ -232,7 +236,8 @@ describeOnStack('software and firmware', () => {
     await listedOnce(name, ['1.0.0']);
   });
 
-  it.each<[string, object | (() => Promise<object>), string]>([
+  // proves api/5/upload-prefix, api/5/upload-size
+  it.each<[string, object, string]>([
     [
       'the reserved prefix',
       { package: 'com.vendor.app', version: '1', fileSize: 1 },
@@ -260,6 +265,7 @@ describeOnStack('software and firmware', () => {
     expect(artifacts).toEqual([]);
   });
 
+  // proves api/5/upload-other-developer
   it('a package of another developer is refused for upload, update and list; of two at once one gets it', async () => {
     const other = await createTenant({ configure: false });
     const name = newPackage();
@@ -301,6 +307,31 @@ describeOnStack('software and firmware', () => {
     expect(await send()).toEqual(await send());
   });
 
+  // proves api/4/latest-updates
+  it('of updates that wait for the headset only the latest of a package and version is made', async () => {
+    const [one, other] = [newPackage(), newPackage()];
+    for (const [name, version] of [
+      [one, '1'],
+      [one, '2'],
+      [other, '1'],
+    ] as const) {
+      await upload(name, version);
+      await waitFor('it to be listed', async () =>
+        (await list(`?package=${name}`)).appVersions.some((v: { version: string }) => v.version === version),
+      );
+    }
+    headset.stayAway(60_000);
+    await waitFor('the headset to be away', () => headset.sessionEpoch === 0);
+    const canceled = await update(one, '1');
+    const made = [await update(one, '1'), await update(one, '2'), await update(other, '1')];
+    headset.stayAway(0);
+    for (const id of made) expect(await tenant.ended(id)).toMatchObject({ result: 'success', progress: 1 });
+    const end = await tenant.ended(canceled);
+    expect(end).toMatchObject({ notificationType: 'processed', result: 'failure' });
+    expect(end).not.toHaveProperty('progress');
+    expect(await tenant.status(canceled)).toBe('canceled');
+  });
+
   it('checks come in order: the catalogue 400, activation 403, destination 404', async () => {
     const bare = await createTenant({ configure: false });
     const device = bare.devices[0]?.deviceId;
@@ -340,6 +371,8 @@ describeOnStack('software and firmware', () => {
     const install = (status: number, v: string) =>
       tenant.call(status, 'PUT', `/devices/${deviceId}/firmware`, { version: v });
 
+    // proves api/3/firmware-update, api/3/firmware-list, api/7/update-firmware, api/7/list-firmware
+    // proves api/5/firmware-downgrade, api/8/400-downgrade
     it('is put by operators, listed, installed, and never goes back', async () => {
       for (const n of [2, 10, 1]) await putFirmware(version(n));
       const { firmwareVersions } = (await tenant.call(200, 'GET', '/firmware')).body;
