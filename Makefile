@@ -42,9 +42,10 @@ bench: install ## Speed and memory against their floors (STACK)
 	@STACK=$(STACK) exec $(NODE) tests/bench/main.ts
 
 .PHONY: generate
-generate: install ## Generate proto/gen and docs/configuration.md
+generate: install ## Generate proto/gen, docs/configuration.md and docs/specification.md
 	cd proto && buf generate
 	$(NODE) tests/architecture/configuration.ts
+	$(NODE) tests/specification/document.ts
 
 .PHONY: contract-release
 contract-release: install ## Keep the OpenAPI documents and protocols of a release; later changes must not break them

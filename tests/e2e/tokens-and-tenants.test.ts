@@ -129,6 +129,7 @@ describeOnStack('tokens and tenants', () => {
     });
   });
 
+  // proves api/1/scope-per-operation
   describe('scopes', () => {
     const scopes = allScopes.split(' ');
     it.each(scopes)('a token without %s: 403 for exactly the calls that need it', async (missing) => {
@@ -164,6 +165,7 @@ describeOnStack('tokens and tenants', () => {
   });
 
   describe('another tenant', () => {
+    // proves api/8/403-application
     it('of another developer gets 403 on every call of the application, as for one that does not exist', async () => {
       const before = await everything();
       for (const applicationId of [tenant.applicationId, `none-${randomBytes(4).toString('hex')}`]) {
@@ -208,6 +210,7 @@ describeOnStack('tokens and tenants', () => {
       ]);
     });
 
+    // proves api/8/500-developer
     it('that belongs to no developer: 500, as specified, also where nothing else is right', async () => {
       const access = { apiUrl: stack.apiUrl, tokenUrl: stack.tokenUrl, applicationId: tenant.applicationId };
       const api = contractChecked(createApiClient({ ...access, ...newIssuerClient() }), tenant.applicationId);
