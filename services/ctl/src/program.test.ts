@@ -65,11 +65,108 @@ test.each([
   ['deliveries show n1', '{"a":1}'],
   ['deliveries redeliver n1 n2', 'n2'],
   [`devices keys remove ${imei} k`, 'removed  k'],
+  [`plans put app ${imei} --video basic-200 --speech none`, 'video        basic 200'],
+  ['plans list app', 'basic 100  none'],
+  ['usage add u1 app --kind video --started 2026-11-10T12:00:00Z --duration-ms 1', 'added  yes'],
+  ['usage add u2 app --kind video --started 2026-11-10T12:00:00Z --duration-ms 1', 'no, it was known'],
+  ['usage list app --month 2026-09 --limit 7', 'app-2026-9-7  -       speech'],
+  ['bill show app --month 2026-11', 'activated now         2'],
+  ['bill show app --month 2025-09', 'activated now         -'],
 ])('%s', async (args, shown) => {
   door = await openDoor();
   const { code, out, err } = await ctl(args);
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(out).toContain(shown);
+});
+
+describe('hardware models', () => {
+  const put =
+    'hardware put HS-1 --shape box --name One --camera landscape:front:1920x1080 --camera portrait:left:2x3';
+
+  test('are put with their cameras and listed', async () => {
+    door = await openDoor();
+    expect(await ctl(put)).toEqual({
+      code: 0,
+      out: [
+        'identifier   HS-1',
+        'name         One',
+        'description  -',
+        'shape        box',
+        'cameras      landscape front 1920x1080',
+        '             portrait left 2x3',
+        '',
+      ].join('\n'),
+      err: '',
+    });
+    expect((await ctl('hardware put HS-2 --shape neck-mounted')).code).toBe(0);
+    expect((await ctl('hardware list')).out).toBe(
+      [
+        'IDENTIFIER  NAME  SHAPE         CAMERAS',
+        'HS-1        One   box           landscape front 1920x1080, portrait left 2x3',
+        'HS-2        HS-2  neck-mounted  -',
+        '',
+      ].join('\n'),
+    );
+    const { models } = JSON.parse((await ctl('hardware list --json')).out);
+    expect(models[0].cameras[1]).toEqual({
+      direction: 'portrait',
+      mountedPosition: 'left',
+      maxWidth: 2,
+      maxHeight: 3,
+    });
+  });
+
+  test('none is told with what to do', async () => {
+    door = await openDoor();
+    expect((await ctl('hardware list')).out).toContain('ctl hardware put IDENTIFIER');
+  });
+});
+
+describe('a device', () => {
+  test('is put with a destination, without one it stays', async () => {
+    door = await openDoor();
+    expect((await ctl(`devices put ${imei} --destination Osaka`)).out).toContain('destination   Osaka');
+    expect((await ctl(`devices put ${imei}`)).out).toContain('destination   (unchanged)');
+    expect((await ctl(`devices put ${imei} --destination `)).out).toContain('destination   -');
+  });
+
+  test('is shown with what its headset reported', async () => {
+    door = await openDoor({
+      device: {
+        ...{ keyIds: ['k1', 'k2'], activated: true, applicationId: 'app', clientVersion: '3.4.0' },
+        status: {
+          ...{ firmwareVersion: '9.1', languages: ['ja', 'en'], batteryPercentage: 0 },
+          apps: [
+            { package: 'a.b', version: '1' },
+            { package: 'c.d', version: '2' },
+          ],
+          ...{ power: 'started', powerUpdatedAtMs: 1000n, batteryUpdatedAtMs: 2000n },
+          ...{ latitude: 35.5, longitude: -1.25, locationUpdatedAtMs: 3000n },
+        },
+      },
+    });
+    expect((await ctl(`devices show ${imei}`)).out).toBe(
+      [
+        `device        ${imei}`,
+        'activated by  app',
+        'destination   -',
+        'client        3.4.0',
+        'keys          k1',
+        '              k2',
+        'firmware      9.1',
+        'languages     ja, en',
+        'apps          a.b 1',
+        '              c.d 2',
+        'power         started  (1970-01-01T00:00:01.000Z)',
+        'wearing       -',
+        'network       -',
+        'charging      -',
+        'battery       0 %  (1970-01-01T00:00:02.000Z)',
+        'location      35.5, -1.25  (1970-01-01T00:00:03.000Z)',
+        '',
+      ].join('\n'),
+    );
+  });
 });
 
 test('a contract of thousands of IMEIs is put in parts', async () => {
@@ -81,6 +178,64 @@ test('a contract of thousands of IMEIs is put in parts', async () => {
   expect(door.contractCalls.map((call) => call.addDeviceIds.length)).toEqual([1000, 1000, 500]);
   expect(door.contractCalls.map((call) => call.removeDeviceIds.length)).toEqual([1, 0, 0]);
   expect(new Set(door.contractCalls.map((call) => call.activationLimit))).toEqual(new Set([9]));
+});
+
+test('plans and usage reach billing as they were given', async () => {
+  door = await openDoor();
+  await ctl(`plans put app ${imei} --video basic-100 --speech ja`);
+  await ctl(`plans put app ${imei} --video none --speech none`);
+  await ctl('usage add u1 app --kind speech --started 2026-11-10T12:00:00+09:00 --duration-ms 90000');
+  await ctl(
+    `usage add u2 app --device ${imei} --kind video --started 2026-11-10T03:00:00.001Z --duration-ms 0`,
+  );
+  expect(door.billingCalls).toEqual([
+    {
+      applicationId: 'app',
+      deviceId: imei,
+      plans: { videoMeeting: 'basic 100', speechRecognition: 'ja' },
+    },
+    { applicationId: 'app', deviceId: imei, plans: {} },
+    {
+      usage: {
+        usageId: 'u1',
+        applicationId: 'app',
+        kind: 'USAGE_KIND_SPEECH_RECOGNITION',
+        startedAtMs: '1794279600000',
+        durationMs: '90000',
+      },
+    },
+    {
+      usage: {
+        usageId: 'u2',
+        applicationId: 'app',
+        deviceId: imei,
+        kind: 'USAGE_KIND_VIDEO_MEETING',
+        startedAtMs: '1794279600001',
+      },
+    },
+  ]);
+});
+
+test('a bill is shown whole, and a refusal is told', async () => {
+  door = await openDoor();
+  const { out } = await ctl('bill show app --month 2026-04');
+  expect(out).toBe(
+    [
+      'devices               3',
+      'activated now         2',
+      'others, video hours   4',
+      'others, speech hours  0',
+      '',
+      'DEVICE           VIDEO PLAN  SPEECH PLAN  VIDEO HOURS  SPEECH HOURS',
+      `${imei}  none        ja           7            0`,
+      '',
+    ].join('\n'),
+  );
+  expect(await ctl('bill show app --month 2026-13')).toEqual({
+    code: 1,
+    out: '',
+    err: 'month is not a whole number from 1 to 12.\n',
+  });
 });
 
 describe('a generated key', () => {
@@ -147,6 +302,16 @@ describe('failures say what to do, each with its exit code', () => {
     'contracts put app',
     'deliveries list --status lost',
     'transactions show abc',
+    'hardware put HS-1',
+    'hardware put HS-1 --shape box --camera front',
+    'hardware put HS-1 --shape box --camera landscape:front:1920',
+    `plans put app ${imei} --video basic-200`,
+    `plans put app ${imei} --video gold --speech none`,
+    'usage add u1 app --kind video --started 2026-11-10T12:00:00 --duration-ms 1',
+    'usage add u1 app --kind video --started 2026-11-10T12:00:00Z --duration-ms -1',
+    'usage add u1 app --kind walking --started 2026-11-10T12:00:00Z --duration-ms 1',
+    'usage list app',
+    'bill show app --month 2026-1',
     'developers list --admin nowhere',
     `devices keys add ${imei} /nonexistent/key.pem`,
   ])('a wrong command line: 2 (%s)', async (args) => {

@@ -16,7 +16,7 @@ describe('ownership', () => {
   test("a developer's client may use its developer's applications and no others", async () => {
     await provision(world);
     await world.admin.putDeveloper({ developer: { developerId: 'dev2', clientIds: ['client2'] } });
-    await authorize('dev-client', 'app');
+    expect((await authorize('dev-client', 'app')).developerId).toBe('dev');
     await expect(authorize('client2', 'app')).rejects.toMatchObject({ code: 'application_forbidden' });
     await expect(authorize('dev-client', 'nope')).rejects.toMatchObject({ code: 'application_forbidden' });
     await expect(authorize('stranger', 'app')).rejects.toMatchObject({ code: 'developer_not_registered' });

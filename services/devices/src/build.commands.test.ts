@@ -1,5 +1,13 @@
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { ExtraType, LaunchType } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import {
+  ExtraType,
+  LaunchType,
+  type OperationSchema,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
 import { callerOf, imei, onEmbedded, openWorld, provision, type World } from './testing/world.ts';
 
 let world: World;
@@ -127,4 +135,121 @@ test('a repeat gets the command that its unanswered first run made, also after a
   await world.devices.deactivateDevice({ caller: callerOf('app'), deviceId: imei(0) });
   expect(Number((await send(0, command, 'key')).transactionId)).toBe(made);
   await expect(send(0, command, 'another key')).rejects.toMatchObject({ code: 'device_not_activated' });
+});
+
+describe('operations of other kinds', () => {
+  type Kind = NonNullable<MessageInitShape<typeof OperationSchema>['kind']>;
+  const operate = (
+    kind: Kind,
+    { operationId = 'some-operation', subject = '', caller = callerOf('app') } = {},
+  ) =>
+    world.devices.sendOperation({
+      caller,
+      deviceId: imei(0),
+      operationId,
+      operation: { kind },
+      subject,
+    });
+  /** The headset introduces itself with a client's version. */
+  async function introduce(clientVersion: string) {
+    const event = create(DeviceReportEventSchema, {
+      deviceId: imei(0),
+      sessionEpoch: BigInt(++sessions),
+      body: { case: 'hello', value: { clientVersion } },
+    });
+    const value = toBinary(DeviceReportEventSchema, event);
+    await world.log.publish(topics.deviceReports, [{ key: imei(0), value }]);
+    const handled = async () => (await world.log.lag('devices', topics.deviceReports)) === 0;
+    await waitFor('the hello', handled);
+  }
+  let sessions = 0;
+
+  beforeEach(async () => {
+    await provision(world);
+    await activate(0);
+  });
+
+  const kinds = [
+    [{ case: 'applyLauncherKeys', value: { configJson: '{}' } }, '2.1.1', '2.1.0'],
+    [{ case: 'uninstall', value: { package: 'a.b' } }, '3.4.0', '3.3.99'],
+    [{ case: 'listConnectivity', value: {} }, '2.3.1', '2.3'],
+    [{ case: 'readConnectivityState', value: {} }, '2.3.1', '2.3.0'],
+    [{ case: 'setConnectivityState', value: {} }, '2.3.1', '2.2.9'],
+    [{ case: 'resetConnectivity', value: {} }, '2.3.1', '1.10.10'],
+    [{ case: 'addPairing', value: {} }, '2.3.1', '0'],
+    [{ case: 'changePairing', value: {} }, '2.3.1', '2.3.0.9'],
+    [{ case: 'deletePairing', value: {} }, '2.3.1', '2.3.0'],
+  ] as const;
+
+  test.each(kinds)(
+    '%j needs client %s: the oldest that knows it may, an older may not',
+    async (kind, least, older) => {
+      await introduce(older);
+      await expect(operate(kind)).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: `The device's client version ${older} is older than ${least}, which this operation needs.`,
+      });
+      expect(world.transactions.created).toHaveLength(1);
+      await introduce(least);
+      await operate(kind);
+      expect(world.transactions.created.at(-1)).toMatchObject({
+        operation: { kind: { case: kind.case } },
+        minimumClientVersion: least,
+      });
+    },
+  );
+
+  test.each(kinds)(
+    '%j for a headset whose version is not known yet is judged when it starts',
+    async (kind, least) => {
+      await operate(kind);
+      expect(world.transactions.created.at(-1)?.minimumClientVersion).toBe(least);
+    },
+  );
+
+  test.each<Kind>([
+    { case: 'command', value: { action: 'a' } },
+    { case: 'applyApns', value: {} },
+    { case: 'applyWifi', value: {} },
+    { case: 'applyLanguages', value: { languages: ['ja'] } },
+    { case: 'updateApp', value: { package: 'a' } },
+    { case: 'updateFirmware', value: { version: '1' } },
+  ])('%j goes to any client', async (kind) => {
+    await introduce('0.0.1');
+    await operate(kind);
+    expect(world.transactions.created.at(-1)?.minimumClientVersion).toBe('');
+  });
+
+  test.each([
+    ['an activation', { case: 'activate', value: {} }],
+    ['a deactivation', { case: 'deactivate', value: {} }],
+    ['a reset', { case: 'reset', value: {} }],
+    ['nothing', { case: undefined }],
+  ] as const)('%s is no operation for this call', async (_, kind) => {
+    await expect(operate(kind)).rejects.toMatchObject({ code: 'invalid_argument' });
+    expect(world.transactions.created).toHaveLength(1);
+  });
+
+  test('an operation without its operationId, or without anything, is refused', async () => {
+    const kind = { case: 'uninstall', value: { package: 'a.b' } } as const;
+    await expect(operate(kind, { operationId: '' })).rejects.toMatchObject({ code: 'invalid_argument' });
+    const nothing = world.devices.sendOperation({ caller: callerOf('app'), operationId: 'x' });
+    await expect(nothing).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
+  test('what latest is judged by goes along', async () => {
+    await operate({ case: 'updateApp', value: { package: 'a.b', version: '2' } }, { subject: 'a.b@2' });
+    expect(world.transactions.created.at(-1)).toMatchObject({
+      operationId: 'some-operation',
+      subject: 'a.b@2',
+    });
+  });
+
+  test('one Idempotency-Key, ten callers at once: one uninstallation', async () => {
+    const kind = { case: 'uninstall', value: { package: 'a.b' } } as const;
+    const caller = callerOf('app', 'key');
+    const answers = await Promise.all(Array.from({ length: 10 }, () => operate(kind, { caller })));
+    expect(new Set(answers.map((a) => a.transactionId)).size).toBe(1);
+    expect(world.transactions.created).toHaveLength(2);
+  });
 });

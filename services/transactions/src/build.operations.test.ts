@@ -144,6 +144,22 @@ describe('results in forms of their own', () => {
     ]);
   });
 
+  it('an app’s answer belongs to a command: of anything else it changes nothing', async () => {
+    const id = await list();
+    await h.accept(id);
+    const value = { transactionId: BigInt(id), success: true, message: 'm', customData: 'd' };
+    await h.report({ case: 'appAnswer', value });
+    await h.result(id, false, 'no radio');
+    await h.report({ case: 'appAnswer', value }, 2n);
+    const behind = await h.create();
+    await h.result(behind);
+    await waitFor('all', () => h.of(id).length === 2 && h.of(behind).length === 1);
+    expect(h.of(id).map((b) => [b['notificationType'], b['statusCode'], b['message']])).toEqual([
+      ['accepted', undefined, 'The device has started the operation.'],
+      [undefined, 500, 'no radio'],
+    ]);
+  });
+
   it('texts of headsets are bounded: messages and an app’s data', async () => {
     const id = await h.create();
     await h.result(id, true, 'm'.repeat(1025));

@@ -161,6 +161,24 @@ describe('progress of updates', () => {
     expect(h.of(id).at(-1)?.['message']).toBe('x'.repeat(1024));
   });
 
+  it('that is not published yet is shown to operators as owed', async () => {
+    const id = await update();
+    await waitFor(
+      'nothing owed',
+      async () => (await h.admin.showTransaction({ transactionId: BigInt(id) })).outboxSize === 0,
+    );
+    h.logAway = true;
+    await h.progress(id, 0.1, 1n);
+    await h.progress(id, 0.2, 2n);
+    await waitFor(
+      'the newest owed',
+      async () => (await h.admin.showTransaction({ transactionId: BigInt(id) })).outboxSize === 1,
+    );
+    const { transactions } = await h.admin.listTransactionsOfDevice({ deviceId: device, openOnly: true });
+    expect(transactions.map((t) => [Number(t.transactionId), t.operationId])).toEqual([[id, app]]);
+    h.logAway = false;
+  });
+
   it('keeps its ids and places over a crash; of what was not published only the newest goes out', async () => {
     const id = await update();
     await h.progress(id, 0.1, 1n);

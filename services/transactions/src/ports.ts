@@ -148,6 +148,7 @@ export interface TransactionStore {
   acceptedResets(deviceId: string): Promise<{ readonly id: number; readonly sentEpoch: number }[]>;
   /** Ends an accepted reset as done, unless it was written to session `epoch` or a later one. */
   finishReset(id: number, epoch: number, end: ReportedEnd, now: number): Promise<StoredTransaction | null>;
+  /** Only of a command. */
   answer(
     id: number,
     deviceId: string,

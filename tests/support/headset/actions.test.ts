@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { toJson } from '@bufbuild/protobuf';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ReportSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import { type Action, apply } from './actions.ts';
 import type { Headset } from './headset.ts';
-import { runScript } from './script.ts';
+import { runScript, type Step } from './script.ts';
 import { Cloud, deviceId } from './testing/cloud.ts';
+import { FileServer } from './testing/files.ts';
 
 let cloud: Cloud;
 let made: Headset;
@@ -113,4 +116,47 @@ describe('a script', () => {
     await run;
     await waitFor('the second', () => cloud.reported('customData').length === 2);
   });
+
+  it('of the README plays an update, a report, a pairing and an upload', async () => {
+    const readme = readFileSync(join(process.cwd(), 'tests/support/headset/README.md'), 'utf8');
+    const example = [...readme.matchAll(/```json\n(.*?)```/gs)].at(-1)?.[1] ?? '';
+    const files = new FileServer(200_000);
+    await files.start();
+    try {
+      cloud.onUrl = () => ({ url: files.url('file') });
+      cloud.offer(1, { case: 'activate', value: { applicationId: 'app-1' } }, 'activate');
+      await cloud.result(1);
+      const script = runScript(headsets, JSON.parse(example) as Step[]);
+      const artifact = files.artifact();
+      cloud.offer(
+        2,
+        { case: 'updateApp', value: { package: 'com.example.guide', version: '2.1', artifact } },
+        'put-v1-applications-devices-apps',
+      );
+      cloud.offer(
+        3,
+        { case: 'addPairing', value: { macAddress: '02:00:00:00:00:0A' } },
+        'post-v1-applications-bluetooth-device',
+      );
+      await script;
+      await waitFor('the upload', () => cloud.reported('fileUpload').length === 1);
+    } finally {
+      await files.close();
+    }
+    expect(cloud.reported('result').map(({ success, message }) => [success, message])).toEqual([
+      ...[
+        [true, 'activated'],
+        [true, 'installed'],
+        [true, 'paired'],
+      ],
+    ]);
+    // Slow and cut, as the script says.
+    expect(cloud.reported('progress').length).toBeGreaterThan(0);
+    expect(files.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'PUT']);
+    expect(cloud.reported('appStatus')).toMatchObject([{ status: 'started', text: 'the new version' }]);
+    expect(cloud.reported('bluetoothConnection')).toMatchObject([{ devices: [{ name: 'Speaker' }] }]);
+    expect(cloud.reported('fileUpload')).toMatchObject([
+      { file: `app-1/${deviceId}/upload_files/log/today.txt`, sizeBytes: 2048n, failure: 0 },
+    ]);
+  }, 30_000);
 });

@@ -48,6 +48,8 @@ export interface Behaviour {
   corruptDownloads: number;
   /** The wait after a cut load, doubled each time up to 30 s; milliseconds. */
   downloadRetryMs: number;
+  /** An update of which no byte came for so long, while addresses were there, has failed; milliseconds. */
+  downloadPatienceMs: number;
   /** How long a reset keeps the headset away; milliseconds. */
   resetMs: number;
   /** The result of a reset is forgotten: the next hello no longer holds the transaction. */
@@ -78,6 +80,7 @@ export const normalBehaviour: Behaviour = {
   cutDownloadAtBytes: 0,
   corruptDownloads: 0,
   downloadRetryMs: 1000,
+  downloadPatienceMs: 3_600_000,
   resetMs: 0,
   loseResetResult: false,
   statusCode: 0,

@@ -88,6 +88,7 @@ export class Device {
   #line: Line;
 
   constructor(directory: string, deviceId: string, durability: Durability, initial: Partial<DeviceContent>) {
+    checkContent(initial);
     this.#initial = Object.keys(initial).length === 0 ? factoryContent : { ...factoryContent, ...initial };
     this.#line = { state: { ...this.#initial, applicationId: '' } };
     this.#file = new LineFile(join(directory, `${deviceId}.device.jsonl`), durability);
@@ -119,9 +120,7 @@ export class Device {
 
   /** Something that happened to the headset by itself. Throws for a part that there is not. */
   happen(content: Partial<DeviceContent>): void {
-    for (const key of Object.keys(content)) {
-      if (!Object.hasOwn(factoryContent, key)) throw new Error(`a headset's content has no ${key}`);
-    }
+    checkContent(content);
     this.#write({ last: this.#line.last, state: { ...this.state, ...content } });
   }
 
@@ -132,5 +131,11 @@ export class Device {
   #write(line: Line): void {
     this.#file.append(line);
     this.#line = line;
+  }
+}
+
+function checkContent(content: Partial<DeviceContent>): void {
+  for (const key of Object.keys(content)) {
+    if (!Object.hasOwn(factoryContent, key)) throw new Error(`a headset's content has no ${key}`);
   }
 }

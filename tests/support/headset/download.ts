@@ -38,6 +38,7 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
   const { url, path, sizeBytes, signal } = options;
   let have = await sizeOf(path);
   if (have >= sizeBytes) return have === sizeBytes ? 'whole' : 'wrong';
+  if (!URL.canParse(url)) return 'refused';
   const stalled = new AbortController();
   const watch = setTimeout(() => stalled.abort(), stallMs);
   const file = await open(path, 'a');

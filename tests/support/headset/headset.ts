@@ -8,23 +8,22 @@ import {
   type ConnectResponse,
   type GoAway,
   GoAwayReason,
-  type Offer,
   type Report,
 } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import { answer, type Behaviour, type DeathPoint, normalBehaviour } from './behaviour.ts';
+import { type Behaviour, type DeathPoint, normalBehaviour } from './behaviour.ts';
 import { Device, type DeviceContent } from './device.ts';
 import { Effects } from './effects.ts';
 import { hello, type SelfDescription } from './hello.ts';
 import { type HeadsetIdentity, mintToken } from './identity.ts';
 import { Installer } from './installer.ts';
-import { type Held, Journal, type Outcome } from './journal.ts';
+import { Journal } from './journal.ts';
 import { Line, type LineCall } from './line.ts';
 import type { Durability } from './memory.ts';
 import { Outbox, type ReportBody, type ReportDetails } from './outbox.ts';
-import { connectionNotice, inventory, inventoryChanged, resultReport, resultReports } from './results.ts';
+import { connectionNotice, inventory, inventoryChanged } from './results.ts';
+import { Transactions } from './transactions.ts';
 import { Uploads } from './uploads.ts';
 import { UrlRequests } from './urls.ts';
-import { refusal, work } from './work.ts';
 
 /** What of the content may be given by itself; a given `content` wins. */
 type Installed = Partial<Pick<DeviceContent, 'firmwareVersion' | 'apps' | 'languages'>>;
@@ -80,6 +79,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   readonly #urls: UrlRequests;
   readonly #uploads: Uploads;
   readonly #installer: Installer;
+  readonly #transactions: Transactions;
   readonly #closed = new AbortController();
   #call: LineCall | undefined;
   #wanted = false;
@@ -87,8 +87,6 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   #failures = 0;
   #clockCorrectionMs = 0;
   #notBefore = 0;
-  #working: Promise<void> = Promise.resolve();
-  readonly #inHand = new Set<number>();
 
   constructor(options: HeadsetOptions) {
     super();
@@ -118,12 +116,14 @@ export class Headset extends EventEmitter<HeadsetEvents> {
       { journal: this.journal, outbox: this.#outbox, urls: this.#urls, signal },
       (upload) => this.#point('uploaded', upload.id),
     );
-    // A death between the effect and its result: the effect is there, so the result is known. Work
-    // whose effect did not take place waits for a new start: it may have been canceled meanwhile.
-    for (const [id, held] of this.journal.held) {
-      const done = this.effects.has(id) || this.device.outcomeOf(id) !== undefined;
-      if (held.state === 'started' && done) this.#finish(id, held);
-    }
+    this.#transactions = new Transactions({
+      ...{ behaviour: this.behaviour, journal: this.journal, effects: this.effects, device: this.device },
+      ...{ outbox: this.#outbox, installer: this.#installer, closed: signal },
+      sendReady: (id, sent) => this.#send({ case: 'ready', value: { transactionId: BigInt(id) } }, sent),
+      point: (point, id) => this.#point(point, id),
+      onEffect: (id, operation) => this.emit('effect', id, operation),
+      restart: () => this.stayAway(this.behaviour.resetMs),
+    });
   }
 
   /** The headset's own clock, wrong by as much as its behaviour says; milliseconds since 1970. */
@@ -260,13 +260,13 @@ export class Headset extends EventEmitter<HeadsetEvents> {
         this.emit('online', this.sessionEpoch);
         break;
       case 'offer':
-        this.#onOffer(body.value);
+        this.#transactions.onOffer(body.value);
         break;
       case 'start':
-        this.#onStart(Number(body.value.transactionId));
+        this.#transactions.onStart(Number(body.value.transactionId));
         break;
       case 'drop':
-        this.#onDrop(Number(body.value.transactionId));
+        this.#transactions.onDrop(Number(body.value.transactionId));
         break;
       case 'reportAck':
         this.#outbox.acknowledged(Number(body.value.reportId));
@@ -288,105 +288,6 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.#call?.end();
   }
 
-  #onOffer(offer: Offer): void {
-    const id = Number(offer.transactionId);
-    this.#point('received', id);
-    this.journal.learnEpoch(Number(offer.activationEpoch));
-    if (!this.journal.held.has(id) && !this.journal.outcomes.has(id)) this.journal.offered(offer);
-    answer(this.behaviour.ready, this.behaviour, (asked) => {
-      this.#send({ case: 'ready', value: { transactionId: BigInt(asked ?? id) } }, () =>
-        this.#point('ready-sent', id),
-      );
-    });
-  }
-
-  #onStart(id: number): void {
-    const held = this.journal.held.get(id);
-    const outcome = this.journal.outcomes.get(id);
-    if (outcome) {
-      // It has taken effect before. A result that is still kept is sent anyway; one that the cloud
-      // has acknowledged, but asks for again, is told once more under a new report id.
-      if (!held) this.#reportResult(id, outcome);
-      return;
-    }
-    if (!held || this.#inHand.has(id)) return;
-    if (held.state === 'offered') this.journal.started(id);
-    this.#inHand.add(id);
-    // One after the other, in the order in which the starts came.
-    this.#working = this.#working.then(() => this.#perform(id, held));
-  }
-
-  async #perform(id: number, held: Held): Promise<void> {
-    this.#point('started', id);
-    const { kind } = held.offer.operation ?? { kind: { case: undefined } };
-    let failure: string | undefined;
-    if (kind.case === 'updateApp' || kind.case === 'updateFirmware') {
-      failure = refusal(held.offer, this.journal.activationEpoch, this.behaviour);
-      try {
-        failure ??= await this.#installer.prepare(id, kind.value.artifact);
-      } catch (error) {
-        // Closed meanwhile: the journal says that it is started, and the file how far it is.
-        if (this.#closed.signal.aborted) return;
-        throw error;
-      }
-    } else if (this.behaviour.effectMs > 0) {
-      await new Promise((resolve) => setTimeout(resolve, this.behaviour.effectMs));
-    }
-    answer(this.behaviour.result, this.behaviour, (asked) => {
-      if (asked === undefined) this.#finish(id, held, failure);
-      else this.#reportResult(asked, { success: true, message: 'called' });
-    });
-    this.#inHand.delete(id);
-  }
-
-  /** Does the work, unless it is done or `failure` says why it cannot be, and keeps its result. */
-  #finish(id: number, held: Held, failure?: string): void {
-    // A closed headset does nothing more, as if it had died.
-    if (this.journal.outcomes.has(id) || this.#closed.signal.aborted) return;
-    const before = this.device.state;
-    const { tookPlace, ...outcome } =
-      failure === undefined
-        ? work(held.offer, this.journal.activationEpoch, this.behaviour, this.device, this.effects)
-        : { success: false, message: failure, tookPlace: false };
-    if (tookPlace) this.emit('effect', id, held.offer.operationId);
-    this.#point('effect-done', id);
-    const kind = held.offer.operation?.kind.case;
-    if (isUpdate(kind)) this.#installer.discard(id);
-    const isReset = kind === 'reset' && tookPlace;
-    if (isReset && this.behaviour.loseResetResult) {
-      this.journal.dropped(id);
-    } else {
-      // What a reset ends is told by the next session: this one is over.
-      if (isReset) this.#outbox.close();
-      const reports = resultReports({
-        ...{ id, held, outcome, behaviour: this.behaviour, device: this.device, before },
-        draft: (body, further) => this.#outbox.draft(body, further),
-      });
-      this.journal.finished(id, outcome, reports.now);
-      this.#outbox.queue(reports.now);
-      const { later } = reports;
-      if (later) setTimeout(() => this.#reportLater(later), this.behaviour.appAnswerDelayMs).unref();
-      if (this.behaviour.result === 'twice') this.#reportResult(id, outcome);
-    }
-    if (isReset) this.stayAway(this.behaviour.resetMs);
-  }
-
-  #onDrop(id: number): void {
-    const held = this.journal.held.get(id);
-    // Work in hand cannot be called back, and a result that is kept is still reported.
-    if (!held || held.state === 'finished' || this.#inHand.has(id)) return;
-    this.journal.dropped(id);
-    if (isUpdate(held.offer.operation?.kind.case)) this.#installer.discard(id);
-  }
-
-  #reportResult(id: number, outcome: Outcome): void {
-    this.report(resultReport(id, outcome, this.behaviour));
-  }
-
-  #reportLater(body: ReportBody): void {
-    if (!this.#closed.signal.aborted) this.report(body);
-  }
-
   #sendReport(report: Report): void {
     const { body } = report;
     this.#send(
@@ -403,10 +304,6 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   #point(point: DeathPoint, transactionId: number): void {
     this.#options.atPoint?.(point, transactionId);
   }
-}
-
-function isUpdate(kind: string | undefined): boolean {
-  return kind === 'updateApp' || kind === 'updateFirmware';
 }
 
 function initialContent({

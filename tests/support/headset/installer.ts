@@ -55,7 +55,7 @@ export class Installer {
   }
 
   async #prepare(transactionId: number, artifact: Artifact | undefined): Promise<string | undefined> {
-    if (!artifact) return 'The update names no file.';
+    if (!artifact || artifact.sizeBytes <= 0n) return 'The update names no file.';
     const { behaviour, urls, signal, nowMs, report, atLoading } = this.#options;
     const progress = new ProgressReports(transactionId, behaviour, report);
     const sizeBytes = Number(artifact.sizeBytes);

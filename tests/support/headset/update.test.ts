@@ -152,6 +152,36 @@ describe('an update', () => {
     expect(cloud.effects()).toEqual([]);
   });
 
+  it('fails when no byte comes for longer than it is patient, and not before', async () => {
+    files.oddities.push(...Array(20).fill({ status: 503 }));
+    await cloud.online({ behaviour: { downloadRetryMs: 1, downloadPatienceMs: 15 } });
+    update();
+    expect(await cloud.result(1)).toMatchObject({
+      ...{ success: false, message: 'The update could not be loaded.' },
+    });
+    // Waits of 1, 2, 4 and 8 ms are patience; the next is not.
+    expect(files.requests).toHaveLength(5);
+  });
+
+  it.each([undefined, { sizeBytes: 0n }])(
+    'fails when it names no file, or an empty one',
+    async (artifact) => {
+      await cloud.online({ behaviour: quick });
+      cloud.offer(1, { case: 'updateApp', value: { ...app, ...(artifact && { artifact }) } });
+      expect(await cloud.result(1)).toMatchObject({ success: false, message: 'The update names no file.' });
+      expect(cloud.urlRequests).toEqual([]);
+    },
+  );
+
+  it('fails when its addresses are none', async () => {
+    cloud.onUrl = () => ({ url: 'nowhere' });
+    await cloud.online({ behaviour: quick });
+    update();
+    expect(await cloud.result(1)).toMatchObject({
+      ...{ success: false, message: "The update's addresses do not serve it." },
+    });
+  });
+
   it('fails when its ticket is refused', async () => {
     cloud.onUrl = () => ({ refusal: UrlRefusal.UNKNOWN });
     await cloud.online({ behaviour: quick });

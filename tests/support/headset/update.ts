@@ -32,14 +32,15 @@ export interface Loading {
 }
 
 /**
- * Loads an update until its bytes are those of the artifact; where the network fails, for as long as it
- * takes. Answers why it cannot be; undefined when the file is whole. Throws when `signal` says to stop.
+ * Loads an update until its bytes are those of the artifact; where the network fails, for as long as the
+ * behaviour is patient. Answers why it cannot be; undefined when the file is whole. Throws when `signal` says to stop.
  */
 export async function loadArtifact(loading: Loading): Promise<string | undefined> {
   const { artifact, path, behaviour, signal } = loading;
   const sizeBytes = Number(artifact.sizeBytes);
   let address: { url: string; expiresAtMs: number } | undefined;
   let [wrong, refused, cuts] = [0, 0, 0];
+  let waitedMs = 0;
   for (;;) {
     if (!address || (address.expiresAtMs > 0 && address.expiresAtMs <= loading.nowMs())) {
       const answer = await loading.urls.ask({ case: 'downloadTicket', value: artifact.ticket }, signal);
@@ -63,7 +64,7 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
         };
       })(),
     });
-    if ((await sizeOf(path)) > before) [refused, cuts] = [0, 0];
+    if ((await sizeOf(path)) > before) [refused, cuts, waitedMs] = [0, 0, 0];
     if (end === 'whole' && (await hashIsRight(loading))) return undefined;
     if (end === 'whole' || end === 'wrong') {
       await rm(path, { force: true });
@@ -78,6 +79,8 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
     if (end !== 'refused' || refused > 1) {
       const waitMs = Math.min(longestRetryMs, behaviour.downloadRetryMs * 2 ** Math.min(cuts, 10));
       cuts += 1;
+      waitedMs += waitMs;
+      if (waitedMs > behaviour.downloadPatienceMs) return 'The update could not be loaded.';
       await sleep(waitMs, undefined, { signal });
     }
   }

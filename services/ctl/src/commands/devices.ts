@@ -1,14 +1,14 @@
 import {
-  type Device,
   DevicesAdminService,
   GetDeviceResponseSchema,
   ListDevicesResponseSchema,
   PutDeviceResponseSchema,
 } from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { fields, table } from '../output.ts';
+import { table } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';
 import { addDeviceKeys } from './device-keys.ts';
+import { deviceText } from './device-text.ts';
 
 /** `devices put|show|list` and `devices keys …`. */
 export function addDevices(program: Command, session: Session): void {
@@ -17,19 +17,25 @@ export function addDevices(program: Command, session: Session): void {
   group
     .command('put <imei...>')
     .description('register devices; the same again changes nothing')
-    .action(async (deviceIds: string[]) => {
+    .option(
+      '--destination <text>',
+      'where they are bound for, shown with the hardware properties; "" removes it',
+    )
+    .action(async (deviceIds: string[], { destination }: { destination?: string }) => {
       for (const deviceId of deviceIds) {
-        const answer = await session.call('devices', DevicesAdminService, (c) => c.putDevice({ deviceId }));
-        session.show(PutDeviceResponseSchema, answer, ({ device }) => describe(device));
+        const answer = await session.call('devices', DevicesAdminService, (c) =>
+          c.putDevice({ deviceId, ...(destination !== undefined && { specificDestination: destination }) }),
+        );
+        session.show(PutDeviceResponseSchema, answer, ({ device }) => deviceText(device));
       }
     });
 
   group
     .command('show <imei>')
-    .description('one device: its keys and who has it activated')
+    .description('one device: its keys, who has it activated and what the headset reported last')
     .action(async (deviceId: string) => {
       const answer = await session.call('devices', DevicesAdminService, (c) => c.getDevice({ deviceId }));
-      session.show(GetDeviceResponseSchema, answer, ({ device }) => describe(device));
+      session.show(GetDeviceResponseSchema, answer, ({ device }) => deviceText(device));
     });
 
   group
@@ -48,6 +54,7 @@ export function addDevices(program: Command, session: Session): void {
             ['DEVICE', (d) => d.deviceId],
             ['KEYS', (d) => String(d.keyIds.length)],
             ['ACTIVATED BY', (d) => d.applicationId],
+            ['CLIENT', (d) => d.clientVersion],
           ],
           after ? 'No more devices.' : 'No devices. Register one: ctl devices put IMEI',
         );
@@ -57,13 +64,4 @@ export function addDevices(program: Command, session: Session): void {
     });
 
   addDeviceKeys(group, session);
-}
-
-function describe(device: Device | undefined): string {
-  if (!device) return '';
-  return fields([
-    ['device', device.deviceId],
-    ['activated by', device.applicationId],
-    ['keys', device.keyIds.join('\n              ')],
-  ]);
 }

@@ -1,11 +1,20 @@
+import { type JsonValue, type MessageInitShape, toJson } from '@bufbuild/protobuf';
 import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import {
+  AddUsageRequestSchema,
+  BillingAdminService,
+  PutPlansRequestSchema,
+} from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
+import { UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
+import {
+  type DeviceSchema,
   DevicesAdminService,
   type PutContractRequest,
 } from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+import type { HardwareModel } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
 import { TransactionsAdminService } from '@headset-cloud/proto/headset/transactions/v1/admin_pb.ts';
 import { TransactionStatus } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
@@ -19,15 +28,25 @@ export interface Door {
   readonly keys: Map<string, string>;
   /** Ids of removed keys, in order. */
   readonly removedKeys: string[];
+  /** Changes that billing was asked for, in protobuf's JSON. */
+  readonly billingCalls: JsonValue[];
   close(): Promise<void>;
 }
 
 export async function openDoor(
-  options: { token?: string; only?: 'devices'; keyIdOf?: (publicKeyPem: string) => string } = {},
+  options: {
+    token?: string;
+    only?: 'devices';
+    keyIdOf?: (publicKeyPem: string) => string;
+    /** What `devices show` is answered. */
+    device?: MessageInitShape<typeof DeviceSchema>;
+  } = {},
 ): Promise<Door> {
   const contractCalls: PutContractRequest[] = [];
   const keys = new Map<string, string>();
   const removedKeys: string[] = [];
+  const models: HardwareModel[] = [];
+  const billingCalls: JsonValue[] = [];
   const missing = () =>
     Promise.reject(new DomainError('not_found', 'The thing does not exist. Put it first.'));
   const devices = bind(DevicesAdminService, {
@@ -43,13 +62,19 @@ export async function openDoor(
       return { contract: { applicationId, activationLimit } };
     },
     getContract: missing,
-    putDevice: async ({ deviceId }) => ({ device: { deviceId } }),
-    getDevice: missing,
+    putDevice: async ({ deviceId, specificDestination }) => ({
+      device: { deviceId, specificDestination: specificDestination ?? '(unchanged)' },
+    }),
+    getDevice: ({ deviceId }) =>
+      options.device ? Promise.resolve({ device: { deviceId, ...options.device } }) : missing(),
     listDevices: async ({ limit }) => ({
       devices: Array.from({ length: limit }, (_, n) => ({ deviceId: String(356938035643800 + n) })),
     }),
-    putHardwareModel: async ({ model }) => ({ model }),
-    listHardwareModels: async () => ({ models: [] }),
+    putHardwareModel: async ({ model }) => {
+      if (model) models.push(model);
+      return { model };
+    },
+    listHardwareModels: async () => ({ models }),
     addHeadsetKey: async ({ deviceId, publicKeyPem }) => {
       if (!options.keyIdOf) return missing();
       keys.set(deviceId, publicKeyPem);
@@ -80,7 +105,37 @@ export async function openDoor(
     }),
     redeliverDelivery: async ({ notificationId }) => ({ delivery: { notificationId, status: 'pending' } }),
   });
-  const bindings: RpcBinding[] = options.only ? [devices] : [devices, transactions, notifier];
+  const billing = bind(BillingAdminService, {
+    putPlans: async (request) => {
+      billingCalls.push(toJson(PutPlansRequestSchema, request));
+      return {};
+    },
+    listPlans: async () => ({
+      plans: [{ deviceId: '356938035643809', plans: { videoMeeting: 'basic 100' } }],
+    }),
+    addUsage: async (request) => {
+      billingCalls.push(toJson(AddUsageRequestSchema, request));
+      return { added: request.usage?.usageId === 'u1' };
+    },
+    listUsage: async ({ applicationId, year, month, limit }) => ({
+      usage: [{ usageId: `${applicationId}-${year}-${month}-${limit}`, kind: UsageKind.SPEECH_RECOGNITION }],
+    }),
+    showBill: async ({ year, month }) => {
+      if (month === 13)
+        throw new DomainError('invalid_argument', 'month is not a whole number from 1 to 12.');
+      return {
+        bill: {
+          numberOfDevices: 3,
+          ...(year === 2026 && { activateDevices: 2 }),
+          devices: [
+            { deviceId: '356938035643809', plans: { speechRecognition: 'ja' }, videoMeetingHours: 7 },
+          ],
+          othersVideoMeetingHours: month,
+        },
+      };
+    },
+  });
+  const bindings: RpcBinding[] = options.only ? [devices] : [devices, transactions, notifier, billing];
   const server = createAdminServer({
     listen: { host: '127.0.0.1', port: 0 },
     token: options.token,
@@ -95,6 +150,7 @@ export async function openDoor(
     contractCalls,
     keys,
     removedKeys,
+    billingCalls,
     close: () => server.stop(),
   };
 }

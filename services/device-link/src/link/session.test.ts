@@ -334,6 +334,16 @@ describe('a message that breaks the protocol ends the session and changes nothin
     expect((await deliver(1)).sessionEpoch).toBe(0n);
   });
 
+  it.each([
+    ['a version over 64 characters', { clientVersion: '1'.repeat(65) }],
+    ['an activation epoch out of range', { activationEpoch: 2n ** 53n }],
+    ['a held transaction out of range', { held: [{ transactionId: 0n }] }],
+  ])('a hello with %s', async (_, hello) => {
+    const headset = world.dial(instance, { hello });
+    await headset.ended(status.INVALID_ARGUMENT);
+    expect(world.online).toEqual([]);
+  });
+
   it('a message far over the limit is refused by its length alone', async () => {
     const headset = await connected();
     headset.sendBytes(new Uint8Array(600_000));

@@ -29,7 +29,7 @@ describe('what headsets say is held to bounds', () => {
     ['now', now, now],
     ['in the future at its arrival', now + 1, now],
     ['not told at its arrival', 0, now],
-    ['told by a clock that was never set at its arrival', 364 * day, now],
+    ['long ago as it is', 1, 1],
     ['negative at its arrival', -1, now],
   ])('a time %s', (_, occurred, held) => {
     expect(happenedAt(occurred, now)).toBe(held);

@@ -28,9 +28,8 @@ export function share(value: number): number {
 
 /**
  * When something happened by a headset's clock, held to the time of arrival: a clock that runs ahead
- * makes no future, and one that was never set (before 1971) tells nothing; milliseconds since 1970.
+ * makes no future. What tells no time happened when it arrived; milliseconds since 1970.
  */
 export function happenedAt(occurredAtMs: number, receivedAtMs: number): number {
-  const told = occurredAtMs >= 31_536_000_000 ? occurredAtMs : receivedAtMs;
-  return Math.min(told, receivedAtMs);
+  return occurredAtMs > 0 ? Math.min(occurredAtMs, receivedAtMs) : receivedAtMs;
 }

@@ -3,7 +3,7 @@ import { coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { Binary, type Filter } from 'mongodb';
 import { acceptedMessage, maxProgressReports, type OwedCallback } from '../domain/callbacks.ts';
-import { updateOperations } from '../domain/forms/operations.ts';
+import { commandOperation, updateOperations } from '../domain/forms/operations.ts';
 import { callbacksOf, cancelMessages, type EventType, type Status, statesThatTake } from '../domain/state.ts';
 import type { ListSort, ReportedEnd, StoredTransaction, TransactionStore } from '../ports.ts';
 import { type Change, createChanges, toStored } from './changes.ts';
@@ -227,7 +227,7 @@ export function createTransactionStore(
           status: { $in: statesThatTake('progress', 'accepted') },
           operationId: { $in: [...updateOperations] },
           $or: [
-            { progress: { $exists: false } },
+            { 'progress.reportId': { $exists: false } },
             { 'progress.reportId': { $lt: reportId }, 'progress.count': { $lt: maxProgressReports } },
           ],
         },
@@ -249,7 +249,12 @@ export function createTransactionStore(
     },
     async answer(id, deviceId, answer, now) {
       const owed: OwedCallback = { kind: 'answer', ...answer };
-      const unanswered = { _id: id, deviceId, answeredAt: { $exists: false } };
+      const unanswered = {
+        _id: id,
+        deviceId,
+        operationId: commandOperation,
+        answeredAt: { $exists: false },
+      };
       const after = await transactions.findOneAndUpdate(
         { ...unanswered, status: 'processed' },
         {

@@ -24,6 +24,7 @@ import type {
 import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
 import { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import { TransactionsAdminService } from '@headset-cloud/proto/headset/transactions/v1/admin_pb.ts';
 import {
   DeliveryJudgeService,
   type FloorReason,
@@ -56,6 +57,7 @@ export class Harness {
   service!: Service;
   tx!: Client<typeof TransactionsService>;
   judge!: Client<typeof DeliveryJudgeService>;
+  admin!: Client<typeof TransactionsAdminService>;
   readonly callbacks: {
     id: string;
     sequence: number;
@@ -118,7 +120,8 @@ export class Harness {
         TRANSACTIONS_RETRY_LIMIT: '3',
       }),
     );
-    this.channel.register(this.service.rpc);
+    this.channel.register([...this.service.rpc, ...this.service.admin]);
+    this.admin = createClient(TransactionsAdminService, this.channel);
     this.tx = createClient(TransactionsService, this.channel);
     this.judge = createClient(DeliveryJudgeService, this.channel);
     await this.service.start();

@@ -132,8 +132,10 @@ export class Cloud {
 
   /** The result of a transaction, once it is there. */
   result(transactionId: number): Promise<ReportValue<'result'>> {
-    return waitFor(`the result of ${transactionId}`, () =>
-      this.reported('result').find((result) => result.transactionId === BigInt(transactionId)),
+    return waitFor(
+      `the result of ${transactionId}`,
+      () => this.reported('result').find((result) => result.transactionId === BigInt(transactionId)),
+      { timeoutMs: 30_000 },
     );
   }
 

@@ -7,6 +7,9 @@ export const updateOperations: readonly string[] = [
   'put-v1-applications-devices-firmware',
 ];
 
+/** The only operation whose called app answers by itself (ruling A8). */
+export const commandOperation = 'put-v1-applications-devices-commands';
+
 /** A reset ends without a report of its own (ruling B7). */
 export const resetOperation = 'put-v1-applications-devices-reset';
 

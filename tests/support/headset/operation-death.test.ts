@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import { deathPoints } from './behaviour.ts';
+import { HeldState, UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import { Cloud, deviceId } from './testing/cloud.ts';
 import { FileServer } from './testing/files.ts';
 
@@ -46,7 +45,7 @@ const apps = () => {
 };
 
 describe('a headset that is killed during an update', () => {
-  it.each([...deathPoints, 'loading'])(
+  it.each(['started', 'loading', 'effect-done'])(
     'at the point "%s" has, after its restart, installed it once and reported it',
     async (point) => {
       cloud.offer(1, { case: 'updateApp', value: { ...app, artifact: files.artifact() } });
@@ -68,10 +67,25 @@ describe('a headset that is killed during an update', () => {
         expect(files.requests[1]?.range).toMatch(/^bytes=[1-9]\d*-$/);
       }
       // What is loaded is not loaded again.
-      if (point === 'effect-done' || point === 'result-sent') expect(files.requests).toHaveLength(requests);
+      if (point === 'effect-done') expect(files.requests).toHaveLength(requests);
     },
-    30_000,
+    60_000,
   );
+});
+
+describe('a headset that is killed after a reset', () => {
+  it('lists it as finished in its next hello and reports it, without a second reset', async () => {
+    cloud.offer(1, { case: 'applyLanguages', value: { languages: ['en'] } });
+    cloud.offer(2, { case: 'reset', value: {} });
+    await killed('--die', 'effect-done=2');
+    run();
+    expect(await cloud.result(2)).toMatchObject({ success: true, message: 'reset' });
+    expect(cloud.hellos.at(-1)).toMatchObject({ languages: ['ja'], activationEpoch: 1n });
+    expect(cloud.hellos.at(-1)?.held.at(-1)).toMatchObject({
+      ...{ transactionId: 2n, state: HeldState.FINISHED },
+    });
+    expect(cloud.effects().map(({ operation }) => operation)).toEqual(['applyLanguages', 'reset']);
+  }, 60_000);
 });
 
 describe('a headset that is killed after an upload', () => {
@@ -90,5 +104,5 @@ describe('a headset that is killed after an upload', () => {
     expect(cloud.reported('fileUpload')).toMatchObject([
       { file, sizeBytes: 9n, failure: UrlRefusal.UNSPECIFIED },
     ]);
-  }, 30_000);
+  }, 60_000);
 });

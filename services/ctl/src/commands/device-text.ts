@@ -1,0 +1,49 @@
+import type { Device } from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+import type { DeviceStatus } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { fields, time } from '../output.ts';
+
+/** One device's fields, a line each; what the headset reported only after its first session. */
+export function deviceText(device: Device | undefined): string {
+  if (!device) return '';
+  return fields([
+    ['device', device.deviceId],
+    ['activated by', device.applicationId],
+    ['destination', device.specificDestination],
+    ['client', device.clientVersion],
+    ['keys', lines(device.keyIds)],
+    ...(device.status ? reported(device.status) : []),
+  ]);
+}
+
+function reported(status: DeviceStatus): [string, string][] {
+  const { power, wearing, network, charging, batteryPercentage, latitude, longitude } = status;
+  return [
+    ['firmware', status.firmwareVersion ?? ''],
+    ['languages', status.languages.join(', ')],
+    ['apps', lines(status.apps.map((app) => `${app.package} ${app.version}`))],
+    ['power', dated(power, status.powerUpdatedAtMs)],
+    ['wearing', dated(wearing, status.wearingUpdatedAtMs)],
+    ['network', dated(network, status.networkUpdatedAtMs)],
+    ['charging', dated(charging, status.chargingUpdatedAtMs)],
+    [
+      'battery',
+      dated(
+        batteryPercentage === undefined ? undefined : `${batteryPercentage} %`,
+        status.batteryUpdatedAtMs,
+      ),
+    ],
+    [
+      'location',
+      dated(latitude === undefined ? undefined : `${latitude}, ${longitude}`, status.locationUpdatedAtMs),
+    ],
+  ];
+}
+
+/** Further lines stand below the first: names are at most as long as 'activated by'. */
+function lines(texts: readonly string[]): string {
+  return texts.join('\n              ');
+}
+
+function dated(text: string | undefined, atMs: bigint | undefined): string {
+  return text === undefined ? '' : `${text}  (${time(atMs ?? 0n)})`;
+}

@@ -1,0 +1,88 @@
+import {
+  DevicesAdminService,
+  ListHardwareModelsResponseSchema,
+  PutHardwareModelResponseSchema,
+} from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+import type { Camera, HardwareModel } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import { fields, table } from '../output.ts';
+import type { Session } from '../session.ts';
+
+type GivenCamera = Pick<Camera, 'direction' | 'mountedPosition' | 'maxWidth' | 'maxHeight'>;
+
+interface PutOptions {
+  name?: string;
+  description: string;
+  shape: string;
+  camera: GivenCamera[];
+}
+
+/** `hardware put|list`. */
+export function addHardware(program: Command, session: Session): void {
+  const group = program.command('hardware').description('what is known of hardware models');
+
+  group
+    .command('put <identifier>')
+    .description(
+      'register a model under the identifier that its headsets report, or replace what was registered',
+    )
+    .requiredOption('--shape <shape>', 'box or neck-mounted')
+    .option('--name <name>', 'its name; the identifier when not given')
+    .option('--description <text>', 'what it is', '')
+    .option(
+      '--camera <direction:position:WIDTHxHEIGHT>',
+      'a camera, such as landscape:front:1920x1080; once for each',
+      addCamera,
+      [],
+    )
+    .action(async (identifier: string, { name, description, shape, camera }: PutOptions) => {
+      const model = { identifier, name: name ?? identifier, description, shape, cameras: camera };
+      const answer = await session.call('devices', DevicesAdminService, (c) => c.putHardwareModel({ model }));
+      session.show(PutHardwareModelResponseSchema, answer, (put) => describe(put.model));
+    });
+
+  group
+    .command('list')
+    .description('the registered models by identifier')
+    .action(async () => {
+      const answer = await session.call('devices', DevicesAdminService, (c) => c.listHardwareModels({}));
+      session.show(ListHardwareModelsResponseSchema, answer, ({ models }) =>
+        table(
+          models,
+          [
+            ['IDENTIFIER', (m) => m.identifier],
+            ['NAME', (m) => m.name],
+            ['SHAPE', (m) => m.shape],
+            ['CAMERAS', (m) => m.cameras.map(cameraText).join(', ')],
+          ],
+          'No hardware models. Register one: ctl hardware put IDENTIFIER --shape box',
+        ),
+      );
+    });
+}
+
+/** Reads one camera; the position may contain anything but a colon. */
+function addCamera(text: string, before: GivenCamera[]): GivenCamera[] {
+  const [, direction, mountedPosition, width, height] =
+    /^([^:]+):([^:]+):(\d{1,9})x(\d{1,9})$/.exec(text) ?? [];
+  if (!direction || !mountedPosition) {
+    throw new InvalidArgumentError('It is not direction:position:WIDTHxHEIGHT.');
+  }
+  const camera = { direction, mountedPosition, maxWidth: Number(width), maxHeight: Number(height) };
+  return [...before, camera];
+}
+
+function cameraText({ direction, mountedPosition, maxWidth, maxHeight }: Camera): string {
+  return `${direction} ${mountedPosition} ${maxWidth}x${maxHeight}`;
+}
+
+function describe(model: HardwareModel | undefined): string {
+  if (!model) return '';
+  return fields([
+    ['identifier', model.identifier],
+    ['name', model.name],
+    ['description', model.description],
+    ['shape', model.shape],
+    ['cameras', model.cameras.map(cameraText).join('\n             ')],
+  ]);
+}

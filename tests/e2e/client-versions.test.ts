@@ -1,0 +1,100 @@
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { createTenant, describeOnStack, type Tenant } from './harness.ts';
+
+const keys = {
+  'key-config': [
+    { 'key-name': 'left', 'key-event': 'first-pressed', 'key-action': { 'action-type': 'none' } },
+  ],
+};
+
+/** The operations that need a client of some age (decision 14), with the oldest that knows them. */
+const operations = [
+  {
+    what: 'launcher keys',
+    minimum: '2.1.1',
+    older: '2.1.0',
+    operationId: 'put-v1-applications-devices-apps-launcher-keys',
+    call: ['PUT', '/apps/launcher/keys', keys] as const,
+    end: (message: string) => ({ notificationType: 'processed', result: 'failure', message }),
+  },
+  {
+    what: 'connectivity',
+    minimum: '2.3.1',
+    older: '2.3.0',
+    operationId: 'get-v1-applications-connectivity-list',
+    call: ['GET', '/connectivity?target=all', undefined] as const,
+    end: (message: string) => ({
+      message,
+      networkType: 'bluetooth',
+      target: 'all',
+      statusCode: 500,
+      devices: [],
+    }),
+  },
+  {
+    what: 'uninstall',
+    minimum: '3.4.0',
+    older: '3.3.10',
+    operationId: 'delete-v1-applications-devices-package',
+    call: ['DELETE', '/package/com.example.app', undefined] as const,
+    end: (message: string) => ({
+      notificationType: 'processed',
+      result: 'failure',
+      message,
+      package: 'com.example.app',
+    }),
+  },
+];
+
+describeOnStack('minimum client versions', () => {
+  let tenant: Tenant;
+  beforeAll(async () => {
+    tenant = await createTenant({ devices: operations.length * 2 });
+  });
+  afterAll(() => tenant.close());
+
+  it.each(operations.map((o, i) => ({ ...o, device: 2 * i })))(
+    '$what: an unknown client that turns out older than $minimum fails it with both versions; known, 400',
+    async ({ minimum, older, operationId, call, end, device: index }) => {
+      const device = tenant.devices[index];
+      const path = `/devices/${device?.deviceId}${call[1]}`;
+      await tenant.activate(device);
+      const id: number = (await tenant.call(201, call[0], path, call[2])).body.transactionId;
+      const headset = tenant.headset(device, { clientVersion: older });
+      headset.connect();
+      const [callback] = await waitFor('the end', () => {
+        const found = tenant.callbacks(id);
+        return found.length > 0 && found;
+      });
+      expect(callback?.body).toEqual({
+        applicationId: tenant.applicationId,
+        deviceId: device?.deviceId,
+        timestamp: expect.any(Number),
+        transactionId: id,
+        operationId,
+        ...end(`The device's client version ${older} is older than ${minimum}, which this operation needs.`),
+      });
+      expect(await tenant.status(id)).toBe('processed');
+      await waitFor('the headset to forget it', () => !headset.journal.held.has(id));
+      expect(headset.effects.has(id)).toBe(false);
+      const refused = await tenant.call(400, call[0], path, call[2]);
+      expect(refused.body.message).toContain(older);
+      expect(refused.body.message).toContain(minimum);
+      expect(tenant.callbacks(id)).toHaveLength(1);
+    },
+  );
+
+  it.each(operations.map((o, i) => ({ ...o, device: 2 * i + 1 })))(
+    '$what: an unknown client of exactly $minimum starts it',
+    async ({ minimum, call, device: index }) => {
+      const device = tenant.devices[index];
+      await tenant.activate(device);
+      const path = `/devices/${device?.deviceId}${call[1]}`;
+      const id: number = (await tenant.call(201, call[0], path, call[2])).body.transactionId;
+      tenant.headset(device, { clientVersion: minimum }).connect();
+      await waitFor('both callbacks', () => tenant.callbacks(id).length === 2);
+      expect(tenant.callbacks(id)[0]?.body['notificationType']).toBe('accepted');
+      expect(await tenant.status(id)).toBe('processed');
+    },
+  );
+});

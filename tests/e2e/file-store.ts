@@ -1,0 +1,70 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { verifyCallback } from '../support/integrator/verify.ts';
+
+/** A request for a signed URL as it came. */
+export interface UrlRequest {
+  readonly headers: IncomingHttpHeaders;
+  /** Signed with the application's key. */
+  readonly verified: boolean;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the platform asks
+  readonly body: any;
+}
+
+/** An integrator's endpoint for signed URLs together with the store that the URLs lead to. */
+export interface FileStore {
+  /** For fileUploadGetUrl. */
+  readonly signUrl: string;
+  readonly requests: readonly UrlRequest[];
+  /** Uploaded files by the path that was signed. */
+  readonly files: ReadonlyMap<string, Buffer>;
+  /** Authentication keys that requests may be signed with. */
+  readonly keys: string[];
+  /** Answers requests for URLs otherwise than with a working one. */
+  answer: ((response: ServerResponse) => void) | undefined;
+  /** What uploads are answered. */
+  storeStatus: number;
+  close(): Promise<void>;
+}
+
+export async function startFileStore(): Promise<FileStore> {
+  const requests: UrlRequest[] = [];
+  const files = new Map<string, Buffer>();
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const bytes = Buffer.concat(parts);
+    const { pathname, searchParams } = new URL(request.url ?? '/', store.signUrl);
+    if (request.method === 'PUT') {
+      if (store.storeStatus === 200) files.set(searchParams.get('file') ?? '', bytes);
+      response.writeHead(store.storeStatus).end();
+      return;
+    }
+    const verified = verifyCallback({ headers: request.headers, rawBody: bytes }, store.keys);
+    const body = JSON.parse(bytes.toString());
+    requests.push({ headers: request.headers, verified, body });
+    if (store.answer) {
+      store.answer(response);
+      return;
+    }
+    const url = new URL(`/files?file=${encodeURIComponent(body.file)}`, store.signUrl).href;
+    const status = pathname === '/sign' ? 200 : 404;
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ url }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const store: FileStore = {
+    signUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/sign`,
+    requests,
+    files,
+    keys: [],
+    answer: undefined,
+    storeStatus: 200,
+    async close() {
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+  return store;
+}

@@ -1,0 +1,144 @@
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { Headset } from '../support/headset/headset.ts';
+import { generatedBytes } from '../support/headset/uploads.ts';
+import { type FileStore, startFileStore } from './file-store.ts';
+import { createTenant, describeOnStack, type Tenant } from './harness.ts';
+
+const limitBytes = 20_971_520;
+const messages = {
+  size: 'The file size is over the limit.',
+  notAssociated: 'The device is not associated with the application.',
+  noUrl: 'The signed URL could not be obtained.',
+  failed: 'The upload to the signed URL failed.',
+} as const;
+
+describeOnStack('files from headsets', () => {
+  let tenant: Tenant;
+  let store: FileStore;
+  let headset: Headset;
+  beforeAll(async () => {
+    tenant = await createTenant({ devices: 1 });
+    store = await startFileStore();
+    store.keys.push(...tenant.integrator.keys);
+    headset = tenant.headset();
+    headset.connect();
+    await tenant.ended(await tenant.activate());
+  });
+  beforeEach(async () => {
+    store.answer = undefined;
+    store.storeStatus = 200;
+    await tenant.call(200, 'PATCH', '', {
+      fileUploadGetUrl: store.signUrl,
+      fileUploadEvent: `${tenant.integrator.origin}/files`,
+    });
+  });
+  afterAll(async () => {
+    await tenant.close();
+    await store.close();
+  });
+
+  const told = (file: string) =>
+    waitFor(
+      `what was told of ${file}`,
+      () => tenant.integrator.received.find((r) => 'file' in r.body && r.body.file === file),
+      { timeoutMs: 30_000 },
+    );
+  /** A path of the headset's own application. */
+  const path = (name: string) => `${tenant.applicationId}/${headset.deviceId}/upload_files/${name}`;
+  const upload = (file: string, sizeBytes = 10) => headset.upload({ file, sizeBytes });
+  const end = (file: string, result: 'success' | 'failure', message: string) => ({
+    applicationId: tenant.applicationId,
+    deviceId: headset.deviceId,
+    timestamp: expect.any(Number),
+    result,
+    file,
+    message,
+  });
+
+  it('a file reaches the address that the integrator signed, and fileUploadEvent hears of it', async () => {
+    const file = path('photos/写真 1.jpg');
+    upload(file, 1000);
+    const callback = await told(file);
+    expect(callback.body).toEqual(end(file, 'success', 'upload success.'));
+    expect(Object.keys(callback.body)).toEqual([
+      ...['applicationId', 'deviceId', 'timestamp', 'result', 'file', 'message'],
+    ]);
+    expect(callback).toMatchObject({ verified: true, path: '/files' });
+    expect(store.files.get(file)?.equals(generatedBytes(1000))).toBe(true);
+    const asked = store.requests.filter((r) => r.body.file === file);
+    expect(asked.map(({ body, verified }) => ({ body, verified }))).toEqual([
+      { body: { deviceId: headset.deviceId, file }, verified: true },
+    ]);
+    expect(asked[0]?.headers['applicationid']).toBe(tenant.applicationId);
+  });
+
+  it.each([
+    [1, true],
+    [limitBytes, true],
+    [0, false],
+    [limitBytes + 1, false],
+  ])('a file of %i bytes: %s', async (sizeBytes, fits) => {
+    const file = path(`size-${sizeBytes}`);
+    upload(file, sizeBytes);
+    const { body } = await told(file);
+    expect(body).toEqual(
+      fits ? end(file, 'success', 'upload success.') : end(file, 'failure', messages.size),
+    );
+    expect(store.files.get(file)?.length).toBe(fits ? sizeBytes : undefined);
+    expect(store.requests.some((r) => r.body.file === file)).toBe(fits);
+  });
+
+  it('a path upwards, and one that names another application or device, is refused', async () => {
+    const other = await createTenant();
+    await other.call(200, 'PATCH', '', {
+      fileUploadGetUrl: store.signUrl,
+      fileUploadEvent: other.integrator.url,
+    });
+    for (const file of [
+      `${other.applicationId}/${headset.deviceId}/upload_files/a`,
+      `${tenant.applicationId}/${other.devices[0]?.deviceId}/upload_files/a`,
+      path(`../../../${other.applicationId}/${headset.deviceId}/upload_files/a`),
+      path(''),
+      path('a//b'),
+      path('a\\b'),
+      'a',
+    ]) {
+      upload(file);
+      expect((await told(file)).body).toEqual(end(file, 'failure', messages.notAssociated));
+      expect(store.requests.some((r) => r.body.file === file)).toBe(false);
+    }
+    expect(other.integrator.received).toEqual([]);
+    await other.close();
+  });
+
+  it('without fileUploadGetUrl there is no address', async () => {
+    await tenant.call(200, 'PATCH', '', { fileUploadGetUrl: null });
+    const file = path('unset');
+    upload(file);
+    expect((await told(file)).body).toEqual(end(file, 'failure', messages.noUrl));
+  });
+
+  it.each<[string, FileStore['answer']]>([
+    ['400', (response) => response.writeHead(400).end()],
+    ['500', (response) => response.writeHead(500).end()],
+    ['a redirect', (response) => response.writeHead(302, { location: store.signUrl }).end()],
+    ['no JSON', (response) => response.writeHead(200).end('hello')],
+    ['no url', (response) => response.writeHead(200).end('{}')],
+    ['a url that is none', (response) => response.writeHead(200).end('{"url":"ftp://a"}')],
+    ['a huge answer', (response) => response.writeHead(200).end(`{"url":"${'x'.repeat(3_000_000)}"}`)],
+    ['an end without a word', (response) => response.destroy()],
+  ])('an integrator that answers %s gave no signed URL', async (name, answer) => {
+    store.answer = answer;
+    const file = path(`answer ${name}`);
+    upload(file);
+    expect((await told(file)).body).toEqual(end(file, 'failure', messages.noUrl));
+  });
+
+  it('a store that refuses the file fails the upload', async () => {
+    store.storeStatus = 403;
+    const file = path('refused');
+    upload(file);
+    expect((await told(file)).body).toEqual(end(file, 'failure', messages.failed));
+    expect(store.files.has(file)).toBe(false);
+  });
+});

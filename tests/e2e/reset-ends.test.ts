@@ -1,0 +1,75 @@
+import type { Headset } from '../support/headset/headset.ts';
+import { createTenant, describeOnStack, type Tenant } from './harness.ts';
+
+const operationId = 'put-v1-applications-devices-reset';
+
+describeOnStack('the end of a reset', () => {
+  let tenant: Tenant;
+  beforeAll(async () => {
+    tenant = await createTenant({ devices: 3 });
+  });
+  afterAll(() => tenant.close());
+
+  /** An activated headset that is online. */
+  const online = async (index: number, options: Parameters<Tenant['headset']>[1] = {}): Promise<Headset> => {
+    const device = tenant.devices[index];
+    const headset = tenant.headset(device, options);
+    headset.connect();
+    await tenant.ended(await tenant.activate(device));
+    return headset;
+  };
+  const reset = async (headset: Headset): Promise<number> =>
+    (await tenant.call(201, 'PUT', `/devices/${headset.deviceId}/reset`)).body.transactionId;
+  const bodies = (headset: Headset, id: number, result: string, message: string) => {
+    const common = {
+      applicationId: tenant.applicationId,
+      deviceId: headset.deviceId,
+      timestamp: expect.any(Number),
+      transactionId: id,
+      operationId,
+    };
+    return [
+      {
+        ...common,
+        notificationType: 'accepted',
+        result: 'success',
+        message: 'The device has started the operation.',
+      },
+      { ...common, notificationType: 'processed', result, message },
+    ];
+  };
+
+  it('comes with the hello after the wipe, where the headset does not hold it any more', async () => {
+    const headset = await online(0, { behaviour: { loseResetResult: true, resetMs: 200 } });
+    const before = headset.sessionEpoch;
+    const id = await reset(headset);
+    await tenant.ended(id);
+    expect(headset.sessionEpoch).toBeGreaterThan(before);
+    expect(tenant.callbacks(id).map((c) => c.body)).toEqual(bodies(headset, id, 'success', 'reset success.'));
+    expect(await tenant.status(id)).toBe('processed');
+    // Still activated, and ready for more.
+    const command = await tenant.command(tenant.devices[0]);
+    expect(await tenant.ended(command)).toMatchObject({ result: 'success' });
+    headset.disconnect();
+    await tenant.ended(await tenant.command(tenant.devices[0]));
+    expect(tenant.callbacks(id)).toHaveLength(2);
+    expect(headset.effects.has(id)).toBe(true);
+  });
+
+  it('comes with its result, where the headset keeps it', async () => {
+    const headset = await online(1, { behaviour: { resetMs: 200 } });
+    const id = await reset(headset);
+    await tenant.ended(id);
+    expect(tenant.callbacks(id).map((c) => c.body)).toEqual(bodies(headset, id, 'success', 'reset'));
+  });
+
+  it('is a failure where the headset says so and stays, whatever the next hello holds', async () => {
+    const headset = await online(2, { behaviour: { succeeds: false } });
+    const id = await reset(headset);
+    await tenant.ended(id);
+    headset.disconnect();
+    await tenant.ended(await tenant.command(tenant.devices[2]));
+    expect(tenant.callbacks(id).map((c) => c.body)).toEqual(bodies(headset, id, 'failure', 'failed'));
+    expect(await tenant.status(id)).toBe('processed');
+  });
+});
