@@ -35,6 +35,12 @@ export async function startWorld(kind: StackKind): Promise<World> {
   try {
     stack = await startStack({ kind, dataDir, clients: [client] });
     const admin = createAdmin(stack.admin);
+    await admin.communication.putEndpoint({
+      endpoint: {
+        ...{ endpointId: 'sora-1', signalingUrl: 'wss://sora.test/signaling' },
+        ...{ soraVersion: '2025.1.0', connectionLimit: 100_000, webhookSecret: 'schemathesis-webhook' },
+      },
+    });
     const imei = () => `35${String(randomInt(10 ** 12)).padStart(13, '0')}`;
     const device = await provisionDevice(admin, imei());
     const spare = await provisionDevice(admin, imei());
