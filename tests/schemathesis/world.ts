@@ -38,7 +38,7 @@ export async function startWorld(kind: StackKind): Promise<World> {
     await admin.communication.putEndpoint({
       endpoint: {
         ...{ endpointId: 'sora-1', signalingUrl: 'wss://sora.test/signaling' },
-        ...{ soraVersion: '2025.1.0', connectionLimit: 100_000, webhookSecret: 'schemathesis-webhook' },
+        ...{ soraVersion: '2025.1.0', connectionLimit: 50_000, webhookSecret: 'schemathesis-webhook' },
       },
     });
     const imei = () => `35${String(randomInt(10 ** 12)).padStart(13, '0')}`;
