@@ -73,6 +73,7 @@ describe('results in forms of their own', () => {
       },
     });
 
+  // proves cb/3/connectivity-list, cb/3/op-connectivity-list
   it('a list of connectivity ends with what the headset found, over a crash as well', async () => {
     const id = await list();
     await h.accept(id);
@@ -358,6 +359,7 @@ describe('a reset', () => {
 });
 
 describe('the latest update', () => {
+  // proves api/4/latest-updates, api/4/resend-latest, cb/8/cancel-newer
   it('is judged per package and version', async () => {
     const first = await h.create({ operationId: app, subject: 'a@1.0' });
     const other = await h.create({ operationId: app, subject: 'a@1.1' });

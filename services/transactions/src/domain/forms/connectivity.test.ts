@@ -48,7 +48,7 @@ const shown = (mode: string) => ({
 const { CONNECTED, DISCONNECTED, DETECTED, DELETED, UNSPECIFIED } = BluetoothMode;
 
 describe('the end of a connectivity operation', () => {
-  // proves cb/3/connectivity-list, cb/3/bluetooth-device
+  // proves cb/3/connectivity-list, cb/3/connectivity-list-devices, cb/3/bluetooth-device
   it('of a Bluetooth list has the target and the devices', () => {
     const devices = [CONNECTED, DISCONNECTED, DETECTED].map(device);
     expect(JSON.stringify(body(list(), { statusCode: 200, devices }))).toBe(
