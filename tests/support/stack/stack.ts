@@ -26,6 +26,8 @@ export interface Stack {
   readonly tokenUrl: string;
   /** host:port for headsets. */
   readonly deviceLinkUrl: string;
+  /** Origin of the door for Sora's webhooks. */
+  readonly soraWebhookUrl: string;
   readonly admin: AdminAddresses;
   /** Admin ports of all processes, for health and metrics. */
   readonly adminUrls: Readonly<Record<string, string>>;
@@ -47,8 +49,8 @@ export interface StackOptions {
   readonly clients: readonly IssuerClient[];
   /** Added to the environment of every process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Fixed ports: gateway, issuer, headsets, admin; otherwise free ones, kept over restarts. */
-  readonly ports?: { gateway: number; issuer: number; deviceLink: number; admin: number };
+  /** Fixed ports: gateway, issuer, headsets, Sora's webhooks, admin; otherwise free ones, kept over restarts. */
+  readonly ports?: { gateway: number; issuer: number; deviceLink: number; sora: number; admin: number };
 }
 
 const services = serviceNames;
@@ -68,11 +70,13 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     DATA_DIR: dataDir,
     GATEWAY_LISTEN: `127.0.0.1:${ports.gateway}`,
     DEVICE_LINK_LISTEN: `127.0.0.1:${ports.deviceLink}`,
+    COMMUNICATION_LISTEN: `127.0.0.1:${ports.sora}`,
     ISSUER_LISTEN: `127.0.0.1:${ports.issuer}`,
     ISSUER_CLIENTS_FILE: clientsFile,
     OIDC_ISSUER: issuerUrl,
     OIDC_AUDIENCE: 'urn:headset-cloud:api',
     NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
+    COMMUNICATION_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
     ...options.env,
   };
   const backing = kind === 'real' ? await startBacking(join(dataDir, 'backing')) : undefined;
@@ -135,6 +139,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     issuerUrl,
     tokenUrl: `${issuerUrl}/token`,
     deviceLinkUrl: `127.0.0.1:${ports.deviceLink}`,
+    soraWebhookUrl: `http://127.0.0.1:${ports.sora}`,
     admin: {
       devices: adminOf('devices'),
       transactions: adminOf('transactions'),
@@ -190,6 +195,7 @@ interface Ports {
   gateway: number;
   issuer: number;
   deviceLink: number;
+  sora: number;
   /** Of the platform's one process, or of the gateway. */
   admin: number;
   grpc: Record<string, number>;
@@ -200,12 +206,12 @@ interface Ports {
 async function portsOf(options: StackOptions): Promise<Ports> {
   const file = join(options.dataDir, `ports-${options.kind}.json`);
   if (existsSync(file) && !options.ports) return JSON.parse(readFileSync(file, 'utf8')) as Ports;
-  const [gateway = 0, issuer = 0, deviceLink = 0, admin = 0, ...rest] = await freePorts(
-    4 + 2 * services.length,
+  const [gateway = 0, issuer = 0, deviceLink = 0, sora = 0, admin = 0, ...rest] = await freePorts(
+    5 + 2 * services.length,
   );
   const each = (from: number) => Object.fromEntries(services.map((s, i) => [s, rest[from + i] ?? 0]));
   const ports: Ports = {
-    ...(options.ports ?? { gateway, issuer, deviceLink, admin }),
+    ...(options.ports ?? { gateway, issuer, deviceLink, sora, admin }),
     grpc: each(0),
     serviceAdmin: each(services.length),
   };

@@ -28,7 +28,10 @@ interface Demo {
 const kind: StackKind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const dataDir = join(root, process.env['DATA_DIR'] ?? '.data');
 const basePort = Number(process.env['PORT'] ?? 8080);
-const ports = { gateway: basePort, issuer: basePort + 1, deviceLink: basePort + 2, admin: basePort + 1020 };
+const ports = {
+  ...{ gateway: basePort, issuer: basePort + 1, deviceLink: basePort + 2 },
+  ...{ sora: basePort + 4, admin: basePort + 1020 },
+};
 const integratorPort = basePort + 3;
 const started = Date.now();
 
