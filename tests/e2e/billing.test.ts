@@ -77,7 +77,7 @@ describeOnStack('billing', () => {
     ...{ deviceId, plans: { ...noPlans, ...plans }, amountVideoMeeting, amountSpeechRecognition },
   });
 
-  // proves api/3/billing-devices, api/3/billing-others, api/7/billing, api/9/usage-hours
+  // proves api/3/plan, api/3/billing-devices, api/3/billing-others, api/7/billing, api/9/usage-hours
   it('of the current month has devices, plans, hours and what no device is known of', async () => {
     await tenant.activate(first);
     await tenant.activate(second);
