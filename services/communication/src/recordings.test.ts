@@ -3,9 +3,13 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Destination } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
 import type { SimulatedRecording } from '@headset-cloud/tests/support/sora/simulator.ts';
 import { signaturesOf } from '@headset-cloud/tests/support/sora/storage.ts';
+import { jest } from '@jest/globals';
 import { failures } from './domain/recording.ts';
 import { archiveHash, openStudio, type Studio } from './testing/recordings.ts';
 import { type Body, MiB } from './testing/world.ts';
+
+// Each opens a store of its own on the disk and waits for what happens in the background.
+jest.setTimeout(30_000);
 
 const single = 'soraRecGetPresignedUrl';
 const multi = 'soraRecGetMultiPresignedUrl';

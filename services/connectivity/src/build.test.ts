@@ -216,6 +216,7 @@ test("devices' refusal goes on as it is", async () => {
   });
 });
 
+const arrived = 1_800_000_000_000;
 const headphones = { registered: true, name: 'Phones', alias: 'mine', address: 'AA:BB:CC:DD:EE:FF' };
 
 function report(given: MessageInitShape<typeof ReportSchema> & { device?: string } = {}) {
@@ -224,12 +225,12 @@ function report(given: MessageInitShape<typeof ReportSchema> & { device?: string
     DeviceReportEventSchema,
     create(DeviceReportEventSchema, {
       deviceId: device,
-      receivedAtMs: 5000n,
+      receivedAtMs: BigInt(arrived),
       body: {
         case: 'report',
         value: {
           reportId: 7n,
-          occurredAtMs: 4000n,
+          occurredAtMs: BigInt(arrived - 1000),
           activationEpoch: 3n,
           body: {
             case: 'bluetoothConnection',
@@ -272,7 +273,7 @@ test('a connection is told to the application that has the device, whole and und
     notificationId: `device-${deviceId}-7`,
     applicationId: 'app',
     destination: Destination.DEVICE_EVENT,
-    createdAtMs: 5000n,
+    createdAtMs: BigInt(arrived),
     replaceable: false,
     traceparent,
   });
@@ -280,7 +281,7 @@ test('a connection is told to the application that has the device, whole and und
     JSON.stringify({
       applicationId: 'app',
       deviceId,
-      timestamp: 4000,
+      timestamp: arrived - 1000,
       transactionId: 42,
       operationId: 'notify-bluetooth-connection',
       message: 'connected.',
@@ -309,20 +310,40 @@ test('what the specification does not know is held to what it knows', async () =
   const connection = (transactionId: bigint, statusCode: number) =>
     ({ case: 'bluetoothConnection', value: { transactionId, statusCode, devices } }) as const;
   const found = await handle(
-    report({ reportId: 1n, occurredAtMs: 9000n, body: connection(0n, 404) }),
+    report({ reportId: 1n, occurredAtMs: BigInt(arrived + 1), body: connection(0n, 404) }),
     report({ reportId: 2n, occurredAtMs: 0n, body: connection(-1n, 0) }),
     report({ reportId: 3n, body: connection(2n ** 60n, 500) }),
   );
   expect(found.map(bodyOf)).toMatchObject([
-    { transactionId: null, statusCode: 500, timestamp: 5000 },
-    { transactionId: null, statusCode: 500, timestamp: 5000 },
-    { transactionId: null, statusCode: 500, timestamp: 4000 },
+    { transactionId: null, statusCode: 500, timestamp: arrived },
+    { transactionId: null, statusCode: 500, timestamp: arrived },
+    { transactionId: null, statusCode: 500, timestamp: arrived - 1000 },
   ]);
   for (const body of found.map(bodyOf)) {
     expect(body.devices.map((device: { status: { mode: string } }) => device.status.mode)).toEqual(
       modes.map(() => 'disconnected'),
     );
   }
+});
+
+test('texts and the list of devices are bounded, and no character is cut in two', async () => {
+  const long = `${'x'.repeat(127)}\u{1F600}`;
+  const devices = Array.from({ length: 257 }, () => ({
+    name: long,
+    alias: 'y'.repeat(128),
+    address: 'z'.repeat(129),
+  }));
+  const value = { statusCode: 200, message: 'm'.repeat(1025), devices };
+  const [body] = (await handle(report({ body: { case: 'bluetoothConnection', value } }))).map(bodyOf);
+  expect(body.message).toBe('m'.repeat(1024));
+  expect(body.devices).toEqual(
+    Array.from({ length: 256 }, () => ({
+      status: { mode: 'disconnected', registered: false },
+      name: 'x'.repeat(127),
+      alias: 'y'.repeat(128),
+      address: 'z'.repeat(128),
+    })),
+  );
 });
 
 test('what happened before the activation, or without one, is told to nobody', async () => {

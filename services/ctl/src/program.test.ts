@@ -69,6 +69,13 @@ test.each([
   ['sora default-version 2024.1.0', 'default version  2024.1.0'],
   ['recordings list --application app', 'R1         uploading  app          -        0/9'],
   ['recordings list --limit 1', 'No recordings.'],
+  [`plans put app ${imei} --video basic-200 --speech none`, 'video        basic 200'],
+  ['plans list app', 'basic 100  none'],
+  ['usage add u1 app --kind video --started 2026-11-10T12:00:00Z --duration-ms 1', 'added  yes'],
+  ['usage add u2 app --kind video --started 2026-11-10T12:00:00Z --duration-ms 1', 'no, it was known'],
+  ['usage list app --month 2026-09 --limit 7', 'app-2026-9-7  -       speech'],
+  ['bill show app --month 2026-11', 'activated now         2'],
+  ['bill show app --month 2025-09', 'activated now         -'],
 ])('%s', async (args, shown) => {
   door = await openDoor();
   const { code, out, err } = await ctl(args);
@@ -177,6 +184,64 @@ test('a contract of thousands of IMEIs is put in parts', async () => {
   expect(new Set(door.contractCalls.map((call) => call.activationLimit))).toEqual(new Set([9]));
 });
 
+test('plans and usage reach billing as they were given', async () => {
+  door = await openDoor();
+  await ctl(`plans put app ${imei} --video basic-100 --speech ja`);
+  await ctl(`plans put app ${imei} --video none --speech none`);
+  await ctl('usage add u1 app --kind speech --started 2026-11-10T12:00:00+09:00 --duration-ms 90000');
+  await ctl(
+    `usage add u2 app --device ${imei} --kind video --started 2026-11-10T03:00:00.001Z --duration-ms 0`,
+  );
+  expect(door.billingCalls).toEqual([
+    {
+      applicationId: 'app',
+      deviceId: imei,
+      plans: { videoMeeting: 'basic 100', speechRecognition: 'ja' },
+    },
+    { applicationId: 'app', deviceId: imei, plans: {} },
+    {
+      usage: {
+        usageId: 'u1',
+        applicationId: 'app',
+        kind: 'USAGE_KIND_SPEECH_RECOGNITION',
+        startedAtMs: '1794279600000',
+        durationMs: '90000',
+      },
+    },
+    {
+      usage: {
+        usageId: 'u2',
+        applicationId: 'app',
+        deviceId: imei,
+        kind: 'USAGE_KIND_VIDEO_MEETING',
+        startedAtMs: '1794279600001',
+      },
+    },
+  ]);
+});
+
+test('a bill is shown whole, and a refusal is told', async () => {
+  door = await openDoor();
+  const { out } = await ctl('bill show app --month 2026-04');
+  expect(out).toBe(
+    [
+      'devices               3',
+      'activated now         2',
+      'others, video hours   4',
+      'others, speech hours  0',
+      '',
+      'DEVICE           VIDEO PLAN  SPEECH PLAN  VIDEO HOURS  SPEECH HOURS',
+      `${imei}  none        ja           7            0`,
+      '',
+    ].join('\n'),
+  );
+  expect(await ctl('bill show app --month 2026-13')).toEqual({
+    code: 1,
+    out: '',
+    err: 'month is not a whole number from 1 to 12.\n',
+  });
+});
+
 describe('a generated key', () => {
   test('is written for its owner alone, and its public half is registered', async () => {
     door = await openDoor({ keyIdOf: thumbprint });
@@ -264,6 +329,13 @@ describe('failures say what to do, each with its exit code', () => {
     'hardware put HS-1',
     'hardware put HS-1 --shape box --camera front',
     'hardware put HS-1 --shape box --camera landscape:front:1920',
+    `plans put app ${imei} --video basic-200`,
+    `plans put app ${imei} --video gold --speech none`,
+    'usage add u1 app --kind video --started 2026-11-10T12:00:00 --duration-ms 1',
+    'usage add u1 app --kind video --started 2026-11-10T12:00:00Z --duration-ms -1',
+    'usage add u1 app --kind walking --started 2026-11-10T12:00:00Z --duration-ms 1',
+    'usage list app',
+    'bill show app --month 2026-1',
     'developers list --admin nowhere',
     `devices keys add ${imei} /nonexistent/key.pem`,
   ])('a wrong command line: 2 (%s)', async (args) => {

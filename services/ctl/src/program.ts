@@ -1,14 +1,17 @@
 import { Command, CommanderError } from 'commander';
 import { addApplications } from './commands/applications.ts';
+import { addBill } from './commands/bill.ts';
 import { addContracts } from './commands/contracts.ts';
 import { addDeadLetters } from './commands/dead-letters.ts';
 import { addDeliveries } from './commands/deliveries.ts';
 import { addDevelopers } from './commands/developers.ts';
 import { addDevices } from './commands/devices.ts';
 import { addHardware } from './commands/hardware.ts';
+import { addPlans } from './commands/plans.ts';
 import { addRecordings } from './commands/recordings.ts';
 import { addSora } from './commands/sora.ts';
 import { addTransactions } from './commands/transactions.ts';
+import { addUsage } from './commands/usage.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
 import type { Terminal } from './output.ts';
 import { createSession, wholeNumber } from './session.ts';
@@ -25,6 +28,10 @@ Examples:
     $ ctl transactions list 356938035643809 --open
     $ ctl deliveries list --application acme-field --status dead
     $ ctl deliveries redeliver NOTIFICATION
+
+  Say what a device may use, and look at a month's bill:
+    $ ctl plans put acme-field 356938035643809 --video basic-100 --speech ja
+    $ ctl bill show acme-field --month 2026-11
 
 Addresses:
   Without any, http://127.0.0.1:9100 (the whole platform in one process), then the services' own ports
@@ -65,6 +72,9 @@ export async function runCtl(
   addDeliveries(program, session);
   addSora(program, session);
   addRecordings(program, session);
+  addPlans(program, session);
+  addUsage(program, session);
+  addBill(program, session);
   addDeadLetters(program, session);
   settle(program, terminal);
 

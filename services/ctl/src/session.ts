@@ -68,3 +68,16 @@ export function transactionId(text: string): bigint {
   if (!/^\d{1,16}$/.test(text)) throw new InvalidArgumentError('It is not a transaction id.');
   return BigInt(text);
 }
+
+/** A month of a year. */
+export interface Month {
+  readonly year: number;
+  readonly month: number;
+}
+
+/** Parses a month (2026-11) for commander; which months there are is the service's to say. */
+export function month(text: string): Month {
+  const [, year, month] = /^(\d{4})-(\d{2})$/.exec(text) ?? [];
+  if (year === undefined) throw new InvalidArgumentError('It is not a month such as 2026-11.');
+  return { year: Number(year), month: Number(month) };
+}

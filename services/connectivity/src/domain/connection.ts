@@ -3,6 +3,7 @@ import {
   BluetoothMode,
   type Report,
 } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { bounded, happenedAt, maxDevices, textBounds } from './bounds.ts';
 
 /** Where a report comes from and when it arrived; milliseconds since 1970. */
 export interface ReportOrigin {
@@ -33,7 +34,8 @@ export function connectionNotificationId(deviceId: string, reportId: bigint): st
 
 /**
  * The body of notify-bluetooth-connection (specification callbacks-and-site.md section 3, ruling
- * A16). Status and modes that it does not know are held to those that it does.
+ * A16). Status and modes that it does not know are held to those that it does, texts and the list to
+ * their bounds.
  */
 export function connectionBody(
   origin: ReportOrigin,
@@ -44,18 +46,17 @@ export function connectionBody(
   return {
     applicationId: origin.applicationId,
     deviceId: origin.deviceId,
-    // A clock that runs ahead is held to the time of arrival; one that was never set is not believed.
-    timestamp: occurredAtMs > 0 ? Math.min(occurredAtMs, origin.receivedAtMs) : origin.receivedAtMs,
+    timestamp: happenedAt(occurredAtMs, origin.receivedAtMs),
     transactionId: cause > 0 && Number.isSafeInteger(cause) ? cause : null,
     operationId: 'notify-bluetooth-connection',
-    message,
+    message: bounded(message, textBounds.message),
     networkType: 'bluetooth',
     statusCode: statusCode === 200 ? 200 : 500,
-    devices: devices.map(({ mode, registered, name, alias, address }) => ({
+    devices: devices.slice(0, maxDevices).map(({ mode, registered, name, alias, address }) => ({
       status: { mode: mode === BluetoothMode.CONNECTED ? 'connected' : 'disconnected', registered },
-      name,
-      alias,
-      address,
+      name: bounded(name, textBounds.name),
+      alias: bounded(alias, textBounds.name),
+      address: bounded(address, textBounds.name),
     })),
   };
 }

@@ -1,8 +1,14 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { type JsonValue, type MessageInitShape, toJson } from '@bufbuild/protobuf';
 import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import {
+  AddUsageRequestSchema,
+  BillingAdminService,
+  PutPlansRequestSchema,
+} from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
+import { UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
 import {
   CommunicationAdminService,
   type Endpoint,
@@ -28,6 +34,8 @@ export interface Door {
   readonly removedKeys: string[];
   /** Sora endpoints that were put. */
   readonly endpoints: Endpoint[];
+  /** Changes that billing was asked for, in protobuf's JSON. */
+  readonly billingCalls: JsonValue[];
   close(): Promise<void>;
 }
 
@@ -44,6 +52,7 @@ export async function openDoor(
   const keys = new Map<string, string>();
   const removedKeys: string[] = [];
   const models: HardwareModel[] = [];
+  const billingCalls: JsonValue[] = [];
   const missing = () =>
     Promise.reject(new DomainError('not_found', 'The thing does not exist. Put it first.'));
   const devices = bind(DevicesAdminService, {
@@ -116,7 +125,39 @@ export async function openDoor(
         limit === 1 ? [] : [{ recordingId: 'R1', applicationId, state: 'uploading', totalBytes: 9n }],
     }),
   });
-  const bindings: RpcBinding[] = options.only ? [devices] : [devices, transactions, notifier, communication];
+  const billing = bind(BillingAdminService, {
+    putPlans: async (request) => {
+      billingCalls.push(toJson(PutPlansRequestSchema, request));
+      return {};
+    },
+    listPlans: async () => ({
+      plans: [{ deviceId: '356938035643809', plans: { videoMeeting: 'basic 100' } }],
+    }),
+    addUsage: async (request) => {
+      billingCalls.push(toJson(AddUsageRequestSchema, request));
+      return { added: request.usage?.usageId === 'u1' };
+    },
+    listUsage: async ({ applicationId, year, month, limit }) => ({
+      usage: [{ usageId: `${applicationId}-${year}-${month}-${limit}`, kind: UsageKind.SPEECH_RECOGNITION }],
+    }),
+    showBill: async ({ year, month }) => {
+      if (month === 13)
+        throw new DomainError('invalid_argument', 'month is not a whole number from 1 to 12.');
+      return {
+        bill: {
+          numberOfDevices: 3,
+          ...(year === 2026 && { activateDevices: 2 }),
+          devices: [
+            { deviceId: '356938035643809', plans: { speechRecognition: 'ja' }, videoMeetingHours: 7 },
+          ],
+          othersVideoMeetingHours: month,
+        },
+      };
+    },
+  });
+  const bindings: RpcBinding[] = options.only
+    ? [devices]
+    : [devices, transactions, notifier, communication, billing];
   const server = createAdminServer({
     listen: { host: '127.0.0.1', port: 0 },
     token: options.token,
@@ -132,6 +173,7 @@ export async function openDoor(
     keys,
     removedKeys,
     endpoints,
+    billingCalls,
     close: () => server.stop(),
   };
 }

@@ -1,0 +1,219 @@
+import { randomBytes } from 'node:crypto';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { HeadsetKeyFile } from '../support/provision.ts';
+import { ctl, ctlJson } from './ctl.ts';
+import { createTenant, describeOnStack, type Tenant } from './harness.ts';
+
+const hourMs = 3_600_000;
+/** The default of BILLING_TIME_ZONE is UTC+9. */
+const zoneMs = 9 * hourMs;
+const here = new Date(Date.now() + zoneMs);
+const [year, month] = [here.getUTCFullYear(), here.getUTCMonth() + 1];
+const shifted = (months: number) => {
+  const at = new Date(Date.UTC(year, month - 1 + months));
+  return [at.getUTCFullYear(), at.getUTCMonth() + 1] as const;
+};
+/** The first moment of the month so many months from now, in the billing time zone. */
+const monthStartMs = (months: number) => Date.UTC(year, month - 1 + months) - zoneMs;
+const ctlMonth = (months: number) => {
+  const [y, m] = shifted(months);
+  return `${y}-${String(m).padStart(2, '0')}`;
+};
+
+const noPlans = { videoMeeting: null, speechRecognition: null };
+const nothing = {
+  numberOfDevices: 0,
+  devices: [],
+  others: { amountVideoMeeting: 0, amountSpeechRecognition: 0 },
+};
+
+describeOnStack('billing', () => {
+  let tenant: Tenant;
+  let other: Tenant;
+  let first: HeadsetKeyFile;
+  let second: HeadsetKeyFile;
+  let unique: string;
+
+  beforeEach(async () => {
+    unique = randomBytes(4).toString('hex');
+    tenant = await createTenant({ devices: 2 });
+    [first, second] = [...tenant.devices].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1)) as [
+      HeadsetKeyFile,
+      HeadsetKeyFile,
+    ];
+    other = await createTenant({ alsoDevices: [first] });
+  });
+  afterEach(() => Promise.all([tenant.close(), other.close()]));
+
+  async function bill(months = 0, of = tenant) {
+    const [y, m] = shifted(months);
+    return (await of.call(200, 'GET', `/billing?year=${y}&month=${m}`)).body;
+  }
+  /** What is told of activations and usage arrives a little later. */
+  async function becomes(expected: object, months = 0, of = tenant) {
+    let last: unknown;
+    await waitFor('the bill', async () => {
+      last = await bill(months, of);
+      return JSON.stringify(last) === JSON.stringify(expected);
+    }).catch(() => expect(last).toEqual(expected));
+  }
+  async function used(
+    name: string,
+    given: { device?: string; kind?: string; startMs: number; forMs: number },
+  ) {
+    const { device, kind = 'video', startMs, forMs } = given;
+    const started = new Date(startMs).toISOString();
+    return ctlJson(
+      ...['usage', 'add', `${name}-${unique}`, tenant.applicationId, '--kind', kind, '--started', started],
+      ...['--duration-ms', String(forMs), ...(device ? ['--device', device] : [])],
+    );
+  }
+  const device = (
+    deviceId: string,
+    amountVideoMeeting: number,
+    amountSpeechRecognition: number,
+    plans = {},
+  ) => ({
+    ...{ deviceId, plans: { ...noPlans, ...plans }, amountVideoMeeting, amountSpeechRecognition },
+  });
+
+  it('of the current month has devices, plans, hours and what no device is known of', async () => {
+    await tenant.activate(first);
+    await tenant.activate(second);
+    const { deviceId } = first;
+    await ctlJson('plans', 'put', tenant.applicationId, deviceId, '--video', 'basic-100', '--speech', 'ja');
+    const startMs = monthStartMs(0) + 1000;
+    await used('one', { device: deviceId, startMs, forMs: hourMs });
+    await used('two', { device: deviceId, startMs, forMs: 1 });
+    await used('three', { device: second.deviceId, kind: 'speech', startMs, forMs: hourMs });
+    await used('four', { startMs, forMs: 1 });
+    await used('five', { kind: 'speech', startMs, forMs: hourMs + 1 });
+    const plans = { videoMeeting: 'basic 100', speechRecognition: 'ja' };
+    await becomes({
+      numberOfDevices: 2,
+      activateDevices: 2,
+      devices: [device(deviceId, 2, 0, plans), device(second.deviceId, 0, 1)],
+      others: { amountVideoMeeting: 1, amountSpeechRecognition: 2 },
+    });
+    const shown = await ctlJson('bill', 'show', tenant.applicationId, '--month', ctlMonth(0));
+    expect(shown.bill).toEqual({
+      numberOfDevices: 2,
+      activateDevices: 2,
+      devices: [
+        { deviceId, plans, videoMeetingHours: 2, speechRecognitionHours: 0 },
+        { deviceId: second.deviceId, plans: {}, videoMeetingHours: 0, speechRecognitionHours: 1 },
+      ],
+      othersVideoMeetingHours: 1,
+      othersSpeechRecognitionHours: 2,
+    });
+    const { usage } = await ctlJson('usage', 'list', tenant.applicationId, '--month', ctlMonth(0));
+    expect(usage.map((u: { usageId: string }) => u.usageId).sort()).toEqual(
+      ['one', 'two', 'three', 'four', 'five'].map((name) => `${name}-${unique}`).sort(),
+    );
+    expect((await ctlJson('plans', 'list', tenant.applicationId)).plans).toEqual([{ deviceId, plans }]);
+    expect(await bill(0, other)).toEqual({ ...nothing, numberOfDevices: 0, activateDevices: 0 });
+  });
+
+  it('tells activateDevices of the current month alone; a month to come is zeros', async () => {
+    await tenant.activate(first);
+    await used('late', { device: first.deviceId, startMs: monthStartMs(0) - hourMs / 2, forMs: hourMs });
+    await used('ahead', { device: first.deviceId, startMs: monthStartMs(1), forMs: hourMs });
+    // Over the border: half an hour in each month.
+    const devices = [device(first.deviceId, 1, 0)];
+    await becomes({ numberOfDevices: 1, activateDevices: 1, devices, others: nothing.others });
+    expect(await bill(-1)).toEqual({ ...nothing, devices });
+    expect(await bill(1)).toEqual(nothing);
+    expect(await bill(-2)).toEqual(nothing);
+  });
+
+  it('of a device that changes its application stands in both, each with its own usage', async () => {
+    await tenant.activate(first);
+    const headset = tenant.headset(first);
+    headset.connect();
+    await waitFor('the activation', () => headset.journal.activationEpoch > 0);
+    const startedAtMs = BigInt(Date.now() - 2000);
+    const speech = { case: 'speechUsage', value: { startedAtMs, durationMs: 1000n } } as const;
+    headset.report(speech);
+    await becomes({
+      numberOfDevices: 1,
+      activateDevices: 1,
+      devices: [device(first.deviceId, 0, 1)],
+      others: nothing.others,
+    });
+    const left = (await tenant.call(201, 'DELETE', `/devices/${first.deviceId}`)).body.transactionId;
+    await tenant.ended(left);
+    await becomes({
+      numberOfDevices: 1,
+      activateDevices: 0,
+      devices: [device(first.deviceId, 0, 1)],
+      others: nothing.others,
+    });
+    await other.ended(await other.activate(first));
+    await becomes(
+      {
+        numberOfDevices: 1,
+        activateDevices: 1,
+        devices: [device(first.deviceId, 0, 0)],
+        others: nothing.others,
+      },
+      0,
+      other,
+    );
+    headset.report(speech);
+    headset.report({ case: 'speechUsage', value: { startedAtMs, durationMs: 500n } });
+    await becomes(
+      {
+        numberOfDevices: 1,
+        activateDevices: 1,
+        devices: [device(first.deviceId, 0, 1)],
+        others: nothing.others,
+      },
+      0,
+      other,
+    );
+    expect((await bill()).devices).toEqual([device(first.deviceId, 0, 1)]);
+  });
+
+  it('counts the same usage once, and refuses other content under its id', async () => {
+    const startMs = monthStartMs(0);
+    const given = { device: first.deviceId, startMs, forMs: hourMs };
+    expect(await used('one', given)).toEqual({ added: true });
+    expect(await used('one', given)).toEqual({ added: false });
+    const run = await ctl(
+      ...['usage', 'add', `one-${unique}`, tenant.applicationId, '--kind', 'speech'],
+      ...['--started', new Date(startMs).toISOString(), '--duration-ms', '1'],
+    );
+    expect(run).toEqual({
+      exitCode: 1,
+      out: '',
+      err: `The usage one-${unique} is known with other content.\n`,
+    });
+    expect(await bill()).toEqual({
+      ...nothing,
+      numberOfDevices: 0,
+      activateDevices: 0,
+      devices: [device(first.deviceId, 1, 0)],
+    });
+  });
+
+  it.each([
+    ['month=1', 'year'],
+    ['year=2026', 'month'],
+    ['', ''],
+    ['year=2021&month=12', 'year'],
+    ['year=2022&month=0', 'month'],
+    ['year=2022&month=13', 'month'],
+    ['year=2022&month=-1', 'month'],
+    ['year=2022&month=1.5', 'month'],
+    ['year=abc&month=1', 'year'],
+    ['year=&month=1', 'year'],
+    ['year=2022&year=2022&month=1', 'year'],
+  ])('?%s is 400 and names the parameter', async (query, parameter) => {
+    const { body } = await tenant.call(400, 'GET', `/billing?${query}`);
+    expect(body).toEqual({ message: expect.stringContaining(parameter) });
+  });
+
+  it.each(['year=2022&month=1', 'year=2022&month=12'])('?%s can be asked for', async (query) => {
+    expect((await tenant.call(200, 'GET', `/billing?${query}`)).body).toEqual(nothing);
+  });
+});
