@@ -106,7 +106,10 @@ export function buildCommunication(
       connectTimeoutMs,
     }),
   });
-  const uploader = createUploader({ archives: archiveAgent, storage: storageAgent, stallMs });
+  const uploader = createUploader({
+    ...{ archives: archiveAgent, storage: storageAgent, stallMs },
+    minRate: config.COMMUNICATION_UPLOAD_MIN_RATE,
+  });
   const backoffMs = (failures: number) =>
     Math.min(
       config.COMMUNICATION_BACKOFF_MAX_MS,
@@ -117,6 +120,7 @@ export function buildCommunication(
     ...{ recordings, connections, endpoints, devices, uploader, clock, logger, failpoints, log },
     archives: createArchiveReader(archiveAgent, stallMs),
     requestSignedUrls: createRequestSignedUrls(ctx.channel('notifier')),
+    backoffMs,
     pause: (failures, signal) => sleep(backoffMs(failures), undefined, { signal }).catch(() => {}),
     partBytes: config.COMMUNICATION_PART_BYTES,
     uploadAttempts: config.COMMUNICATION_UPLOAD_ATTEMPTS,

@@ -60,9 +60,9 @@ export const communicationConfigSpec = {
     max: 86_400_000,
   }),
   COMMUNICATION_RECORDINGS_AT_ONCE: integer({
-    doc: 'Recordings that one instance uploads at a time; each takes a few hundred KiB of memory.',
-    example: '2',
-    default: 2,
+    doc: 'Recordings that one instance uploads at a time, each with a few hundred KiB of memory; one application never has more than half of them (rounded up).',
+    example: '4',
+    default: 4,
     min: 1,
     max: 100,
   }),
@@ -101,6 +101,13 @@ export const communicationConfigSpec = {
     min: 10,
     max: 3_600_000,
   }),
+  COMMUNICATION_UPLOAD_MIN_RATE: integer({
+    doc: 'Slowest rate of an upload that is borne; below it the attempt has failed. Bytes a second.',
+    example: '65536',
+    default: 65_536,
+    min: 1,
+    max: 1024 * MiB,
+  }),
   COMMUNICATION_BACKOFF_FIRST_MS: integer({
     doc: 'Upper bound of the pause after the first failed attempt of an upload or a request for signed URLs; it doubles with each. Milliseconds.',
     example: '1000',
@@ -117,8 +124,8 @@ export const communicationConfigSpec = {
   }),
   COMMUNICATION_SIGNED_URL_ATTEMPTS: integer({
     doc: "Attempts in a row to get signed URLs from the integrator's server before the recording has failed.",
-    example: '6',
-    default: 6,
+    example: '10',
+    default: 10,
     min: 1,
     max: 100,
   }),

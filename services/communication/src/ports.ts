@@ -134,8 +134,13 @@ export interface RecordingStore {
   get(recordingId: string): Promise<Recording | undefined>;
   /** Newest first; all applications' where none is named. */
   list(applicationId: string | undefined, limit: number): Promise<Recording[]>;
-  /** The recording that has been due for longest, taken by this instance. */
-  claimDue(nowMs: number, untilMs: number, claim: string): Promise<Recording | undefined>;
+  /** The recording that has been due for longest, taken by this instance; none of the applications `except`. */
+  claimDue(
+    nowMs: number,
+    untilMs: number,
+    claim: string,
+    except: readonly string[],
+  ): Promise<Recording | undefined>;
   renew(claim: Claim, untilMs: number): Promise<boolean>;
   /** False: the claim is lost. */
   change(claim: Claim, change: RecordingChange): Promise<boolean>;

@@ -3,9 +3,13 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Destination } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
 import type { SimulatedRecording } from '@headset-cloud/tests/support/sora/simulator.ts';
 import { signaturesOf } from '@headset-cloud/tests/support/sora/storage.ts';
+import { jest } from '@jest/globals';
 import { failures } from './domain/recording.ts';
 import { archiveHash, openStudio, type Studio } from './testing/recordings.ts';
 import { type Body, MiB } from './testing/world.ts';
+
+// Each opens a store of its own on the disk and waits for what happens in the background.
+jest.setTimeout(30_000);
 
 const single = 'soraRecGetPresignedUrl';
 const multi = 'soraRecGetMultiPresignedUrl';
@@ -25,6 +29,12 @@ const recordParts = (parts: number): SimulatedRecording =>
 /** Parts stored for a file, in their order, repeats included. */
 const partsOf = (file: string | undefined) => studio.storage.stored.filter((one) => one.file === file);
 const numbers = (file: string | undefined) => partsOf(file).map(({ partNumber }) => partNumber);
+
+/** Time goes by, so that what has paused goes on. */
+const tick = () =>
+  setInterval(() => {
+    studio.world.nowMs += 50;
+  }, 10);
 
 async function failure(recording: SimulatedRecording): Promise<Body> {
   await studio.tell(recording);
@@ -273,7 +283,9 @@ describe('the integrator’s endpoint is a stranger; the failure is the specifie
 
   test('no answer, each time it is asked', async () => {
     studio.world.signedUrls = () => Promise.reject(new DomainError('unavailable', 'no answer'));
+    const ticking = tick();
     await expectFailure(recordParts(1));
+    clearInterval(ticking);
     expect(studio.world.asked).toHaveLength(3);
   });
 
@@ -284,7 +296,9 @@ describe('the integrator’s endpoint is a stranger; the failure is the specifie
       if (asked < 3) throw new DomainError('unavailable', 'no answer');
       return studio.storage.sign(body);
     };
+    const ticking = tick();
     expect(await failure(recordParts(1))).not.toHaveProperty('message');
+    clearInterval(ticking);
   });
 
   test('no authentication key was issued', async () => {
@@ -344,6 +358,32 @@ describe('a storage in trouble', () => {
     expect(numbers(recording.webmFiles[0])).toEqual([1, 2]);
   });
 
+  test('that lets bytes drip is given up, too', async () => {
+    const fast = { COMMUNICATION_UPLOAD_STALL_MS: 1000, COMMUNICATION_UPLOAD_MIN_RATE: 100 * MiB };
+    await studio.world.restart(fast);
+    let attempts = 0;
+    studio.storage.trouble = ({ partNumber }) => (partNumber === 1 && ++attempts === 1 ? 'drip' : undefined);
+    const recording = recordParts(2);
+    expect(await failure(recording)).not.toHaveProperty('message');
+    expect(attempts).toBe(2);
+    expect(numbers(recording.webmFiles[0])).toEqual([1, 2]);
+  });
+
+  test('holds up no other application', async () => {
+    const { world, sora, storage } = studio;
+    const { channelId } = await world.communication.createChannel({
+      caller: { clientId: 'client', applicationId: 'other' },
+    });
+    const stuck = Array.from({ length: 4 }, () => recordParts(1));
+    const files = new Set(stuck.map(({ reportFile }) => reportFile));
+    storage.trouble = ({ file }) => (files.has(file) ? 'hang' : undefined);
+    for (const recording of stuck) await studio.tell(recording);
+    const others = sora.record([sora.join(channelId)]);
+    await studio.tell(others);
+    expect((await studio.told(others)).body).toMatchObject({ applicationId: 'other' });
+    for (const recording of stuck) expect(numbers(recording.webmFiles[0])).toEqual([]);
+  });
+
   test('that stays away makes the recording pause and go on later, no finished part sent again', async () => {
     let away = true;
     studio.storage.trouble = ({ partNumber }) => (partNumber === 2 && away ? unavailable : undefined);
@@ -355,9 +395,7 @@ describe('a storage in trouble', () => {
       return (found?.attempts ?? 0) >= 3;
     });
     away = false;
-    const ticking = setInterval(() => {
-      studio.world.nowMs += 50;
-    }, 10);
+    const ticking = tick();
     expect((await studio.notification(recording)).body).not.toHaveProperty('message');
     clearInterval(ticking);
     expect(numbers(recording.webmFiles[0])).toEqual([1, 2, 3]);
@@ -369,7 +407,9 @@ describe('a storage in trouble', () => {
     await studio.tell(recording);
     await waitFor('a first run', async () => (await studio.state(recording)) === 'uploading');
     studio.world.nowMs += 24 * 3_600_000 + 1000;
+    const ticking = tick();
     expect((await studio.notification(recording)).body.message).toBe(failures.signedUrls);
+    clearInterval(ticking);
   });
 
   test('that lets URLs expire gets new ones; files that are finished stay finished', async () => {
@@ -453,9 +493,7 @@ describe('an archive in trouble', () => {
     studio.sora.archives.outages = 2;
     const recording = recordParts(1);
     await studio.tell(recording);
-    const ticking = setInterval(() => {
-      studio.world.nowMs += 50;
-    }, 10);
+    const ticking = tick();
     expect((await studio.notification(recording)).body).not.toHaveProperty('message');
     clearInterval(ticking);
   });

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyCallback } from '../integrator/verify.ts';
 
 /** One PUT that was stored. */
@@ -16,7 +17,12 @@ export interface StoredPart {
 }
 
 /** What to do with a PUT instead of storing it. */
-export type Trouble = { status: number; headers?: Record<string, string> } | 'hang' | 'cut' | 'no-tag';
+export type Trouble =
+  | { status: number; headers?: Record<string, string> }
+  | 'hang'
+  | 'cut'
+  | 'no-tag'
+  | 'drip';
 
 /** Asked for each PUT before its body is read. */
 export type Troublemaker = (put: {
@@ -102,6 +108,7 @@ export async function startStorage(): Promise<Storage> {
     let bytes = 0;
     try {
       for await (const piece of request) {
+        if (trouble === 'drip') await sleep(100);
         md5.update(piece as Buffer);
         sha256.update(piece as Buffer);
         bytes += (piece as Buffer).length;

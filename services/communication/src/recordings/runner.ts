@@ -30,8 +30,8 @@ export type RunOutcome =
   | { readonly end: 'failed'; readonly message: string }
   /** Nobody is told: nothing is set up to be told about. */
   | { readonly end: 'unset' }
-  /** To be gone on with later. */
-  | { readonly end: 'pause' };
+  /** To be gone on with later: after so many milliseconds, or the usual while. */
+  | { readonly end: 'pause'; readonly afterMs?: number };
 
 /** The claim is another instance's, or the service stops: whoever goes on starts from what is stored. */
 export class ClaimLostError extends Error {
@@ -48,6 +48,9 @@ export interface RunnerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly failpoints: Failpoints;
+  /** The pause after so many failures in a row; milliseconds. */
+  readonly backoffMs: (failures: number) => number;
+  /** Waits that long, or until the signal. */
   readonly pause: (failures: number, signal: AbortSignal) => Promise<void>;
   readonly partBytes: number;
   readonly uploadAttempts: number;
@@ -165,9 +168,8 @@ class Run {
       const unset = (error as { code?: unknown }).code === 'destination_not_set';
       if (unset || urlFailures + 1 >= signedUrlAttempts) throw failed(failures.signedUrls);
       await this.#change({ urlFailures: urlFailures + 1 });
-      await this.#o.pause(urlFailures + 1, this.#signal);
-      this.#heed();
-      return this.#issue(await this.#read());
+      // Without holding up others.
+      throw new Ended({ end: 'pause', afterMs: this.#o.backoffMs(urlFailures + 1) });
     }
     const read = readSignedUrls(parse(answer), recording.files);
     if ('problem' in read) {

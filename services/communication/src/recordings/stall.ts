@@ -10,9 +10,16 @@ export interface StallWatch {
   stop(): void;
 }
 
-/** `signal` is aborted when `stallMs` pass without progress, or with `outer`. */
-export function watchStalls(stallMs: number, outer: AbortSignal): StallWatch {
+/**
+ * `signal` is aborted when `stallMs` pass without progress, when `totalMs` have passed however much
+ * moved (a stranger may let bytes drip), or with `outer`.
+ */
+export function watchStalls(stallMs: number, outer: AbortSignal, totalMs?: number): StallWatch {
   const stall = new AbortController();
+  const total =
+    totalMs === undefined
+      ? undefined
+      : setTimeout(() => stall.abort(new Error(`not done within ${totalMs} ms`)), totalMs);
   let timer: NodeJS.Timeout;
   const progress = (): void => {
     clearTimeout(timer);
@@ -29,7 +36,10 @@ export function watchStalls(stallMs: number, outer: AbortSignal): StallWatch {
           done(null, chunk);
         },
       }),
-    stop: () => clearTimeout(timer),
+    stop() {
+      clearTimeout(timer);
+      clearTimeout(total);
+    },
   };
 }
 

@@ -18,8 +18,14 @@ type Source = Parameters<Uploader['upload']>[0];
  * back-pressure, so that an upload holds a few hundred KiB whatever its size. `storage` connects to
  * strangers and must be under the rules for addresses; `archives` is the operator's own.
  */
-export function createUploader(options: { archives: Agent; storage: Agent; stallMs: number }): Uploader {
-  const { archives, storage, stallMs } = options;
+export function createUploader(options: {
+  archives: Agent;
+  storage: Agent;
+  stallMs: number;
+  /** Slowest rate that is borne; bytes a second. */
+  minRate: number;
+}): Uploader {
+  const { archives, storage, stallMs, minRate } = options;
 
   /** The source's bytes, or how the upload has ended already. */
   async function open(from: Source, watch: StallWatch): Promise<Readable | UploadResult> {
@@ -69,7 +75,7 @@ export function createUploader(options: { archives: Agent; storage: Agent; stall
 
   return {
     async upload(from, to, signal) {
-      const watch = watchStalls(stallMs, signal);
+      const watch = watchStalls(stallMs, signal, 2 * stallMs + Math.ceil((from.bytes / minRate) * 1000));
       try {
         return await put(from, new URL(to), watch);
       } catch (error) {

@@ -29,7 +29,8 @@ const unsetMessage = 'Neither soraRecGetPresignedUrl nor soraRecGetMultiPresigne
 export class RecordingWorker {
   readonly #o: RecordingWorkerOptions;
   readonly #repetition: Repetition;
-  readonly #running = new Set<Promise<void>>();
+  /** What is under way, with whose recording it is. */
+  readonly #running = new Map<Promise<void>, string>();
   readonly #stop = new AbortController();
 
   constructor(options: RecordingWorkerOptions) {
@@ -52,7 +53,7 @@ export class RecordingWorker {
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the service stops'));
     await this.#repetition.stop();
-    await Promise.all(this.#running);
+    await Promise.all(this.#running.keys());
   }
 
   async #fill(): Promise<number> {
@@ -60,15 +61,22 @@ export class RecordingWorker {
     while (this.#running.size < atOnce && !this.#stop.signal.aborted) {
       const claim = drawClaim();
       const nowMs = clock.now();
-      const recording = await recordings.claimDue(nowMs, nowMs + leaseMs, claim);
+      const recording = await recordings.claimDue(nowMs, nowMs + leaseMs, claim, this.#crowding());
       if (!recording) break;
       const work = this.#work(recording, { recordingId: recording.recordingId, claim }).finally(() => {
         this.#running.delete(work);
         this.wake();
       });
-      this.#running.add(work);
+      this.#running.set(work, recording.applicationId);
     }
     return 0;
+  }
+
+  /** Applications that have their share: a slow storage holds up no other application's recordings. */
+  #crowding(): string[] {
+    const share = Math.ceil(this.#o.atOnce / 2);
+    const counts = Map.groupBy(this.#running.values(), (applicationId) => applicationId);
+    return [...counts].filter(([, running]) => running.length >= share).map(([id]) => id);
   }
 
   async #work(recording: Recording, claim: Claim): Promise<void> {
@@ -88,7 +96,9 @@ export class RecordingWorker {
       if (!recording.owed) {
         const signal = AbortSignal.any([this.#stop.signal, lost.signal]);
         const outcome = await runRecording(this.#o, claim, signal);
-        if (outcome.end === 'pause') return await recordings.release(claim, clock.now() + pauseMs);
+        if (outcome.end === 'pause') {
+          return await recordings.release(claim, clock.now() + (outcome.afterMs ?? pauseMs));
+        }
         await this.#end(claim, outcome);
       }
       await this.#notify(claim);

@@ -78,9 +78,9 @@ export function createRecordingStore(
       return found.map(recordingOf);
     },
 
-    async claimDue(nowMs, untilMs, claim) {
+    async claimDue(nowMs, untilMs, claim, except) {
       const found = await recordings.findOneAndUpdate(
-        { dueAtMs: { $lte: nowMs } },
+        { dueAtMs: { $lte: nowMs }, ...(except.length > 0 && { applicationId: { $nin: [...except] } }) },
         { $set: { dueAtMs: untilMs, claim } },
         { sort: { dueAtMs: 1 }, returnDocument: 'after', projection: withoutUrls },
       );

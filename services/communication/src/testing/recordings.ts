@@ -21,6 +21,8 @@ export interface Studio {
   tell(recording: SimulatedRecording): Promise<void>;
   /** The recording's notification, once it is out and nothing is left to do; repeats must be equal. */
   notification(recording: SimulatedRecording): Promise<Callback>;
+  /** The notification as soon as it is out. */
+  told(recording: SimulatedRecording): Promise<Callback>;
   state(recording: SimulatedRecording): Promise<string>;
   close(): Promise<void>;
 }
@@ -41,7 +43,12 @@ export async function openStudio(config: Partial<CommunicationConfig> = {}): Pro
     const { recordings } = await world.admin.listRecordings({});
     return recordings.find((one) => one.recordingId === recordingId)?.state ?? '';
   };
+  const ours = async ({ recordingId }: SimulatedRecording) =>
+    (await world.callbacks()).filter(({ id }) => id === `recording-${recordingId}`);
+  const told = (recording: SimulatedRecording) =>
+    waitFor('the notification', async () => (await ours(recording))[0], { timeoutMs: 20_000 });
   return {
+    ...{ told },
     ...{ world, sora, storage, channelId, state },
     connections: [sora.join(channelId), sora.join(channelId)],
     async tell(recording) {
@@ -49,17 +56,15 @@ export async function openStudio(config: Partial<CommunicationConfig> = {}): Pro
         if ((await webhook.send()) !== 200) throw new Error('a webhook was refused');
       }
     },
-    async notification({ recordingId }) {
-      const id = `recording-${recordingId}`;
-      const ours = async () => (await world.callbacks()).filter((callback) => callback.id === id);
-      await waitFor('the notification', async () => (await ours()).length > 0, { timeoutMs: 20_000 });
+    async notification(recording) {
+      await told(recording);
       await waitFor('the end of the work', async () => {
         const left = await world.store
           .collection('recordings')
           .countDocuments({ dueAtMs: { $exists: true } });
         return left === 0;
       });
-      const [first, ...repeats] = await ours();
+      const [first, ...repeats] = await ours(recording);
       for (const repeat of repeats) expect(repeat).toEqual(first);
       return first as Callback;
     },
