@@ -62,6 +62,20 @@ const steps: Step[] = [
     STACK: 'real',
   }),
   {
+    name: 'calls made up from the contract, embedded',
+    command: bin('node'),
+    args: ['--disable-warning=ExperimentalWarning', 'tests/schemathesis/main.ts'],
+    env: { STACK: 'embedded' },
+    counts: 'line',
+  },
+  {
+    name: 'calls made up from the contract, MongoDB and Kafka',
+    command: bin('node'),
+    args: ['--disable-warning=ExperimentalWarning', 'tests/schemathesis/main.ts'],
+    env: { STACK: 'real' },
+    counts: 'line',
+  },
+  {
     name: 'crash test, embedded',
     command: bin('node'),
     args: ['tests/faults/main.ts'],

@@ -84,6 +84,7 @@ describeOnStack('connectivity', () => {
     ...{ operationId: listId, message: 'listed', networkType, target, statusCode: 200, ...extras },
   });
 
+  // proves api/7/connectivity-list, cb/3/connectivity-list
   it.each([
     ['', 'available', [seen(watch, 'detected', false)]],
     ['?target=available', 'available', [seen(watch, 'detected', false)]],
@@ -120,6 +121,7 @@ describeOnStack('connectivity', () => {
     );
   });
 
+  // proves api/4/bluetooth-switch, api/7/get-state, api/7/put-state, cb/3/on-off
   it('Bluetooth is switched off and on, and its state is read', async () => {
     const state = async (method: string, body?: object) => result(method, '/bluetooth/state', body);
     const is = (operationId: string, message: string, now: string) => ({
@@ -138,6 +140,7 @@ describeOnStack('connectivity', () => {
     expect(headset.device.state.bluetoothOn).toBe(true);
   });
 
+  // proves api/7/connectivity-reset, cb/3/reset
   it('Bluetooth is reset', async () => {
     expect(await result('DELETE', '/bluetooth/reset')).toEqual({
       ...{ operationId: 'delete-v1-applications-connectivity-reset', message: 'reset' },
@@ -151,6 +154,8 @@ describeOnStack('connectivity', () => {
     ...{ networkType: 'bluetooth', statusCode, devices },
   });
 
+  // proves api/4/pairing-switch, api/7/pairing-add, api/7/pairing-change, api/7/pairing-delete
+  // proves cb/3/pairing
   it('a device is paired, disconnected, connected and forgotten; the address may be in lower case', async () => {
     const macAddress = watch.address.toLowerCase();
     expect(await result('POST', '/bluetooth', { macAddress })).toEqual(
@@ -167,6 +172,7 @@ describeOnStack('connectivity', () => {
     );
   });
 
+  // proves cb/8/pairing-codes
   it('what cannot be paired is told with its status code', async () => {
     const { address: macAddress } = phones;
     expect(await result('POST', '/bluetooth', { macAddress })).toMatchObject({
@@ -262,6 +268,7 @@ describeOnStack('connectivity', () => {
     await tenant.call(422, 'POST', `${path}/bluetooth`, { macAddress: phones.address }, key);
   });
 
+  // proves cb/3/bluetooth-connection
   it('a connection that the headset reports is told, once, with its cause or null', async () => {
     const found = () =>
       tenant.integrator.received.filter((r) => r.body.operationId === 'notify-bluetooth-connection');
@@ -296,6 +303,7 @@ describeOnStack('connectivity', () => {
     });
   });
 
+  // proves api/6/client-connectivity
   it('a headset whose client is older than 2.3.1 is refused with both versions; 2.3.1 is not', async () => {
     const old = await createTenant();
     try {

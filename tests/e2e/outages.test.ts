@@ -18,6 +18,7 @@ import { describeOnStack, imei, stack as suiteStack } from './harness.ts';
 
 const client = { clientId: 'outage', clientSecret: randomBytes(24).toString('hex') };
 
+// proves api/8/500-database
 describeOnStack('outages behind the platform', () => {
   // There is nothing behind the embedded stack, and servers given by an address are not ours to kill.
   const killable = suiteStack.kind === 'real' && !process.env['MONGODB_URI'] && !process.env['KAFKA_BROKERS'];

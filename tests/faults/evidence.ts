@@ -17,7 +17,7 @@ export interface Evidence {
   readonly ownDeaths: readonly string[];
 }
 
-export type CallKind = 'command' | 'activate' | 'deactivate' | 'cancel' | 'settings';
+export type CallKind = 'command' | 'activate' | 'deactivate' | 'reset' | 'cancel' | 'settings';
 
 /** One call with its repeats under one Idempotency-Key. */
 export interface CallRecord {

@@ -11,6 +11,7 @@ export const operations = {
   command: 'put-v1-applications-devices-commands',
   activate: 'post-v1-applications-devices',
   deactivate: 'delete-v1-applications-devices',
+  reset: 'put-v1-applications-devices-reset',
 } as const;
 
 /** End message of what an integrator canceled (ruling A10). */

@@ -52,6 +52,10 @@ export function loops(target: LoadTarget, options: LoadOptions, random: (name: s
         if (r.chance(0.3)) await activate(client, deviceId, r.between(1, 1e9));
         await command(client, deviceId);
         await pause(r);
+        if (r.chance(0.5)) {
+          await reset(client, deviceId);
+          await command(client, deviceId);
+        }
         if (running()) await deactivate(client, deviceId);
         await pause(r);
       }
@@ -83,6 +87,10 @@ export function activate(client: IntegratorClient, deviceId: string, app: number
 
 function deactivate(client: IntegratorClient, deviceId: string) {
   return client.call({ kind: 'deactivate', method: 'DELETE', path: `/devices/${deviceId}`, deviceId });
+}
+
+function reset(client: IntegratorClient, deviceId: string) {
+  return client.call({ kind: 'reset', method: 'PUT', path: `/devices/${deviceId}/reset`, deviceId });
 }
 
 function command(client: IntegratorClient, deviceId: string) {

@@ -10,6 +10,8 @@ import { addDevices } from './commands/devices.ts';
 import { addFirmware } from './commands/firmware.ts';
 import { addHardware } from './commands/hardware.ts';
 import { addPlans } from './commands/plans.ts';
+import { addRecordings } from './commands/recordings.ts';
+import { addSora } from './commands/sora.ts';
 import { addTransactions } from './commands/transactions.ts';
 import { addUsage } from './commands/usage.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
@@ -79,6 +81,8 @@ export async function runCtl(
   addPlans(program, session);
   addUsage(program, session);
   addBill(program, session);
+  addSora(program, session);
+  addRecordings(program, session);
   addDeadLetters(program, session);
   settle(program, terminal);
 

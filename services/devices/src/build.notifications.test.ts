@@ -46,6 +46,7 @@ const count = async (name: string, labels: Record<string, string>) => {
   return values.find((one) => Object.entries(labels).every(([k, v]) => one.labels[k] === v))?.value ?? 0;
 };
 
+// proves cb/3/common, cb/7/destinations
 test('a report becomes a notification to deviceEvent under its own id, without an order', async () => {
   await publish(signal({ reportId: 7 }));
   expect(await published(1)).toEqual([
@@ -192,6 +193,17 @@ describe('nothing is lost or told twice', () => {
   });
 });
 
+test('the longest texts, escaped as long as can be, go out in parts that a broker takes', async () => {
+  const customData = '\u0001'.repeat(70_000);
+  const all = await handled(
+    ...Array.from({ length: 6 }, () => report({ case: 'customData', value: { customData } })),
+  );
+  expect(all.map((one) => String(one.body['customData']).length)).toEqual(all.map(() => 65_536));
+  expect(all).toHaveLength(6);
+  expect(Math.max(...world.publishedBytes)).toBeGreaterThan(6 * 65_536);
+  expect(Math.max(...world.publishedBytes)).toBeLessThan(900_000);
+});
+
 onEmbedded('a batch of many devices costs one lookup', async () => {
   await activate('app', imei(1));
   await activate('app', imei(2));
@@ -207,6 +219,7 @@ describe('file uploads', () => {
     report({ case: 'fileUpload', value: { sizeBytes: 5n, ...value } }, { reportId });
   const body = (more: object) => ({ applicationId: 'app', deviceId: imei(0), timestamp: 1000, ...more });
 
+  // proves cb/3/file-upload, cb/8/file-reasons
   test.each([
     [undefined, 'success', 'upload success.'],
     [UrlRefusal.SIZE, 'failure', 'The file size is over the limit.'],
@@ -232,6 +245,7 @@ describe('file uploads', () => {
     ]);
   });
 
+  // proves cb/3/file-path
   test.each([
     `other/${imei(0)}/upload_files/a`,
     `app/${imei(1)}/upload_files/a`,

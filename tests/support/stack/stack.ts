@@ -26,6 +26,8 @@ export interface Stack {
   readonly tokenUrl: string;
   /** host:port for headsets. */
   readonly deviceLinkUrl: string;
+  /** Origin of the door for Sora's webhooks. */
+  readonly soraWebhookUrl: string;
   readonly admin: AdminAddresses;
   /** Admin ports of all processes, for health and metrics. */
   readonly adminUrls: Readonly<Record<string, string>>;
@@ -49,8 +51,8 @@ export interface StackOptions {
   readonly clients: readonly IssuerClient[];
   /** Added to the environment of every process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Fixed ports: gateway, issuer, headsets, files, admin; otherwise free ones, kept over restarts. */
-  readonly ports?: { gateway: number; issuer: number; deviceLink: number; files: number; admin: number };
+  /** Fixed ports: gateway, issuer, headsets, files, Sora's webhooks, admin; otherwise free ones, kept over restarts. */
+  readonly ports?: FixedPorts;
 }
 
 const services = serviceNames;
@@ -71,12 +73,14 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     DATA_DIR: dataDir,
     GATEWAY_LISTEN: `127.0.0.1:${ports.gateway}`,
     DEVICE_LINK_LISTEN: `127.0.0.1:${ports.deviceLink}`,
+    COMMUNICATION_LISTEN: `127.0.0.1:${ports.sora}`,
     UPDATES_LISTEN: `127.0.0.1:${ports.files}`,
     ISSUER_LISTEN: `127.0.0.1:${ports.issuer}`,
     ISSUER_CLIENTS_FILE: clientsFile,
     OIDC_ISSUER: issuerUrl,
     OIDC_AUDIENCE: 'urn:headset-cloud:api',
     NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
+    COMMUNICATION_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
     ...options.env,
   };
   const backing = kind === 'real' ? await startBacking(join(dataDir, 'backing')) : undefined;
@@ -140,6 +144,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     issuerUrl,
     tokenUrl: `${issuerUrl}/token`,
     deviceLinkUrl: `127.0.0.1:${ports.deviceLink}`,
+    soraWebhookUrl: `http://127.0.0.1:${ports.sora}`,
     filesUrl: `http://127.0.0.1:${ports.files}`,
     admin: {
       devices: adminOf('devices'),
@@ -192,13 +197,19 @@ async function isReady(adminUrl: string): Promise<boolean> {
   }
 }
 
-interface Ports {
-  gateway: number;
-  issuer: number;
-  deviceLink: number;
-  files: number;
+interface FixedPorts {
+  readonly gateway: number;
+  readonly issuer: number;
+  readonly deviceLink: number;
+  /** Uploads and downloads of updates, on the embedded storage. */
+  readonly files: number;
+  /** Sora's webhooks. */
+  readonly sora: number;
   /** Of the platform's one process, or of the gateway. */
-  admin: number;
+  readonly admin: number;
+}
+
+interface Ports extends FixedPorts {
   grpc: Record<string, number>;
   serviceAdmin: Record<string, number>;
 }
@@ -207,12 +218,12 @@ interface Ports {
 async function portsOf(options: StackOptions): Promise<Ports> {
   const file = join(options.dataDir, `ports-${options.kind}.json`);
   if (existsSync(file) && !options.ports) return JSON.parse(readFileSync(file, 'utf8')) as Ports;
-  const [gateway = 0, issuer = 0, deviceLink = 0, files = 0, admin = 0, ...rest] = await freePorts(
-    5 + 2 * services.length,
+  const [gateway = 0, issuer = 0, deviceLink = 0, files = 0, sora = 0, admin = 0, ...rest] = await freePorts(
+    6 + 2 * services.length,
   );
   const each = (from: number) => Object.fromEntries(services.map((s, i) => [s, rest[from + i] ?? 0]));
   const ports: Ports = {
-    ...(options.ports ?? { gateway, issuer, deviceLink, files, admin }),
+    ...(options.ports ?? { gateway, issuer, deviceLink, files, sora, admin }),
     grpc: each(0),
     serviceAdmin: each(services.length),
   };

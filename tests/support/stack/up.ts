@@ -33,6 +33,7 @@ const ports = {
   issuer: basePort + 1,
   deviceLink: basePort + 2,
   files: basePort + 4,
+  sora: basePort + 5,
   admin: basePort + 1020,
 };
 const integratorPort = basePort + 3;
