@@ -52,7 +52,7 @@ const steps: Step[] = [
   },
   { ...jestStep('architecture', ['-c', 'tests/jest.architecture.config.js']), quick: true },
   { ...jestStep('unit', []), quick: true },
-  jestStep('contract (embedded against MongoDB and Kafka)', [
+  jestStep('contract (embedded against MongoDB, Kafka and S3)', [
     '-c',
     'tests/jest.contract.config.js',
     '--runInBand',

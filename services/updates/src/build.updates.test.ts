@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import { ArtifactKind, ArtifactState } from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
@@ -259,7 +261,10 @@ test('operators put, list and withdraw firmware; a withdrawn one can be put agai
   await world.admin.withdrawArtifact(name);
   expect((await world.admin.withdrawArtifact(name)).artifact?.state).toBe(ArtifactState.WITHDRAWN);
   expect((await world.updates.listFirmware({ caller: callerOf() })).firmwareVersions).toEqual([]);
+  const reopened = await world.admin.putFirmware({ ...name, sizeBytes: 7n });
+  expect(reopened.artifact).toMatchObject({ state: ArtifactState.UPLOADING, sha256: '' });
   await putFirmware('1.0', Buffer.from('another'));
+  expect(readdirSync(join(world.directory, 'artifacts/artifacts'))).toHaveLength(1);
   expect((await world.updates.listFirmware({ caller: callerOf() })).firmwareVersions).toHaveLength(1);
   await expect(world.admin.withdrawArtifact({ ...name, version: '2.0' })).rejects.toMatchObject({
     code: 'not_found',

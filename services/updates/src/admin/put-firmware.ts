@@ -23,6 +23,7 @@ export function putFirmwareHandler(
     const wanted = { uploadId: randomUUID(), name, developerId: '', sizeBytes };
     const artifact = await deps.opener.open(wanted, true);
     requireSamePackage(artifact, packageName);
+    if (there?.objectKey) await deps.storage.remove(there.objectKey);
     if (artifact.state !== 'uploading') return { artifact: artifactInfo(artifact), uploadUrl: '' };
     return { artifact: artifactInfo(artifact), uploadUrl: (await deps.opener.sign(wanted)).url };
   };

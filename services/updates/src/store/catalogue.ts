@@ -47,7 +47,8 @@ export function createCatalogue(
       for (;;) {
         const reopened = await artifacts.findOneAndUpdate(
           { _id: id, state: { $in: states } },
-          { $set: opened },
+          // A withdrawn version's content is not what comes now.
+          { $set: { ...opened, sha256: '', objectKey: '' } },
           { returnDocument: 'after' },
         );
         if (reopened) return artifactOf(reopened);

@@ -59,7 +59,11 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
     },
 
     async renew(id, untilMs) {
-      await uploads.updateOne({ _id: id }, { $max: { leaseUntilMs: untilMs, dueAtMs: untilMs } });
+      // Not when it was given back meanwhile.
+      await uploads.updateOne(
+        { _id: id, leaseUntilMs: { $gt: 0 } },
+        { $max: { leaseUntilMs: untilMs, dueAtMs: untilMs } },
+      );
     },
 
     async release(id, { atMs, looks, settled }) {
