@@ -65,6 +65,7 @@ describeOnStack('software and firmware', () => {
 
   // proves api/3/app-install, api/3/upload-request, api/3/upload-result, api/3/upload-urls, api/7/upload-app
   // proves api/7/update-app, api/5/upload-no-multipart, api/9/chunk-part-size, api/9/url-lifetime, cb/3/update
+  // proves api/5/upload-content-type
   it('a package goes from the integrator to the headset: uploaded, checked, listed, installed, with progress', async () => {
     const name = newPackage();
     const before = Date.now();

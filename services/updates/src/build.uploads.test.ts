@@ -42,6 +42,7 @@ async function upload(version = '1.0.0', caller = callerOf(), apk?: Buffer) {
 const artifact = async (version = '1.0.0') =>
   (await world.admin.listArtifacts({ package: app })).artifacts.find((a) => a.version === version);
 
+// proves api/5/upload-no-multipart, api/9/chunk-part-size, api/9/url-lifetime
 test('a package becomes deliverable by one PUT to the URL that its request answered', async () => {
   const { bytes, url, answer } = await upload();
   const start = answer.urls[0]?.startTimestampMs ?? 0n;
