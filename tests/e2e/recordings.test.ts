@@ -86,6 +86,7 @@ describeOnStack('recordings', () => {
     );
 
   // proves cb/3/recording, cb/3/recording-both, cb/3/recording-multipart, cb/4/multipart-completion, cb/5/json-single, cb/7/url-multipart, cb/7/destinations
+  // proves cb/3/recording-after-200
   it('with both settings the multipart one wins: webm in parts, tags in order, every byte right', async () => {
     await configure(single, multi);
     const bytes = 2 * part + 123;

@@ -87,6 +87,7 @@ test('an event is forwarded whole, without credentials, in the order of the chan
   expect([second?.sequence, second?.body.event]).toEqual([2, 'connection.updated']);
 });
 
+// proves cb/3/sora-events
 test('all five events are forwarded, no others', async () => {
   const connection = join();
   const { webhooks } = sora.record([connection]);

@@ -65,10 +65,6 @@ test.each([
   ['deliveries show n1', '{"a":1}'],
   ['deliveries redeliver n1 n2', 'n2'],
   [`devices keys remove ${imei} k`, 'removed  k'],
-  ['sora endpoints list', 'No endpoints. Add one'],
-  ['sora default-version 2024.1.0', 'default version  2024.1.0'],
-  ['recordings list --application app', 'R1         uploading  app          -        0/9'],
-  ['recordings list --limit 1', 'No recordings.'],
   [`plans put app ${imei} --video basic-200 --speech none`, 'video        basic 200'],
   ['plans list app', 'basic 100  none'],
   ['usage add u1 app --kind video --started 2026-11-10T12:00:00Z --duration-ms 1', 'added  yes'],
@@ -76,6 +72,10 @@ test.each([
   ['usage list app --month 2026-09 --limit 7', 'app-2026-9-7  -       speech'],
   ['bill show app --month 2026-11', 'activated now         2'],
   ['bill show app --month 2025-09', 'activated now         -'],
+  ['sora endpoints list', 'No endpoints. Add one'],
+  ['sora default-version 2024.1.0', 'default version  2024.1.0'],
+  ['recordings list --application app', 'R1         uploading  app          -        0/9'],
+  ['recordings list --limit 1', 'No recordings.'],
 ])('%s', async (args, shown) => {
   door = await openDoor();
   const { code, out, err } = await ctl(args);

@@ -32,10 +32,10 @@ export interface Door {
   readonly keys: Map<string, string>;
   /** Ids of removed keys, in order. */
   readonly removedKeys: string[];
-  /** Sora endpoints that were put. */
-  readonly endpoints: Endpoint[];
   /** Changes that billing was asked for, in protobuf's JSON. */
   readonly billingCalls: JsonValue[];
+  /** Sora endpoints that were put. */
+  readonly endpoints: Endpoint[];
   close(): Promise<void>;
 }
 
@@ -111,20 +111,6 @@ export async function openDoor(
     }),
     redeliverDelivery: async ({ notificationId }) => ({ delivery: { notificationId, status: 'pending' } }),
   });
-  const endpoints: Endpoint[] = [];
-  const communication = bind(CommunicationAdminService, {
-    putEndpoint: async ({ endpoint }) => {
-      if (endpoint) endpoints.push(endpoint);
-      return { endpoint };
-    },
-    listEndpoints: async () => ({ endpoints, defaultVersion: '2024.1.0' }),
-    removeEndpoint: missing,
-    setDefaultVersion: async () => ({}),
-    listRecordings: async ({ applicationId, limit }) => ({
-      recordings:
-        limit === 1 ? [] : [{ recordingId: 'R1', applicationId, state: 'uploading', totalBytes: 9n }],
-    }),
-  });
   const billing = bind(BillingAdminService, {
     putPlans: async (request) => {
       billingCalls.push(toJson(PutPlansRequestSchema, request));
@@ -155,9 +141,23 @@ export async function openDoor(
       };
     },
   });
+  const endpoints: Endpoint[] = [];
+  const communication = bind(CommunicationAdminService, {
+    putEndpoint: async ({ endpoint }) => {
+      if (endpoint) endpoints.push(endpoint);
+      return { endpoint };
+    },
+    listEndpoints: async () => ({ endpoints, defaultVersion: '2024.1.0' }),
+    removeEndpoint: missing,
+    setDefaultVersion: async () => ({}),
+    listRecordings: async ({ applicationId, limit }) => ({
+      recordings:
+        limit === 1 ? [] : [{ recordingId: 'R1', applicationId, state: 'uploading', totalBytes: 9n }],
+    }),
+  });
   const bindings: RpcBinding[] = options.only
     ? [devices]
-    : [devices, transactions, notifier, communication, billing];
+    : [devices, transactions, notifier, billing, communication];
   const server = createAdminServer({
     listen: { host: '127.0.0.1', port: 0 },
     token: options.token,
@@ -172,8 +172,8 @@ export async function openDoor(
     contractCalls,
     keys,
     removedKeys,
-    endpoints,
     billingCalls,
+    endpoints,
     close: () => server.stop(),
   };
 }
