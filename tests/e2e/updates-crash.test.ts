@@ -57,7 +57,12 @@ describeOnStack('uploads and kill -9', () => {
       await stack.ready();
       const apk = await makeApk({ package: name, versionName: version as string });
       const upload = { package: name, version, fileSize: apk.length };
-      const { urlList } = (await api.app('POST', '/apps', upload)).body;
+      // The gateway may still wait before it tries the process again.
+      const { body } = await waitFor('a 201', async () => {
+        const answer = await api.app('POST', '/apps', upload);
+        return answer.status === 201 && answer;
+      });
+      const { urlList } = body;
       await request(urlList[0].uploadUrl, {
         method: 'PUT',
         headers: { 'content-type': 'application/vnd.android.package-archive' },
