@@ -1,4 +1,4 @@
-import type { Check } from './judge.ts';
+import type { Check } from './judge/check.ts';
 import { discard, type RunOptions, run } from './run.ts';
 import type { FailpointStep, Round } from './schedule.ts';
 

@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
 import { createAdmin } from '../support/provision.ts';
 import type { ApplicationStanding, Evidence, FinalSetting, ListedTransaction } from './evidence.ts';
+import { gatherBills, gatherUsage } from './gather-usage.ts';
 import { effectsIn, statesOf } from './headsets.ts';
 import type { Tally } from './killer.ts';
+import { staying } from './load/target.ts';
 import type { Supervisor } from './supervisor.ts';
 import type { Tenant, World } from './world.ts';
 
@@ -30,6 +33,9 @@ export async function unfinished(world: World): Promise<string[]> {
     if (!states) open.push(`${headsets.process.name} does not answer`);
     for (const s of states ?? []) {
       if (s.sessionEpoch === 0) open.push(`headset ${s.deviceId} is not online`);
+      if (s.unfinishedUploads > 0) {
+        open.push(`headset ${s.deviceId} has ${s.unfinishedUploads} files to upload`);
+      }
       if (s.unacknowledgedReports > 0) {
         open.push(`headset ${s.deviceId} keeps ${s.unacknowledgedReports} reports`);
       }
@@ -69,8 +75,18 @@ export async function gather(world: World, open: readonly string[], tally: Tally
       body,
     })),
     effects: effectsIn(world.stack.dataDir),
+    reports: world.tenants.flatMap((t) => t.said.reports),
+    uploads: world.tenants.flatMap((t) => t.said.uploads),
+    storedFiles: [...world.files.files].map(([file, content]) => ({
+      file,
+      sha256: createHash('sha256').update(content).digest('hex'),
+    })),
+    spent: world.tenants.flatMap((t) => t.said.spent),
+    recorded: (await Promise.all(world.tenants.map((t) => gatherUsage(admin, t)))).flat(),
+    bills: (await Promise.all(world.tenants.map(gatherBills))).flat(),
     settings,
     applications,
+    alwaysActivated: world.tenants.flatMap((t) => staying(t.devices)),
     answeringDevices: world.answering.devices.map((d) => d.deviceId),
     unfinished: open,
     ownDeaths: ownDeaths(world.supervisor, tally),

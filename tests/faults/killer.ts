@@ -4,7 +4,7 @@ import type { FailpointStep, Fault } from './schedule.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /** How long a failpoint may take to be reached, the process's start included. */
-const reachMs = 12_000;
+const reachMs = 20_000;
 
 /** What the rounds did, for the summary. */
 export interface Tally {

@@ -1,6 +1,6 @@
 import { realStackMissing } from '../support/stack/backing.ts';
 import { showThatItCanFail } from './can-fail.ts';
-import type { Check } from './judge.ts';
+import type { Check } from './judge/check.ts';
 import { describeCheck, describeRun } from './report.ts';
 import { abandon, discard, run } from './run.ts';
 import { planRounds } from './schedule.ts';
@@ -32,7 +32,7 @@ async function main(): Promise<number> {
     rounds: (world) => planRounds(seed, count, targetsOf(world)),
     load: { commanders: 3, cancelAwayShare: 0.08, pauseMs: 160 },
     effectMs: 30,
-    settleMs: 60_000,
+    settleMs: 120_000,
     say,
   });
   say(`\n${describeRun(result).join('\n')}\n`);

@@ -1,4 +1,5 @@
-import { type Check, unanswered } from './judge.ts';
+import type { Check } from './judge/check.ts';
+import { unanswered } from './judge/transactions.ts';
 import { type RunResult, seconds } from './run.ts';
 
 const shownViolations = 10;

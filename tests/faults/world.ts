@@ -1,6 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
+import { type FileStore, startFileStore } from '../e2e/file-store.ts';
 import { type ApiClient, createApiClient } from '../support/api.ts';
 import { type IntegratorServer, startIntegrator } from '../support/integrator/server.ts';
 import {
@@ -12,8 +13,10 @@ import {
 import { freePorts } from '../support/stack/ports.ts';
 import { type Stack, type StackKind, startStack } from '../support/stack/stack.ts';
 import { type HeadsetProcess, manageHeadsets, sendAway, statesOf } from './headsets.ts';
-import { IntegratorClient } from './integrator-client.ts';
-import { activate } from './load.ts';
+import { IntegratorClient } from './load/integrator-client.ts';
+import { activate } from './load/loops.ts';
+import { surroundings } from './load/operations.ts';
+import { Said } from './load/said.ts';
 import { Supervisor } from './supervisor.ts';
 
 /** Longest lease below; a frozen process sleeps longer. */
@@ -43,6 +46,7 @@ export interface Tenant {
   readonly api: ApiClient;
   readonly client: IntegratorClient;
   readonly devices: readonly HeadsetKeyFile[];
+  readonly said: Said;
 }
 
 /** The platform, its integrators and their headsets. */
@@ -51,6 +55,8 @@ export interface World {
   readonly supervisor: Supervisor;
   readonly tenants: readonly Tenant[];
   readonly integrator: IntegratorServer;
+  /** The integrators' storage for files from headsets. */
+  readonly files: FileStore;
   readonly headsets: readonly HeadsetProcess[];
   /** Headsets whose apps answer commands by themselves. */
   readonly answering: HeadsetProcess;
@@ -85,6 +91,7 @@ export async function startWorld(options: {
   const integrator = await startIntegrator({
     answer: () => ({ status: !calm && options.failsCallback() ? 500 : 204 }),
   });
+  const files = await startFileStore();
   const admin = createAdmin(stack.admin);
   let order = 0;
   const tenants: Tenant[] = [];
@@ -103,11 +110,16 @@ export async function startWorld(options: {
     const { apiUrl, tokenUrl } = stack;
     const api = createApiClient({ apiUrl, tokenUrl, applicationId, ...credentials });
     const client = new IntegratorClient(applicationId, api, () => ++order);
-    const settings = await api.app('PATCH', '', { deviceEvent: integrator.url });
+    const settings = await api.app('PATCH', '', {
+      deviceEvent: integrator.url,
+      fileUploadEvent: integrator.url,
+      fileUploadGetUrl: files.signUrl,
+    });
     const key = await api.app('POST', '/refresh_authkey');
     if (settings.status !== 200 || key.status !== 201) throw new Error('the application was not configured');
     integrator.keys.push(key.body.authenticationKey);
-    tenants.push({ applicationId, api, client, devices });
+    files.keys.push(key.body.authenticationKey);
+    tenants.push({ applicationId, api, client, devices, said: new Said(Date.now()) });
   }
   const controlPorts = await freePorts(2);
   const headsets = controlPorts.map((controlPort, i) =>
@@ -117,6 +129,7 @@ export async function startWorld(options: {
       server: stack.deviceLinkUrl,
       controlPort,
       devices: tenants.flatMap((t) => t.devices.filter((_, d) => d % 2 === i)),
+      content: surroundings,
       flags: i === 0 ? ['--effect-ms', String(options.effectMs)] : ['--app-answer', 'did it'],
     }),
   );
@@ -130,6 +143,7 @@ export async function startWorld(options: {
     supervisor,
     tenants,
     integrator,
+    files,
     headsets,
     answering: headsets[1] as HeadsetProcess,
     headsetsOf(deviceId) {
@@ -160,10 +174,24 @@ export async function startWorld(options: {
       await stack.stop();
       await Promise.all(tenants.map((t) => t.api.close()));
       await integrator.close();
+      await files.close();
     },
   };
-  await Promise.all(tenants.flatMap((t) => t.devices.map((d) => activate(t.client, d.deviceId, 0))));
+  const activations = await Promise.all(
+    tenants.flatMap((t) => t.devices.map((d) => activate(t.client, d.deviceId, 0))),
+  );
+  // A headset that does not know of its activation yet has nobody to report to.
+  await waitFor('the activations', () => activations.every((a) => hasEnded(integrator, a.transactionId)), {
+    timeoutMs: 60_000,
+    intervalMs: 50,
+  });
   return world;
+}
+
+function hasEnded({ received }: IntegratorServer, transactionId: number | undefined): boolean {
+  return received.some(
+    ({ body }) => body.transactionId === transactionId && body.notificationType === 'processed',
+  );
 }
 
 async function allReady(stack: Stack): Promise<boolean> {

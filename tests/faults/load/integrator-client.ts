@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiAnswer, ApiClient } from '../support/api.ts';
-import type { CallKind, CallRecord } from './evidence.ts';
+import type { ApiAnswer, ApiClient } from '../../support/api.ts';
+import type { CallKind, CallRecord } from '../evidence.ts';
 
 /** A changing call as a client makes it. */
 export interface Call {
