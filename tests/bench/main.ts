@@ -10,11 +10,13 @@ import { measureCreate } from './measures/create.ts';
 import { measureIdle } from './measures/idle.ts';
 import { measureJobs, measureLatency } from './measures/jobs.ts';
 import { measureScale } from './measures/scale.ts';
+import { measureStatusList } from './measures/status-list.ts';
 import { measureUp } from './measures/up.ts';
+import { measureValidation } from './measures/validation.ts';
 
 /**
  * Speed and memory of the platform against their floors, on this machine, as ratios:
- * `node tests/bench/main.ts [create jobs latency idle callbacks up scale count]`, STACK=embedded or real
+ * `node tests/bench/main.ts [create jobs latency idle callbacks up scale status-list validation count]`, STACK=embedded or real
  * (default: both, where MongoDB and Kafka can be had). Lengths: lib/settings.ts.
  */
 const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) => Promise<Report>>> = {
@@ -25,6 +27,8 @@ const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) =>
   callbacks: measureCallbacks,
   up: measureUp,
   scale: measureScale,
+  'status-list': measureStatusList,
+  validation: measureValidation,
   count: measureCount,
 };
 

@@ -53,6 +53,7 @@ describeOnStack('minimum client versions', () => {
   });
   afterAll(() => tenant.close());
 
+  // proves api/6/client-connectivity, api/6/client-launcher, api/6/client-uninstall
   it.each(operations.map((o, i) => ({ ...o, device: 2 * i })))(
     '$what: an unknown client that turns out older than $minimum fails it with both versions; known, 400',
     async ({ minimum, older, operationId, call, end, device: index }) => {

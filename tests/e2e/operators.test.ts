@@ -103,8 +103,32 @@ describeOnStack('operators', () => {
     const before = String(BigInt(device) - 1n).padStart(15, '0');
     expect((await ctlJson('devices', 'list', '--after', before, '--limit', '1')).devices).toEqual([shown]);
     expect(await ok('devices', 'list', '--after', before, '--limit', '1')).toMatch(
-      new RegExp(`^DEVICE +KEYS +ACTIVATED BY\\n${device} +1 +${application}\\n`),
+      new RegExp(`^DEVICE +KEYS +ACTIVATED BY +CLIENT\\n${device} +1 +${application} +3\\.4\\.0\\n`),
     );
+  });
+
+  it('shows what a headset reported, keeps where it is bound for, and knows hardware models', async () => {
+    expect((await ctlJson('devices', 'show', device)).device.status).toMatchObject({
+      ...{ deviceId: device, firmwareVersion: '9.001.0', languages: ['ja'], reported: true },
+    });
+    expect(await ok('devices', 'put', device, '--destination', '大阪工場')).toMatch(
+      /^destination +大阪工場$/m,
+    );
+    expect(await ok('devices', 'show', device)).toMatch(/^firmware +9\.001\.0$/m);
+    const identifier = `model ${unique}`;
+    const cameras = ['--camera', 'landscape:front:1920x1080', '--camera', 'portrait:left:640x480'];
+    await ok('hardware', 'put', identifier, '--shape', 'box', '--name', '一号', ...cameras);
+    const { models } = await ctlJson('hardware', 'list');
+    expect(models).toContainEqual({
+      ...{ identifier, name: '一号', description: '', shape: 'box' },
+      cameras: [
+        { direction: 'landscape', mountedPosition: 'front', maxWidth: 1920, maxHeight: 1080 },
+        { direction: 'portrait', mountedPosition: 'left', maxWidth: 640, maxHeight: 480 },
+      ],
+    });
+    expect(await ctl('hardware', 'put', identifier, '--shape', 'round')).toEqual({
+      ...{ exitCode: 1, out: '', err: 'shape "round" is not one of box, neck-mounted.\n' },
+    });
   });
 
   it('shows a device’s transactions and the callbacks they caused', async () => {

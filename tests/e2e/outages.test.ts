@@ -132,11 +132,13 @@ describeOnStack('outages behind the platform', () => {
         expect(run).toMatchObject({ exitCode: 0, err: '' });
         return JSON.parse(run.out).deadLetters ?? [];
       };
-      const dead = await waitFor('both groups to give it up', async () => {
+      const dead = await waitFor('every group to give it up', async () => {
         const found = await list();
-        return found.length >= 2 && found;
+        return found.length >= 3 && found;
       });
-      expect(dead.map((d: { group: string }) => d.group).sort()).toEqual(['devices', 'transactions']);
+      expect(dead.map((d: { group: string }) => d.group).sort()).toEqual([
+        ...['connectivity', 'devices', 'transactions'],
+      ]);
       expect(dead[0]).toMatchObject({ topic: topics.deviceReports, key: deviceId });
     },
     60_000,

@@ -39,6 +39,7 @@ describeOnStack('the end of a reset', () => {
     ];
   };
 
+  // proves api/7/reset
   it('comes with the hello after the wipe, where the headset does not hold it any more', async () => {
     const headset = await online(0, { behaviour: { loseResetResult: true, resetMs: 200 } });
     const before = headset.sessionEpoch;

@@ -253,6 +253,70 @@ test('an earlier month shows the plans of its end, the current one those of now'
   expect(await plans(11)).toEqual([['lite', undefined]]);
 });
 
+describe.each(['billing.usageRecorded', 'billing.usageOnSheet'])('a process that dies at %s', (point) => {
+  test('while it adds usage has the bill count it once, before a repeat and after it', async () => {
+    const given = { ...usage('u1'), applicationId: 'app', kind: UsageKind.VIDEO_MEETING };
+    world.cutAt = point;
+    await expect(world.admin.addUsage({ usage: given })).rejects.toMatchObject({ code: 'internal' });
+    expect(await bill()).toMatchObject({ devices: [device(1, 1)] });
+    expect(await world.admin.addUsage({ usage: given })).toMatchObject({ added: false });
+    expect(await bill()).toMatchObject({ devices: [device(1, 1)] });
+    expect(await loose()).toBe(0);
+  });
+
+  test('while it takes usage from the log loses none and counts none twice', async () => {
+    world.cutAt = point;
+    await world.use(usage('u1'), usage('u2', { deviceId: '' }), usage('u1'));
+    expect(await bill()).toMatchObject({ devices: [device(1, 1)], othersVideoMeetingHours: 1 });
+    expect(await loose()).toBe(0);
+  });
+});
+
+const loose = () => world.store.collection('usage').countDocuments({ loose: true });
+
+test('a sheet that is full takes no more; what does not fit is billed all the same, and once', async () => {
+  const all = Array.from({ length: 2600 }, (_, n) => usage(`u${n}`, { durationMs: hour / 100n }));
+  for (let first = 0; first < all.length; first += 650) await world.use(...all.slice(first, first + 650));
+  await world.use(...all.slice(0, 100), ...all.slice(-100));
+  expect(await bill()).toMatchObject({ devices: [device(1, 26)] });
+  expect(await loose()).toBeGreaterThan(0);
+}, 60_000);
+
+test('a bill is the sum of what was used, whatever lies over borders and comes again', async () => {
+  let seed = 20261121;
+  const random = (below: number) => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return Math.floor((seed / 2_147_483_648) * below);
+  };
+  const [from, to] = [Number(at('2026-10-01T00:00:00')), Number(at('2026-11-01T00:00:00'))];
+  const day = 24 * 3_600_000;
+  const all = Array.from({ length: 300 }, (_, n) => {
+    const near = [from, to, from + 15 * day][random(3)] as number;
+    const startedAtMs = near + random(4 * day) - 2 * day;
+    const durationMs = random([1000, 3_600_000, 3 * day, 40 * day][random(4)] as number);
+    return { usageId: `r${n}`, deviceId: imei(random(5)), startedAtMs, durationMs };
+  });
+  const sums = new Map<string, number>();
+  for (const { deviceId, startedAtMs, durationMs } of all) {
+    const ms = Math.min(startedAtMs + durationMs, to) - Math.max(startedAtMs, from);
+    if (ms > 0) sums.set(deviceId, (sums.get(deviceId) ?? 0) + ms);
+  }
+  for (let round = 0; round < 3; round++) {
+    const some = all.filter(() => round === 2 || random(2) === 0);
+    await world.use(
+      ...some.map((one) => ({
+        ...one,
+        startedAtMs: BigInt(one.startedAtMs),
+        durationMs: BigInt(one.durationMs),
+      })),
+    );
+  }
+  const { devices } = await world.billing.getBill({ applicationId: 'app', year: 2026, month: 10 });
+  expect(devices.map((one) => [one.deviceId, one.videoMeetingHours])).toEqual(
+    [...sums].sort().map(([deviceId, ms]) => [deviceId, Math.ceil(ms / 3_600_000)]),
+  );
+}, 60_000);
+
 describe('operators', () => {
   test('plans are listed by device, those of others not', async () => {
     const put = (applicationId: string, n: number, plans: object) =>
@@ -388,9 +452,10 @@ test('a bill of ten thousand devices', async () => {
       ...devices.map((n) => usage(`u${n}`, { deviceId: imei(n), durationMs: BigInt(n % 3) * hour })),
     );
   }
-  const found = await world.billing.getBill({ applicationId: 'app', year: 2026, month: 11 });
+  const wanted = { applicationId: 'app', year: 2026, month: 11 };
+  const found = await world.billing.getBill(wanted, { deadlineMs: 60_000 });
   expect([found.numberOfDevices, found.activateDevices]).toEqual([count, count]);
   expect(found.devices.map(({ deviceId, videoMeetingHours }) => [deviceId, videoMeetingHours])).toEqual(
     Array.from({ length: count }, (_, n) => [imei(n), n % 3]),
   );
-}, 60_000);
+}, 180_000);

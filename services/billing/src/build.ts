@@ -15,6 +15,7 @@ import {
   collections,
   type LifecycleDocument,
   type PlansDocument,
+  type SheetDocument,
   type UsageDocument,
 } from './store/documents.ts';
 import { createPlansStore } from './store/plans.ts';
@@ -23,7 +24,11 @@ import { createUsageStore } from './store/usage.ts';
 /** The billing service: plans, metered usage, monthly bills. */
 export function buildBilling(ctx: ServiceContext, config: BillingConfig): Service {
   const { store, clock, log, failpoints } = ctx;
-  const usage = createUsageStore(store.collection<UsageDocument>(collections.usage));
+  const usage = createUsageStore(
+    store.collection<UsageDocument>(collections.usage),
+    store.collection<SheetDocument>(collections.sheets),
+    (step) => failpoints(`billing.${step}`),
+  );
   const activity = createActivityStore(store.collection<LifecycleDocument>(collections.lifecycle));
   const plans = createPlansStore(store.collection<PlansDocument>(collections.plans));
   const sources = { usage, activity, plans, clock, zone: parseZone(config.BILLING_TIME_ZONE) };
@@ -40,7 +45,7 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
         await log.subscribe({
           topic: topics.usage,
           group: usageGroup,
-          handle: usageHandler(usage, failpoints),
+          handle: usageHandler(usage),
         }),
         await log.subscribe({
           topic: topics.deviceLifecycle,

@@ -1,2 +1,6 @@
 /** Where a test may stop the process (kit/failpoints.ts). Each lies just after the thing it names. */
-export const billingFailpoints: readonly string[] = ['billing.usageRecorded', 'billing.lifecycleRecorded'];
+export const billingFailpoints: readonly string[] = [
+  'billing.usageRecorded',
+  'billing.usageOnSheet',
+  'billing.lifecycleRecorded',
+];

@@ -133,6 +133,21 @@ test('an address of 8192 characters, http too, is given', async () => {
   expect(await ask()).toEqual({ url, refusal: UrlRefusal.UNSPECIFIED });
 });
 
+test('requests are counted by their outcome', async () => {
+  await ask();
+  await ask({ size: 0 });
+  await ask({ epoch: 0 });
+  answerUrl('');
+  await ask();
+  world.signedUrls.answer = new DomainError('deadline_exceeded', 'A service took too long.');
+  await ask().catch(() => undefined);
+  const { values = [] } =
+    (await world.metrics.getSingleMetric('headset_file_upload_urls_total')?.get()) ?? {};
+  expect(Object.fromEntries(values.map((one) => [one.labels['outcome'], one.value]))).toEqual({
+    ...{ given: 1, size: 1, not_associated: 1, no_signed_url: 1, unavailable: 1 },
+  });
+});
+
 test.each([
   ['unavailable', new DomainError('unavailable', 'A service cannot be reached.', { retryAfterMs: 1000 })],
   ['deadline_exceeded', new DomainError('deadline_exceeded', 'A service took too long.')],

@@ -108,6 +108,18 @@ test('cut off between publishing and noting it, the same event comes again', asy
   await waitFor('nothing owed', async () => (await owed())?.length === 0);
 });
 
+test('what is owed is counted until it is in the log', async () => {
+  const pending = async () =>
+    (await world.metrics.getSingleMetric('headset_devices_pending_changes')?.get())?.values[0]?.value;
+  expect(await pending()).toBe(0);
+  world.logFailure = new DomainError('unavailable', 'away');
+  await activate();
+  expect(await pending()).toBe(1);
+  world.logFailure = undefined;
+  world.nowMs += 10_001;
+  await waitFor('nothing pending', async () => (await pending()) === 0);
+});
+
 test('an intent that runs out leaves no owed event behind', async () => {
   world.logFailure = new DomainError('unavailable', 'away');
   await activate();

@@ -192,6 +192,17 @@ describe('nothing is lost or told twice', () => {
   });
 });
 
+test('the longest texts, escaped as long as can be, go out in parts that a broker takes', async () => {
+  const customData = '\u0001'.repeat(70_000);
+  const all = await handled(
+    ...Array.from({ length: 6 }, () => report({ case: 'customData', value: { customData } })),
+  );
+  expect(all.map((one) => String(one.body['customData']).length)).toEqual(all.map(() => 65_536));
+  expect(all).toHaveLength(6);
+  expect(Math.max(...world.publishedBytes)).toBeGreaterThan(6 * 65_536);
+  expect(Math.max(...world.publishedBytes)).toBeLessThan(900_000);
+});
+
 onEmbedded('a batch of many devices costs one lookup', async () => {
   await activate('app', imei(1));
   await activate('app', imei(2));

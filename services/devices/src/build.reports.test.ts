@@ -50,7 +50,7 @@ test('hello and state changes make up the status, each field with its own date',
     change(1000, { power: 'started', batteryPercentage: 80 }),
     change(2000, { wearing: 'device_wear', location: { latitude: 35.5, longitude: 139.5 } }),
   );
-  await waitFor('the reports', async () => (await status())?.wearing);
+  await waitFor('the reports', async () => (await world.log.lag('devices', topics.deviceReports)) === 0);
   expect(await status()).toMatchObject({
     reported: true,
     firmwareVersion: '9.1',

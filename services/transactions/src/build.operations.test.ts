@@ -41,6 +41,7 @@ const online = (sessionEpoch: bigint, held: { transactionId: bigint; state: Held
   h.judge.headsetOnline({ deviceId: device, sessionEpoch, held });
 
 describe('results in forms of their own', () => {
+  // proves cb/3/uninstall, cb/3/op-package
   it('an uninstallation ends with its package', async () => {
     const id = await h.create({
       operationId: uninstall,
@@ -72,6 +73,7 @@ describe('results in forms of their own', () => {
       },
     });
 
+  // proves cb/3/connectivity-list, cb/3/op-connectivity-list
   it('a list of connectivity ends with what the headset found, over a crash as well', async () => {
     const id = await list();
     await h.accept(id);
@@ -274,6 +276,7 @@ describe('a reset', () => {
     await waitFor('a result behind', async () => (await h.status(id)) === 'PROCESSED');
   };
 
+  // proves api/4/reset-cancels, cb/8/cancel-reset
   it('cancels what is earlier and unprocessed, with its message', async () => {
     const early = await h.create();
     const id = await create();
@@ -355,6 +358,7 @@ describe('a reset', () => {
 });
 
 describe('the latest update', () => {
+  // proves api/4/latest-updates, api/4/resend-latest, cb/8/cancel-newer
   it('is judged per package and version', async () => {
     const first = await h.create({ operationId: app, subject: 'a@1.0' });
     const other = await h.create({ operationId: app, subject: 'a@1.1' });

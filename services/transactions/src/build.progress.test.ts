@@ -32,6 +32,7 @@ describe('progress of updates', () => {
   });
   const values = (id: number) => h.of(id).map((b) => [b['notificationType'], b['progress']]);
 
+  // proves cb/3/common, cb/3/transaction, cb/3/update, cb/4/notification-types, cb/4/in-progress
   it.each([app, firmware])(
     'of %s goes out in the general form with progress, in order',
     async (operationId) => {
@@ -83,6 +84,7 @@ describe('progress of updates', () => {
     },
   );
 
+  // proves cb/3/update, cb/3/canceled
   it('fails with the last known progress, and is canceled without any', async () => {
     const failed = await update();
     await h.progress(failed, 0.75, 1n);
@@ -126,6 +128,7 @@ describe('progress of updates', () => {
     ]);
   });
 
+  // proves cb/4/in-progress
   it('of anything but an update, or of another device, is not passed on', async () => {
     const id = await h.create({ operationId: command });
     await h.accept(id);

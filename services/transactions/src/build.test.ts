@@ -22,6 +22,7 @@ describe('transactions', () => {
       (e: DomainError) => e.code,
     );
 
+  // proves api/4/accepted, api/4/processed, api/4/command-processed
   it('takes a command from created to processed with its two callbacks in order', async () => {
     h.online.set(device, 5n);
     const id = await h.create();
@@ -133,6 +134,7 @@ describe('transactions', () => {
     expect(h.of(next).map((b) => b['result'])).toEqual(['success']);
   });
 
+  // proves api/4/command-processed, cb/3/command
   it('lets an app’s answer that comes first end the transaction, with the general form before it', async () => {
     const id = await h.create();
     const answer = { transactionId: BigInt(id), success: true, message: 'mine', customData: 'd' };
@@ -150,6 +152,7 @@ describe('transactions', () => {
     expect(await h.status(id)).toBe('PROCESSED');
   });
 
+  // proves api/4/deactivation-cancels, cb/8/cancel-deactivation
   it('cancels what is below the floor of a deactivation, and refuses creates of the ended activation', async () => {
     const early = await h.create();
     const accepted = await h.create();
@@ -174,6 +177,7 @@ describe('transactions', () => {
     );
   });
 
+  // proves api/4/created-published, api/4/resend-online
   it('hands over what could not be handed over before, and what waited when the headset comes online', async () => {
     h.linkAway = true;
     const id = await h.create();
@@ -196,6 +200,7 @@ describe('transactions', () => {
     expect(lost.offers.map((o) => o.attempt)).toEqual([1]);
   });
 
+  // proves api/4/resend-limit, api/8/retry-limit, api/9/retry-limit, cb/8/cancel-retry
   it('cancels at the retry limit, and drops what a headset holds in vain', async () => {
     const id = await h.create();
     for (let epoch = 1n; epoch <= 3n; epoch++) {

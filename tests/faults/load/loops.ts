@@ -36,6 +36,10 @@ export function loops(target: LoadTarget, options: LoadOptions, random: Draw): L
         if (r.chance(0.3)) await activate(client, deviceId, r.between(1, 1e9));
         await operate(client, deviceId, 'command', r);
         await pause(r);
+        if (r.chance(0.5)) {
+          await operate(client, deviceId, 'reset', r);
+          await operate(client, deviceId, 'command', r);
+        }
         if (running()) await deactivate(client, deviceId);
         await pause(r);
       }

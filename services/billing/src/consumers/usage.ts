@@ -1,6 +1,5 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { UsageEventSchema } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
 import type { Usage } from '../domain/usage.ts';
 import type { UsageStore } from '../ports.ts';
@@ -15,12 +14,10 @@ export const usageGroup = 'billing-usage';
  */
 export function usageHandler(
   store: Pick<UsageStore, 'record'>,
-  failpoints: Failpoints,
 ): (events: readonly LogEvent[]) => Promise<void> {
   return async (events) => {
     const usages = events.map(decode);
     const { conflicting } = await store.record(usages);
-    failpoints('billing.usageRecorded');
     if (conflicting.size === 0) return;
     const index = await firstConflict(events, usages, store);
     if (index >= 0)

@@ -13,7 +13,29 @@ export interface UsageDocument {
   durationMs: number;
   /** `touchedMonths`: in which bills to look for it, in whatever time zone they are. */
   months: number[];
+  /** True while it may stand on no sheet; then it is added to bills by itself. */
+  loose?: true;
 }
+
+/**
+ * What a device (or none that is known) used in a month, in one document: a bill reads some thousand
+ * sheets where it would have to read some hundred thousand usages. Entries are copies of `usage`, set
+ * under their own keys, so that writing one again changes nothing.
+ */
+export interface SheetDocument {
+  /** Application, device and month. */
+  _id: string;
+  applicationId: string;
+  deviceId: string;
+  /** `monthKey`. */
+  month: number;
+  /** About how many entries there are: repeats count again. */
+  size: number;
+  entries: Record<string, SheetEntry>;
+}
+
+/** Place in `usageKinds`, startedAtMs, durationMs. */
+export type SheetEntry = [kind: number, startedAtMs: number, durationMs: number];
 
 export interface LifecycleDocument {
   /** Device, epoch and kind. */
@@ -36,11 +58,24 @@ export interface PlansDocument {
   history: PlansEntry[];
 }
 
-export const collections = { usage: 'usage', lifecycle: 'lifecycle', plans: 'plans' } as const;
+export const collections = {
+  usage: 'usage',
+  sheets: 'sheets',
+  lifecycle: 'lifecycle',
+  plans: 'plans',
+} as const;
 
 /** Created at start; every query of this service stands on one of them or on `_id`. */
 export const billingIndexes: Readonly<Record<string, IndexDescription[]>> = {
-  [collections.usage]: [{ name: 'month', key: { applicationId: 1, months: 1, startedAtMs: 1, _id: 1 } }],
+  [collections.usage]: [
+    { name: 'month', key: { applicationId: 1, months: 1, startedAtMs: 1, _id: 1 } },
+    {
+      name: 'loose',
+      key: { loose: 1, applicationId: 1, months: 1 },
+      partialFilterExpression: { loose: true },
+    },
+  ],
+  [collections.sheets]: [{ name: 'month', key: { applicationId: 1, month: 1 } }],
   [collections.lifecycle]: [{ name: 'device', key: { applicationId: 1, deviceId: 1, epoch: 1, kind: 1 } }],
   [collections.plans]: [{ name: 'device', key: { applicationId: 1, deviceId: 1 } }],
 };

@@ -3,48 +3,76 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { monthKey, touchedMonths } from '../domain/month.ts';
 import { sameUsage, type Usage, usedWithin } from '../domain/usage.ts';
 import type { UsageStore } from '../ports.ts';
-import type { UsageDocument } from './documents.ts';
+import type { SheetDocument, UsageDocument } from './documents.ts';
+import { entryKey, fitsSheet, onSheets, putOnSheets } from './sheets.ts';
 
-/** Usage in MongoDB: one document each, written once. */
-export function createUsageStore(collection: StoreCollection<UsageDocument>): UsageStore {
+/**
+ * Usage in MongoDB. One document each, inserted once, is the only judge of what is known; it begins
+ * loose, is copied onto its sheet, and then is loose no more. A bill reads the loose ones and then the
+ * sheets without them: so each usage is counted once, wherever a crash cut its way.
+ */
+export function createUsageStore(
+  collection: StoreCollection<UsageDocument>,
+  sheets: StoreCollection<SheetDocument>,
+  step: (name: 'usageRecorded' | 'usageOnSheet') => void = () => {},
+): UsageStore {
   /** How many were new. */
-  async function insertNew(usages: readonly Usage[], triesLeft = 3): Promise<number> {
-    const operations = usages.map((usage) => {
-      const { _id, ...fields } = documentOf(usage);
-      return { updateOne: { filter: { _id }, update: { $setOnInsert: fields }, upsert: true } };
-    });
+  async function insertNew(documents: readonly UsageDocument[], triesLeft = 3): Promise<number> {
+    const operations = documents.map(({ _id, ...fields }) => ({
+      updateOne: { filter: { _id }, update: { $setOnInsert: fields }, upsert: true },
+    }));
     try {
       return (await collection.bulkWrite(operations, { ordered: false })).upsertedCount;
     } catch (error) {
       // Somebody else was about to insert one of them: it is there now.
       if (!isDuplicateKey(error) || triesLeft <= 1) throw error;
-      return insertNew(usages, triesLeft - 1);
+      return insertNew(documents, triesLeft - 1);
     }
+  }
+
+  /** The documents as they stand. */
+  async function stored(ids: readonly string[]): Promise<Map<string, UsageDocument>> {
+    const found = new Map<string, UsageDocument>();
+    for await (const document of collection.find({ _id: { $in: [...ids] } }))
+      found.set(document._id, document);
+    return found;
+  }
+
+  async function settle(documents: readonly UsageDocument[]): Promise<void> {
+    const settled = await putOnSheets(sheets, documents);
+    step('usageOnSheet');
+    if (settled.length === 0) return;
+    await collection.updateMany({ _id: { $in: settled.map(({ _id }) => _id) } }, { $unset: { loose: '' } });
   }
 
   return {
     async record(usages) {
       if (usages.length === 0) return { added: 0, conflicting: new Set() };
-      const added = await insertNew(usages);
-      if (added === usages.length) return { added, conflicting: new Set() };
-      // Some were known: the first content of an id is the one that counts.
-      const ids = usages.map(({ usageId }) => usageId);
-      const known = new Map<string, Usage>();
-      for await (const document of collection.find({ _id: { $in: ids } })) {
-        known.set(document._id, usageOf(document));
+      const documents = usages.map(documentOf);
+      const added = await insertNew(documents);
+      step('usageRecorded');
+      if (added === usages.length) {
+        await settle(documents);
+        return { added, conflicting: new Set() };
       }
+      // Some were known: the first content of an id counts, and what a crash left loose goes on.
+      const known = await stored(usages.map(({ usageId }) => usageId));
+      await settle([...known.values()].filter(({ loose }) => loose));
       const conflicting = usages.filter((usage) => {
         const first = known.get(usage.usageId);
-        return first && !sameUsage(first, usage);
+        return first && !sameUsage(usageOf(first), usage);
       });
       return { added, conflicting: new Set(conflicting.map(({ usageId }) => usageId)) };
     },
 
-    around(applicationId, month) {
-      return collection.find(
-        { applicationId, months: monthKey(month) },
-        { projection: { _id: 0, deviceId: 1, kind: 1, startedAtMs: 1, durationMs: 1 } },
-      );
+    async *around(applicationId, wanted) {
+      const month = monthKey(wanted);
+      const counted = new Set<string>();
+      for await (const document of collection.find({ loose: true, applicationId, months: month })) {
+        if (fitsSheet(document)) counted.add(entryKey(document._id));
+        yield usageOf(document);
+      }
+      yield* onSheets(sheets, applicationId, month, counted);
     },
 
     async list(applicationId, month, span, limit) {
@@ -77,7 +105,7 @@ function documentOf({
   durationMs,
 }: Usage): UsageDocument {
   const months = touchedMonths(startedAtMs, startedAtMs + durationMs);
-  return { _id: usageId, applicationId, deviceId, kind, startedAtMs, durationMs, months };
+  return { _id: usageId, applicationId, deviceId, kind, startedAtMs, durationMs, months, loose: true };
 }
 
 function usageOf({ _id, applicationId, deviceId, kind, startedAtMs, durationMs }: UsageDocument): Usage {

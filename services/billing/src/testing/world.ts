@@ -39,6 +39,8 @@ export interface World {
   readonly log: EventLog;
   /** Time, for the service; milliseconds since 1970. */
   nowMs: number;
+  /** The failpoint at which the next work that reaches it is cut off. */
+  cutAt: string | undefined;
   /** How many documents queries have looked at so far. */
   documentsExamined(): number;
   /** Publishes usage and waits until it is consumed. */
@@ -47,6 +49,9 @@ export interface World {
   change(...events: MessageInitShape<typeof DeviceLifecycleEventSchema>[]): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Thrown where a process would have died. */
+export class CutOff extends Error {}
 
 export async function openWorld(zone = 'UTC+9'): Promise<World> {
   const directory = mkdtempSync(join(tmpdir(), 'billing-'));
@@ -67,19 +72,26 @@ export async function openWorld(zone = 'UTC+9'): Promise<World> {
       channel: () => channel,
       secrets: createSecretBox('a test secret of more than thirty-two characters'),
       metrics: new Registry(),
-      failpoints: () => {},
+      failpoints: (name) => {
+        if (world.cutAt !== name) return;
+        world.cutAt = undefined;
+        throw new CutOff(name);
+      },
       instanceId: 'test',
     },
     { BILLING_TIME_ZONE: zone },
   );
   const consumed = (group: string, topic: string) =>
-    waitFor(`${topic} is consumed`, async () => (await log.lag(group, topic)) === 0);
+    waitFor(`${topic} is consumed`, async () => (await log.lag(group, topic)) === 0, {
+      timeoutMs: 60_000,
+    });
   const world: World = {
     billing: createClient(BillingService, channel),
     admin: createClient(BillingAdminService, channel),
     store,
     log,
     nowMs: Date.UTC(2026, 10, 21),
+    cutAt: undefined,
     documentsExamined: () => embedded.statistics.documentsExamined,
     async use(...events) {
       await log.publish(

@@ -10,6 +10,7 @@ import { occurrence } from '../domain/reported.ts';
 import { speechUsed } from '../domain/speech-usage.ts';
 import type { DevicesMetrics } from '../metrics.ts';
 import type { DeviceReader } from '../ports.ts';
+import { publishInParts } from './publish-in-parts.ts';
 
 /** A report as it arrived. */
 export interface ReceivedReport {
@@ -45,8 +46,8 @@ export async function publishReportEvents(
     else notifications.push(...notificationEvents(metrics, one, known));
   }
   await Promise.all([
-    notifications.length > 0 && log.publish(topics.notifications, notifications),
-    usage.length > 0 && log.publish(topics.usage, usage),
+    publishInParts(log, topics.notifications, notifications),
+    publishInParts(log, topics.usage, usage),
   ]);
 }
 

@@ -51,6 +51,8 @@ export interface World {
   logFailure: Error | undefined;
   /** How many publishes have failed with it. */
   logFailures: number;
+  /** Bytes of each publish of the service, in order. */
+  readonly publishedBytes: number[];
   /** Time, for the service; milliseconds since 1970. */
   nowMs: number;
   /** The failpoint at which the next call that reaches it is cut off. */
@@ -101,6 +103,7 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
     log: {
       ...portOf(log),
       publish: async (topic, events) => {
+        world.publishedBytes.push(events.reduce((sum, one) => sum + one.value.byteLength, 0));
         if (!world.logFailure) return log.publish(topic, events);
         world.logFailures += 1;
         throw world.logFailure;
@@ -127,6 +130,7 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
     metrics,
     logFailure: undefined,
     logFailures: 0,
+    publishedBytes: [],
     nowMs: Date.now(),
     cutAt: undefined,
     documentsExamined: () => embedded.statistics.documentsExamined,

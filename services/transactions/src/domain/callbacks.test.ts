@@ -72,6 +72,7 @@ const general = (operationId: string, notificationType: string, result: string) 
 const everyOperation = [command, app, firmware, uninstall, ...connectivity];
 
 describe('bodies of callbacks', () => {
+  // proves cb/3/canceled
   it.each(everyOperation)('%s: a cancellation has the general form without extras', (id) => {
     expect(body(id, owed('canceled', false), 0.5)).toBe(JSON.stringify(general(id, 'processed', 'failure')));
   });
@@ -110,6 +111,7 @@ describe('bodies of callbacks', () => {
     );
   });
 
+  // proves cb/3/command, cb/4/command-two
   it('a command ends in the general form, and its app’s answer has the command form', () => {
     expect(body(command, owed('processed', false))).toBe(
       JSON.stringify(general(command, 'processed', 'failure')),

@@ -48,6 +48,7 @@ const shown = (mode: string) => ({
 const { CONNECTED, DISCONNECTED, DETECTED, DELETED, UNSPECIFIED } = BluetoothMode;
 
 describe('the end of a connectivity operation', () => {
+  // proves cb/3/connectivity-list, cb/3/connectivity-list-devices, cb/3/bluetooth-device
   it('of a Bluetooth list has the target and the devices', () => {
     const devices = [CONNECTED, DISCONNECTED, DETECTED].map(device);
     expect(JSON.stringify(body(list(), { statusCode: 200, devices }))).toBe(
@@ -61,6 +62,7 @@ describe('the end of a connectivity operation', () => {
     );
   });
 
+  // proves cb/3/connectivity-list-devices, cb/3/network
   it.each([
     [WIFI, 'wifi'],
     [APN, 'apn'],
@@ -119,6 +121,7 @@ describe('the end of a connectivity operation', () => {
     });
   });
 
+  // proves cb/3/on-off
   it.each([
     [read(), RadioState.ENABLED, 'enabled', 'bluetooth'],
     [read(WIFI), RadioState.DISABLED, 'disabled', 'wifi'],
@@ -130,6 +133,7 @@ describe('the end of a connectivity operation', () => {
     );
   });
 
+  // proves cb/3/reset
   it('of a reset has nothing more', () => {
     expect(body(reset, { statusCode: 200, state: RadioState.ENABLED, devices: [device(CONNECTED)] })).toEqual(
       {
@@ -140,6 +144,7 @@ describe('the end of a connectivity operation', () => {
     );
   });
 
+  // proves cb/3/pairing, cb/3/pairing-modes
   it.each(pairings)('of a pairing ($case) has the devices', (kind) => {
     const devices = [CONNECTED, DISCONNECTED, DELETED].map(device);
     expect(JSON.stringify(body(kind, { statusCode: 200, devices }))).toBe(
@@ -152,6 +157,7 @@ describe('the end of a connectivity operation', () => {
     );
   });
 
+  // proves cb/8/list-codes, cb/8/on-off-codes, cb/8/reset-codes, cb/8/pairing-codes
   it.each<[string, Kind, number[]]>([
     ['a list', list(), [200, 403, 500]],
     ['the state', read(), [200, 400, 500]],

@@ -1,0 +1,28 @@
+import type { EventLog, OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
+
+/** Most bytes of one part: a broker takes 1 MB at once. The largest event is smaller. */
+const mostBytes = 500_000;
+
+/**
+ * Publishes in order, in parts that the log takes whatever the texts in them: what is too large at once
+ * would be refused for ever.
+ */
+export async function publishInParts(
+  log: Pick<EventLog, 'publish'>,
+  topic: string,
+  events: readonly OutgoingEvent[],
+): Promise<void> {
+  let part: OutgoingEvent[] = [];
+  let bytes = 0;
+  for (const event of events) {
+    const { byteLength } = event.value;
+    if (part.length > 0 && bytes + byteLength > mostBytes) {
+      await log.publish(topic, part);
+      part = [];
+      bytes = 0;
+    }
+    part.push(event);
+    bytes += byteLength;
+  }
+  if (part.length > 0) await log.publish(topic, part);
+}
