@@ -20,6 +20,18 @@ export interface Evidence {
   readonly applications: readonly ApplicationStanding[];
   /** Devices whose headset's apps answer commands by themselves. */
   readonly answeringDevices: readonly string[];
+  /** Packages that developers uploaded, and those that are deliverable. */
+  readonly packages: readonly Package[];
+  readonly deliverable: readonly Package[];
+  /** Webhooks that Sora sent until they were taken, of the kinds that integrators get. */
+  readonly soraEvents: readonly SoraEvent[];
+  readonly recordings: readonly Recording[];
+  /** What was put into the storage of recordings, in the order in which it ended there. */
+  readonly storedParts: readonly StoredPart[];
+  /** Every attempt to put something there, in the order in which they began. */
+  readonly puts: readonly Put[];
+  /** When whoever uploads recordings was killed, frozen, or without its database. */
+  readonly interruptions: readonly Interruption[];
   /** Devices whose activation never changed during the run. */
   readonly alwaysActivated: readonly string[];
   /** What was still open when the waiting ended; empty: nothing. */
@@ -34,6 +46,8 @@ export type CallKind =
   | 'deactivate'
   | 'cancel'
   | 'settings'
+  | 'package'
+  | 'channel'
   | 'wifi'
   | 'languages'
   | 'launcherKeys'
@@ -119,6 +133,58 @@ export interface Billed {
   readonly deviceId: string;
   readonly kind: 'video' | 'speech';
   readonly hours: number;
+}
+
+export interface Package {
+  readonly applicationId: string;
+  readonly package: string;
+  readonly version: string;
+}
+
+export interface SoraEvent {
+  readonly applicationId: string;
+  /** Empty: the connection named none. */
+  readonly deviceId: string;
+  readonly event: string;
+  readonly channelId: string;
+  readonly connectionId: string;
+}
+
+/** A recording of one connection. */
+export interface Recording {
+  readonly applicationId: string;
+  readonly channelId: string;
+  readonly metaFile: RecordedFile;
+  readonly jsonFile: RecordedFile;
+  readonly webmFile: RecordedFile;
+}
+
+export interface RecordedFile {
+  readonly file: string;
+  /** SHA-256 of each part, hexadecimal; of a file that is sent whole there is one. */
+  readonly parts: readonly string[];
+}
+
+export interface Put {
+  readonly file: string;
+  /** From 1; 0: the whole file. */
+  readonly partNumber: number;
+  readonly atMs: number;
+}
+
+export interface StoredPart {
+  readonly file: string;
+  /** Empty: the whole file. */
+  readonly uploadId: string;
+  readonly partNumber: number;
+  readonly sha256: string;
+  readonly tag: string;
+}
+
+/** Milliseconds since 1970. */
+export interface Interruption {
+  readonly fromMs: number;
+  readonly toMs: number;
 }
 
 export interface Arrival {

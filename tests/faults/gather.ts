@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createAdmin } from '../support/provision.ts';
-import type { ApplicationStanding, Evidence, FinalSetting, ListedTransaction } from './evidence.ts';
+import type {
+  ApplicationStanding,
+  Evidence,
+  FinalSetting,
+  Interruption,
+  ListedTransaction,
+  Package,
+} from './evidence.ts';
 import { gatherBills, gatherUsage } from './gather-usage.ts';
 import { effectsIn, statesOf } from './headsets.ts';
 import type { Tally } from './killer.ts';
@@ -11,6 +18,8 @@ import type { Tenant, World } from './world.ts';
 const perPage = 100;
 /** After MongoDB or Kafka is back, what lost it may still end, to be started anew. */
 const outageGraceMs = 15_000;
+/** What was cut may have been a try whose end came a little later. */
+const afterMathMs = 2000;
 
 /** What is still open, in words; nothing: the platform has finished everything it took on. */
 export async function unfinished(world: World): Promise<string[]> {
@@ -27,6 +36,9 @@ export async function unfinished(world: World): Promise<string[]> {
       limit: 100,
     });
     for (const d of deliveries) open.push(`callback ${d.notificationId} is pending (${d.lastOutcome})`);
+  }
+  for (const { endpointId, taken } of (await admin.communication.listEndpoints({})).endpoints) {
+    if (taken > 0) open.push(`${taken} places are taken at ${endpointId}`);
   }
   for (const headsets of world.headsets) {
     const states = await statesOf(headsets);
@@ -86,6 +98,13 @@ export async function gather(world: World, open: readonly string[], tally: Tally
     bills: (await Promise.all(world.tenants.map(gatherBills))).flat(),
     settings,
     applications,
+    packages: world.tenants.flatMap((t) => t.said.packages),
+    deliverable: (await Promise.all(world.tenants.map(deliverablePackages))).flat(),
+    soraEvents: world.tenants.flatMap((t) => t.said.soraEvents),
+    recordings: world.tenants.flatMap((t) => t.said.recordings),
+    storedParts: world.recordings.stored,
+    puts: world.recordingPuts,
+    interruptions: interruptions(world.supervisor, tally),
     alwaysActivated: world.tenants.flatMap((t) => staying(t.devices)),
     answeringDevices: world.answering.devices.map((d) => d.deviceId),
     unfinished: open,
@@ -103,6 +122,25 @@ async function listed(tenant: Tenant, completionStatus?: string): Promise<Listed
     for (const t of answer.body.transactions) found.push({ applicationId: tenant.applicationId, ...t });
     if (!answer.body.parameters.isNext) return found;
   }
+}
+
+async function deliverablePackages({ applicationId, api }: Tenant): Promise<Package[]> {
+  const answer = await api.app('GET', '/apps?limit=100');
+  if (answer.status !== 200) throw new Error(`the packages answered ${answer.status}`);
+  return answer.body.appVersions.map((version: Omit<Package, 'applicationId'>) => ({
+    applicationId,
+    ...version,
+  }));
+}
+
+/** Whatever may have cut an upload of a recording. */
+function interruptions(supervisor: Supervisor, { outages, freezes }: Tally): Interruption[] {
+  const uploads = (process: string) => process === 'platform' || process.startsWith('communication');
+  return [
+    ...supervisor.deaths.filter((d) => uploads(d.process)).map(({ atMs }) => ({ fromMs: atMs, toMs: atMs })),
+    ...freezes.filter((f) => uploads(f.process)),
+    ...outages.filter((o) => o.server === 'mongo'),
+  ].map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + afterMathMs }));
 }
 
 /** Processes that ended by themselves while nothing that they need was away or just back. */

@@ -3,9 +3,10 @@ import { operations } from './judge/operations.ts';
 import { judge } from './judge.ts';
 import { call, general, goodRun, listed, notActivated, type Seeded } from './testing/good-run.ts';
 import { seededHeadsets } from './testing/seeded-headsets.ts';
+import { seededMedia } from './testing/seeded-media.ts';
 import { seededTransactions } from './testing/seeded-transactions.ts';
 
-const seeded: readonly Seeded[] = [...seededTransactions, ...seededHeadsets];
+const seeded: readonly Seeded[] = [...seededTransactions, ...seededHeadsets, ...seededMedia];
 
 const broken = (evidence: Evidence) =>
   judge(evidence)

@@ -3,8 +3,10 @@ import { openCase } from './judge/case.ts';
 import type { Check } from './judge/check.ts';
 import { judgeFiles } from './judge/files.ts';
 import { judgeReports } from './judge/reports.ts';
+import { judgeSora } from './judge/sora.ts';
 import { judgeStanding } from './judge/standing.ts';
 import { judgeTransactions } from './judge/transactions.ts';
+import { judgeUpdates } from './judge/updates.ts';
 import { judgeUsage } from './judge/usage.ts';
 
 /** Judges a run from outside: each check is one promise of the rulings. */
@@ -15,6 +17,8 @@ export function judge(evidence: Evidence): Check[] {
     ...judgeTransactions(c),
     ...judgeReports(c),
     ...judgeFiles(c),
+    ...judgeUpdates(c),
+    ...judgeSora(c),
     ...judgeUsage(c),
     ...judgeStanding(evidence),
     { name: 'no process ends by itself', violations: evidence.ownDeaths },

@@ -15,12 +15,14 @@ export interface Tally {
   /** Failpoints that were armed and not reached in time. */
   readonly unreached: string[];
   /** When MongoDB or Kafka was away. */
-  readonly outages: { fromMs: number; toMs: number }[];
+  readonly outages: { readonly server: string; readonly fromMs: number; readonly toMs: number }[];
+  /** When a process slept. */
+  readonly freezes: { readonly process: string; readonly fromMs: number; readonly toMs: number }[];
 }
 
 /** Makes one fault happen; resolves when it really has, with what there is to note. */
 export function createKiller(supervisor: Supervisor, backing: Backing | undefined) {
-  const tally: Tally = { faults: new Map(), reached: new Map(), unreached: [], outages: [] };
+  const tally: Tally = { faults: new Map(), reached: new Map(), unreached: [], outages: [], freezes: [] };
   const count = (map: Map<string, number>, name: string) => map.set(name, (map.get(name) ?? 0) + 1);
 
   /** All steps of one process, one after the other: each start is armed with the next. */
@@ -65,9 +67,11 @@ export function createKiller(supervisor: Supervisor, backing: Backing | undefine
         return [];
       case 'freeze': {
         const frozen = supervisor.process(fault.process);
+        const fromMs = Date.now();
         frozen.signal('SIGSTOP');
         await delay(fault.forMs);
         frozen.signal('SIGCONT');
+        tally.freezes.push({ process: fault.process, fromMs, toMs: Date.now() });
         return [];
       }
       case 'backing': {
@@ -77,7 +81,7 @@ export function createKiller(supervisor: Supervisor, backing: Backing | undefine
         await server.kill();
         await delay(fault.awayMs);
         await server.restart();
-        tally.outages.push({ fromMs, toMs: Date.now() });
+        tally.outages.push({ server: fault.server, fromMs, toMs: Date.now() });
         return [];
       }
     }

@@ -97,7 +97,7 @@ interface RunningLoad {
 function startLoad(world: World, { load, seed }: RunOptions): RunningLoad {
   let running = true;
   const all = world.tenants.flatMap((tenant, i) => {
-    const target = { ...tenant, headsetsOf: world.headsetsOf };
+    const target = { ...tenant, headsetsOf: world.headsetsOf, sora: world.sora };
     return loops(target, load, (name) => createRandom(seed, `${i} ${name}`));
   });
   const ended = Promise.all(all.map((loop) => loop(() => running)));

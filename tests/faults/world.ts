@@ -5,18 +5,23 @@ import { type FileStore, startFileStore } from '../e2e/file-store.ts';
 import { type ApiClient, createApiClient } from '../support/api.ts';
 import { type IntegratorServer, startIntegrator } from '../support/integrator/server.ts';
 import {
+  type Admin,
   createAdmin,
   type HeadsetKeyFile,
   provisionApplication,
   provisionDevice,
 } from '../support/provision.ts';
+import { SoraSimulator } from '../support/sora/simulator.ts';
+import { type Storage, startStorage } from '../support/sora/storage.ts';
 import { freePorts } from '../support/stack/ports.ts';
 import { type Stack, type StackKind, startStack } from '../support/stack/stack.ts';
+import type { Put } from './evidence.ts';
 import { type HeadsetProcess, manageHeadsets, sendAway, statesOf } from './headsets.ts';
 import { IntegratorClient } from './load/integrator-client.ts';
 import { activate } from './load/loops.ts';
 import { surroundings } from './load/operations.ts';
 import { Said } from './load/said.ts';
+import { partBytes } from './load/sora-side.ts';
 import { Supervisor } from './supervisor.ts';
 
 /** Longest lease below; a frozen process sleeps longer. */
@@ -38,6 +43,17 @@ const shortTimes = {
   DEVICES_RECONCILE_INTERVAL_MS: '1000',
   DEVICES_SLOT_GRACE_MS: '5000',
   DEVICE_LINK_OFFER_DEADLINE_MS: '5000',
+  UPDATES_SWEEP_INTERVAL_MS: '200',
+  UPDATES_CHECK_LEASE_MS: String(leaseMs),
+  COMMUNICATION_RESERVATION_MS: '2000',
+  COMMUNICATION_SWEEP_MS: '200',
+  COMMUNICATION_LEFTOVER_AFTER_MS: '1000',
+  COMMUNICATION_RECORDING_LEASE_MS: String(leaseMs),
+  COMMUNICATION_PART_BYTES: String(partBytes),
+  COMMUNICATION_BACKOFF_FIRST_MS: '50',
+  COMMUNICATION_BACKOFF_MAX_MS: '1000',
+  // The integrator's server always answers; that the platform's own parts are away must not end a recording.
+  COMMUNICATION_SIGNED_URL_ATTEMPTS: '100',
 };
 
 /** An application with its integrator. */
@@ -57,6 +73,10 @@ export interface World {
   readonly integrator: IntegratorServer;
   /** The integrators' storage for files from headsets. */
   readonly files: FileStore;
+  /** Their storage for recordings, and when something was put there. */
+  readonly recordings: Storage;
+  readonly recordingPuts: readonly Put[];
+  readonly sora: SoraSimulator;
   readonly headsets: readonly HeadsetProcess[];
   /** Headsets whose apps answer commands by themselves. */
   readonly answering: HeadsetProcess;
@@ -68,6 +88,11 @@ export interface World {
   stop(): Promise<void>;
 }
 
+/** How headsets load packages: slowly enough to report progress. */
+const installing = [
+  '--behaviour',
+  JSON.stringify({ downloadBytesPerSecond: 100_000, progressIntervalMs: 100, downloadRetryMs: 100 }),
+];
 const applications = 2;
 const devicesEach = 6;
 
@@ -92,7 +117,14 @@ export async function startWorld(options: {
     answer: () => ({ status: !calm && options.failsCallback() ? 500 : 204 }),
   });
   const files = await startFileStore();
+  const recordings = await startStorage();
+  const recordingPuts: Put[] = [];
+  recordings.trouble = ({ file, partNumber }) => {
+    recordingPuts.push({ file, partNumber, atMs: Date.now() });
+    return undefined;
+  };
   const admin = createAdmin(stack.admin);
+  const sora = await startSora(stack, admin);
   let order = 0;
   const tenants: Tenant[] = [];
   for (const credentials of clients) {
@@ -114,11 +146,15 @@ export async function startWorld(options: {
       deviceEvent: integrator.url,
       fileUploadEvent: integrator.url,
       fileUploadGetUrl: files.signUrl,
+      soraEvent: integrator.url,
+      soraFileSendEvent: integrator.url,
+      soraRecGetMultiPresignedUrl: `${recordings.origin}/sign`,
     });
     const key = await api.app('POST', '/refresh_authkey');
     if (settings.status !== 200 || key.status !== 201) throw new Error('the application was not configured');
     integrator.keys.push(key.body.authenticationKey);
     files.keys.push(key.body.authenticationKey);
+    recordings.keys.push(key.body.authenticationKey);
     tenants.push({ applicationId, api, client, devices, said: new Said(Date.now()) });
   }
   const controlPorts = await freePorts(2);
@@ -130,7 +166,10 @@ export async function startWorld(options: {
       controlPort,
       devices: tenants.flatMap((t) => t.devices.filter((_, d) => d % 2 === i)),
       content: surroundings,
-      flags: i === 0 ? ['--effect-ms', String(options.effectMs)] : ['--app-answer', 'did it'],
+      flags: [
+        ...installing,
+        ...(i === 0 ? ['--effect-ms', String(options.effectMs)] : ['--app-answer', 'did it']),
+      ],
     }),
   );
   for (const { process } of headsets) process.start();
@@ -143,7 +182,7 @@ export async function startWorld(options: {
     supervisor,
     tenants,
     integrator,
-    files,
+    ...{ files, recordings, recordingPuts, sora },
     headsets,
     answering: headsets[1] as HeadsetProcess,
     headsetsOf(deviceId) {
@@ -174,7 +213,7 @@ export async function startWorld(options: {
       await stack.stop();
       await Promise.all(tenants.map((t) => t.api.close()));
       await integrator.close();
-      await files.close();
+      await Promise.all([files.close(), recordings.close(), sora.close()]);
     },
   };
   const activations = await Promise.all(
@@ -186,6 +225,23 @@ export async function startWorld(options: {
     intervalMs: 50,
   });
   return world;
+}
+
+/** A Sora that the platform knows; its webhooks come from this process. */
+async function startSora(stack: Stack, admin: Admin): Promise<SoraSimulator> {
+  const secret = randomBytes(24).toString('base64url');
+  const endpointId = 'sora-1';
+  const sora = new SoraSimulator({ endpointId, secret, webhookUrl: stack.soraWebhookUrl });
+  await sora.start();
+  const soraVersion = '2024.1.0';
+  await admin.communication.putEndpoint({
+    endpoint: {
+      ...{ endpointId, soraVersion, signalingUrl: 'wss://sora.example.com/signaling' },
+      ...{ webhookSecret: secret, connectionLimit: 10_000, archiveUrl: sora.archiveUrl },
+    },
+  });
+  await admin.communication.setDefaultVersion({ soraVersion });
+  return sora;
 }
 
 function hasEnded({ received }: IntegratorServer, transactionId: number | undefined): boolean {

@@ -13,7 +13,10 @@ export function reportValue(body: Readonly<Record<string, unknown>>): string | u
     case 'notify-battery-percentage-changed':
       return String(body['batteryPercentage']);
     case 'notify-bluetooth-connection':
-      return body['transactionId'] === null ? String(body['message']) : undefined;
+      // 'changed' is said by the simulated headset when it switches Bluetooth.
+      return body['transactionId'] === null && body['message'] !== 'changed'
+        ? String(body['message'])
+        : undefined;
     default:
       return undefined;
   }

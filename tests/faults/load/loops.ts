@@ -4,11 +4,13 @@ import type { Random } from '../random.ts';
 import { headsetLoops } from './headset-side.ts';
 import type { IntegratorClient } from './integrator-client.ts';
 import { anyKind, operate } from './operations.ts';
+import { soraLoops } from './sora-side.ts';
 import { cycling, type Draw, type LoadOptions, type LoadTarget, type Loop } from './target.ts';
+import { updateLoops } from './updates.ts';
 
 const settingFields = ['remoteSupportEvent', 'soraRecGetPresignedUrl'];
 
-/** The loops of one integrator: operations, activations, settings; and of its headsets. */
+/** The loops of one integrator: operations, activations, settings; of its headsets, of its meetings and of its packages. */
 export function loops(target: LoadTarget, options: LoadOptions, random: Draw): Loop[] {
   const { client, devices } = target;
   const pause = (r: Random) => delay(r.between(options.pauseMs / 4, options.pauseMs));
@@ -59,6 +61,8 @@ export function loops(target: LoadTarget, options: LoadOptions, random: Draw): L
     ...devices.slice(0, cycling).map(({ deviceId }, i) => cycle(deviceId, random(`cycle ${i}`))),
     ...settingFields.map((field) => settings(field, random(field))),
     ...headsetLoops(target, options.pauseMs, random),
+    ...soraLoops(target, options.pauseMs, random),
+    ...updateLoops(target, options.pauseMs, random),
   ];
 }
 

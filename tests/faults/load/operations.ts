@@ -41,7 +41,7 @@ const requests: Readonly<Record<DeviceKind, readonly [number, (r: Random) => Req
       },
     }),
   ],
-  uninstall: [4, (r) => ({ method: 'DELETE', path: `/package/com.example.p${r.between(1, 2)}` })],
+  uninstall: [4, () => ({ method: 'DELETE', path: '/package/com.example.guide' })],
   reset: [2, () => ({ method: 'PUT', path: '/reset' })],
   connectivityList: [
     5,
@@ -60,8 +60,9 @@ const requests: Readonly<Record<DeviceKind, readonly [number, (r: Random) => Req
   deletePairing: [3, () => ({ method: 'DELETE', path: '/connectivity/bluetooth', body: { macAddress } })],
 };
 
-/** What is around every headset, so that pairing can succeed. */
+/** What is on and around every headset at first, so that pairing and uninstalling can succeed. */
 export const surroundings = {
+  apps: [{ package: 'com.example.guide', version: '1.0' }],
   bluetoothDevices: [{ name: 'Speaker', alias: 'sp', address: macAddress, paired: false, connected: false }],
   wifiAround: [{ ssid: 'office 1', level: 4, security: 'WPA' }],
 };

@@ -1,4 +1,4 @@
-import type { SaidReport, SpentUsage, Upload } from '../evidence.ts';
+import type { Package, Recording, SaidReport, SoraEvent, SpentUsage, Upload } from '../evidence.ts';
 import type { Random } from '../random.ts';
 
 /** The platform's default of BILLING_TIME_ZONE is UTC+9. */
@@ -7,11 +7,14 @@ const longestMs = 30 * 60_000;
 /** Drawn durations are multiples of it, so that the run's number can be added. */
 const grainMs = 10_000;
 
-/** What headsets were told to say and to do, and what was used, in the order in which it was. */
+/** What headsets, Sora and developers were told to say and to do, and what was used. */
 export class Said {
   readonly reports: SaidReport[] = [];
   readonly uploads: Upload[] = [];
   readonly spent: SpentUsage[] = [];
+  readonly soraEvents: SoraEvent[] = [];
+  readonly recordings: Recording[] = [];
+  readonly packages: Package[] = [];
   /** When all use ended, so that every use lies in one month; milliseconds since 1970. */
   readonly usedUntilMs: number;
   #uses = 0;
@@ -24,7 +27,8 @@ export class Said {
 
   /** The month that is billed. */
   get month(): { year: number; month: number } {
-    return monthOf(this.usedUntilMs - 1);
+    const { year, month } = monthOf(this.usedUntilMs - 1);
+    return { year, month };
   }
 
   /** A time of use that no other has; milliseconds. */

@@ -1,4 +1,6 @@
+import type { ApiClient } from '../../support/api.ts';
 import type { HeadsetKeyFile } from '../../support/provision.ts';
+import type { SoraSimulator } from '../../support/sora/simulator.ts';
 import type { HeadsetProcess } from '../headsets.ts';
 import type { Random } from '../random.ts';
 import type { IntegratorClient } from './integrator-client.ts';
@@ -7,9 +9,11 @@ import type { Said } from './said.ts';
 /** What one integrator works with. */
 export interface LoadTarget {
   readonly applicationId: string;
+  readonly api: ApiClient;
   readonly client: IntegratorClient;
   readonly devices: readonly HeadsetKeyFile[];
   readonly headsetsOf: (deviceId: string) => HeadsetProcess;
+  readonly sora: SoraSimulator;
   /** What its headsets are told to say and do goes there. */
   readonly said: Said;
 }

@@ -53,7 +53,7 @@ export const seededTransactions: readonly Seeded[] = [
   [
     'every transaction has one end callback, which agrees with its state',
     'a lost callback',
-    (e) => ({ ...e, arrivals: without(e.arrivals, (a) => a.webhookId === 'tx-1-processed-success') }),
+    (e) => ({ ...e, arrivals: without(e.arrivals, (a) => a.webhookId === 'tx-1-processed-success-') }),
   ],
   [
     'every transaction has one end callback, which agrees with its state',
