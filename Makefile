@@ -37,14 +37,19 @@ e2e: install ## End-to-end suite (STACK=embedded or real)
 faults: install ## Crash test (STACK, ROUNDS=300, SEED=…)
 	@STACK=$(STACK) exec $(NODE) tests/faults/main.ts
 
+.PHONY: schemathesis
+schemathesis: install ## Calls made up from the contract (STACK, SECONDS=60, SEED=…); needs Python 3.10 or newer
+	@STACK=$(STACK) exec $(NODE) tests/schemathesis/main.ts
+
 .PHONY: bench
 bench: install ## Speed and memory against their floors (STACK)
 	@STACK=$(STACK) exec $(NODE) tests/bench/main.ts
 
 .PHONY: generate
-generate: install ## Generate proto/gen and docs/configuration.md
+generate: install ## Generate proto/gen, docs/configuration.md and docs/specification.md
 	cd proto && buf generate
 	$(NODE) tests/architecture/configuration.ts
+	$(NODE) tests/specification/document.ts
 
 .PHONY: contract-release
 contract-release: install ## Keep the OpenAPI documents and protocols of a release; later changes must not break them

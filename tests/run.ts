@@ -52,7 +52,7 @@ const steps: Step[] = [
   },
   { ...jestStep('architecture', ['-c', 'tests/jest.architecture.config.js']), quick: true },
   { ...jestStep('unit', []), quick: true },
-  jestStep('contract (embedded against MongoDB and Kafka)', [
+  jestStep('contract (embedded against MongoDB, Kafka and S3)', [
     '-c',
     'tests/jest.contract.config.js',
     '--runInBand',
@@ -61,6 +61,20 @@ const steps: Step[] = [
   jestStep('end to end, MongoDB and Kafka', ['-c', 'tests/jest.e2e.config.js', '--runInBand'], {
     STACK: 'real',
   }),
+  {
+    name: 'calls made up from the contract, embedded',
+    command: bin('node'),
+    args: ['--disable-warning=ExperimentalWarning', 'tests/schemathesis/main.ts'],
+    env: { STACK: 'embedded' },
+    counts: 'line',
+  },
+  {
+    name: 'calls made up from the contract, MongoDB and Kafka',
+    command: bin('node'),
+    args: ['--disable-warning=ExperimentalWarning', 'tests/schemathesis/main.ts'],
+    env: { STACK: 'real' },
+    counts: 'line',
+  },
   {
     name: 'crash test, embedded',
     command: bin('node'),

@@ -19,6 +19,7 @@ const commands = `${device}/commands`;
 const command = '{"launchType":"activity","package":"com.example.app"}';
 const message = (text: string) => JSON.parse(text).message as string;
 
+// proves api/8/403-url
 describe('paths and methods (ruling A3)', () => {
   test.each([
     ['GET', '/'],
@@ -46,6 +47,7 @@ describe('paths and methods (ruling A3)', () => {
   });
 
   const others = ['HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'];
+  // proves api/7/status-405, api/8/405
   test.each(
     others.flatMap((m) =>
       [`${app}/devices/status`, `${device}/status`, `${app}/devices/x/status`].map((p) => [m, p] as const),
@@ -67,11 +69,13 @@ describe('paths and methods (ruling A3)', () => {
 describe('order of checks (ruling A3): the earlier refusal wins', () => {
   const bad = '/v1/applications/app-2/devices/x/commands';
   const body = '{';
+  // proves api/8/401
   test('401 before everything else', async () => {
     const answer = await gateway.request('PUT', bad, { body, headers: { authorization: 'Bearer x' } });
     expect(answer.status).toBe(401);
     expect(answer.headers['www-authenticate']).toMatch(/^Bearer error="invalid_token"/);
   });
+  // proves api/6/bearer
   test.each([undefined, 'Basic YTpi', 'Bearer', 'Bearer a b'])(
     'Authorization %p is 401',
     async (authorization) => {
@@ -114,6 +118,8 @@ describe('order of checks (ruling A3): the earlier refusal wins', () => {
   });
 });
 
+// proves api/1/scope-per-operation, api/6/applications-read, api/6/applications-write, api/6/devices-read
+// proves api/6/devices-write, api/6/communication-service
 test.each([
   ['GET', app, 'cws:application:read'],
   ['PATCH', app, 'cws:application:write'],
@@ -158,6 +164,8 @@ test.each([
   expect((await gateway.request(method, path, { headers: enough })).status).not.toBe(403);
 });
 
+// proves api/8/404-parameter
+// proves api/1/imei
 test.each(['35000000000000', '3500000000000006', '35000000000000a', '３５0000000000006', '%00', 'status'])(
   'the device id %p is 404',
   async (id) => {
@@ -177,6 +185,7 @@ describe('errors of the services', () => {
   const codes = Object.keys(errorCatalogue) as ErrorCode[];
   // What only the gateway itself says.
   const own = ['method_not_allowed', 'unauthenticated', 'body_too_large'];
+  // proves api/3/error, api/8/shape, api/8/500-database, api/8/500-developer
   test.each(codes.filter((c) => !own.includes(c)))(
     '%s has its status, its message and nothing else',
     async (code) => {

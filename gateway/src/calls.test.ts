@@ -21,6 +21,7 @@ const asked = (rpc: string) =>
   gateway.fakes.seen.find((s) => s.rpc === rpc)?.request as Record<string, unknown>;
 
 describe('settings', () => {
+  // proves api/3/settings-key, api/7/get-settings
   test('what is not set is null, a key that was never issued is absent', async () => {
     const answer = await gateway.request('GET', app);
     expect(JSON.parse(answer.text)).toEqual({
@@ -35,6 +36,7 @@ describe('settings', () => {
     });
   });
 
+  // proves api/3/settings-fields, api/7/patch-settings
   test('PATCH sets what is given, removes what is null and leaves the rest, and answers the read form', async () => {
     const body = '{"deviceEvent":"http://b.test/","soraEvent":null}';
     const answer = await gateway.request('PATCH', app, { body });
@@ -63,6 +65,7 @@ describe('settings', () => {
       ).toBe(200);
     },
   );
+  // proves api/5/settings-url
   test.each([
     { deviceEvent: long(256) },
     { deviceEvent: '' },
@@ -83,6 +86,7 @@ describe('settings', () => {
     expect(asked('updateSettings')).toBeUndefined();
   });
 
+  // proves api/3/authkey-response, api/7/refresh-authkey
   test('refresh_authkey answers the new key and ignores a body', async () => {
     const answer = await gateway.request('POST', `${app}/refresh_authkey`, {
       body: '{',
@@ -95,6 +99,7 @@ describe('settings', () => {
 });
 
 describe('activation', () => {
+  // proves api/3/activation-status, api/7/get-activation
   test('reads an activated device and one that never was', async () => {
     expect(JSON.parse((await gateway.request('GET', device)).text)).toEqual({
       deviceId,
@@ -111,6 +116,7 @@ describe('activation', () => {
     });
   });
 
+  // proves api/3/activation-clientId, api/3/activation-mimi, api/7/activate
   test.each([
     [{ clientId: 'c' }, { clientId: 'c', clientSecret: '' }],
     [{ clientId: 'x'.repeat(255) }, { clientId: 'x'.repeat(255) }],
@@ -144,6 +150,7 @@ describe('activation', () => {
     expect(asked('activateDevice')).toBeUndefined();
   });
 
+  // proves api/7/deactivate
   test('deactivation answers its transaction; an Idempotency-Key is tied to the bytes that came', async () => {
     const answer = await gateway.request('DELETE', device, { headers: { 'idempotency-key': 'k' } });
     expect([answer.status, answer.text]).toEqual([201, '{"transactionId":102}']);
@@ -162,6 +169,8 @@ describe('status', () => {
     expect(Object.values(rest).every((v) => v === null)).toBe(true);
   });
 
+  // proves api/3/status-firmware, api/3/status-apps, api/3/status-lang, api/3/status-location
+  // proves api/3/status-battery, api/7/status
   test('what was reported is answered with its dates', async () => {
     gateway.fakes.answers.getDeviceStatus = async () => ({
       status: {
@@ -194,6 +203,7 @@ describe('status', () => {
   });
 
   const id = (n: number) => String(350_000_000_000_000 + n);
+  // proves api/7/status-list
   test('the list of all devices is put together from pages', async () => {
     gateway.fakes.answers.listDeviceStatuses = async ({ afterDeviceId, limit }) => {
       const from = afterDeviceId === '' ? 0 : Number(afterDeviceId) - 350_000_000_000_000 + 1;

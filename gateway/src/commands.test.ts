@@ -25,6 +25,7 @@ const command = () => {
 };
 const withExtras = (extras: string) => `{"launchType":"service","action":"a","extras":${extras}}`;
 
+// proves api/3/command, api/7/commands, api/7/changing
 test('a command reaches the devices service whole, and the answer names its transaction', async () => {
   const answer = await put(
     '{"package":"p","classpath":"c","action":"a","launchType":"foregroundservice","extras":{"n":1}}',
@@ -68,6 +69,7 @@ test('a command without a target goes on: its failure is a callback (ruling A8)'
 });
 
 describe('limits at their edge', () => {
+  // proves api/5/command-package, api/5/command-classpath, api/5/command-action
   test.each([
     ['package', 128],
     ['classpath', 256],
@@ -84,6 +86,7 @@ describe('limits at their edge', () => {
     }
   });
 
+  // proves api/5/extras-limit
   test('extras have at most 4096 bytes of UTF-8 without insignificant white space', async () => {
     const fill = (bytes: number) => `{ "k" :\n "${'あ'.repeat(10)}${'x'.repeat(bytes - 38)}" }`;
     expect((await put(withExtras(fill(4096)))).status).toBe(201);
@@ -95,6 +98,7 @@ describe('limits at their edge', () => {
     ]);
   });
 
+  // proves api/3/command-launchType
   test.each(['activity', 'service', 'foregroundservice', 'broadcast'])(
     'launchType %s is known',
     async (type) => {
@@ -111,6 +115,7 @@ describe('limits at their edge', () => {
   });
 });
 
+// proves api/8/400-body
 test.each([
   ['no launchType', '{}', '/launchType is required.'],
   [
@@ -233,6 +238,7 @@ describe('Content-Type', () => {
   });
 });
 
+// proves api/5/extras-types, api/5/extras-top-numbers
 test.each([
   ['"x"', ExtraType.STRING],
   ['""', ExtraType.STRING],

@@ -42,6 +42,7 @@ async function expectTransaction(id: number, method: string, at: string, body?: 
 }
 
 describe('list', () => {
+  // proves api/7/connectivity-list
   test('is of available Bluetooth devices unless something else is asked for', async () => {
     await expectTransaction(201, 'GET', path);
     expectAsked('listConnectivity', ListConnectivityRequestSchema, {
@@ -58,6 +59,7 @@ describe('list', () => {
     const target = ConnectivityTarget.ALL;
     expectAsked('listConnectivity', ListConnectivityRequestSchema, { networkType, target });
   });
+  // proves api/5/connectivity-target
   test.each([
     ['all', ConnectivityTarget.ALL],
     ['connected', ConnectivityTarget.CONNECTED],
@@ -81,14 +83,17 @@ describe('list', () => {
 });
 
 describe('state and reset', () => {
+  // proves api/7/get-state
   test('the state is read', async () => {
     await expectTransaction(202, 'GET', `${path}/bluetooth/state`);
     expectAsked('readState', ReadStateRequestSchema);
   });
+  // proves api/3/connectivity-state, api/7/put-state
   test.each(['enabled', 'disabled'])('the state becomes %s', async (state) => {
     await expectTransaction(203, 'PUT', `${path}/bluetooth/state`, { state });
     expectAsked('changeState', ChangeStateRequestSchema, { enabled: state === 'enabled' });
   });
+  // proves api/7/connectivity-reset
   test('connections are reset', async () => {
     await expectTransaction(204, 'DELETE', `${path}/bluetooth/reset`);
     expectAsked('resetConnectivity', ResetConnectivityRequestSchema);
@@ -108,6 +113,7 @@ describe('state and reset', () => {
     ['PUT', 'state'],
     ['DELETE', 'reset'],
   ];
+  // proves api/5/connectivity-type, api/8/400-connectivity-type
   test.each(
     calls.flatMap(([method, end]) =>
       ['wifi', 'mobile', 'apn', 'Bluetooth', 'x'].map((t) => [method, t, end]),
@@ -135,15 +141,18 @@ describe('state and reset', () => {
 
 describe('pairing', () => {
   const at = `${path}/bluetooth`;
+  // proves api/3/pairing-body, api/7/pairing-add
   test('a device is added', async () => {
     await expectTransaction(205, 'POST', at, { macAddress: mac });
     expectAsked('addPairing', AddPairingRequestSchema, { macAddress: mac });
   });
+  // proves api/3/pairing-update, api/4/pairing-switch, api/7/pairing-change
   test.each(['connect', 'disconnect'])('%s is passed on', async (state) => {
     await expectTransaction(206, 'PUT', at, { macAddress: mac, state });
     const connect = state === 'connect';
     expectAsked('changePairing', ChangePairingRequestSchema, { macAddress: mac, connect });
   });
+  // proves api/7/pairing-delete
   test('a device is deleted: the body of a DELETE counts', async () => {
     await expectTransaction(207, 'DELETE', at, { macAddress: mac });
     expectAsked('deletePairing', DeletePairingRequestSchema, { macAddress: mac });

@@ -18,6 +18,8 @@ const message = (text: string) => JSON.parse(text).message as string;
 
 describe('hardware properties', () => {
   const path = `/v1/devices/${deviceId}/hardware-properties`;
+  // proves api/3/hardware-model, api/3/hardware-camera, api/3/hardware-mac, api/3/hardware-destination
+  // proves api/7/hardware
   test('everything that is known', async () => {
     suite.fakes.answers.getHardwareProperties = async () => ({
       deviceId,
@@ -87,6 +89,7 @@ describe('hardware properties', () => {
 
 describe('channels', () => {
   const path = `${app}/channels`;
+  // proves api/3/channel-request, api/3/channel-response, api/7/channels
   test.each([
     [{}, ''],
     [{ soraVersion: 'x' }, 'x'],
@@ -128,6 +131,7 @@ describe('channels', () => {
   });
 });
 
+// proves api/3/sora-versions, api/7/sora-versions
 test('Sora versions keep the order of the service', async () => {
   suite.fakes.answers.listSoraVersions = async () => ({
     versions: [
@@ -148,6 +152,7 @@ test('Sora versions keep the order of the service', async () => {
 describe('billing', () => {
   const path = `${app}/billing`;
   const asked = () => suite.asked('getBill', GetBillRequestSchema);
+  // proves api/3/plan, api/3/billing-devices, api/3/billing-others, api/7/billing
   test('a bill with activateDevices, in the current month', async () => {
     suite.fakes.answers.getBill = async () => ({
       numberOfDevices: 2,
@@ -189,6 +194,7 @@ describe('billing', () => {
     ]);
     expect(asked()).toEqual(create(GetBillRequestSchema, { applicationId: 'app-1', year: 2026, month: 12 }));
   });
+  // proves api/3/billing-counts
   test('in other months activateDevices is absent', async () => {
     expect((await send('GET', `${path}?month=1&year=2022`)).text).toBe(
       '{"numberOfDevices":0,"devices":[],"others":{"amountVideoMeeting":0,"amountSpeechRecognition":0}}',
@@ -197,6 +203,7 @@ describe('billing', () => {
   });
   const month = 'The query parameter month must be a whole number from 1 to 12.';
   const year = 'The query parameter year must be a whole number from 2022 to 9999.';
+  // proves api/5/billing-month, api/5/billing-year
   test.each([
     ['', 'The query parameter month is required.'],
     ['year=2026', 'The query parameter month is required.'],

@@ -31,6 +31,7 @@ const created = {
   text: '{"transactionId":9007199254740991}',
 };
 
+// proves api/3/apn-required, api/3/apn-optional, api/3/apn-integers, api/7/apn
 describe('APN', () => {
   const path = `${device}/settings/apn`;
   const least = { name: 'n', apn: 'a', mcc: '440', mnc: '10' };
@@ -67,6 +68,7 @@ describe('APN', () => {
     });
   });
 
+  // proves api/5/apn-required-length
   test.each(['name', 'apn', 'mcc', 'mnc'])('%s is required and has 1 to 100 characters', async (name) => {
     expect((await send('PUT', path, [{ ...least, [name]: 'x' }])).status).toBe(201);
     expect((await send('PUT', path, [{ ...least, [name]: '😀'.repeat(100) }])).status).toBe(201);
@@ -87,6 +89,7 @@ describe('APN', () => {
       await refused('PUT', path, [{ ...least, [name]: wrong }], `/0/${name} must be string.`);
   });
 
+  // proves api/5/apn-text-length
   test.each(texts)('%s has at most 100 characters', async (name) => {
     expect((await send('PUT', path, [{ ...least, [name]: '' }])).status).toBe(201);
     expect((await send('PUT', path, [{ ...least, [name]: 'x'.repeat(100) }])).status).toBe(201);
@@ -121,6 +124,7 @@ describe('APN', () => {
   });
 });
 
+// proves api/3/wifi, api/7/wifi
 describe('Wi-Fi', () => {
   const path = `${device}/settings/wifi`;
 
@@ -130,6 +134,7 @@ describe('Wi-Fi', () => {
     expectSent('put-v1-applications-devices-settings-wifi', { case: 'applyWifi', value: { networks } });
   });
 
+  // proves api/5/wifi-ssid
   test('ssid is required and has 1 to 32 characters', async () => {
     expect((await send('PUT', path, [{ ssid: 'あ'.repeat(32) }])).status).toBe(201);
     await refused('PUT', path, [{ password: 'p' }], '/0/ssid is required.');
@@ -138,6 +143,7 @@ describe('Wi-Fi', () => {
     await refused('PUT', path, [{ ssid: null }], '/0/ssid must be string.');
   });
 
+  // proves api/5/wifi-security
   test('security has at most 100 characters, a password any number', async () => {
     const long = { ssid: 'a', security: 'x'.repeat(100), password: 'x'.repeat(5000) };
     expect((await send('PUT', path, [long])).status).toBe(201);
@@ -162,6 +168,7 @@ describe('Wi-Fi', () => {
 describe('languages', () => {
   const path = `${device}/settings/lang`;
 
+  // proves api/3/languages, api/5/language-first, api/7/lang
   test('the list reaches the headset service whole: the first is applied', async () => {
     expect(await send('PUT', path, ['ja', 'en'])).toMatchObject(created);
     expectSent('put-v1-applications-devices-settings-lang', {
@@ -170,6 +177,7 @@ describe('languages', () => {
     });
   });
 
+  // proves api/5/language-form
   test.each(['a', 'ja', 'zz', 'x'.repeat(8), '!~-_@[]^'])(
     '%p has the form of a language',
     async (language) => {
@@ -177,6 +185,7 @@ describe('languages', () => {
     },
   );
 
+  // proves api/5/language-item
   test('each has 1 to 8 ASCII symbols and alphanumerics', async () => {
     for (const wrong of ['', 'x'.repeat(9), 'j a', ' ja', 'ja\n', '日本', 'é', '\u007f'])
       await refused('PUT', path, ['ja', wrong], '/1 must match pattern "^[!-~]{1,8}$".');
@@ -202,6 +211,7 @@ describe('launcher keys', () => {
   const param = (value: unknown) =>
     body({ 'key-action': { 'action-type': 'launch-app', 'action-param': value } });
 
+  // proves api/7/launcher-keys
   test('are passed on as they were written, without insignificant white space', async () => {
     const text =
       ' {"key-config" : [{"key-name":"left","key-event":"first-pressed","key-action":{"action-type":"launch-app",\n"action-param":{"package-name":"a b","flags":9007199254740993,"own":1.0}}}] , "own" : null}\n';
@@ -215,9 +225,11 @@ describe('launcher keys', () => {
     });
   });
 
+  // proves api/3/launcher-names
   test.each(['left', 'center', 'right'])('key-name %s is known', async (name) => {
     expect((await send('PUT', path, body({ 'key-name': name }))).status).toBe(201);
   });
+  // proves api/3/launcher-events
   test.each([
     'first-pressed',
     'single-released',
@@ -228,6 +240,7 @@ describe('launcher keys', () => {
   ])('key-event %s is known', async (event) => {
     expect((await send('PUT', path, body({ 'key-event': event }))).status).toBe(201);
   });
+  // proves api/3/launcher-param
   test.each([
     {},
     { 'package-name': 'a', 'class-name': 'b', 'action-name': 'c', flags: 1 },
@@ -249,6 +262,7 @@ describe('launcher keys', () => {
 
   const at = '/key-config/0';
   const extra = `${at}/key-action/action-param/extras/0`;
+  // proves api/3/launcher-entry, api/3/launcher-action, api/5/launcher-format
   test.each<[unknown, string]>([
     [{}, '/key-config is required.'],
     [[], 'must be object.'],
@@ -287,6 +301,7 @@ describe('launcher keys', () => {
   ])('%j is refused: %s', (wrong, detail) => refused('PUT', path, wrong, detail));
 });
 
+// proves api/7/uninstall
 describe('uninstall', () => {
   test.each(['com.example.app', 'x'.repeat(128), '😀 /%', 'ü'])('%p is uninstalled', async (name) => {
     expect(await send('DELETE', `${device}/package/${encodeURIComponent(name)}`)).toMatchObject(created);

@@ -23,6 +23,7 @@ const asked = (rpc: string) =>
   gateway.fakes.seen.find((s) => s.rpc === rpc)?.request as Record<string, unknown>;
 
 describe('transactions', () => {
+  // proves api/3/transaction, api/7/get-transaction
   test('one transaction is answered with its dates', async () => {
     expect(JSON.parse((await gateway.request('GET', `${app}/transactions/9007199254740991`)).text)).toEqual({
       transactionId: 9007199254740991,
@@ -34,6 +35,7 @@ describe('transactions', () => {
     });
   });
 
+  // proves api/3/transaction-list, api/7/list-transactions
   test('a list without parameters is page 1 of 100 by transactionId', async () => {
     const answer = await gateway.request('GET', `${app}/transactions?unknown=1`);
     expect(JSON.parse(answer.text)).toEqual({
@@ -95,6 +97,7 @@ describe('transactions', () => {
     });
   });
 
+  // proves api/9/transactions-page
   test.each(['perPage=1&page=1', 'perPage=100&page=1000000'])('%s is allowed', async (query) => {
     expect((await gateway.request('GET', `${app}/transactions?${query}`)).status).toBe(200);
   });
@@ -123,6 +126,7 @@ describe('transactions', () => {
     expect(JSON.parse(answer.text).message).toContain(name);
   });
 
+  // proves api/3/cancel-result, api/7/cancel
   test('cancel answers the ids', async () => {
     const answer = await gateway.request('DELETE', `${device}/transactions`);
     expect([answer.status, answer.text]).toEqual([200, '{"canceledTransactions":[7,8]}']);

@@ -33,6 +33,7 @@ const textLimits =
       await refused(method, path, { ...body, [name]: wrong }, `/${name} must be string.`);
   };
 
+// proves api/3/app-install, api/7/update-app
 describe('update of software now', () => {
   const path = `${device}/apps`;
   const body = { package: 'com.example.app', version: '1.2.0' };
@@ -53,6 +54,7 @@ describe('update of software now', () => {
     refused('PUT', path, { ...body, url: 'x' }, '/url is not a known field.'));
 });
 
+// proves api/3/firmware-update, api/7/update-firmware
 describe('update of firmware now', () => {
   const path = `${device}/firmware`;
   const body = { version: '9.001.0' };
@@ -86,6 +88,7 @@ describe('upload of software', () => {
   const path = `${app}/apps`;
   const body = { package: 'com.example.app', version: '1.2.0', fileSize: 1 };
 
+  // proves api/3/upload-request, api/3/upload-result, api/3/upload-urls, api/7/upload-app
   test('answers 201 without Location, the address and its times', async () => {
     suite.fakes.answers.requestUpload = async () => ({
       appFileExists: false,
@@ -125,6 +128,7 @@ describe('upload of software', () => {
   });
   test('package is required and has 1 to 128 characters', textLimits('POST', path, body, 'package'));
   test('version is required and has 1 to 128 characters', textLimits('POST', path, body, 'version'));
+  // proves api/5/upload-size
   test('fileSize is an integer of at least 1', async () => {
     expect((await send('POST', path, { ...body, fileSize: Number.MAX_SAFE_INTEGER })).status).toBe(201);
     await refused('POST', path, { ...body, fileSize: undefined }, '/fileSize is required.');
@@ -155,6 +159,7 @@ describe('list of software', () => {
   const path = `${app}/apps`;
   const asked = () => suite.asked('listApps', ListAppsRequestSchema);
 
+  // proves api/3/software-list, api/9/software-page
   test('without parameters: all, 100 from the first', async () => {
     suite.fakes.answers.listApps = async () => ({
       appVersions: [{ package: 'a', version: '1.10' }],
@@ -166,6 +171,7 @@ describe('list of software', () => {
     );
     expect(asked()).toEqual(create(ListAppsRequestSchema, { caller, limit: 100 }));
   });
+  // proves api/7/list-apps
   test('every parameter is passed on', async () => {
     const answer = await send('GET', `${path}?package=a%20b&mode=latest&offset=5&limit=50&unknown=1`);
     expect(answer.text).toBe('{"appVersions":[],"totalCount":0,"offset":5,"limit":50}');
@@ -198,6 +204,7 @@ describe('list of software', () => {
   });
 });
 
+// proves api/3/firmware-list, api/7/list-firmware
 test('the list of firmware has packages and versions', async () => {
   suite.fakes.answers.listFirmware = async () => ({
     firmwareVersions: [{ package: 'f', version: '9.001.0' }],

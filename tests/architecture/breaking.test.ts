@@ -3,10 +3,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type DocumentName, type JsonObject, readDocument } from '@headset-cloud/gateway/openapi/document.ts';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { breakingChanges } from './breaking/documents.ts';
 import { breakingProtocols, documentKinds, hasRelease, released } from './breaking/releases.ts';
+
+// Programs are started, which takes seconds on a busy machine.
+jest.setTimeout(60_000);
 
 const names = Object.keys(documentKinds) as DocumentName[];
 

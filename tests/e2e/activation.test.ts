@@ -31,6 +31,7 @@ describeOnStack('activation', () => {
     tenant.call(status, 'POST', path(device), { clientId });
   const deactivate = (tenant: Tenant, device = tenant.devices[0]) => tenant.call(201, 'DELETE', path(device));
 
+  // proves api/3/activation-status, api/4/activation
   it('reads never activated, activated and deactivated in the documented forms', async () => {
     const tenant = await newTenant({ devices: 1 });
     const deviceId = tenant.devices[0]?.deviceId;
@@ -60,6 +61,7 @@ describeOnStack('activation', () => {
     expect(refused.body).toEqual(overLimit);
   });
 
+  // proves api/8/not-contracted
   it('holds the contract’s limit, frees a slot with a deactivation, and names no third device', async () => {
     const tenant = await newTenant({ devices: 3, activationLimit: 2 });
     const [one, two, three] = tenant.devices;
@@ -98,6 +100,7 @@ describeOnStack('activation', () => {
     expect(await tenant.transactions()).toHaveLength(1);
   });
 
+  // proves api/8/client-id-in-use
   it('a client id is unique on the platform, and free again after the deactivation', async () => {
     const one = await newTenant({ devices: 2 });
     const two = await newTenant({ devices: 1 });
@@ -183,6 +186,7 @@ describeOnStack('activation', () => {
     },
   );
 
+  // proves api/6/deactivated, api/8/403-not-activated
   it('not activated: no call on the device is taken', async () => {
     const tenant = await newTenant({ devices: 1 });
     const on = path(tenant.devices[0]);

@@ -77,6 +77,7 @@ describeOnStack('billing', () => {
     ...{ deviceId, plans: { ...noPlans, ...plans }, amountVideoMeeting, amountSpeechRecognition },
   });
 
+  // proves api/3/plan, api/3/billing-devices, api/3/billing-others, api/7/billing, api/9/usage-hours
   it('of the current month has devices, plans, hours and what no device is known of', async () => {
     await tenant.activate(first);
     await tenant.activate(second);
@@ -114,6 +115,7 @@ describeOnStack('billing', () => {
     expect(await bill(0, other)).toEqual({ ...nothing, numberOfDevices: 0, activateDevices: 0 });
   });
 
+  // proves api/3/billing-counts
   it('tells activateDevices of the current month alone; a month to come is zeros', async () => {
     await tenant.activate(first);
     await used('late', { device: first.deviceId, startMs: monthStartMs(0) - hourMs / 2, forMs: hourMs });
@@ -196,6 +198,7 @@ describeOnStack('billing', () => {
     });
   });
 
+  // proves api/5/billing-month, api/5/billing-year
   it.each([
     ['month=1', 'year'],
     ['year=2026', 'month'],

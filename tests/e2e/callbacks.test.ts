@@ -51,6 +51,7 @@ describeOnStack('callbacks', () => {
   const deliveriesOf = async (of: Tenant) =>
     (await admin().notifier.listDeliveries({ applicationId: of.applicationId })).deliveries;
 
+  // proves cb/6/signature, cb/6/application-header, cb/7/post
   it('are POSTed as JSON to the very address, with the application and both signatures over the very bytes', async () => {
     const taking = await receiver(() => 200);
     const id = await failingCommand();
@@ -198,6 +199,7 @@ describeOnStack('callbacks', () => {
     expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(990);
   });
 
+  // proves api/4/new-key
   it('each attempt is signed with the key that is current then', async () => {
     const oldKey = await currentKey();
     const answered = Promise.withResolvers<Reply>();

@@ -8,6 +8,7 @@ describeOnStack('cancelling', () => {
   });
   afterAll(() => tenant.close());
 
+  // proves api/4/cancel-waiting, api/4/cancel-together, api/4/canceled, cb/3/canceled
   it('cancels everything that waits for an away headset, and names exactly those', async () => {
     const [device] = tenant.devices;
     const ids = [await tenant.activate(device), await tenant.command(device), await tenant.command(device)];
@@ -31,6 +32,7 @@ describeOnStack('cancelling', () => {
     for (const id of ids) expect(headset.effects.has(id)).toBe(false);
   });
 
+  // proves api/4/cancel-not-reachable
   it('refuses to cancel what a reachable headset has been told', async () => {
     const device = tenant.devices[1];
     const headset = tenant.headset(device, { behaviour: { ready: 'never' } });
@@ -43,6 +45,7 @@ describeOnStack('cancelling', () => {
     });
   });
 
+  // proves api/4/deactivation-cancels, cb/8/cancel-deactivation
   it('deactivation takes effect at once, cancels what is unprocessed, and frees the slot', async () => {
     const device = tenant.devices[2];
     const activation = await tenant.activate(device);
@@ -74,6 +77,7 @@ describeOnStack('cancelling', () => {
     expect(headset.effects.has(command)).toBe(false);
   });
 
+  // proves api/4/resend-limit, api/8/retry-limit, api/9/retry-limit, cb/8/cancel-retry
   it('gives up a transaction that one session after another loses', async () => {
     const device = tenant.devices[3];
     const headset = tenant.headset(device, { behaviour: { ready: 'never' }, durability: 'none' });

@@ -116,6 +116,7 @@ describeOnStack('commands', () => {
     await refused(`{"package":"a","launchType":"activity","extras":${escapes(most + 1)}}`);
   });
 
+  // proves api/5/extras-types, api/5/extras-top-numbers, api/5/extras-nested-numbers
   it('each top-level value has its type, each number its digits', async () => {
     const T = ExtraType;
     const values: [string, ExtraType][] = [

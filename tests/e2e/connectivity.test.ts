@@ -84,6 +84,8 @@ describeOnStack('connectivity', () => {
     ...{ operationId: listId, message: 'listed', networkType, target, statusCode: 200, ...extras },
   });
 
+  // proves api/5/connectivity-target, api/7/connectivity-list
+  // proves cb/3/op-connectivity-list, cb/3/connectivity-list, cb/3/bluetooth-device
   it.each([
     ['', 'available', [seen(watch, 'detected', false)]],
     ['?target=available', 'available', [seen(watch, 'detected', false)]],
@@ -97,6 +99,7 @@ describeOnStack('connectivity', () => {
     expect(await result('GET', query)).toEqual(listing('bluetooth', target, { devices }));
   });
 
+  // proves cb/3/connectivity-list-devices, cb/3/network
   it.each([
     [
       'wifi',
@@ -120,6 +123,8 @@ describeOnStack('connectivity', () => {
     );
   });
 
+  // proves api/3/connectivity-state, api/4/bluetooth-switch, api/7/get-state, api/7/put-state
+  // proves cb/3/op-get-state, cb/3/op-put-state, cb/3/on-off
   it('Bluetooth is switched off and on, and its state is read', async () => {
     const state = async (method: string, body?: object) => result(method, '/bluetooth/state', body);
     const is = (operationId: string, message: string, now: string) => ({
@@ -138,6 +143,7 @@ describeOnStack('connectivity', () => {
     expect(headset.device.state.bluetoothOn).toBe(true);
   });
 
+  // proves api/7/connectivity-reset, cb/3/op-reset, cb/3/reset
   it('Bluetooth is reset', async () => {
     expect(await result('DELETE', '/bluetooth/reset')).toEqual({
       ...{ operationId: 'delete-v1-applications-connectivity-reset', message: 'reset' },
@@ -151,6 +157,9 @@ describeOnStack('connectivity', () => {
     ...{ networkType: 'bluetooth', statusCode, devices },
   });
 
+  // proves api/3/pairing-body, api/3/pairing-update, api/4/pairing-switch
+  // proves api/7/pairing-add, api/7/pairing-change, api/7/pairing-delete
+  // proves cb/3/op-post-bluetooth, cb/3/op-put-bluetooth, cb/3/op-delete-bluetooth, cb/3/pairing, cb/3/pairing-modes
   it('a device is paired, disconnected, connected and forgotten; the address may be in lower case', async () => {
     const macAddress = watch.address.toLowerCase();
     expect(await result('POST', '/bluetooth', { macAddress })).toEqual(
@@ -181,6 +190,7 @@ describeOnStack('connectivity', () => {
     expect(await result('PUT', '/bluetooth', connect)).toMatchObject({ statusCode: 403, devices: [] });
   });
 
+  // proves cb/8/list-codes, cb/8/on-off-codes, cb/8/reset-codes, cb/8/pairing-codes
   it.each([
     ['GET', '', undefined, [200, 403, 500], { devices: expect.any(Array) }],
     ['GET', '/bluetooth/state', undefined, [200, 400, 500], { state: 'enabled' }],
@@ -190,6 +200,20 @@ describeOnStack('connectivity', () => {
       'POST',
       '/bluetooth',
       { macAddress: watch.address },
+      [200, 400, 403, 404, 409, 500],
+      { devices: expect.any(Array) },
+    ],
+    [
+      'PUT',
+      '/bluetooth',
+      { macAddress: phones.address, state: 'connect' },
+      [200, 400, 403, 404, 409, 500],
+      { devices: expect.any(Array) },
+    ],
+    [
+      'DELETE',
+      '/bluetooth',
+      { macAddress: phones.address },
       [200, 400, 403, 404, 409, 500],
       { devices: expect.any(Array) },
     ],
@@ -219,6 +243,7 @@ describeOnStack('connectivity', () => {
     });
     afterEach(async () => expect(await tenant.transactions()).toEqual(before));
 
+    // proves api/5/connectivity-type, api/8/400-connectivity-type
     it.each([
       ['GET', '/wifi/state', undefined],
       ['GET', '/mobile/state', undefined],
@@ -262,6 +287,7 @@ describeOnStack('connectivity', () => {
     await tenant.call(422, 'POST', `${path}/bluetooth`, { macAddress: phones.address }, key);
   });
 
+  // proves cb/3/bluetooth-connection, cb/8/connection-codes
   it('a connection that the headset reports is told, once, with its cause or null', async () => {
     const found = () =>
       tenant.integrator.received.filter((r) => r.body.operationId === 'notify-bluetooth-connection');
@@ -296,6 +322,7 @@ describeOnStack('connectivity', () => {
     });
   });
 
+  // proves api/6/client-connectivity
   it('a headset whose client is older than 2.3.1 is refused with both versions; 2.3.1 is not', async () => {
     const old = await createTenant();
     try {

@@ -10,6 +10,8 @@ describeOnStack('the core loop', () => {
   });
   afterAll(() => tenant.close());
 
+  // proves api/1/asynchronous, api/4/created-published, api/4/accepted, api/4/processed
+  // proves api/4/command-processed
   it('takes an activation and a command to the headset and back as signed callbacks, in order', async () => {
     const [device] = tenant.devices;
     const headset = tenant.headset(device);
@@ -44,6 +46,7 @@ describeOnStack('the core loop', () => {
     expect(headset.effects.has(command)).toBe(true);
   });
 
+  // proves api/7/changing
   it('answers 201 with the transaction’s address, and the transaction reads back', async () => {
     const [, device] = tenant.devices;
     await tenant.activate(device);
@@ -89,6 +92,7 @@ describeOnStack('the core loop', () => {
     expect(offered[0]?.extraTypes).toEqual({ i: 3, l: 4, d: 5, e: 5, big: 5, s: 1, b: 2, a: 6, o: 7 });
   });
 
+  // proves api/4/resend-online, api/4/resend-latest, cb/8/cancel-newer
   it('keeps a command for a headset that is away, and sends only the latest of its operation', async () => {
     const device = tenant.devices[3];
     const activation = await tenant.activate(device);
@@ -118,6 +122,7 @@ describeOnStack('the core loop', () => {
     for (const id of ids) expect(await tenant.ended(id)).toMatchObject({ result: 'success' });
   });
 
+  // proves cb/3/command, cb/4/command-two
   it('sends the app’s own answer after the result, in the command form', async () => {
     const [device] = tenant.devices;
     const headset = tenant.headset(device, {
@@ -143,6 +148,7 @@ describeOnStack('the core loop', () => {
     expect(await tenant.status(id)).toBe('processed');
   });
 
+  // proves api/5/command-no-target
   it('ends a command without action, package and classpath with a failure callback', async () => {
     const [device] = tenant.devices;
     const answer = await tenant.call(201, 'PUT', `/devices/${device?.deviceId}/commands`, {

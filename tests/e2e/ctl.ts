@@ -17,6 +17,7 @@ export function ctl(...args: string[]): Promise<CtlRun> {
       DEVICES_ADMIN: stack.admin.devices,
       TRANSACTIONS_ADMIN: stack.admin.transactions,
       NOTIFIER_ADMIN: stack.admin.notifier,
+      UPDATES_ADMIN: stack.admin.updates,
       BILLING_ADMIN: stack.admin.billing,
     },
     ...args,

@@ -55,6 +55,7 @@ describeOnStack('files from headsets', () => {
     message,
   });
 
+  // proves cb/3/file-upload, cb/3/file-path, cb/5/file-single-part, cb/7/url-file
   it('a file reaches the address that the integrator signed, and fileUploadEvent hears of it', async () => {
     const file = path('photos/写真 1.jpg');
     upload(file, 1000);
@@ -72,6 +73,7 @@ describeOnStack('files from headsets', () => {
     expect(asked[0]?.headers['applicationid']).toBe(tenant.applicationId);
   });
 
+  // proves cb/5/file-size, cb/9/file-size
   it.each([
     [1, true],
     [limitBytes, true],
@@ -88,6 +90,7 @@ describeOnStack('files from headsets', () => {
     expect(store.requests.some((r) => r.body.file === file)).toBe(fits);
   });
 
+  // proves cb/3/file-path
   it('a path upwards, and one that names another application or device, is refused', async () => {
     const other = await createTenant();
     await other.call(200, 'PATCH', '', {
@@ -111,6 +114,7 @@ describeOnStack('files from headsets', () => {
     await other.close();
   });
 
+  // proves cb/5/file-settings
   it('without fileUploadGetUrl there is no address', async () => {
     await tenant.call(200, 'PATCH', '', { fileUploadGetUrl: null });
     const file = path('unset');
@@ -134,6 +138,7 @@ describeOnStack('files from headsets', () => {
     expect((await told(file)).body).toEqual(end(file, 'failure', messages.noUrl));
   });
 
+  // proves cb/8/file-reasons
   it('a store that refuses the file fails the upload', async () => {
     store.storeStatus = 403;
     const file = path('refused');

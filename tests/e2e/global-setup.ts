@@ -27,15 +27,24 @@ export default async function setup(): Promise<void> {
       NOTIFIER_BACKOFF_FIRST_MS: '50',
       NOTIFIER_UNSET_RETRY_MS: '200',
       NOTIFIER_PROBE_MAX_MS: '500',
+      COMMUNICATION_PART_BYTES: String(5 * 1024 * 1024),
+      COMMUNICATION_BACKOFF_FIRST_MS: '50',
+      COMMUNICATION_BACKOFF_MAX_MS: '500',
+      COMMUNICATION_UPLOAD_STALL_MS: '2000',
+      COMMUNICATION_SIGNED_URL_ATTEMPTS: '2',
+      COMMUNICATION_SIGNED_URL_RENEWALS: '1',
+      // So that a headset needs more than one in a test.
+      UPDATES_DOWNLOAD_URL_SECONDS: '3',
       // So that slow requests can be seen to be ended within a test.
       HEADERS_TIMEOUT_MS: '2000',
       REQUEST_TIMEOUT_MS: '4000',
     },
   });
   globalThis.headsetStack = stack;
-  const { apiUrl, issuerUrl, tokenUrl, deviceLinkUrl, admin, adminUrls } = stack;
+  const { apiUrl, issuerUrl, tokenUrl, deviceLinkUrl, soraWebhookUrl, admin, adminUrls } = stack;
   process.env['HEADSET_STACK'] = JSON.stringify({
-    ...{ kind, dataDir, apiUrl, issuerUrl, tokenUrl, deviceLinkUrl, admin, adminUrls },
+    ...{ kind, dataDir, apiUrl, issuerUrl, tokenUrl, deviceLinkUrl, soraWebhookUrl },
+    ...{ admin, adminUrls },
     clientsFile: join(dataDir, 'issuer-clients.json'),
   });
 }

@@ -29,6 +29,7 @@ interface StackInfo {
   readonly issuerUrl: string;
   readonly tokenUrl: string;
   readonly deviceLinkUrl: string;
+  readonly soraWebhookUrl: string;
   readonly admin: AdminAddresses;
   readonly adminUrls: Readonly<Record<string, string>>;
   readonly clientsFile: string;

@@ -7,15 +7,18 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Kafka, logLevel, Partitioners } from 'kafkajs';
 import { request } from 'undici';
 import { type ApiClient, createApiClient } from '../support/api.ts';
+import { makeApk } from '../support/apk.ts';
 import { Headset } from '../support/headset/headset.ts';
 import { type IntegratorServer, startIntegrator } from '../support/integrator/server.ts';
 import { createAdmin, provisionApplication, provisionDevice } from '../support/provision.ts';
+import { whyNoS3 } from '../support/stack/s3.ts';
 import { type Stack, startStack } from '../support/stack/stack.ts';
 import { ctlWith } from './ctl.ts';
 import { describeOnStack, imei, stack as suiteStack } from './harness.ts';
 
 const client = { clientId: 'outage', clientSecret: randomBytes(24).toString('hex') };
 
+// proves api/8/500-database
 describeOnStack('outages behind the platform', () => {
   // There is nothing behind the embedded stack, and servers given by an address are not ours to kill.
   const killable = suiteStack.kind === 'real' && !process.env['MONGODB_URI'] && !process.env['KAFKA_BROKERS'];
@@ -158,5 +161,48 @@ describeOnStack('outages behind the platform', () => {
       for (const id of ids) expect((await ended(id)).verified).toBe(true);
     },
     120_000,
+  );
+
+  (killable && !whyNoS3() && !process.env['S3_ENDPOINT'] ? it : it.skip)(
+    'answers 503 with Retry-After to uploads while S3 is away, stays ready, and running downloads resume',
+    async () => {
+      const name = 'com.example.outage';
+      const apk = await makeApk({ package: name, entries: { 'a.bin': randomBytes(3_000_000) } });
+      const ask = (version: string) =>
+        api.app('POST', '/apps', { package: name, version, fileSize: apk.length });
+      const { urlList } = (await ask('1.0.0')).body;
+      const put = await request(urlList[0].uploadUrl, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/vnd.android.package-archive' },
+        body: apk,
+      });
+      await put.body.dump();
+      const update = () => api.app('PUT', `/devices/${deviceId}/apps`, { package: name, version: '1.0.0' });
+      Object.assign(headset.behaviour, { downloadBytesPerSecond: 1_000_000, downloadRetryMs: 100 });
+      const started = await waitFor('the package to be deliverable', async () => {
+        const answer = await update();
+        return answer.status === 201 && answer;
+      });
+      const loading = (await update()).body.transactionId;
+      await ended(started.body.transactionId);
+      await waitFor('the load', () => headset.journal.held.get(loading)?.state === 'started');
+
+      await stack.backing?.s3?.kill();
+      const refused = await ask('2.0.0');
+      expect(refused.status).toBe(503);
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+      expect(refused.body).toEqual({ message: expect.any(String) });
+      const ready = await request(`${stack.adminUrls['updates']}/readyz`);
+      expect([ready.statusCode, await ready.body.text()]).toEqual([200, 'ok\n']);
+      expect((await api.app('GET', `/apps?package=${name}`)).body.totalCount).toBe(1);
+      await ended((await command()).body.transactionId);
+      await stack.backing?.s3?.restart();
+      const end = await ended(loading);
+      expect(end.body).toMatchObject({ result: 'success', progress: 1 });
+      const { artifacts } = await createAdmin(stack.admin).updates.listArtifacts({ package: name });
+      expect(artifacts.map((a) => a.version)).toEqual(['1.0.0']);
+      expect((await ask('2.0.0')).status).toBe(201);
+    },
+    90_000,
   );
 });

@@ -5,30 +5,74 @@ export interface Route {
   readonly path: string;
   readonly body?: object;
   readonly scope: string;
+  /** What it answers on a platform without catalogue: 400 for versions that it does not know. */
+  readonly answers: readonly number[];
+  /** Reading changes nothing; the connectivity GETs make transactions. */
+  readonly reads: boolean;
 }
 
-/** Every call that is served so far, reading ones first, the one that deactivates last. */
+/** Every call below an application, reading ones first, the one that deactivates last. */
 export function everyRoute(deviceId: string, transactionId: number, clientId: string): Route[] {
   const device = `/devices/${deviceId}`;
-  const read = 'cws:application:read';
-  const write = 'cws:application:write';
+  const connectivity = `${device}/connectivity`;
+  const pairing = `${connectivity}/bluetooth`;
+  const macAddress = '02:00:00:00:00:0A';
+  const software = { package: 'com.example.unknown', version: '1.0' };
   return [
-    { method: 'GET', path: '', scope: read },
-    { method: 'GET', path: '/transactions', scope: read },
-    { method: 'GET', path: `/transactions/${transactionId}`, scope: read },
-    { method: 'GET', path: device, scope: 'cws:device:read' },
-    { method: 'GET', path: `${device}/status`, scope: 'cws:device:read' },
-    { method: 'GET', path: '/devices/status', scope: 'cws:device:read' },
-    { method: 'PATCH', path: '', body: { soraEvent: 'https://a' }, scope: write },
-    { method: 'POST', path: '/refresh_authkey', scope: write },
-    { method: 'DELETE', path: `${device}/transactions`, scope: write },
-    { method: 'POST', path: device, body: { clientId }, scope: 'cws:device:write' },
-    {
-      method: 'PUT',
-      path: `${device}/commands`,
-      body: { package: 'a', launchType: 'activity' },
-      scope: 'cws:device:write',
-    },
-    { method: 'DELETE', path: device, scope: 'cws:device:write' },
+    ...reading('cws:application:read', [
+      '',
+      '/transactions',
+      `/transactions/${transactionId}`,
+      '/apps',
+      '/firmware',
+      '/billing?month=1&year=2026',
+    ]),
+    ...reading('cws:device:read', [device, `${device}/status`, '/devices/status']),
+    ...reading('cws:communication-service', ['/sora/versions']),
+    ...changing('cws:application:write', [
+      ['PATCH', '', { soraEvent: 'https://a' }, 200],
+      ['POST', '/refresh_authkey'],
+      ['POST', '/apps', { ...software, fileSize: 1 }],
+      ['DELETE', `${device}/transactions`, undefined, 200],
+    ]),
+    // 503 where no endpoint is set up or all are full.
+    ...changing('cws:communication-service', [['POST', '/channels', {}, 201, 503]]),
+    ...changing('cws:device:read', [
+      ['GET', connectivity],
+      ['GET', `${pairing}/state`],
+    ]),
+    ...changing('cws:device:write', [
+      ['POST', device, { clientId }],
+      ['PUT', `${device}/commands`, { package: 'a', launchType: 'activity' }],
+      ['PUT', `${device}/settings/apn`, [{ name: 'a', apn: 'b', mcc: '440', mnc: '10' }]],
+      ['PUT', `${device}/settings/wifi`, [{ ssid: 'a' }]],
+      ['PUT', `${device}/settings/lang`, ['ja']],
+      ['PUT', `${device}/apps`, software, 400],
+      ['PUT', `${device}/firmware`, { version: '0.0.1-unknown' }, 400],
+      ['PUT', `${device}/apps/launcher/keys`, { 'key-config': [] }],
+      ['DELETE', `${device}/package/com.example.app`],
+      ['PUT', `${pairing}/state`, { state: 'enabled' }],
+      ['POST', pairing, { macAddress }],
+      ['PUT', pairing, { macAddress, state: 'connect' }],
+      ['DELETE', pairing, { macAddress }],
+      ['DELETE', `${pairing}/reset`],
+      ['PUT', `${device}/reset`],
+      ['DELETE', device],
+    ]),
   ];
+}
+
+function reading(scope: string, paths: readonly string[]): Route[] {
+  return paths.map((path) => ({ method: 'GET', path, scope, answers: [200], reads: true }));
+}
+
+type Change = readonly [method: string, path: string, body?: object | undefined, ...answers: number[]];
+
+/** 201 unless other answers are named. */
+function changing(scope: string, calls: readonly Change[]): Route[] {
+  return calls.map(([method, path, body, ...answers]) => ({
+    ...{ method, path, scope, reads: false },
+    ...(body !== undefined && { body }),
+    answers: answers.length > 0 ? answers : [201],
+  }));
 }

@@ -53,6 +53,7 @@ describeOnStack('settings', () => {
     expect(await patch(nothingSet)).toEqual(nothingSet);
   });
 
+  // proves api/5/settings-url
   it('an address of 255 characters is taken, one of 256 is 400', async () => {
     const longest = 'https://a.example.com/'.padEnd(255, 'x');
     expect(await patch({ deviceEvent: longest })).toEqual({ ...nothingSet, deviceEvent: longest });
@@ -108,6 +109,7 @@ describeOnStack('settings', () => {
     });
   });
 
+  // proves api/4/new-key
   it('a new key is in use at once: the next callback bears it, and the old key is no good for it', async () => {
     const own = await newTenant();
     await own.activate();
@@ -165,6 +167,7 @@ describeOnStack('settings', () => {
       } as const;
     };
 
+    // proves api/8/404-destination
     it('no key and no deviceEvent, then one of them: an activation is 404 and creates nothing', async () => {
       const own = await newTenant({ configure: false });
       const [method, path, body] = calls(own).activation;

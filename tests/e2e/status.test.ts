@@ -69,6 +69,8 @@ describeOnStack('device status', () => {
     });
   });
 
+  // proves api/3/status-power, api/3/status-wearing, api/3/status-network, api/3/status-charging
+  // proves api/3/status-battery, api/3/status-location, api/3/status-dates
   it('shows each reported change with its own date, and leaves the rest as it was', async () => {
     const device = tenant.devices[2];
     await tenant.activate(device);
@@ -148,6 +150,7 @@ describeOnStack('device status', () => {
     expect((await tenant.call(403, 'GET', `/devices/${was}/status`)).body).toEqual(message);
   });
 
+  // proves api/4/activated-by-other, api/8/403-other
   it('activated by another application is 403, and not in the list', async () => {
     const device = tenant.devices[5];
     const other = await createTenant({ alsoDevices: device ? [device] : [] });

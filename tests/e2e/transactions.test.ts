@@ -68,6 +68,7 @@ describeOnStack('transactions', () => {
     for (const t of body.transactions) expect(t.updatedAt >= t.createdAt).toBe(true);
   });
 
+  // proves api/5/sortBy
   it.each<SortKey>(['transactionId', 'deviceId', 'transactionStatus', 'operationId'])(
     'sorts by %s both ways, ties by transactionId, desc being the reverse of asc',
     async (sortBy) => {
@@ -86,6 +87,7 @@ describeOnStack('transactions', () => {
     },
   );
 
+  // proves api/4/completion-filter
   it.each([
     ['uncompleted', ['created', 'published', 'accepted']],
     ['completed', ['processed']],
@@ -127,6 +129,7 @@ describeOnStack('transactions', () => {
     });
   });
 
+  // proves api/5/order
   it.each(['asc', 'desc'])('three pages hold each transaction once, in order (%s)', async (order) => {
     const expected = order === 'asc' ? all : all.toReversed();
     const pages = [];
@@ -156,6 +159,7 @@ describeOnStack('transactions', () => {
     expect(body.parameters).toEqual({ ...defaults, perPage, isNext: perPage === 1 });
   });
 
+  // proves api/5/perPage, api/5/page, api/5/perPage-with-page
   it.each([
     ['perPage', 'perPage=0&page=1'],
     ['perPage', 'perPage=101&page=1'],

@@ -22,6 +22,7 @@ test('a body tells which callback it is', () => {
   for (const [name, body] of callbacks) expect([name, callbackNameOf(body)]).toEqual([name, name]);
 });
 
+// proves cb/3/common
 test.each(callbacks)('a %s has exactly its documented members', (name, body) => {
   const judge = (changed: Body) => check(name as CallbackName, changed);
   expect(judge(body)).toEqual([]);
@@ -35,6 +36,7 @@ test.each(callbacks)('a %s has exactly its documented members', (name, body) => 
   }
 });
 
+// proves cb/9/network-level
 describe('values that no callback has', () => {
   test.each<[string, Body]>([
     ['transactionResult', { notificationType: 'in_progress' }],
@@ -125,6 +127,7 @@ test('every operation is accepted in the general form, updates with their progre
   expect([callbackNameOf(update), check('updateResult', update)]).toEqual(['updateResult', []]);
 });
 
+// proves cb/7/url-single, cb/7/url-multipart, cb/7/url-file
 test('requests for signed URLs have exactly their documented form', () => {
   const judge = signedUrlRequestCheck();
   for (const [name, body] of examplesOf('cws_presigned_url')) {

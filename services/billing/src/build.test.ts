@@ -85,6 +85,7 @@ test('a bill with everything in it', async () => {
   );
 });
 
+// proves api/3/billing-counts
 test('activateDevices is told of the current month alone, and the month turns with the time zone', async () => {
   await world.change(activated(1, 1n, '2026-10-15T00:00:00'));
   const one = { ...zeros, numberOfDevices: 1, devices: [device(1, 0)] };

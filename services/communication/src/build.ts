@@ -1,14 +1,193 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
+import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
+import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
+import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
+import { repeat } from '@headset-cloud/kit/repeat.ts';
+import { bind } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
+import { CommunicationService } from '@headset-cloud/proto/headset/communication/v1/service_pb.ts';
+import { Agent } from 'undici';
+import { communicationAdmin } from './admin/admin.ts';
+import { ChannelAllocator } from './channels/allocator.ts';
+import { createDevices } from './clients/devices.ts';
+import { createRequestSignedUrls } from './clients/signed-urls.ts';
 import type { CommunicationConfig } from './config.ts';
+import { createConnectionEffects } from './events/effects.ts';
+import { EventProcessor } from './events/processor.ts';
+import { createChannelHandler } from './grpc/create-channel.ts';
+import { listSoraVersionsHandler } from './grpc/list-sora-versions.ts';
+import { createMetrics } from './metrics.ts';
+import { createArchiveReader } from './recordings/archive.ts';
+import { createUploader } from './recordings/uploader.ts';
+import { RecordingWorker } from './recordings/worker.ts';
+import { createChannelStore } from './store/channels.ts';
+import { createConnectionStore } from './store/connections.ts';
+import {
+  type ChannelDocument,
+  type ConnectionDocument,
+  collections,
+  communicationIndexes,
+  type EndpointDocument,
+  type EventDocument,
+  type RecordingDocument,
+  type SettingsDocument,
+} from './store/documents.ts';
+import { createEndpointStore } from './store/endpoints.ts';
+import { createEventStore } from './store/events.ts';
+import { createRecordingStore } from './store/recordings.ts';
+import { createReceiver } from './webhook/receive.ts';
+import { createWebhookServer } from './webhook/server.ts';
 
-/** The communication service: video-call channels, Sora endpoints and versions, recordings. */
-export function buildCommunication(_ctx: ServiceContext, _config: CommunicationConfig): Service {
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const connectTimeoutMs = 5000;
+/** Connections that one instance opens to one storage or archive. */
+const connectionsEach = 16;
+
+/** What tests replace. */
+export interface CommunicationOverrides {
+  readonly resolve?: Resolve;
+  readonly randomBelow?: (n: number) => number;
+}
+
+export interface CommunicationApp extends Service {
+  /** Where Sora's webhooks arrive, once started. */
+  webhookPort(): number;
+}
+
+/** The communication service: video-call channels, Sora's endpoints and webhooks, recordings. */
+export function buildCommunication(
+  ctx: ServiceContext,
+  config: CommunicationConfig,
+  overrides: CommunicationOverrides = {},
+): CommunicationApp {
+  const { store, clock, secrets, logger, failpoints, log } = ctx;
+  const keepMs = config.COMMUNICATION_KEEP_DAYS * dayMs;
+  const metrics = createMetrics(ctx.metrics);
+  const endpoints = createEndpointStore(
+    store.collection<EndpointDocument>(collections.endpoints),
+    store.collection<SettingsDocument>(collections.settings),
+  );
+  const channels = createChannelStore(store.collection<ChannelDocument>(collections.channels), keepMs);
+  const events = createEventStore(store.collection<EventDocument>(collections.events), keepMs);
+  const connections = createConnectionStore(
+    store.collection<ConnectionDocument>(collections.connections),
+    keepMs,
+  );
+  const recordings = createRecordingStore(
+    store.collection<RecordingDocument>(collections.recordings),
+    secrets,
+    keepMs,
+  );
+  const idempotency = createIdempotency({
+    collection: store.collection<IdempotencyDocument>(collections.idempotency),
+    secrets,
+    clock,
+  });
+  const devices = createDevices(ctx.channel('devices'));
+  const allocator = new ChannelAllocator({
+    ...{ endpoints, channels, clock, failpoints },
+    reservationMs: config.COMMUNICATION_RESERVATION_MS,
+  });
+
+  const stallMs = config.COMMUNICATION_UPLOAD_STALL_MS;
+  // Progress is watched by the byte; undici's own time-outs would know only parts of it.
+  const agent = { connections: connectionsEach, headersTimeout: 0, bodyTimeout: 0 };
+  const archiveAgent = new Agent({ ...agent, connect: { timeout: connectTimeoutMs } });
+  const storageAgent = new Agent({
+    ...agent,
+    connect: createConnector({
+      rules: addressRules(parseNetworks(config.COMMUNICATION_ALLOW_ADDRESSES)),
+      resolve: overrides.resolve ?? createResolver(connectTimeoutMs),
+      connectTimeoutMs,
+    }),
+  });
+  const uploader = createUploader({
+    ...{ archives: archiveAgent, storage: storageAgent, stallMs },
+    minRate: config.COMMUNICATION_UPLOAD_MIN_RATE,
+  });
+  const backoffMs = (failures: number) =>
+    Math.min(
+      config.COMMUNICATION_BACKOFF_MAX_MS,
+      config.COMMUNICATION_BACKOFF_FIRST_MS * 2 ** Math.min(failures - 1, 30),
+    ) *
+    (0.5 + Math.random() / 2);
+  const worker = new RecordingWorker({
+    ...{ recordings, connections, endpoints, devices, uploader, clock, logger, failpoints, log },
+    archives: createArchiveReader(archiveAgent, stallMs),
+    requestSignedUrls: createRequestSignedUrls(ctx.channel('notifier')),
+    backoffMs,
+    pause: (failures, signal) => sleep(backoffMs(failures), undefined, { signal }).catch(() => {}),
+    partBytes: config.COMMUNICATION_PART_BYTES,
+    uploadAttempts: config.COMMUNICATION_UPLOAD_ATTEMPTS,
+    signedUrlAttempts: config.COMMUNICATION_SIGNED_URL_ATTEMPTS,
+    renewals: config.COMMUNICATION_SIGNED_URL_RENEWALS,
+    maxAgeMs: config.COMMUNICATION_RECORDING_MAX_AGE_HOURS * hourMs,
+    drawClaim: () => `${ctx.instanceId}/${randomUUID()}`,
+    atOnce: config.COMMUNICATION_RECORDINGS_AT_ONCE,
+    leaseMs: config.COMMUNICATION_RECORDING_LEASE_MS,
+    intervalMs: config.COMMUNICATION_SWEEP_MS,
+    pauseMs: config.COMMUNICATION_BACKOFF_MAX_MS,
+    onEnd: metrics.recording,
+  });
+
+  const leftoverAfterMs = config.COMMUNICATION_LEFTOVER_AFTER_MS;
+  const processor = new EventProcessor({
+    ...{ events, recordings, log, clock, logger, failpoints, leftoverAfterMs },
+    effects: createConnectionEffects({
+      ...{ endpoints, connections, devices },
+      silentMs: config.COMMUNICATION_CONNECTION_SILENT_MS,
+    }),
+    recordingWaitMs: config.COMMUNICATION_RECORDING_WAIT_MS,
+    onRecordingReady: () => worker.wake(),
+  });
+  const sweeper = repeat("the sweep of Sora's events", config.COMMUNICATION_SWEEP_MS, logger, () =>
+    processor.sweep(),
+  );
+  const webhooks = createWebhookServer({
+    listen: config.COMMUNICATION_LISTEN,
+    receiver: createReceiver({
+      ...{ endpoints, channels, events, processor, clock, logger, failpoints, leftoverAfterMs },
+    }),
+    maxBytes: config.COMMUNICATION_WEBHOOK_MAX_BYTES,
+    logger,
+    onAnswer: metrics.webhook,
+  });
+  let started = false;
+
   return {
     name: 'communication',
-    rpc: [],
-    admin: [],
-    async start() {},
-    async stop() {},
-    notReady: () => undefined,
+    rpc: [
+      bind(CommunicationService, {
+        createChannel: createChannelHandler({
+          ...{ allocator, channels, idempotency, clock },
+          randomBelow: overrides.randomBelow ?? ((n) => randomInt(n)),
+        }),
+        listSoraVersions: listSoraVersionsHandler(endpoints),
+      }),
+    ],
+    admin: [communicationAdmin({ endpoints, recordings, clock })],
+    webhookPort: () => webhooks.port(),
+    async start() {
+      await ensureIndexes(store, communicationIndexes);
+      await log.ensureTopics([topics.notifications, topics.usage]);
+      sweeper.start();
+      worker.start();
+      await webhooks.start();
+      started = true;
+    },
+    async stop() {
+      started = false;
+      await webhooks.stop();
+      await sweeper.stop();
+      await processor.drain();
+      await worker.stop();
+      await uploader.close();
+    },
+    notReady: () => (started ? undefined : 'not started'),
   };
 }

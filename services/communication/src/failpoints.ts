@@ -1,2 +1,14 @@
 /** Where a test may stop the process (kit/failpoints.ts). Each lies just after the thing it names. */
-export const communicationFailpoints: readonly string[] = [];
+export const communicationFailpoints: readonly string[] = [
+  'communication.reserved',
+  'communication.channel-stored',
+  'communication.event-stored',
+  'communication.event-applied',
+  'communication.event-published',
+  'communication.recording-planned',
+  'communication.urls-stored',
+  'communication.part-sent',
+  'communication.part-stored',
+  'communication.recording-ended',
+  'communication.recording-published',
+];

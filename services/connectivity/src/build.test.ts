@@ -265,6 +265,7 @@ async function handle(...events: { key: string; value: Uint8Array; headers?: Rec
 const bodyOf = (notification: NotificationEvent | undefined) =>
   JSON.parse(Buffer.from(notification?.body ?? []).toString());
 
+// proves cb/3/bluetooth-connection
 test('a connection is told to the application that has the device, whole and under the id of its report', async () => {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
   const [notification, ...more] = await handle({ ...report(), headers: { traceparent } });
@@ -299,6 +300,7 @@ test('a connection is told to the application that has the device, whole and und
   );
 });
 
+// proves cb/8/connection-codes
 test('what the specification does not know is held to what it knows', async () => {
   const modes = [
     BluetoothMode.DISCONNECTED,

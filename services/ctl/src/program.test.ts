@@ -72,6 +72,10 @@ test.each([
   ['usage list app --month 2026-09 --limit 7', 'app-2026-9-7  -       speech'],
   ['bill show app --month 2026-11', 'activated now         2'],
   ['bill show app --month 2025-09', 'activated now         -'],
+  ['sora endpoints list', 'No endpoints. Add one'],
+  ['sora default-version 2024.1.0', 'default version  2024.1.0'],
+  ['recordings list --application app', 'R1         uploading  app          -        0/9'],
+  ['recordings list --limit 1', 'No recordings.'],
 ])('%s', async (args, shown) => {
   door = await openDoor();
   const { code, out, err } = await ctl(args);
@@ -286,6 +290,26 @@ test.each(['-yr4q5W-09Q_wFq6m8OIOqoRyP2zPFdKuChEg5rhk1k', '--h4q5W-09Q_wFq6m8OIO
     });
   },
 );
+
+test('an endpoint is put with the secret of a file, and listed', async () => {
+  door = await openDoor();
+  const path = join(directory, 'secret');
+  writeFileSync(path, 'a-secret-of-sora\n');
+  const put =
+    'sora endpoints put one --signaling-url wss://sora.example.com --sora-version 2024.1.0 --limit 5';
+  expect(await ctl(`${put} --secret-file ${path}`)).toEqual({
+    code: 0,
+    out: 'endpoint   one\nversion    2024.1.0\nsignaling  wss://sora.example.com\narchive    -\ntaken      0/5\n',
+    err: '',
+  });
+  expect(door.endpoints.map(({ webhookSecret }) => webhookSecret)).toEqual(['a-secret-of-sora']);
+  expect((await ctl('sora endpoints list')).out).toBe(
+    'ENDPOINT  VERSION             TAKEN  SIGNALING               ARCHIVE\n' +
+      'one       2024.1.0 (default)  0/5    wss://sora.example.com  -\n',
+  );
+  expect(await ctl(`${put} --secret-file ${path}-not-there`)).toMatchObject({ code: 2, out: '' });
+  expect(await ctl('sora endpoints remove two')).toMatchObject({ code: 1, out: '' });
+});
 
 describe('failures say what to do, each with its exit code', () => {
   test('what the service refuses: 1', async () => {

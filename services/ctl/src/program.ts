@@ -1,13 +1,17 @@
 import { Command, CommanderError } from 'commander';
 import { addApplications } from './commands/applications.ts';
+import { addArtifacts } from './commands/artifacts.ts';
 import { addBill } from './commands/bill.ts';
 import { addContracts } from './commands/contracts.ts';
 import { addDeadLetters } from './commands/dead-letters.ts';
 import { addDeliveries } from './commands/deliveries.ts';
 import { addDevelopers } from './commands/developers.ts';
 import { addDevices } from './commands/devices.ts';
+import { addFirmware } from './commands/firmware.ts';
 import { addHardware } from './commands/hardware.ts';
 import { addPlans } from './commands/plans.ts';
+import { addRecordings } from './commands/recordings.ts';
+import { addSora } from './commands/sora.ts';
 import { addTransactions } from './commands/transactions.ts';
 import { addUsage } from './commands/usage.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
@@ -22,10 +26,14 @@ Examples:
     $ ctl contracts put acme-field --limit 2 --add 356938035643809 356938035643817
     $ ctl devices keys generate 356938035643809 --out headset.key.json
 
+  Offer a firmware to all devices:
+    $ ctl firmware put com.vendor.firmware 9.002.0 firmware.bin
+
   Look after what goes on:
     $ ctl transactions list 356938035643809 --open
     $ ctl deliveries list --application acme-field --status dead
     $ ctl deliveries redeliver NOTIFICATION
+    $ ctl artifacts list --package com.example.app
 
   Say what a device may use, and look at a month's bill:
     $ ctl plans put acme-field 356938035643809 --video basic-100 --speech ja
@@ -68,9 +76,13 @@ export async function runCtl(
   addHardware(program, session);
   addTransactions(program, session);
   addDeliveries(program, session);
+  addFirmware(program, session);
+  addArtifacts(program, session);
   addPlans(program, session);
   addUsage(program, session);
   addBill(program, session);
+  addSora(program, session);
+  addRecordings(program, session);
   addDeadLetters(program, session);
   settle(program, terminal);
 

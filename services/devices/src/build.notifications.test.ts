@@ -46,6 +46,7 @@ const count = async (name: string, labels: Record<string, string>) => {
   return values.find((one) => Object.entries(labels).every(([k, v]) => one.labels[k] === v))?.value ?? 0;
 };
 
+// proves cb/3/common, cb/7/destinations
 test('a report becomes a notification to deviceEvent under its own id, without an order', async () => {
   await publish(signal({ reportId: 7 }));
   expect(await published(1)).toEqual([
@@ -218,6 +219,7 @@ describe('file uploads', () => {
     report({ case: 'fileUpload', value: { sizeBytes: 5n, ...value } }, { reportId });
   const body = (more: object) => ({ applicationId: 'app', deviceId: imei(0), timestamp: 1000, ...more });
 
+  // proves cb/3/file-upload, cb/8/file-reasons
   test.each([
     [undefined, 'success', 'upload success.'],
     [UrlRefusal.SIZE, 'failure', 'The file size is over the limit.'],
@@ -243,6 +245,7 @@ describe('file uploads', () => {
     ]);
   });
 
+  // proves cb/3/file-path
   test.each([
     `other/${imei(0)}/upload_files/a`,
     `app/${imei(1)}/upload_files/a`,

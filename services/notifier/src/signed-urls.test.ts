@@ -126,6 +126,7 @@ test('devices away: the call says so and reaches no integrator', async () => {
 });
 
 describe('an answer that is not the promised one', () => {
+  // proves cb/7/url-errors
   test.each([[201], [204], [302], [400], [410], [500]])('status %d', async (status) => {
     const paths: (string | undefined)[] = [];
     const origin = await endpoint((request, response) => {

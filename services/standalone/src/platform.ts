@@ -48,11 +48,12 @@ import { standaloneConfig } from './config.ts';
 export async function runPlatform(given: Record<string, string | undefined>): Promise<void> {
   const config = readConfig(standaloneConfig, given);
   const issuerUrl = `http://${config.ISSUER_LISTEN.host}:${config.ISSUER_LISTEN.port}`;
-  // The built-in issuer is the default one; addresses on this machine may receive callbacks.
+  // The built-in issuer is the default one; addresses on this machine may receive callbacks and recordings.
   const env = {
     OIDC_ISSUER: issuerUrl,
     OIDC_AUDIENCE: issuerAudience,
     NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
+    COMMUNICATION_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
     ...given,
   };
   const configs = readAll(

@@ -181,6 +181,7 @@ describe('a headset whose client is too old', () => {
   const message = "The device's client version 3.3.9 is older than 3.4.0, which this operation needs.";
   const operation = { kind: { case: 'uninstall' as const, value: { package: 'p' } } };
 
+  // proves api/6/client-connectivity, api/6/client-launcher, api/6/client-uninstall
   it('does not start what needs a newer one: it fails with both versions', async () => {
     const id = await h.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
     expect(await h.accept(id, 1n, '3.3.9')).toMatchObject({ start: false, dropReason: message });

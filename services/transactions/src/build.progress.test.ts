@@ -5,6 +5,7 @@ import { application, command, device, Harness } from './testing/harness.ts';
 const app = 'put-v1-applications-devices-apps';
 const firmware = 'put-v1-applications-devices-firmware';
 
+// proves cb/3/update
 describe('progress of updates', () => {
   let h: Harness;
   beforeEach(async () => {

@@ -1,14 +1,94 @@
+import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
+import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
+import { ApplicationsService, DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { adminBindings } from './admin/bindings.ts';
 import type { UpdatesConfig } from './config.ts';
+import { rpcBindings } from './grpc/bindings.ts';
+import { checkCounter } from './metrics.ts';
+import { chooseStorage } from './storage/choose.ts';
+import { createCatalogue } from './store/catalogue.ts';
+import {
+  type ArtifactDocument,
+  collections,
+  type PackageDocument,
+  type UploadDocument,
+  updatesIndexes,
+} from './store/documents.ts';
+import { createUploadStore } from './store/uploads.ts';
+import { answerUpload } from './uploads/answer.ts';
+import { type Checker, createChecker } from './uploads/checker.ts';
+import { createLookNow } from './uploads/looker.ts';
+import { createOpener } from './uploads/opener.ts';
+import { createSweeper } from './uploads/sweeper.ts';
+
+/** How long a call waits for uploads that are looked at on its account. */
+const lookPatienceMs = 1000;
 
 /** The updates service: software and firmware: catalogue, uploads, updates now. */
-export function buildUpdates(_ctx: ServiceContext, _config: UpdatesConfig): Service {
+export function buildUpdates(ctx: ServiceContext, config: UpdatesConfig): Service {
+  const { store, clock, secrets, logger, failpoints } = ctx;
+  const catalogue = createCatalogue(
+    store.collection<PackageDocument>(collections.packages),
+    store.collection<ArtifactDocument>(collections.artifacts),
+  );
+  const uploads = createUploadStore(store.collection<UploadDocument>(collections.uploads));
+  const idempotency = createIdempotency({
+    collection: store.collection<IdempotencyDocument>(collections.idempotency),
+    secrets,
+    clock,
+  });
+  const files = chooseStorage(ctx, config, (key) => {
+    failpoints('updates.uploaded');
+    return answerUpload(check, key.replace(/^uploads\//, ''));
+  });
+  const { storage } = files;
+  const check: Checker = createChecker({
+    ...{ catalogue, uploads, storage, clock, failpoints, logger },
+    leaseMs: config.UPDATES_CHECK_LEASE_MS,
+    lifetimeMs: config.UPDATES_UPLOAD_URL_SECONDS * 1000,
+    onOutcome: checkCounter(ctx.metrics),
+  });
+  const opener = createOpener({
+    ...{ catalogue, uploads, storage, clock, failpoints },
+    urlSeconds: config.UPDATES_UPLOAD_URL_SECONDS,
+  });
+  const lookNow = createLookNow({ uploads, check, logger, patienceMs: lookPatienceMs });
+  const sweeper = createSweeper({
+    ...{ uploads, check, clock, logger },
+    intervalMs: config.UPDATES_SWEEP_INTERVAL_MS,
+  });
+  let started = false;
+
   return {
     name: 'updates',
-    rpc: [],
-    admin: [],
-    async start() {},
-    async stop() {},
-    notReady: () => undefined,
+    rpc: rpcBindings({
+      ...{ catalogue, storage, opener, lookNow, idempotency, secrets, clock, failpoints },
+      applications: createClient(ApplicationsService, ctx.channel('devices')),
+      devices: createClient(DevicesService, ctx.channel('devices')),
+      limits: {
+        vendorPrefix: config.UPDATES_VENDOR_PREFIX,
+        maxBytes: config.UPDATES_MAX_BYTES,
+        downloadSeconds: config.UPDATES_DOWNLOAD_URL_SECONDS,
+      },
+    }),
+    admin: adminBindings({
+      ...{ catalogue, uploads, storage, opener, lookNow, clock },
+      maxBytes: config.UPDATES_MAX_BYTES,
+    }),
+    async start() {
+      await ensureIndexes(store, updatesIndexes);
+      await files.start();
+      sweeper.start();
+      started = true;
+    },
+    async stop() {
+      started = false;
+      await sweeper.stop();
+      await files.stop();
+    },
+    // Whether the object storage answers is not asked: lists, updates and downloads go on without.
+    notReady: () => (started ? undefined : 'not started'),
   };
 }

@@ -1,6 +1,87 @@
-import type { ConfigOf } from '@headset-cloud/kit/config.ts';
+import { address, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
 
 /** What can be set about the updates service. */
-export const updatesConfigSpec = {} as const;
+export const updatesConfigSpec = {
+  S3_ENDPOINT: text({
+    doc: 'Address of the S3-compatible object storage; not needed for AWS itself. Credentials: the AWS SDK’s usual variables.',
+    example: 'https://s3.example.com',
+    pattern: /^https?:\/\/[^/]+\/?$/,
+    form: 'an http or https address without a path',
+  }),
+  S3_PUBLIC_ENDPOINT: text({
+    doc: 'The same storage as integrators and headsets reach it, where that differs from S3_ENDPOINT: presigned URLs name it.',
+    example: 'https://files.example.com',
+    pattern: /^https?:\/\/[^/]+\/?$/,
+    form: 'an http or https address without a path',
+  }),
+  S3_BUCKET: text({
+    doc: 'Bucket of packages and firmware; it must exist. Without it they are kept on this machine’s disk, below DATA_DIR.',
+    example: 'headset-artifacts',
+    pattern: /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+    form: 'the name of a bucket',
+  }),
+  S3_REGION: text({ doc: 'Region of the bucket.', example: 'ap-northeast-1', default: 'us-east-1' }),
+  DATA_DIR: text({
+    doc: 'Folder of packages and firmware (below it, in artifacts) where S3_BUCKET is not set.',
+    example: '.data',
+    default: '.data',
+  }),
+  UPDATES_LISTEN: address({
+    doc: 'Where uploads and downloads are served; only used where S3_BUCKET is not set.',
+    example: '127.0.0.1:8084',
+    default: { host: '127.0.0.1', port: 8084 },
+  }),
+  UPDATES_PUBLIC_URL: text({
+    doc: 'UPDATES_LISTEN as integrators and headsets reach it; default: http:// and UPDATES_LISTEN.',
+    example: 'https://files.example.com',
+    pattern: /^https?:\/\/[^/]+\/?$/,
+    form: 'an http or https address without a path',
+  }),
+  UPDATES_TEMP_DIR: text({
+    doc: 'Folder in which an upload from S3 is checked; it needs room for UPDATES_MAX_BYTES. Default: the system’s.',
+    example: '/tmp',
+  }),
+  UPDATES_VENDOR_PREFIX: text({
+    doc: 'Prefix of package names that integrators may not upload.',
+    example: 'com.vendor.',
+    default: 'com.vendor.',
+  }),
+  UPDATES_MAX_BYTES: integer({
+    doc: 'Largest package and firmware; bytes.',
+    example: '1073741824',
+    default: 1_073_741_824,
+    min: 1,
+    // One PUT, and one copy, of S3.
+    max: 5_368_709_120,
+  }),
+  UPDATES_UPLOAD_URL_SECONDS: integer({
+    doc: 'How long an upload URL is valid; seconds.',
+    example: '3600',
+    default: 3600,
+    min: 1,
+    max: 86_400,
+  }),
+  UPDATES_DOWNLOAD_URL_SECONDS: integer({
+    doc: 'How long a headset’s download URL is valid; it gets another when it asks. Seconds.',
+    example: '3600',
+    default: 3600,
+    min: 1,
+    max: 86_400,
+  }),
+  UPDATES_SWEEP_INTERVAL_MS: integer({
+    doc: 'How often to look for uploads that are due to be checked; milliseconds.',
+    example: '1000',
+    default: 1000,
+    min: 10,
+    max: 60_000,
+  }),
+  UPDATES_CHECK_LEASE_MS: integer({
+    doc: 'How soon another instance takes over a check whose instance died; milliseconds.',
+    example: '30000',
+    default: 30_000,
+    min: 100,
+    max: 600_000,
+  }),
+} as const;
 
 export type UpdatesConfig = ConfigOf<typeof updatesConfigSpec>;

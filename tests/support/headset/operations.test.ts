@@ -142,6 +142,7 @@ describe('an operation that the headset does not know', () => {
 });
 
 describe('a reset', () => {
+  // proves api/7/reset
   it('wipes everything but the activation and ends with the next hello, which lists it as finished', async () => {
     const made = await cloud.online({ content });
     await run({ case: 'activate', value: { applicationId: 'app-1', clientId: 'c' } });
@@ -308,6 +309,7 @@ describe('connectivity', () => {
     expect(made.device.state.bluetoothDevices).toEqual(content.bluetoothDevices);
   });
 
+  // proves api/4/bluetooth-switch
   it('switches Bluetooth off and on, and answers 403 while it is off', async () => {
     const state = (enabled: boolean) => ({
       ...{ success: true, message: enabled ? 'enabled' : 'disabled' },

@@ -256,6 +256,7 @@ describe('an update', () => {
     expect(cloud.reports.at(-1)?.body.case).toBe('result');
   });
 
+  // proves api/9/progress, cb/9/progress, cb/4/in-progress
   it('tells its progress every 10 s unless it is told otherwise', async () => {
     const made = await cloud.online();
     expect(made.behaviour.progressIntervalMs).toBe(10_000);

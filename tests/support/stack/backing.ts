@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { orDemanded } from './demand.ts';
 import { type KafkaBroker, kafkaMissing, startKafka } from './kafka.ts';
 import { startMongo, whyNoMongo } from './mongo.ts';
+import { givenS3, type S3Environment, startS3, whyNoS3 } from './s3.ts';
 
 /** A server behind the platform that tests can take away and bring back. */
 export interface BackingServer {
@@ -10,13 +12,16 @@ export interface BackingServer {
   restart(): Promise<void>;
 }
 
-/** MongoDB and Kafka for the real stack: given by addresses, or started here. */
+/** MongoDB, Kafka and S3 for the real stack: given by addresses, or started here. */
 export interface Backing {
   readonly mongodbUri: string;
   readonly kafkaBrokers: string;
   /** Only what was started here can be killed. */
   readonly mongo: BackingServer | undefined;
   readonly kafka: BackingServer | undefined;
+  readonly s3: BackingServer | undefined;
+  /** For the processes that use the bucket; undefined where there is none: files then lie on disk. */
+  readonly s3Environment: S3Environment | undefined;
   stop(): Promise<void>;
 }
 
@@ -29,23 +34,30 @@ export function realStackMissing(): string | undefined {
   return reasons.length > 0 ? `${reasons.join('; ')}.` : undefined;
 }
 
-/** Takes MONGODB_URI and KAFKA_BROKERS, or else starts programs found on this machine. */
+/** Takes MONGODB_URI, KAFKA_BROKERS and S3_ENDPOINT, or else starts programs found on this machine. */
 export async function startBacking(dir: string): Promise<Backing> {
   const missing = realStackMissing();
   if (missing) throw new Error(missing);
   const givenMongo = process.env['MONGODB_URI'];
   const givenKafka = process.env['KAFKA_BROKERS'];
-  const [mongo, kafka] = await Promise.all([
+  // S3 is the one part that the platform has a substitute for.
+  const noS3 = orDemanded(whyNoS3());
+  if (noS3) process.stderr.write(`Packages and firmware lie on disk: ${noS3}.\n`);
+  const given = await givenS3();
+  const [mongo, kafka, s3] = await Promise.all([
     givenMongo ? undefined : restartableMongo(join(dir, 'mongo')),
     givenKafka ? undefined : startKafka({ dir: join(dir, 'kafka') }),
+    given || noS3 ? undefined : startS3(join(dir, 's3')),
   ]);
   return {
     mongodbUri: givenMongo ?? mongo?.uri ?? '',
     kafkaBrokers: givenKafka ?? (kafka as KafkaBroker | undefined)?.brokers ?? '',
     mongo,
     kafka,
+    s3,
+    s3Environment: given ?? s3?.environment,
     async stop() {
-      await Promise.all([mongo?.stop(), kafka?.stop()]);
+      await Promise.all([mongo?.stop(), kafka?.stop(), s3?.stop()]);
     },
   };
 }

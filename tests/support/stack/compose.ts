@@ -5,6 +5,9 @@ import { root } from './process.ts';
 const published = {
   MONGODB_URI: 'mongodb://127.0.0.1:27017/?directConnection=true',
   KAFKA_BROKERS: '127.0.0.1:9092',
+  S3_ENDPOINT: 'http://127.0.0.1:7070',
+  AWS_ACCESS_KEY_ID: 'headset-cloud',
+  AWS_SECRET_ACCESS_KEY: 'headset-cloud-local',
 };
 
 /** Undefined when a Docker engine with Compose answers; otherwise what is missing. */
@@ -18,7 +21,7 @@ export function whyNoCompose(): string | undefined {
   }
 }
 
-/** Starts MongoDB and Kafka from compose.yaml and names them in the environment; they keep running. */
+/** Starts MongoDB, Kafka and S3 from compose.yaml and names them in the environment; they keep running. */
 export function startCompose(): void {
   try {
     execFileSync('docker', ['compose', 'up', '-d', '--wait'], {

@@ -26,13 +26,17 @@ export interface Stack {
   readonly tokenUrl: string;
   /** host:port for headsets. */
   readonly deviceLinkUrl: string;
+  /** Origin of the door for Sora's webhooks. */
+  readonly soraWebhookUrl: string;
   readonly admin: AdminAddresses;
   /** Admin ports of all processes, for health and metrics. */
   readonly adminUrls: Readonly<Record<string, string>>;
   readonly clients: readonly IssuerClient[];
   /** The platform's processes by name; the embedded stack has one, 'platform'. */
   readonly processes: Readonly<Record<string, ManagedProcess>>;
-  /** MongoDB and Kafka of the real stack. */
+  /** Where packages and firmware are loaded from and to, if not S3. */
+  readonly filesUrl: string;
+  /** MongoDB, Kafka and S3 of the real stack. */
   readonly backing: Backing | undefined;
   /** Resolves when every process says it is ready. */
   ready(timeoutMs?: number): Promise<void>;
@@ -47,11 +51,12 @@ export interface StackOptions {
   readonly clients: readonly IssuerClient[];
   /** Added to the environment of every process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Fixed ports: gateway, issuer, headsets, admin; otherwise free ones, kept over restarts. */
-  readonly ports?: { gateway: number; issuer: number; deviceLink: number; admin: number };
+  /** Fixed ports: gateway, issuer, headsets, files, Sora's webhooks, admin; otherwise free ones, kept over restarts. */
+  readonly ports?: FixedPorts;
 }
 
 const services = serviceNames;
+const usingS3: readonly ServiceName[] = ['updates'];
 
 /** Starts the platform on either stack and waits until it is ready. */
 export async function startStack(options: StackOptions): Promise<Stack> {
@@ -68,11 +73,14 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     DATA_DIR: dataDir,
     GATEWAY_LISTEN: `127.0.0.1:${ports.gateway}`,
     DEVICE_LINK_LISTEN: `127.0.0.1:${ports.deviceLink}`,
+    COMMUNICATION_LISTEN: `127.0.0.1:${ports.sora}`,
+    UPDATES_LISTEN: `127.0.0.1:${ports.files}`,
     ISSUER_LISTEN: `127.0.0.1:${ports.issuer}`,
     ISSUER_CLIENTS_FILE: clientsFile,
     OIDC_ISSUER: issuerUrl,
     OIDC_AUDIENCE: 'urn:headset-cloud:api',
     NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
+    COMMUNICATION_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
     ...options.env,
   };
   const backing = kind === 'real' ? await startBacking(join(dataDir, 'backing')) : undefined;
@@ -111,6 +119,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         entry: `services/${name}/src/main.ts`,
         env: {
           ...shared,
+          ...(usingS3.includes(name) && backing.s3Environment),
           GRPC_LISTEN: `127.0.0.1:${ports.grpc[name]}`,
           ADVERTISE_ADDRESS: `127.0.0.1:${ports.grpc[name]}`,
           ADMIN_LISTEN: `127.0.0.1:${ports.serviceAdmin[name]}`,
@@ -135,6 +144,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     issuerUrl,
     tokenUrl: `${issuerUrl}/token`,
     deviceLinkUrl: `127.0.0.1:${ports.deviceLink}`,
+    soraWebhookUrl: `http://127.0.0.1:${ports.sora}`,
+    filesUrl: `http://127.0.0.1:${ports.files}`,
     admin: {
       devices: adminOf('devices'),
       transactions: adminOf('transactions'),
@@ -147,7 +158,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     clients: options.clients,
     processes,
     backing,
-    async ready(timeoutMs = 30_000) {
+    async ready(timeoutMs = 120_000) {
       for (const [name, url] of Object.entries(adminUrls)) {
         await waitFor(
           `${name} to be ready`,
@@ -186,12 +197,19 @@ async function isReady(adminUrl: string): Promise<boolean> {
   }
 }
 
-interface Ports {
-  gateway: number;
-  issuer: number;
-  deviceLink: number;
+interface FixedPorts {
+  readonly gateway: number;
+  readonly issuer: number;
+  readonly deviceLink: number;
+  /** Uploads and downloads of updates, on the embedded storage. */
+  readonly files: number;
+  /** Sora's webhooks. */
+  readonly sora: number;
   /** Of the platform's one process, or of the gateway. */
-  admin: number;
+  readonly admin: number;
+}
+
+interface Ports extends FixedPorts {
   grpc: Record<string, number>;
   serviceAdmin: Record<string, number>;
 }
@@ -200,12 +218,12 @@ interface Ports {
 async function portsOf(options: StackOptions): Promise<Ports> {
   const file = join(options.dataDir, `ports-${options.kind}.json`);
   if (existsSync(file) && !options.ports) return JSON.parse(readFileSync(file, 'utf8')) as Ports;
-  const [gateway = 0, issuer = 0, deviceLink = 0, admin = 0, ...rest] = await freePorts(
-    4 + 2 * services.length,
+  const [gateway = 0, issuer = 0, deviceLink = 0, files = 0, sora = 0, admin = 0, ...rest] = await freePorts(
+    6 + 2 * services.length,
   );
   const each = (from: number) => Object.fromEntries(services.map((s, i) => [s, rest[from + i] ?? 0]));
   const ports: Ports = {
-    ...(options.ports ?? { gateway, issuer, deviceLink, admin }),
+    ...(options.ports ?? { gateway, issuer, deviceLink, files, sora, admin }),
     grpc: each(0),
     serviceAdmin: each(services.length),
   };

@@ -28,7 +28,14 @@ interface Demo {
 const kind: StackKind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const dataDir = join(root, process.env['DATA_DIR'] ?? '.data');
 const basePort = Number(process.env['PORT'] ?? 8080);
-const ports = { gateway: basePort, issuer: basePort + 1, deviceLink: basePort + 2, admin: basePort + 1020 };
+const ports = {
+  gateway: basePort,
+  issuer: basePort + 1,
+  deviceLink: basePort + 2,
+  files: basePort + 4,
+  sora: basePort + 5,
+  admin: basePort + 1020,
+};
 const integratorPort = basePort + 3;
 const started = Date.now();
 
@@ -145,7 +152,7 @@ async function run(): Promise<void> {
             `Here ${missing.replace(/\.$/, '')}; ${alsoMissing}.`,
         );
       }
-      step('MongoDB and Kafka come from compose.yaml (docker compose down ends them)');
+      step('MongoDB, Kafka and S3 come from compose.yaml (docker compose down ends them)');
       startCompose();
     }
   }
@@ -260,7 +267,8 @@ function hints(demo: Demo, stack: Stack): string {
   return `
 Addresses
   API        ${demo.apiUrl}      tokens  ${demo.tokenUrl}
-  headsets   ${demo.deviceLinkUrl}           admin   ${Object.values(stack.adminUrls).join(' ')}
+  headsets   ${demo.deviceLinkUrl}           files   ${stack.backing?.s3Environment?.S3_ENDPOINT ?? stack.filesUrl}
+  admin      ${Object.values(stack.adminUrls).join(' ')}
   all of it  ${relative(root, join(dataDir, 'demo.json'))}
 
 Try next

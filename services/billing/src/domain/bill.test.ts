@@ -32,6 +32,7 @@ describe('hours', () => {
     );
   });
 
+  // proves api/9/usage-hours
   test('are rounded once for the month, each kind and device by itself', () => {
     const at = span.fromMs;
     const bill = billOf(

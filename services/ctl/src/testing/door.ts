@@ -10,6 +10,10 @@ import {
 } from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
 import { UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
 import {
+  CommunicationAdminService,
+  type Endpoint,
+} from '@headset-cloud/proto/headset/communication/v1/admin_pb.ts';
+import {
   type DeviceSchema,
   DevicesAdminService,
   type PutContractRequest,
@@ -30,6 +34,8 @@ export interface Door {
   readonly removedKeys: string[];
   /** Changes that billing was asked for, in protobuf's JSON. */
   readonly billingCalls: JsonValue[];
+  /** Sora endpoints that were put. */
+  readonly endpoints: Endpoint[];
   close(): Promise<void>;
 }
 
@@ -135,7 +141,23 @@ export async function openDoor(
       };
     },
   });
-  const bindings: RpcBinding[] = options.only ? [devices] : [devices, transactions, notifier, billing];
+  const endpoints: Endpoint[] = [];
+  const communication = bind(CommunicationAdminService, {
+    putEndpoint: async ({ endpoint }) => {
+      if (endpoint) endpoints.push(endpoint);
+      return { endpoint };
+    },
+    listEndpoints: async () => ({ endpoints, defaultVersion: '2024.1.0' }),
+    removeEndpoint: missing,
+    setDefaultVersion: async () => ({}),
+    listRecordings: async ({ applicationId, limit }) => ({
+      recordings:
+        limit === 1 ? [] : [{ recordingId: 'R1', applicationId, state: 'uploading', totalBytes: 9n }],
+    }),
+  });
+  const bindings: RpcBinding[] = options.only
+    ? [devices]
+    : [devices, transactions, notifier, billing, communication];
   const server = createAdminServer({
     listen: { host: '127.0.0.1', port: 0 },
     token: options.token,
@@ -151,6 +173,7 @@ export async function openDoor(
     keys,
     removedKeys,
     billingCalls,
+    endpoints,
     close: () => server.stop(),
   };
 }

@@ -14,6 +14,11 @@ type Body = Parameters<typeof create<typeof ReportSchema>>[1] extends infer I
 const bodies = (body: Body) =>
   notificationsOf(create(ReportSchema, { reportId: 1n, body }) as Report, subject).map((one) => one.body);
 
+// proves cb/3/notify-custom-data, cb/3/notify-app-status, cb/3/notify-boot
+// proves cb/3/notify-device-wearing-status, cb/3/notify-battery-charging
+// proves cb/3/notify-network-connection-status, cb/3/notify-battery-percentage-changed
+// proves cb/3/notify-location, cb/3/notify-network-level, cb/3/notify-volume, cb/3/notify-signal
+// proves cb/3/notify-bluetooth, cb/9/fixed
 test.each<[string, Body, Record<string, unknown>]>([
   [
     'custom data',

@@ -84,6 +84,7 @@ describe('bodies of callbacks', () => {
     },
   );
 
+  // proves cb/4/notification-types
   it.each([app, firmware])('%s: each step has its progress', (id) => {
     const step = { reportId: 9, number: 1, value: 0.25 };
     const shown = (type: string, result: string, progress: number) =>
@@ -104,6 +105,8 @@ describe('bodies of callbacks', () => {
     }
   });
 
+  // proves cb/3/op-connectivity-list, cb/3/op-get-state, cb/3/op-put-state, cb/3/op-reset
+  // proves cb/3/op-post-bluetooth, cb/3/op-put-bluetooth, cb/3/op-delete-bluetooth
   it.each(connectivity)('%s: the end has the form of connectivity, in its order', (id) => {
     const found = { statusCode: 200, state: 'unknown', devices: [], networks: [] } as const;
     expect(body(id, owed('processed', true, { connectivity: found }))).toBe(
@@ -112,6 +115,7 @@ describe('bodies of callbacks', () => {
   });
 
   // proves cb/3/command, cb/4/command-two
+  // proves cb/3/transaction, cb/3/op-commands
   it('a command ends in the general form, and its app’s answer has the command form', () => {
     expect(body(command, owed('processed', false))).toBe(
       JSON.stringify(general(command, 'processed', 'failure')),

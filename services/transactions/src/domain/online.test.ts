@@ -29,6 +29,7 @@ describe('judging what a headset gets when it comes online', () => {
     expect(judged.cancel).toEqual([{ id: 1, message: cancelMessages.newer }]);
   });
 
+  // proves api/4/latest-updates
   it('judges the latest per package and version for updates', () => {
     const app = 'put-v1-applications-devices-apps';
     const judged = judgeOnline(

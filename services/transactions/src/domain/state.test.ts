@@ -72,6 +72,7 @@ const table: Record<Status, Record<EventType, string>> = {
   },
 };
 
+// proves api/4/cancel-created, api/4/cancel-not-accepted, api/4/cancel-not-processed
 describe('the life of a transaction', () => {
   for (const status of statuses) {
     for (const event of eventTypes) {

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import { CommunicationAdminService } from '@headset-cloud/proto/headset/communication/v1/admin_pb.ts';
+import {
+  requireArchiveUrl,
+  requireConnectionLimit,
+  requireEndpointId,
+  requireSignalingUrl,
+  requireSoraVersion,
+  requireWebhookSecret,
+} from '../domain/endpoint.ts';
+import { takenAt } from '../domain/places.ts';
+import type { Endpoint, EndpointStore, EndpointWithPlaces, Recording, RecordingStore } from '../ports.ts';
+
+/** The hash under which a webhook's secret is kept and compared. */
+export function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}
+
+/** The operators' door (decision 17). */
+export function communicationAdmin(deps: {
+  endpoints: EndpointStore;
+  recordings: RecordingStore;
+  clock: Clock;
+}): RpcBinding {
+  const { endpoints, recordings, clock } = deps;
+  const shown = ({ places, ...endpoint }: EndpointWithPlaces) => ({
+    ...endpoint,
+    taken: takenAt(places, clock.now()),
+  });
+  const notFound = (what: string) => new DomainError('not_found', `${what} Put an endpoint first.`);
+
+  return bind(CommunicationAdminService, {
+    async putEndpoint({ endpoint: given }) {
+      const endpoint: Endpoint = {
+        endpointId: requireEndpointId(given?.endpointId ?? ''),
+        signalingUrl: requireSignalingUrl(given?.signalingUrl ?? ''),
+        soraVersion: requireSoraVersion(given?.soraVersion ?? ''),
+        connectionLimit: requireConnectionLimit(given?.connectionLimit ?? 0),
+        archiveUrl: requireArchiveUrl(given?.archiveUrl ?? ''),
+      };
+      const secret = given?.webhookSecret || undefined;
+      const hash = secret && hashSecret(requireWebhookSecret(secret));
+      if ((await endpoints.put(endpoint, hash)) === 'secret_missing') {
+        throw new DomainError('invalid_argument', 'webhook_secret is missing: a new endpoint needs one.');
+      }
+      const put = (await endpoints.enabled()).find((one) => one.endpointId === endpoint.endpointId);
+      return { endpoint: put ? shown(put) : endpoint };
+    },
+
+    async listEndpoints() {
+      const [all, version] = await Promise.all([endpoints.enabled(), endpoints.defaultVersion()]);
+      return { endpoints: all.map(shown), defaultVersion: version ?? '' };
+    },
+
+    async removeEndpoint({ endpointId }) {
+      if (!(await endpoints.remove(endpointId))) throw notFound(`The endpoint ${endpointId} does not exist.`);
+      return {};
+    },
+
+    async setDefaultVersion({ soraVersion }) {
+      requireSoraVersion(soraVersion);
+      if (!(await endpoints.enabled()).some((endpoint) => endpoint.soraVersion === soraVersion)) {
+        throw notFound(`No endpoint has the version ${soraVersion}.`);
+      }
+      await endpoints.setDefaultVersion(soraVersion);
+      return {};
+    },
+
+    async listRecordings({ applicationId, limit }) {
+      if (limit > 1000) throw new DomainError('invalid_argument', `limit ${limit} is more than 1000.`);
+      const list = await recordings.list(applicationId || undefined, limit || 100);
+      return { recordings: list.map(recordingMessage) };
+    },
+  });
+}
+
+function recordingMessage(recording: Recording) {
+  const { recordingId, channelId, applicationId, state, message, attempts, files, partBytes } = recording;
+  const sent = files.map(({ bytes, done, parts }) =>
+    done ? bytes : Math.min(bytes, parts.length * partBytes),
+  );
+  return {
+    ...{ recordingId, channelId, applicationId, state, message, attempts },
+    createdAtMs: BigInt(recording.createdAtMs),
+    uploadedBytes: BigInt(sent.reduce((sum, bytes) => sum + bytes, 0)),
+    totalBytes: BigInt(files.reduce((sum, { bytes }) => sum + bytes, 0)),
+  };
+}

@@ -1,0 +1,189 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import { allot, reservationOf, takenAt } from '../domain/places.ts';
+import { defaultVersion } from '../domain/versions.ts';
+import type { Channel, ChannelStore, EndpointStore, EndpointWithPlaces } from '../ports.ts';
+
+/** What a new channel is made of. */
+export interface ChannelRequest {
+  readonly channelId: string;
+  readonly applicationId: string;
+  /** Empty: the default version. */
+  readonly soraVersion: string;
+}
+
+interface Waiting {
+  readonly request: ChannelRequest;
+  readonly resolve: (channel: Channel) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Rounds of a batch that loses its conditional updates to other instances, before it gives up. */
+const mostRounds = 50;
+const retryAfterMs = 5000;
+
+/**
+ * Gives channels their endpoints. Calls that wait together are one batch: the endpoints are read once,
+ * each endpoint's places are taken by one conditional update, and the channels are stored in one
+ * write. So parallel callers neither compete nor unbalance the endpoints; between instances the
+ * conditional update decides, and what it refuses is given out anew.
+ */
+export class ChannelAllocator {
+  readonly #endpoints: EndpointStore;
+  readonly #channels: ChannelStore;
+  readonly #clock: Clock;
+  readonly #reservationMs: number;
+  readonly #failpoints: Failpoints;
+  #waiting: Waiting[] = [];
+  #running = false;
+
+  constructor(options: {
+    endpoints: EndpointStore;
+    channels: ChannelStore;
+    clock: Clock;
+    reservationMs: number;
+    failpoints: Failpoints;
+  }) {
+    this.#endpoints = options.endpoints;
+    this.#channels = options.channels;
+    this.#clock = options.clock;
+    this.#reservationMs = options.reservationMs;
+    this.#failpoints = options.failpoints;
+  }
+
+  /**
+   * Idempotent by channel id. Throws `invalid_argument` for an unknown version and `unavailable` when
+   * every endpoint is full; then nothing of the channel is left.
+   */
+  create(request: ChannelRequest): Promise<Channel> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ request, resolve, reject });
+      void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#serve(batch);
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    this.#running = false;
+  }
+
+  async #serve(batch: readonly Waiting[]): Promise<void> {
+    let open = batch;
+    const placed = new Map<Waiting, EndpointWithPlaces>();
+    const configured = await this.#endpoints.defaultVersion();
+    for (let round = 0; open.length > 0; round += 1) {
+      if (round === mostRounds) {
+        for (const { reject } of open) reject(allFull());
+        break;
+      }
+      const endpoints = await this.#fresh();
+      // A repeat after a crash finds the place that its first run has taken.
+      for (const waiting of open) {
+        const id = reservationOf(waiting.request.channelId);
+        const held = endpoints.find(({ places }) => places.some((place) => place.id === id));
+        if (held) placed.set(waiting, held);
+      }
+      open = open.filter((waiting) => !placed.has(waiting));
+      open = await this.#place(open, endpoints, configured, placed);
+    }
+    await this.#store(placed);
+  }
+
+  /** The endpoints, without places that have run out. */
+  async #fresh(): Promise<EndpointWithPlaces[]> {
+    const nowMs = this.#clock.now();
+    const endpoints = await this.#endpoints.enabled();
+    const stale = endpoints.filter(({ places }) => takenAt(places, nowMs) < places.length);
+    if (stale.length === 0) return endpoints;
+    await Promise.all(stale.map(({ endpointId }) => this.#endpoints.clear(endpointId, nowMs)));
+    return this.#endpoints.enabled();
+  }
+
+  /** One attempt; answers those that lost their endpoint to another instance. */
+  async #place(
+    open: readonly Waiting[],
+    endpoints: readonly EndpointWithPlaces[],
+    configured: string | undefined,
+    placed: Map<Waiting, EndpointWithPlaces>,
+  ): Promise<Waiting[]> {
+    const versions = endpoints.map(({ soraVersion }) => soraVersion);
+    const byVersion = Map.groupBy(
+      open,
+      ({ request }) => request.soraVersion || (defaultVersion(versions, configured) ?? ''),
+    );
+    const chosen = new Map<EndpointWithPlaces, Waiting[]>();
+    for (const [version, waiting] of byVersion) {
+      const fitting = endpoints.filter(({ soraVersion }) => soraVersion === version);
+      if (fitting.length === 0 && version !== '') {
+        for (const { reject } of waiting) reject(unknownVersion(version));
+        continue;
+      }
+      const capacities = fitting.map(({ endpointId, connectionLimit, places }) => ({
+        ...{ endpointId, limit: connectionLimit, taken: places.length },
+      }));
+      for (const [i, endpointId] of allot(capacities, waiting.length).entries()) {
+        const one = waiting[i] as Waiting;
+        const endpoint = fitting.find((candidate) => candidate.endpointId === endpointId);
+        if (endpoint) chosen.set(endpoint, [...(chosen.get(endpoint) ?? []), one]);
+        else one.reject(allFull());
+      }
+    }
+    const untilMs = this.#clock.now() + this.#reservationMs;
+    const lost: Waiting[] = [];
+    await Promise.all(
+      [...chosen].map(async ([endpoint, waiting]) => {
+        const places = waiting.map(({ request }) => ({ id: reservationOf(request.channelId), untilMs }));
+        if (await this.#endpoints.take(endpoint, places)) {
+          for (const one of waiting) placed.set(one, endpoint);
+        } else lost.push(...waiting);
+      }),
+    );
+    if (placed.size > 0) this.#failpoints('communication.reserved');
+    return lost;
+  }
+
+  async #store(placed: ReadonlyMap<Waiting, EndpointWithPlaces>): Promise<void> {
+    if (placed.size === 0) return;
+    const channels = [...placed].map(([{ request }, { endpointId, signalingUrl }]) => ({
+      ...{ channelId: request.channelId, applicationId: request.applicationId },
+      ...{ endpointId, endpointUrl: signalingUrl },
+    }));
+    const known = await this.#channels.insert(channels, this.#clock.now());
+    this.#failpoints('communication.channel-stored');
+    let position = 0;
+    for (const [waiting, { endpointId }] of placed) {
+      const channel = channels[position++] as Channel;
+      if (!known.has(channel.channelId)) waiting.resolve(channel);
+      else await this.#settle(waiting, endpointId);
+    }
+  }
+
+  /** Another run of the same call was first: its endpoint is the answer, this one's place is given back. */
+  async #settle({ request, resolve, reject }: Waiting, endpointId: string): Promise<void> {
+    const first = await this.#channels.get(request.channelId);
+    if (!first) return reject(allFull());
+    if (first.endpointId !== endpointId) {
+      await this.#endpoints.free(endpointId, reservationOf(request.channelId));
+    }
+    resolve(first);
+  }
+}
+
+function allFull(): DomainError {
+  return new DomainError('unavailable', 'Every endpoint has reached its connection limit.', { retryAfterMs });
+}
+
+function unknownVersion(version: string): DomainError {
+  return new DomainError('invalid_argument', `soraVersion ${JSON.stringify(version)} is not available.`);
+}

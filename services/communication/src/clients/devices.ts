@@ -1,0 +1,26 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { type Channel, createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { ApplicationsService, DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { Devices } from '../ports.ts';
+
+const deadlineMs = 3000;
+
+/** Asks the devices service. */
+export function createDevices(channel: Channel): Devices {
+  const devices = createClient(DevicesService, channel, { deadlineMs });
+  const applications = createClient(ApplicationsService, channel, { deadlineMs });
+  return {
+    async applicationOf(deviceId) {
+      try {
+        return (await devices.getAssociation({ deviceId })).applicationId;
+      } catch (error) {
+        // Whoever joins a channel may claim to be any device.
+        if (error instanceof DomainError && error.code === 'not_found') return '';
+        throw error;
+      }
+    },
+    async isSet(applicationId, setting) {
+      return (await applications.getDestination({ applicationId, setting })).url !== '';
+    },
+  };
+}

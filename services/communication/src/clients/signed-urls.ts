@@ -1,0 +1,13 @@
+import { type Channel, createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { SignedUrlsService } from '@headset-cloud/proto/headset/notifier/v1/service_pb.ts';
+import type { RequestSignedUrls } from '../ports.ts';
+
+/** Longer than the notifier gives the integrator's server. */
+const deadlineMs = 30_000;
+
+/** Asks the integrator for signed URLs, through the notifier, which signs the request. */
+export function createRequestSignedUrls(channel: Channel): RequestSignedUrls {
+  const client = createClient(SignedUrlsService, channel, { deadlineMs });
+  return async (applicationId, setting, body) =>
+    (await client.requestSignedUrls({ applicationId, setting, body })).body;
+}

@@ -1,0 +1,50 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+
+/** What operators may enter about endpoints; each function throws `invalid_argument` with the rule. */
+
+function refuse(message: string): never {
+  throw new DomainError('invalid_argument', message);
+}
+
+/** Stands in the webhook's path. */
+export function requireEndpointId(value: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(value)) return value;
+  return refuse(
+    `endpoint_id ${JSON.stringify(value)} is not an id: 1 to 64 letters, digits, '.', '_' or '-', the first a letter or digit.`,
+  );
+}
+
+export function requireSoraVersion(value: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9.-]{0,31}$/.test(value)) return value;
+  return refuse(`sora_version ${JSON.stringify(value)} is not 1 to 32 letters, digits, '.' or '-'.`);
+}
+
+export function requireSignalingUrl(value: string): string {
+  if (/^wss?:\/\/[^/\s]/.test(value) && value.length <= 255 && URL.canParse(value)) return value;
+  return refuse(
+    `signaling_url ${JSON.stringify(value)} is not a ws or wss address of at most 255 characters.`,
+  );
+}
+
+/** Empty: the endpoint keeps no recordings. */
+export function requireArchiveUrl(value: string): string {
+  if (value === '') return '';
+  if (/^https?:\/\/[^/\s]/.test(value) && value.length <= 255 && URL.canParse(value)) return value;
+  return refuse(
+    `archive_url ${JSON.stringify(value)} is not an http or https address of at most 255 characters.`,
+  );
+}
+
+/** Places live in the endpoint's document, some 80 bytes each; MongoDB's documents end at 16 MB. */
+export const mostPlaces = 50_000;
+
+export function requireConnectionLimit(value: number): number {
+  if (Number.isInteger(value) && value >= 1 && value <= mostPlaces) return value;
+  return refuse(`connection_limit ${value} is not a whole number from 1 to ${mostPlaces}.`);
+}
+
+/** Kept as a hash: it must be long enough not to be guessed from one. */
+export function requireWebhookSecret(value: string): string {
+  if (/^[\x21-\x7e]{16,256}$/.test(value)) return value;
+  return refuse('webhook_secret is not 16 to 256 printable ASCII characters without spaces.');
+}

@@ -1,0 +1,39 @@
+/** One place taken on an endpoint: by a channel that nobody has joined yet, or by a connection. */
+export interface Place {
+  /** `reservationOf` or `connectionOf`. */
+  readonly id: string;
+  /** From then on it is free; milliseconds since 1970. */
+  readonly untilMs: number;
+}
+
+export const reservationOf = (channelId: string): string => `r:${channelId}`;
+export const connectionOf = (connectionId: string): string => `c:${connectionId}`;
+
+/** An endpoint as its places are given out. */
+export interface Capacity {
+  readonly endpointId: string;
+  readonly limit: number;
+  readonly taken: number;
+}
+
+export function takenAt(places: readonly Place[], nowMs: number): number {
+  return places.filter(({ untilMs }) => untilMs > nowMs).length;
+}
+
+/**
+ * Gives each of `wanted` the endpoint with the fewest taken places that still has room, as if they had
+ * come one after the other; undefined for those that find every endpoint full. Ties by endpoint id.
+ */
+export function allot(endpoints: readonly Capacity[], wanted: number): (string | undefined)[] {
+  const now = [...endpoints]
+    .sort((a, b) => (a.endpointId < b.endpointId ? -1 : 1))
+    .map((endpoint) => ({ ...endpoint }));
+  return Array.from({ length: wanted }, () => {
+    let best: { endpointId: string; taken: number } | undefined;
+    for (const endpoint of now) {
+      if (endpoint.taken < endpoint.limit && (!best || endpoint.taken < best.taken)) best = endpoint;
+    }
+    if (best) best.taken += 1;
+    return best?.endpointId;
+  });
+}

@@ -1,0 +1,170 @@
+import { isObject, type SoraEvent, text } from './sora-event.ts';
+
+/** One connection's files in a recording, as Sora names them. */
+export interface Archive {
+  readonly connectionId: string;
+  readonly jsonFile: string;
+  readonly webmFile: string;
+  /** Sora could not keep it. */
+  readonly failed: boolean;
+}
+
+/** One file on its way to the integrator's storage. */
+export interface UploadFile {
+  readonly file: string;
+  readonly bytes: number;
+  /** Parts of a multipart upload; 0: sent as a whole. */
+  readonly splitted: number;
+  /** Empty until the integrator has issued it. */
+  readonly uploadId: string;
+  /** Tags of the parts that are sent, in their order. */
+  readonly parts: readonly string[];
+  readonly done: boolean;
+}
+
+export const settings = {
+  single: 'soraRecGetPresignedUrl',
+  multi: 'soraRecGetMultiPresignedUrl',
+} as const;
+export type Setting = (typeof settings)[keyof typeof settings];
+
+/** A recording from Sora's first news of it to the integrator's notification. */
+export interface RecordingState {
+  readonly applicationId: string;
+  readonly channelId: string;
+  readonly endpointId: string;
+  readonly createdAtMs: number;
+  readonly state: 'waiting' | 'uploading' | 'saved' | 'failed';
+  readonly message: string;
+  /** Null until Sora's report has come. */
+  readonly reportFile: string | null;
+  /** What the report names; null: not known. */
+  readonly expected: readonly Archive[] | null;
+  readonly archives: readonly Archive[];
+  /** Empty until the upload is planned. */
+  readonly setting: Setting | '';
+  readonly partBytes: number;
+  readonly files: readonly UploadFile[];
+  /** Runs of the upload. */
+  readonly attempts: number;
+  /** Requests for signed URLs that failed, in a row. */
+  readonly urlFailures: number;
+  /** How often signed URLs were asked anew. */
+  readonly renewals: number;
+  readonly endedAtMs: number;
+}
+
+/** The failures an integrator is told (specification callbacks-and-site.md section 8). */
+export const failures = {
+  archive: 'archive is not found.',
+  signedUrls: 'soraRecGetPresignedUrl or soraRecGetMultiPresignedUrl is failed.',
+} as const;
+
+/** What an event says about a recording. */
+export type RecordingNews =
+  | { readonly recordingId: string; readonly archive: Archive }
+  | { readonly recordingId: string; readonly reportFile: string; readonly expected: Archive[] | null };
+
+/**
+ * Reads the events that recordings are made of: archive.available and archive.failed for each
+ * connection, recording.report at the end. Undefined: any other event, or one whose names cannot be
+ * parts of an address.
+ */
+export function readRecordingNews({ type, data, connectionId }: SoraEvent): RecordingNews | undefined {
+  const recordingId = text(data['recording_id']);
+  if (!recordingId || !isName(recordingId)) return undefined;
+  if (type === 'archive.available' || type === 'archive.failed') {
+    const archive = readArchive(recordingId, { connection_id: connectionId, ...data });
+    return (
+      archive && { recordingId, archive: { ...archive, failed: type === 'archive.failed' || archive.failed } }
+    );
+  }
+  if (type !== 'recording.report') return undefined;
+  const named = text(data['filename']);
+  const list = data['archives'];
+  return {
+    recordingId,
+    reportFile: named && isName(named) ? `${recordingId}/${named}` : reportName(recordingId),
+    expected: Array.isArray(list)
+      ? list.filter(isObject).flatMap((one) => readArchive(recordingId, one) ?? [])
+      : null,
+  };
+}
+
+/** As Sora names its reports. */
+export function reportName(recordingId: string): string {
+  return `${recordingId}/report-${recordingId}.json`;
+}
+
+function readArchive(recordingId: string, data: Record<string, unknown>): Archive | undefined {
+  const connectionId = text(data['connection_id']);
+  if (!connectionId || !isName(connectionId)) return undefined;
+  const webm = text(data['filename']) ?? `archive-${connectionId}.webm`;
+  const json = text(data['metadata_filename']) ?? `archive-${connectionId}.json`;
+  const path = (name: string, usual: string) => `${recordingId}/${isName(name) ? name : usual}`;
+  return {
+    connectionId,
+    webmFile: path(webm, `archive-${connectionId}.webm`),
+    jsonFile: path(json, `archive-${connectionId}.json`),
+    failed: false,
+  };
+}
+
+/** One part of a path, without any that would lead elsewhere. */
+function isName(name: string): boolean {
+  return /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/.test(name);
+}
+
+/** True when every archive that the report names is known. */
+export function isComplete({ reportFile, expected, archives }: RecordingState): boolean {
+  if (reportFile === null || expected === null) return false;
+  const known = new Set(archives.map(({ connectionId }) => connectionId));
+  return expected.every(({ connectionId }) => known.has(connectionId));
+}
+
+/** The archives to upload: what events told, and, after waiting in vain, what the report alone names. */
+export function archivesOf({ archives, expected }: RecordingState): Archive[] {
+  const known = new Set(archives.map(({ connectionId }) => connectionId));
+  const missed = (expected ?? []).filter(({ connectionId }) => !known.has(connectionId));
+  return [...archives, ...missed];
+}
+
+/** Parts of a file; a part of no bytes where the file has none. */
+export function partsOf(bytes: number, partBytes: number): number {
+  return Math.max(1, Math.ceil(bytes / partBytes));
+}
+
+/** Bytes of one part: from, inclusive, and how many. */
+export function partRange(
+  file: UploadFile,
+  part: number,
+  partBytes: number,
+): { from: number; bytes: number } {
+  if (file.splitted === 0) return { from: 0, bytes: file.bytes };
+  const from = part * partBytes;
+  return { from, bytes: Math.min(partBytes, file.bytes - from) };
+}
+
+/** The files of a recording, each with its size, as they will be uploaded: metadata first. */
+export function planFiles(
+  recordingId: string,
+  recording: RecordingState,
+  setting: Setting,
+  partBytes: number,
+  sizes: ReadonlyMap<string, number>,
+): UploadFile[] {
+  const file = (name: string, multipart: boolean): UploadFile => {
+    const bytes = sizes.get(name) ?? 0;
+    return {
+      ...{ file: name, bytes, splitted: multipart ? partsOf(bytes, partBytes) : 0 },
+      ...{ uploadId: '', parts: [], done: false },
+    };
+  };
+  return [
+    file(recording.reportFile ?? reportName(recordingId), false),
+    ...archivesOf(recording).flatMap(({ jsonFile, webmFile }) => [
+      file(jsonFile, false),
+      file(webmFile, setting === settings.multi),
+    ]),
+  ];
+}

@@ -1,0 +1,63 @@
+import type { UploadFile } from './recording.ts';
+import { isObject } from './sora-event.ts';
+
+/** Where one file goes: one address, or one for each part with the upload's id. */
+export type FileUrls = string | { readonly uploadId: string; readonly parts: readonly string[] };
+/** By file name. */
+export type SignedUrls = Readonly<Record<string, FileUrls>>;
+
+/** S3 allows 1024 bytes of upload id at most in practice; an address is bounded by what servers take. */
+const longestUploadId = 2048;
+const longestUrl = 8192;
+
+/**
+ * Checks the integrator's answer (specification callbacks-and-site.md sections 5 and 7): a URL for
+ * each file; for one in parts an uploadId and exactly `splitted` URLs, in the order of the parts.
+ * Answers what is wrong as a text for operators.
+ */
+export function readSignedUrls(
+  answer: unknown,
+  files: readonly UploadFile[],
+): { urls: SignedUrls } | { problem: string } {
+  if (!isObject(answer)) return { problem: 'the answer is not a JSON object' };
+  const urls: Record<string, FileUrls> = {};
+  for (const { file, splitted } of files) {
+    const given = Object.hasOwn(answer, file) ? answer[file] : undefined;
+    if (splitted === 0) {
+      if (!isUrl(given)) return { problem: `${file} has no http or https address` };
+      urls[file] = given;
+      continue;
+    }
+    const { uploadId, parts } = isObject(given) ? given : {};
+    if (typeof uploadId !== 'string' || uploadId === '' || uploadId.length > longestUploadId) {
+      return { problem: `${file} has no uploadId` };
+    }
+    if (!Array.isArray(parts) || parts.length !== splitted) {
+      return { problem: `${file} has not exactly ${splitted} parts` };
+    }
+    if (!parts.every(isUrl)) return { problem: `${file} has a part without http or https address` };
+    urls[file] = { uploadId, parts };
+  }
+  return { urls };
+}
+
+function isUrl(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value.length <= longestUrl &&
+    /^https?:\/\/[^/]/.test(value) &&
+    URL.canParse(value)
+  );
+}
+
+/**
+ * The files under newly issued URLs. What is finished stays finished; a file whose upload id has
+ * changed begins anew, for parts belong to their upload.
+ */
+export function underUrls(files: readonly UploadFile[], urls: SignedUrls): UploadFile[] {
+  return files.map((file) => {
+    const issued = urls[file.file];
+    if (file.done || typeof issued !== 'object' || issued.uploadId === file.uploadId) return file;
+    return { ...file, uploadId: issued.uploadId, parts: [] };
+  });
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+
+type Json = Record<string, unknown>;
+
+/** The events that are forwarded to the integrator (specification callbacks-and-site.md section 3). */
+const forwarded: readonly string[] = [
+  'connection.created',
+  'connection.updated',
+  'connection.destroyed',
+  'archive.available',
+  'archive.failed',
+];
+
+/** An event webhook of Sora, read as far as the platform needs it. */
+export interface SoraEvent {
+  readonly type: string;
+  /** True for the five events that integrators get. */
+  readonly forwarded: boolean;
+  /** When it happened, by Sora's clock, never after it arrived; milliseconds since 1970. */
+  readonly atMs: number;
+  readonly channelId: string;
+  readonly connectionId: string | null;
+  /** What the connection's metadata names as its device: 15 digits; not judged yet. */
+  readonly claimedDeviceId: string | null;
+  /** Sora's `data`, as it came. */
+  readonly data: Json;
+}
+
+/** Reads a webhook's body. Undefined: not an object with a type and a channel. */
+export function readSoraEvent(body: unknown, arrivedAtMs: number): SoraEvent | undefined {
+  if (!isObject(body)) return undefined;
+  const data = isObject(body['data']) ? body['data'] : {};
+  const type = text(body['type']);
+  const channelId = text(body['channel_id']) ?? text(data['channel_id']);
+  if (!type || !channelId) return undefined;
+  return {
+    type,
+    forwarded: forwarded.includes(type),
+    atMs: Math.min(time(body['timestamp']) ?? arrivedAtMs, arrivedAtMs),
+    channelId,
+    connectionId: text(body['connection_id']) ?? text(data['connection_id']) ?? null,
+    claimedDeviceId: deviceIn(body['event_metadata'], body['metadata'], data['metadata']),
+    data,
+  };
+}
+
+/**
+ * Names an event for all its repeats: by Sora's own id, or, where it has none, by what happened to
+ * whom and when.
+ */
+export function eventKey(endpointId: string, body: Json, event: SoraEvent): string {
+  const own = text(body['id']);
+  const parts = own
+    ? [endpointId, own]
+    : [
+        endpointId,
+        event.type,
+        event.channelId,
+        event.connectionId,
+        event.data['recording_id'],
+        body['timestamp'],
+      ];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 40);
+}
+
+/** Members of Sora's payload that may hold what a client authenticated with. */
+const credentials =
+  /token|secret|password|credential|api_?key|^authori[sz]ation$|^(auth|authn|authz|signaling_notify)?_?metadata$/i;
+
+/** The payload without credentials, at any depth. */
+export function withoutCredentials(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutCredentials);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => !credentials.test(name))
+      .map(([name, member]) => [name, withoutCredentials(member)]),
+  );
+}
+
+/** When a connection began, by its own events; milliseconds since 1970. */
+export function createdAtMs({ data }: SoraEvent): number | undefined {
+  return time(data['created_timestamp']) ?? seconds(data['created_time']);
+}
+
+/**
+ * A connection's time in a meeting, of its 'destroyed' event: from when it was created (by the event, or
+ * as it was seen then, or by Sora's count of minutes) to its end. Undefined: its beginning is not known.
+ */
+export function meetingTime(
+  event: SoraEvent,
+  seenCreatedAtMs: number | undefined,
+): { startedAtMs: number; durationMs: number } | undefined {
+  const { data } = event;
+  const endedAtMs = time(data['destroyed_timestamp']) ?? seconds(data['destroyed_time']) ?? event.atMs;
+  const minutes = data['minutes'];
+  const startedAtMs =
+    createdAtMs(event) ??
+    seenCreatedAtMs ??
+    (typeof minutes === 'number' && minutes >= 0 ? endedAtMs - minutes * 60_000 : undefined);
+  if (startedAtMs === undefined) return undefined;
+  return { startedAtMs, durationMs: Math.max(0, endedAtMs - startedAtMs) };
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A non-empty text of bounded length; ids and file names of Sora are such. */
+export function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' && value.length <= 255 ? value : undefined;
+}
+
+function time(value: unknown): number | undefined {
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function seconds(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0
+    ? Math.round(value * 1000)
+    : undefined;
+}
+
+function deviceIn(...places: unknown[]): string | null {
+  for (const place of places) {
+    const deviceId = isObject(place) ? place['deviceId'] : undefined;
+    if (typeof deviceId === 'string' && /^\d{15}$/.test(deviceId)) return deviceId;
+  }
+  return null;
+}

@@ -1,0 +1,45 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import type { OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
+import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
+import {
+  type Destination,
+  NotificationEventSchema,
+} from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+
+/** A callback for the notifier. */
+export function notification(options: {
+  id: string;
+  applicationId: string;
+  deviceId: string | null;
+  destination: Destination;
+  orderKey: string;
+  sequence: number;
+  body: unknown;
+  createdAtMs: number;
+}): OutgoingEvent {
+  const { id, applicationId, deviceId, destination, orderKey, sequence, body, createdAtMs } = options;
+  const message = create(NotificationEventSchema, {
+    ...{ notificationId: id, applicationId, destination, orderKey, sequence },
+    body: Buffer.from(JSON.stringify(body)),
+    createdAtMs: BigInt(createdAtMs),
+  });
+  return { key: deviceId ?? applicationId, value: toBinary(NotificationEventSchema, message) };
+}
+
+/** A connection's time in a meeting, for billing; the same id whenever it is published (ruling B11). */
+export function videoUsage(options: {
+  connectionId: string;
+  applicationId: string;
+  deviceId: string | null;
+  startedAtMs: number;
+  durationMs: number;
+}): OutgoingEvent {
+  const { connectionId, applicationId, deviceId, startedAtMs, durationMs } = options;
+  const message = create(UsageEventSchema, {
+    ...{ usageId: `sora-${connectionId}`, applicationId, deviceId: deviceId ?? '' },
+    kind: UsageKind.VIDEO_MEETING,
+    startedAtMs: BigInt(startedAtMs),
+    durationMs: BigInt(durationMs),
+  });
+  return { key: deviceId ?? applicationId, value: toBinary(UsageEventSchema, message) };
+}

@@ -1,0 +1,136 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { Destination } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import { soraEventBody } from '../domain/callbacks.ts';
+import { isComplete, readRecordingNews } from '../domain/recording.ts';
+import { meetingTime, readSoraEvent, type SoraEvent } from '../domain/sora-event.ts';
+import type { EventStore, RecordingStore, StoredEvent } from '../ports.ts';
+import type { ConnectionEffects } from './effects.ts';
+import { notification, videoUsage } from './messages.ts';
+
+/** Most events in hand; more wait in the database for the sweeper. */
+const mostInHand = 1000;
+const sweepBatch = 100;
+
+export interface EventProcessorOptions {
+  readonly events: EventStore;
+  readonly recordings: RecordingStore;
+  readonly effects: ConnectionEffects;
+  readonly log: EventLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly failpoints: Failpoints;
+  readonly leftoverAfterMs: number;
+  readonly recordingWaitMs: number;
+  /** A recording is ready to be uploaded. */
+  readonly onRecordingReady: () => void;
+}
+
+/**
+ * Applies stored events and publishes what follows from them, a channel's in their order. Every step
+ * is idempotent, so that an event whose processing a crash has cut is simply processed again.
+ */
+export class EventProcessor {
+  readonly #deps: EventProcessorOptions;
+  /** The end of each channel's line. */
+  readonly #lines = new Map<string, Promise<void>>();
+  #inHand = 0;
+
+  constructor(deps: EventProcessorOptions) {
+    this.#deps = deps;
+  }
+
+  /** Returns at once; a failure is left to the sweeper. */
+  process(stored: StoredEvent): void {
+    if (this.#inHand < mostInHand) void this.#inLine(stored);
+  }
+
+  /** Takes over what is left; answers how many events. */
+  async sweep(): Promise<number> {
+    const { events, clock, leftoverAfterMs } = this.#deps;
+    const nowMs = clock.now();
+    const due = await events.claimDue(nowMs, nowMs + Math.max(leftoverAfterMs, 10_000), sweepBatch);
+    await Promise.all(due.map((stored) => this.#inLine(stored)));
+    return due.length;
+  }
+
+  /** Waits for what is in hand. */
+  async drain(): Promise<void> {
+    while (this.#lines.size > 0) await Promise.all(this.#lines.values());
+  }
+
+  #inLine(stored: StoredEvent): Promise<void> {
+    const { channelId } = stored;
+    this.#inHand += 1;
+    const before = this.#lines.get(channelId) ?? Promise.resolve();
+    const done = before
+      .then(() => this.#handle(stored))
+      .finally(() => {
+        this.#inHand -= 1;
+        if (this.#lines.get(channelId) === done) this.#lines.delete(channelId);
+      });
+    this.#lines.set(channelId, done);
+    return done;
+  }
+
+  async #handle(stored: StoredEvent): Promise<void> {
+    const { events, effects, failpoints, logger } = this.#deps;
+    try {
+      const event = readSoraEvent(JSON.parse(stored.body), stored.arrivedAtMs);
+      if (event) {
+        const known = await effects.apply(stored, event);
+        await this.#noteRecording(stored, event);
+        failpoints('communication.event-applied');
+        await this.#publish(stored, event, known);
+        failpoints('communication.event-published');
+      }
+      await events.done(stored.key);
+    } catch (error) {
+      const { channelId, key } = stored;
+      logger.warn(
+        { channelId, key, err: error },
+        'a Sora event is not processed yet; the sweeper tries again',
+      );
+    }
+  }
+
+  async #noteRecording(stored: StoredEvent, event: SoraEvent): Promise<void> {
+    const { recordings, clock, recordingWaitMs, onRecordingReady } = this.#deps;
+    const news = readRecordingNews(event);
+    if (!news) return;
+    const { applicationId, channelId, endpointId } = stored;
+    const nowMs = clock.now();
+    const of = { applicationId, channelId, endpointId };
+    const recording = await recordings.note(news, of, nowMs, nowMs + recordingWaitMs);
+    if (recording && isComplete(recording)) onRecordingReady();
+  }
+
+  async #publish(
+    stored: StoredEvent,
+    event: SoraEvent,
+    known: { deviceId: string | null; createdAtMs: number | undefined },
+  ): Promise<void> {
+    const { log, logger } = this.#deps;
+    const { applicationId, channelId } = stored;
+    const { deviceId } = known;
+    if (!event.forwarded) return;
+    const callback = notification({
+      ...{ id: `sora-${stored.key}`, applicationId, deviceId, destination: Destination.SORA_EVENT },
+      ...{ orderKey: `sora-${channelId}`, sequence: stored.seq, createdAtMs: stored.arrivedAtMs },
+      body: soraEventBody(applicationId, deviceId, event),
+    });
+    const published = [log.publish(topics.notifications, [callback])];
+    const { connectionId } = event;
+    if (event.type === 'connection.destroyed' && connectionId !== null) {
+      const time = meetingTime(event, known.createdAtMs);
+      if (time) {
+        published.push(
+          log.publish(topics.usage, [videoUsage({ connectionId, applicationId, deviceId, ...time })]),
+        );
+      } else logger.warn({ channelId, connectionId }, 'a connection of unknown length is not billed');
+    }
+    await Promise.all(published);
+  }
+}

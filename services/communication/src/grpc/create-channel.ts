@@ -1,0 +1,32 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { CommunicationService } from '@headset-cloud/proto/headset/communication/v1/service_pb.ts';
+import type { ChannelAllocator } from '../channels/allocator.ts';
+import { channelId } from '../domain/channel-id.ts';
+import type { ChannelStore } from '../ports.ts';
+
+/** POST /v1/applications/{applicationId}/channels. */
+export function createChannelHandler(deps: {
+  allocator: ChannelAllocator;
+  channels: ChannelStore;
+  idempotency: Idempotency;
+  clock: Clock;
+  randomBelow: (n: number) => number;
+}): Handlers<typeof CommunicationService>['createChannel'] {
+  return async ({ caller, soraVersion }) => {
+    if (!caller?.applicationId) throw new DomainError('invalid_argument', 'The call names no caller.');
+    const { applicationId } = caller;
+    return deps.idempotency.run(caller, {
+      draw: async () => channelId(deps.clock.now(), deps.randomBelow),
+      async work(id) {
+        // Only a repeat can find the channel there.
+        const made = caller.idempotency ? await deps.channels.get(id) : undefined;
+        const { endpointUrl } =
+          made ?? (await deps.allocator.create({ channelId: id, applicationId, soraVersion }));
+        return { endpointUrl, channelId: id };
+      },
+    });
+  };
+}

@@ -1,0 +1,21 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { CommunicationService } from '@headset-cloud/proto/headset/communication/v1/service_pb.ts';
+import { defaultVersion, versionsDescending } from '../domain/versions.ts';
+import type { EndpointStore } from '../ports.ts';
+
+/** GET /v1/applications/{applicationId}/sora/versions. */
+export function listSoraVersionsHandler(
+  endpoints: EndpointStore,
+): Handlers<typeof CommunicationService>['listSoraVersions'] {
+  return async () => {
+    const [enabled, configured] = await Promise.all([endpoints.enabled(), endpoints.defaultVersion()]);
+    const all = enabled.map(({ soraVersion }) => soraVersion);
+    const standard = defaultVersion(all, configured);
+    return {
+      versions: versionsDescending(all).map((soraVersion) => ({
+        soraVersion,
+        isDefault: soraVersion === standard,
+      })),
+    };
+  };
+}

@@ -1,0 +1,38 @@
+import type { Agent, Dispatcher } from 'undici';
+import type { ArchiveReader } from '../ports.ts';
+import { orAborted, watchStalls } from './stall.ts';
+
+/** The address of an archived file: below the endpoint's archive_url, `<recording id>/<file name>`. */
+export function archiveAddress(archiveUrl: string, file: string): URL {
+  return new URL(`${archiveUrl.replace(/\/+$/, '')}/${file.split('/').map(encodeURIComponent).join('/')}`);
+}
+
+/** True when the server says that it has no such file. */
+export function isMissing({ statusCode }: Dispatcher.ResponseData): boolean {
+  return statusCode === 404 || statusCode === 410;
+}
+
+/** Reads sizes of archived files by HEAD. The server is the operator's own: no rules for its address. */
+export function createArchiveReader(agent: Agent, stallMs: number): ArchiveReader {
+  return {
+    async size(archiveUrl, file, signal) {
+      const { origin, pathname, search } = archiveAddress(archiveUrl, file);
+      const watch = watchStalls(stallMs, signal);
+      try {
+        const answer = await orAborted(
+          agent.request({ origin, path: pathname + search, method: 'HEAD', signal: watch.signal }),
+          watch.signal,
+        );
+        await answer.body.dump();
+        if (isMissing(answer)) return 'missing';
+        const bytes = Number(answer.headers['content-length']);
+        if (answer.statusCode !== 200 || !Number.isSafeInteger(bytes) || bytes < 0) {
+          throw new Error(`the archive answered ${answer.statusCode} about ${file}, or no size`);
+        }
+        return { bytes };
+      } finally {
+        watch.stop();
+      }
+    },
+  };
+}

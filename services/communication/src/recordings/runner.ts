@@ -1,0 +1,271 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { signedUrlsBody } from '../domain/callbacks.ts';
+import {
+  archivesOf,
+  failures,
+  partRange,
+  planFiles,
+  reportName,
+  type Setting,
+  settings,
+} from '../domain/recording.ts';
+import { readSignedUrls, type SignedUrls, underUrls } from '../domain/signed-urls.ts';
+import type {
+  ArchiveReader,
+  Claim,
+  Devices,
+  EndpointStore,
+  Recording,
+  RecordingChange,
+  RecordingStore,
+  RequestSignedUrls,
+  Uploader,
+} from '../ports.ts';
+
+/** How one run of a recording's upload ended. */
+export type RunOutcome =
+  | { readonly end: 'saved' }
+  | { readonly end: 'failed'; readonly message: string }
+  /** Nobody is told: nothing is set up to be told about. */
+  | { readonly end: 'unset' }
+  /** To be gone on with later: after so many milliseconds, or the usual while. */
+  | { readonly end: 'pause'; readonly afterMs?: number };
+
+/** The claim is another instance's, or the service stops: whoever goes on starts from what is stored. */
+export class ClaimLostError extends Error {
+  override readonly name = 'ClaimLostError';
+}
+
+export interface RunnerOptions {
+  readonly recordings: RecordingStore;
+  readonly endpoints: EndpointStore;
+  readonly devices: Devices;
+  readonly archives: ArchiveReader;
+  readonly uploader: Uploader;
+  readonly requestSignedUrls: RequestSignedUrls;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly failpoints: Failpoints;
+  /** The pause after so many failures in a row; milliseconds. */
+  readonly backoffMs: (failures: number) => number;
+  /** Waits that long, or until the signal. */
+  readonly pause: (failures: number, signal: AbortSignal) => Promise<void>;
+  readonly partBytes: number;
+  readonly uploadAttempts: number;
+  readonly signedUrlAttempts: number;
+  readonly renewals: number;
+  readonly maxAgeMs: number;
+}
+
+/** Ends a run wherever it stands. */
+class Ended extends Error {
+  readonly outcome: RunOutcome;
+  constructor(outcome: RunOutcome) {
+    super(outcome.end);
+    this.outcome = outcome;
+  }
+}
+
+const failed = (message: string): Ended => new Ended({ end: 'failed', message });
+
+/**
+ * Uploads one recording to the integrator's storage, from wherever an earlier run has left it. Each
+ * finished part is stored before the next is begun, so that no run sends it again.
+ */
+export async function runRecording(
+  options: RunnerOptions,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<RunOutcome> {
+  try {
+    return await new Run(options, claim, signal).run();
+  } catch (error) {
+    if (error instanceof Ended) return error.outcome;
+    throw error;
+  }
+}
+
+class Run {
+  readonly #o: RunnerOptions;
+  readonly #claim: Claim;
+  readonly #signal: AbortSignal;
+  #urls: SignedUrls | undefined;
+
+  constructor(options: RunnerOptions, claim: Claim, signal: AbortSignal) {
+    this.#o = options;
+    this.#claim = claim;
+    this.#signal = signal;
+  }
+
+  async run(): Promise<RunOutcome> {
+    const before = await this.#read();
+    // From now on Sora's news change it no more.
+    await this.#change({ state: 'uploading', attempts: before.attempts + 1 });
+    let recording = await this.#read();
+    const late = this.#o.clock.now() > recording.createdAtMs + this.#o.maxAgeMs;
+    if (recording.files.length === 0) recording = await this.#plan(recording, late);
+    else if (late) throw failed(failures.signedUrls);
+    this.#urls = await this.#o.recordings.urls(recording.recordingId);
+    if (!this.#urls) recording = await this.#issue(recording);
+    for (let index = 0; index < recording.files.length; index += 1) {
+      await this.#sendFile(index);
+    }
+    return { end: 'saved' };
+  }
+
+  /** Where to, and how large everything is. */
+  async #plan(recording: Recording, late: boolean): Promise<Recording> {
+    const { endpoints, archives, partBytes, failpoints, logger } = this.#o;
+    const { recordingId, applicationId, endpointId } = recording;
+    const setting = await this.#setting(applicationId);
+    await this.#change({ setting });
+    const archiveUrl = (await endpoints.get(endpointId))?.archiveUrl;
+    if (!archiveUrl || recording.archives.some((archive) => archive.failed)) throw failed(failures.archive);
+    const names = [
+      recording.reportFile ?? reportName(recordingId),
+      ...archivesOf(recording).flatMap(({ jsonFile, webmFile }) => [jsonFile, webmFile]),
+    ];
+    const sizes = new Map<string, number>();
+    for (const name of names) {
+      try {
+        const answer = await archives.size(archiveUrl, name, this.#signal);
+        if (answer === 'missing') throw failed(failures.archive);
+        sizes.set(name, answer.bytes);
+      } catch (error) {
+        if (error instanceof Ended) throw error;
+        this.#heed();
+        logger.warn({ recordingId, err: error }, 'an archive cannot be read now');
+        throw late ? failed(failures.archive) : new Ended({ end: 'pause' });
+      }
+    }
+    const files = planFiles(recordingId, recording, setting, partBytes, sizes);
+    await this.#change({ files, partBytes });
+    failpoints('communication.recording-planned');
+    return this.#read();
+  }
+
+  /** The multipart setting wins (specification callbacks-and-site.md section 3). */
+  async #setting(applicationId: string): Promise<Setting> {
+    const { devices } = this.#o;
+    if (await devices.isSet(applicationId, settings.multi)) return settings.multi;
+    if (await devices.isSet(applicationId, settings.single)) return settings.single;
+    throw new Ended({ end: 'unset' });
+  }
+
+  /** Asks for signed URLs and stores them, with what they mean for files that were begun. */
+  async #issue(recording: Recording): Promise<Recording> {
+    const { requestSignedUrls, recordings, signedUrlAttempts, failpoints, logger } = this.#o;
+    const { recordingId, applicationId, setting, urlFailures } = recording;
+    const body = Buffer.from(JSON.stringify(signedUrlsBody(recordingId, recording)));
+    let answer: Uint8Array;
+    try {
+      answer = await requestSignedUrls(applicationId, setting as Setting, body);
+    } catch (error) {
+      this.#heed();
+      logger.warn({ recordingId, err: error }, 'the integrator has issued no signed URLs');
+      const unset = (error as { code?: unknown }).code === 'destination_not_set';
+      if (unset || urlFailures + 1 >= signedUrlAttempts) throw failed(failures.signedUrls);
+      await this.#change({ urlFailures: urlFailures + 1 });
+      // Without holding up others.
+      throw new Ended({ end: 'pause', afterMs: this.#o.backoffMs(urlFailures + 1) });
+    }
+    const read = readSignedUrls(parse(answer), recording.files);
+    if ('problem' in read) {
+      logger.warn({ recordingId, problem: read.problem }, 'the signed URLs are not what was asked for');
+      throw failed(failures.signedUrls);
+    }
+    const files = underUrls(recording.files, read.urls);
+    this.#hold(await recordings.issue(this.#claim, read.urls, files));
+    this.#urls = read.urls;
+    failpoints('communication.urls-stored');
+    return this.#read();
+  }
+
+  async #sendFile(index: number): Promise<void> {
+    const { recordings, failpoints } = this.#o;
+    for (;;) {
+      const recording = await this.#read();
+      const file = recording.files[index];
+      if (!file || file.done) return;
+      if (file.splitted === 0 || file.parts.length === file.splitted) {
+        if (file.splitted === 0 && (await this.#send(recording, index, 0)) === undefined) continue;
+        await this.#change({ [`files.${index}.done`]: true } as RecordingChange);
+        failpoints('communication.part-stored');
+        return;
+      }
+      for (let part = file.parts.length; part < file.splitted; part += 1) {
+        const tag = await this.#send(recording, index, part);
+        if (tag === undefined) break;
+        this.#hold(await recordings.partSent(this.#claim, index, part, tag));
+        failpoints('communication.part-stored');
+      }
+    }
+  }
+
+  /** Sends one part until it is stored. Undefined: there are new URLs, look again at what to send. */
+  async #send(recording: Recording, index: number, part: number): Promise<string | undefined> {
+    const { uploader, uploadAttempts, failpoints, logger } = this.#o;
+    const file = recording.files[index];
+    const urls = this.#urls?.[file?.file ?? ''];
+    const to = typeof urls === 'object' ? urls.parts[part] : urls;
+    const archiveUrl = (await this.#o.endpoints.get(recording.endpointId))?.archiveUrl;
+    if (!file || !to || !archiveUrl) throw failed(failures.archive);
+    const { from: offset, bytes } = partRange(file, part, recording.partBytes);
+    const from = { archiveUrl, file: file.file, offset, bytes, whole: file.splitted === 0 };
+    for (let attempt = 1; ; attempt += 1) {
+      const sent = await uploader.upload(from, to, this.#signal);
+      this.#heed();
+      if (sent.outcome === 'stored') {
+        failpoints('communication.part-sent');
+        return sent.tag;
+      }
+      const { recordingId } = recording;
+      logger.warn({ recordingId, file: file.file, part, ...sent }, 'a part is not sent');
+      if (sent.outcome === 'missing') throw failed(failures.archive);
+      if (sent.outcome === 'forbidden') throw failed(failures.signedUrls);
+      if (sent.outcome === 'refused') {
+        await this.#renew();
+        return undefined;
+      }
+      if (attempt >= uploadAttempts) throw new Ended({ end: 'pause' });
+      await this.#o.pause(attempt, this.#signal);
+      this.#heed();
+    }
+  }
+
+  /** The storage takes the URLs no more: they have expired, most likely. */
+  async #renew(): Promise<void> {
+    const recording = await this.#read();
+    if (recording.renewals >= this.#o.renewals) throw failed(failures.signedUrls);
+    await this.#change({ renewals: recording.renewals + 1 });
+    await this.#issue(recording);
+  }
+
+  async #read(): Promise<Recording> {
+    const recording = await this.#o.recordings.get(this.#claim.recordingId);
+    if (!recording) throw new ClaimLostError();
+    return recording;
+  }
+
+  async #change(change: RecordingChange): Promise<void> {
+    this.#hold(await this.#o.recordings.change(this.#claim, change));
+  }
+
+  #hold(held: boolean): void {
+    if (!held) throw new ClaimLostError();
+  }
+
+  #heed(): void {
+    if (this.#signal.aborted) throw new ClaimLostError();
+  }
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,57 @@
+import { Transform } from 'node:stream';
+
+/** Ends what makes no progress for a while. */
+export interface StallWatch {
+  readonly signal: AbortSignal;
+  /** Something has moved. */
+  progress(): void;
+  /** A stream to pass bytes through that counts as progress. */
+  meter(): Transform;
+  stop(): void;
+}
+
+/**
+ * `signal` is aborted when `stallMs` pass without progress, when `totalMs` have passed however much
+ * moved (a stranger may let bytes drip), or with `outer`.
+ */
+export function watchStalls(stallMs: number, outer: AbortSignal, totalMs?: number): StallWatch {
+  const stall = new AbortController();
+  const total =
+    totalMs === undefined
+      ? undefined
+      : setTimeout(() => stall.abort(new Error(`not done within ${totalMs} ms`)), totalMs);
+  let timer: NodeJS.Timeout;
+  const progress = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => stall.abort(new Error(`no progress within ${stallMs} ms`)), stallMs);
+  };
+  progress();
+  return {
+    signal: AbortSignal.any([stall.signal, outer]),
+    progress,
+    meter: () =>
+      new Transform({
+        transform(chunk, _, done) {
+          progress();
+          done(null, chunk);
+        },
+      }),
+    stop() {
+      clearTimeout(timer);
+      clearTimeout(total);
+    },
+  };
+}
+
+/** The promise, or a rejection as soon as the signal is aborted: undici heeds it only once connected. */
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) {
+    work.catch(() => {});
+    return Promise.reject(signal.reason);
+  }
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

@@ -1,0 +1,104 @@
+import { pipeline, type Readable } from 'node:stream';
+import { RefusedAddressError } from '@headset-cloud/kit/outbound/connector.ts';
+import type { Agent, Dispatcher } from 'undici';
+import type { Uploader, UploadResult } from '../ports.ts';
+import { archiveAddress, isMissing } from './archive.ts';
+import { orAborted, type StallWatch, watchStalls } from './stall.ts';
+
+/** Of a storage's answer nothing but status and ETag matters. */
+const answerLimitBytes = 64 * 1024;
+const longestTag = 1024;
+/** Answers that pass by themselves; every other 4xx, and a redirect, says that this URL will not do. */
+const passing = [408, 425, 429];
+
+type Source = Parameters<Uploader['upload']>[0];
+
+/**
+ * Streams ranges of archives to signed URLs. Bytes flow from one socket to the other with
+ * back-pressure, so that an upload holds a few hundred KiB whatever its size. `storage` connects to
+ * strangers and must be under the rules for addresses; `archives` is the operator's own.
+ */
+export function createUploader(options: {
+  archives: Agent;
+  storage: Agent;
+  stallMs: number;
+  /** Slowest rate that is borne; bytes a second. */
+  minRate: number;
+}): Uploader {
+  const { archives, storage, stallMs, minRate } = options;
+
+  /** The source's bytes, or how the upload has ended already. */
+  async function open(from: Source, watch: StallWatch): Promise<Readable | UploadResult> {
+    const { origin, pathname, search } = archiveAddress(from.archiveUrl, from.file);
+    const last = from.offset + from.bytes - 1;
+    const answer = await orAborted(
+      archives.request({
+        ...{ origin, path: pathname + search, method: 'GET', signal: watch.signal },
+        headers: from.whole ? {} : { range: `bytes=${from.offset}-${last}` },
+      }),
+      watch.signal,
+    );
+    if (isMissing(answer)) return gone(answer, 'missing');
+    const range = String(answer.headers['content-range'] ?? '');
+    const right = from.whole
+      ? answer.statusCode === 200
+      : answer.statusCode === 206 && range.startsWith(`bytes ${from.offset}-${last}/`);
+    return right ? answer.body : gone(answer, 'failed');
+  }
+
+  async function gone(answer: Dispatcher.ResponseData, outcome: 'missing' | 'failed'): Promise<UploadResult> {
+    answer.body.destroy();
+    answer.body.on('error', () => {});
+    return { outcome, reason: `the archive answered ${answer.statusCode}` };
+  }
+
+  async function put(from: Source, to: URL, watch: StallWatch): Promise<UploadResult> {
+    const source = from.bytes === 0 ? null : await open(from, watch);
+    if (source && 'outcome' in source) return source;
+    // An archive that breaks off ends the upload, and an upload that ends lets go of the archive.
+    const body = source && pipeline(source, watch.meter(), () => {});
+    try {
+      const answer = await orAborted(
+        storage.request({
+          ...{ origin: to.origin, path: to.pathname + to.search, method: 'PUT', body },
+          headers: { 'content-length': String(from.bytes) },
+          signal: watch.signal,
+        }),
+        watch.signal,
+      );
+      await answer.body.dump({ limit: answerLimitBytes, signal: watch.signal }).catch(() => {});
+      return judge(answer, from.whole);
+    } finally {
+      body?.destroy();
+    }
+  }
+
+  return {
+    async upload(from, to, signal) {
+      const watch = watchStalls(stallMs, signal, 2 * stallMs + Math.ceil((from.bytes / minRate) * 1000));
+      try {
+        return await put(from, new URL(to), watch);
+      } catch (error) {
+        const outcome = error instanceof RefusedAddressError ? 'forbidden' : 'failed';
+        return { outcome, reason: (error as Error).message.slice(0, 200) };
+      } finally {
+        watch.stop();
+      }
+    },
+    async close() {
+      await Promise.all([archives.destroy(), storage.destroy()]);
+    },
+  };
+}
+
+function judge({ statusCode, headers }: Dispatcher.ResponseData, whole: boolean): UploadResult {
+  const reason = `the storage answered ${statusCode}`;
+  if (statusCode >= 200 && statusCode < 300) {
+    const tag = String(headers['etag'] ?? '');
+    // Without its tag a part cannot be put together with the others.
+    if (whole || (tag !== '' && tag.length <= longestTag)) return { outcome: 'stored', tag };
+    return { outcome: 'failed', reason: `${reason} without a usable ETag` };
+  }
+  const refused = statusCode >= 300 && statusCode < 500 && !passing.includes(statusCode);
+  return { outcome: refused ? 'refused' : 'failed', reason };
+}

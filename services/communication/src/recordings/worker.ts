@@ -1,0 +1,152 @@
+import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { type Repetition, repeat } from '@headset-cloud/kit/repeat.ts';
+import { Destination } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import { recordingBody } from '../domain/callbacks.ts';
+import { archivesOf } from '../domain/recording.ts';
+import { notification } from '../events/messages.ts';
+import type { Claim, ConnectionStore, Recording } from '../ports.ts';
+import { ClaimLostError, type RunnerOptions, type RunOutcome, runRecording } from './runner.ts';
+
+export interface RecordingWorkerOptions extends RunnerOptions {
+  readonly connections: ConnectionStore;
+  readonly log: EventLog;
+  readonly drawClaim: () => string;
+  readonly atOnce: number;
+  readonly leaseMs: number;
+  /** How often to look for work. */
+  readonly intervalMs: number;
+  /** Until a recording that could not go on is taken up again. */
+  readonly pauseMs: number;
+  readonly onEnd: (outcome: RunOutcome['end']) => void;
+}
+
+const unsetMessage = 'Neither soraRecGetPresignedUrl nor soraRecGetMultiPresignedUrl is set.';
+
+/**
+ * Works on recordings that are due, a few at a time. Several instances share the work: each recording is
+ * claimed for a while, and the claim renewed while the work goes on; after a crash it runs out.
+ */
+export class RecordingWorker {
+  readonly #o: RecordingWorkerOptions;
+  readonly #repetition: Repetition;
+  /** What is under way, with whose recording it is. */
+  readonly #running = new Map<Promise<void>, string>();
+  readonly #stop = new AbortController();
+
+  constructor(options: RecordingWorkerOptions) {
+    this.#o = options;
+    this.#repetition = repeat('the search for recordings', options.intervalMs, options.logger, () =>
+      this.#fill(),
+    );
+  }
+
+  start(): void {
+    this.#repetition.start();
+  }
+
+  /** A recording may be due. */
+  wake(): void {
+    this.#repetition.wake();
+  }
+
+  /** Cuts what is under way; another instance goes on with it. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('the service stops'));
+    await this.#repetition.stop();
+    await Promise.all(this.#running.keys());
+  }
+
+  async #fill(): Promise<number> {
+    const { recordings, clock, leaseMs, drawClaim, atOnce } = this.#o;
+    while (this.#running.size < atOnce && !this.#stop.signal.aborted) {
+      const claim = drawClaim();
+      const nowMs = clock.now();
+      const recording = await recordings.claimDue(nowMs, nowMs + leaseMs, claim, this.#crowding());
+      if (!recording) break;
+      const work = this.#work(recording, { recordingId: recording.recordingId, claim }).finally(() => {
+        this.#running.delete(work);
+        this.wake();
+      });
+      this.#running.set(work, recording.applicationId);
+    }
+    return 0;
+  }
+
+  /** Applications that have their share: a slow storage holds up no other application's recordings. */
+  #crowding(): string[] {
+    const share = Math.ceil(this.#o.atOnce / 2);
+    const counts = Map.groupBy(this.#running.values(), (applicationId) => applicationId);
+    return [...counts].filter(([, running]) => running.length >= share).map(([id]) => id);
+  }
+
+  async #work(recording: Recording, claim: Claim): Promise<void> {
+    const { recordings, clock, leaseMs, logger, pauseMs } = this.#o;
+    const { recordingId } = claim;
+    const lost = new AbortController();
+    const renewal = setInterval(() => {
+      recordings.renew(claim, clock.now() + leaseMs).then(
+        (held) => {
+          if (!held) lost.abort(new ClaimLostError());
+        },
+        (error) => logger.warn({ recordingId, err: error }, 'a claim is not renewed'),
+      );
+    }, leaseMs / 3);
+    renewal.unref();
+    try {
+      if (!recording.owed) {
+        const signal = AbortSignal.any([this.#stop.signal, lost.signal]);
+        const outcome = await runRecording(this.#o, claim, signal);
+        if (outcome.end === 'pause') {
+          return await recordings.release(claim, clock.now() + (outcome.afterMs ?? pauseMs));
+        }
+        await this.#end(claim, outcome);
+      }
+      await this.#notify(claim);
+    } catch (error) {
+      if (this.#stop.signal.aborted) await recordings.release(claim, clock.now()).catch(() => {});
+      // The claim runs out by itself; then the recording is taken up again.
+      else logger.warn({ recordingId, err: error }, 'the upload of a recording is cut');
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  async #end(claim: Claim, outcome: Exclude<RunOutcome, { end: 'pause' }>): Promise<void> {
+    const { recordings, clock, failpoints, onEnd, logger } = this.#o;
+    const message = outcome.end === 'failed' ? outcome.message : outcome.end === 'unset' ? unsetMessage : '';
+    const held = await recordings.change(claim, {
+      state: outcome.end === 'saved' ? 'saved' : 'failed',
+      message,
+      endedAtMs: clock.now(),
+      owed: outcome.end !== 'unset',
+    });
+    if (!held) throw new ClaimLostError();
+    onEnd(outcome.end);
+    logger.info({ recordingId: claim.recordingId, outcome: outcome.end, message }, 'a recording has ended');
+    failpoints('communication.recording-ended');
+  }
+
+  /** The id is the recording's: whatever is repeated, the integrator is told once. */
+  async #notify(claim: Claim): Promise<void> {
+    const { recordings, connections, log, clock, failpoints } = this.#o;
+    const { recordingId } = claim;
+    const recording = await recordings.get(recordingId);
+    if (recording?.owed) {
+      const { applicationId, endedAtMs } = recording;
+      const among = archivesOf(recording).map(({ connectionId }) => connectionId);
+      const known = new Set(await connections.devices(among));
+      // Several headsets in one recording: it is none's.
+      const deviceId = known.size === 1 ? ([...known][0] ?? null) : null;
+      const body = recordingBody(recordingId, recording, deviceId);
+      await log.publish(topics.notifications, [
+        notification({
+          ...{ id: `recording-${recordingId}`, applicationId, deviceId, body },
+          ...{ destination: Destination.SORA_FILE_SEND_EVENT, orderKey: '', sequence: 0 },
+          createdAtMs: endedAtMs,
+        }),
+      ]);
+      failpoints('communication.recording-published');
+    }
+    await recordings.finished(claim, clock.now());
+  }
+}

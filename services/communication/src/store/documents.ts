@@ -1,0 +1,107 @@
+import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
+import type { IndexDescription } from 'mongodb';
+import type { Place } from '../domain/places.ts';
+import type { RecordingState } from '../domain/recording.ts';
+
+export interface EndpointDocument {
+  _id: string;
+  signalingUrl: string;
+  soraVersion: string;
+  connectionLimit: number;
+  /** Empty: no recordings. */
+  archiveUrl: string;
+  /** SHA-256 of the webhooks' bearer token, hexadecimal. */
+  secretHash: string;
+  /** False: no new channels; those that run go on. */
+  enabled: boolean;
+  /** Reservations and connections, each with its end; nothing counts up and down (ruling B11). */
+  places: Place[];
+}
+
+/** The one document `default`. */
+export interface SettingsDocument {
+  _id: string;
+  soraVersion: string;
+}
+
+export interface ChannelDocument {
+  _id: string;
+  applicationId: string;
+  endpointId: string;
+  /** What the integrator was answered. */
+  endpointUrl: string;
+  /** Place of the newest event in the channel's order. */
+  eventSeq: number;
+  createdAt: Date;
+  expiresAt: Date;
+}
+
+/** One webhook as it came: durable before Sora is answered, then applied and published. */
+export interface EventDocument {
+  /** `eventKey`. */
+  _id: string;
+  endpointId: string;
+  channelId: string;
+  /** Empty: the channel is not known; recorded and not forwarded. */
+  applicationId: string;
+  seq: number;
+  arrivedAtMs: number;
+  /** The webhook's body. */
+  body: string;
+  /** When the sweeper takes it over; absent: nothing is left to do. */
+  dueAtMs?: number;
+  expiresAt: Date;
+}
+
+/** What is known of a connection; also keeps a late 'created' from taking a place again. */
+export interface ConnectionDocument {
+  /** Connection id. */
+  _id: string;
+  channelId: string;
+  createdAtMs?: number;
+  destroyed?: boolean;
+  /** The judged device; null: none that belongs to the channel's application. */
+  deviceId?: string | null;
+  expiresAt: Date;
+}
+
+export interface RecordingDocument extends RecordingState {
+  /** Sora's recording id. */
+  _id: string;
+  /** When somebody may work on it next; absent: it has ended and its notification is out. */
+  dueAtMs?: number;
+  /** Names the claim of the instance that works on it. */
+  claim?: string;
+  /** Signed URLs, sealed, base64. */
+  urls?: string;
+  /** The notification is owed. */
+  owed: boolean;
+  expiresAt?: Date;
+}
+
+export const collections = {
+  endpoints: 'endpoints',
+  settings: 'settings',
+  channels: 'channels',
+  events: 'events',
+  connections: 'connections',
+  recordings: 'recordings',
+  idempotency: 'idempotency',
+} as const;
+
+const expiry: IndexDescription = { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 };
+
+/** Created at start; every query of this service stands on one of them or on `_id`. */
+export const communicationIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.endpoints]: [{ name: 'enabled', key: { enabled: 1, _id: 1 } }],
+  [collections.channels]: [expiry],
+  [collections.events]: [{ name: 'due', key: { dueAtMs: 1 }, sparse: true }, expiry],
+  [collections.connections]: [expiry],
+  [collections.recordings]: [
+    { name: 'due', key: { dueAtMs: 1 }, sparse: true },
+    { name: 'created', key: { createdAtMs: -1 } },
+    { name: 'application', key: { applicationId: 1, createdAtMs: -1 } },
+    { ...expiry, sparse: true },
+  ],
+  [collections.idempotency]: idempotencyIndexes,
+};

@@ -1,0 +1,103 @@
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { WithId } from 'mongodb';
+import { connectionOf, reservationOf } from '../domain/places.ts';
+import type { Endpoint, EndpointStore } from '../ports.ts';
+import type { EndpointDocument, SettingsDocument } from './documents.ts';
+
+const settingsId = 'default';
+
+export function createEndpointStore(
+  endpoints: StoreCollection<EndpointDocument>,
+  settings: StoreCollection<SettingsDocument>,
+): EndpointStore {
+  return {
+    async put({ endpointId, ...endpoint }, secretHash) {
+      if (secretHash === undefined) {
+        const { matchedCount } = await endpoints.updateOne(
+          { _id: endpointId },
+          { $set: { ...endpoint, enabled: true } },
+        );
+        return matchedCount === 1 ? 'put' : 'secret_missing';
+      }
+      await endpoints.updateOne(
+        { _id: endpointId },
+        { $set: { ...endpoint, secretHash, enabled: true }, $setOnInsert: { places: [] } },
+        { upsert: true },
+      );
+      return 'put';
+    },
+
+    async remove(endpointId) {
+      const { matchedCount } = await endpoints.updateOne({ _id: endpointId }, { $set: { enabled: false } });
+      return matchedCount === 1;
+    },
+
+    async enabled() {
+      const found = await endpoints.find({ enabled: true }, { sort: { _id: 1 } }).toArray();
+      return found.map((document) => ({ ...endpointOf(document), places: document.places }));
+    },
+
+    async get(endpointId) {
+      const found = await endpoints.findOne({ _id: endpointId }, { projection: { places: 0 } });
+      return found ? endpointOf(found) : undefined;
+    },
+
+    async secretHash(endpointId) {
+      const found = await endpoints.findOne({ _id: endpointId }, { projection: { secretHash: 1 } });
+      return found?.secretHash;
+    },
+
+    async defaultVersion() {
+      return (await settings.findOne({ _id: settingsId }))?.soraVersion;
+    },
+
+    async setDefaultVersion(soraVersion) {
+      await settings.updateOne({ _id: settingsId }, { $set: { soraVersion } }, { upsert: true });
+    },
+
+    async clear(endpointId, nowMs) {
+      await endpoints.updateOne({ _id: endpointId }, { $pull: { places: { untilMs: { $lte: nowMs } } } });
+    },
+
+    async take({ endpointId, connectionLimit, places: seen }, places) {
+      if (seen.length + places.length > connectionLimit) return false;
+      const { matchedCount } = await endpoints.updateOne(
+        // No larger than it was seen: so it cannot end above the limit, nor away from the fewest.
+        { _id: endpointId, enabled: true, connectionLimit, [`places.${seen.length}`]: { $exists: false } },
+        { $push: { places: { $each: [...places] } } },
+      );
+      return matchedCount === 1;
+    },
+
+    async occupy(endpointId, channelId, connectionId, untilMs) {
+      const id = connectionOf(connectionId);
+      // Twice: between the steps another event of the connection may have taken the place.
+      for (let round = 0; round < 2; round += 1) {
+        const renewed = await endpoints.updateOne(
+          { _id: endpointId, 'places.id': id },
+          { $max: { 'places.$.untilMs': untilMs } },
+        );
+        if (renewed.matchedCount === 1) return;
+        const takenOver = await endpoints.updateOne(
+          { _id: endpointId, 'places.id': reservationOf(channelId) },
+          { $set: { 'places.$': { id, untilMs } } },
+        );
+        if (takenOver.matchedCount === 1) return;
+        const taken = await endpoints.updateOne(
+          { _id: endpointId, 'places.id': { $ne: id } },
+          { $push: { places: { id, untilMs } } },
+        );
+        if (taken.matchedCount === 1) return;
+      }
+    },
+
+    async free(endpointId, placeId) {
+      await endpoints.updateOne({ _id: endpointId }, { $pull: { places: { id: placeId } } });
+    },
+  };
+}
+
+function endpointOf(document: Omit<WithId<EndpointDocument>, 'places'>): Endpoint {
+  const { signalingUrl, soraVersion, connectionLimit, archiveUrl } = document;
+  return { endpointId: document._id, signalingUrl, soraVersion, connectionLimit, archiveUrl };
+}

@@ -1,0 +1,131 @@
+import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { Filter, UpdateFilter, WithId } from 'mongodb';
+import { isComplete } from '../domain/recording.ts';
+import type { SignedUrls } from '../domain/signed-urls.ts';
+import type { Claim, Recording, RecordingStore } from '../ports.ts';
+import type { RecordingDocument } from './documents.ts';
+
+const purpose = (recordingId: string) => `signed urls ${recordingId}`;
+/** Sealed URLs may be large and are read only where they are used. */
+const withoutUrls = { urls: 0 } as const;
+
+export function createRecordingStore(
+  recordings: StoreCollection<RecordingDocument>,
+  secrets: SecretBox,
+  keepMs: number,
+): RecordingStore {
+  const claimed = ({ recordingId, claim }: Claim): Filter<RecordingDocument> => ({ _id: recordingId, claim });
+
+  async function update(claim: Claim, change: UpdateFilter<RecordingDocument>): Promise<boolean> {
+    return (await recordings.updateOne(claimed(claim), change)).matchedCount === 1;
+  }
+
+  return {
+    async note(news, of, nowMs, waitUntilMs) {
+      const _id = news.recordingId;
+      const blank: RecordingDocument = {
+        ...{
+          _id,
+          ...of,
+          createdAtMs: nowMs,
+          state: 'waiting',
+          message: '',
+          reportFile: null,
+          expected: null,
+        },
+        ...{ archives: [], setting: '', partBytes: 0, files: [], attempts: 0, urlFailures: 0, renewals: 0 },
+        ...{ endedAtMs: 0, owed: false, dueAtMs: waitUntilMs },
+      };
+      if (!(await recordings.findOne({ _id }, { projection: { _id: 1 } }))) {
+        try {
+          await recordings.insertOne(blank);
+        } catch (error) {
+          if (!isDuplicateKey(error)) throw error;
+        }
+      }
+      const open: Filter<RecordingDocument> = { _id, channelId: of.channelId, state: 'waiting' };
+      if ('archive' in news) {
+        await recordings.updateOne(
+          { ...open, 'archives.connectionId': { $ne: news.archive.connectionId } },
+          { $push: { archives: news.archive }, $set: { dueAtMs: waitUntilMs } },
+        );
+      } else {
+        const { reportFile, expected } = news;
+        await recordings.updateOne(
+          { ...open, reportFile: null },
+          { $set: { reportFile, expected, dueAtMs: waitUntilMs } },
+        );
+      }
+      const found = await recordings.findOne({ _id }, { projection: withoutUrls });
+      if (found?.state === 'waiting' && isComplete(found)) {
+        await recordings.updateOne({ ...open, claim: { $exists: false } }, { $set: { dueAtMs: nowMs } });
+      }
+      return found ? recordingOf(found) : undefined;
+    },
+
+    async get(recordingId) {
+      const found = await recordings.findOne({ _id: recordingId }, { projection: withoutUrls });
+      return found ? recordingOf(found) : undefined;
+    },
+
+    async list(applicationId, limit) {
+      const filter: Filter<RecordingDocument> = applicationId === undefined ? {} : { applicationId };
+      const found = await recordings
+        .find(filter, { sort: { createdAtMs: -1 }, limit, projection: withoutUrls })
+        .toArray();
+      return found.map(recordingOf);
+    },
+
+    async claimDue(nowMs, untilMs, claim, except) {
+      const found = await recordings.findOneAndUpdate(
+        { dueAtMs: { $lte: nowMs }, ...(except.length > 0 && { applicationId: { $nin: [...except] } }) },
+        { $set: { dueAtMs: untilMs, claim } },
+        { sort: { dueAtMs: 1 }, returnDocument: 'after', projection: withoutUrls },
+      );
+      return found ? recordingOf(found) : undefined;
+    },
+
+    renew: (claim, untilMs) => update(claim, { $set: { dueAtMs: untilMs } }),
+
+    change: (claim, change) => update(claim, { $set: change }),
+
+    async release(claim, dueAtMs) {
+      await update(claim, { $set: { dueAtMs }, $unset: { claim: '' } });
+    },
+
+    issue(claim, urls, files) {
+      const sealed = secrets.seal(JSON.stringify(urls), purpose(claim.recordingId));
+      return update(claim, {
+        $set: { urls: Buffer.from(sealed).toString('base64'), files: [...files], urlFailures: 0 },
+      });
+    },
+
+    async urls(recordingId) {
+      const found = await recordings.findOne({ _id: recordingId }, { projection: { urls: 1 } });
+      if (!found?.urls) return undefined;
+      return JSON.parse(secrets.open(Buffer.from(found.urls, 'base64'), purpose(recordingId))) as SignedUrls;
+    },
+
+    async partSent(claim, index, place, tag) {
+      const { matchedCount } = await recordings.updateOne(
+        { ...claimed(claim), [`files.${index}.parts.${place}`]: { $exists: false } },
+        { $push: { [`files.${index}.parts`]: tag } } as UpdateFilter<RecordingDocument>,
+      );
+      return matchedCount === 1;
+    },
+
+    async finished(claim, nowMs) {
+      await update(claim, {
+        $set: { owed: false, expiresAt: new Date(nowMs + keepMs) },
+        $unset: { dueAtMs: '', claim: '', urls: '' },
+      });
+    },
+  };
+}
+
+function recordingOf(document: WithId<RecordingDocument>): Recording {
+  const { _id, dueAtMs: _due, claim: _claim, urls: _urls, expiresAt: _expires, ...recording } = document;
+  return { recordingId: _id, ...recording };
+}

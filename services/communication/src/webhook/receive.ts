@@ -1,0 +1,71 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { eventKey, isObject, readSoraEvent } from '../domain/sora-event.ts';
+import type { EventProcessor } from '../events/processor.ts';
+import type { ChannelStore, EndpointStore, EventStore } from '../ports.ts';
+
+/** `unknown_channel`: recorded and not forwarded. */
+export type Receipt = 'stored' | 'repeated' | 'unknown_channel' | 'malformed';
+
+/** Takes Sora's webhooks: durable before they are answered, each once, then applied and published. */
+export interface Receiver {
+  /** Compares in constant time; an endpoint that is not known takes as long as one that is. */
+  authenticate(endpointId: string, token: string): Promise<boolean>;
+  /** Rejects while the database cannot store it. */
+  receive(endpointId: string, body: Buffer): Promise<Receipt>;
+}
+
+export function createReceiver(deps: {
+  endpoints: EndpointStore;
+  channels: ChannelStore;
+  events: EventStore;
+  processor: Pick<EventProcessor, 'process'>;
+  clock: Clock;
+  logger: Logger;
+  failpoints: Failpoints;
+  leftoverAfterMs: number;
+}): Receiver {
+  const { endpoints, channels, events, processor, clock, logger, failpoints } = deps;
+  return {
+    async authenticate(endpointId, token) {
+      const known = await endpoints.secretHash(endpointId);
+      const given = createHash('sha256').update(token).digest();
+      const right = timingSafeEqual(given, known ? Buffer.from(known, 'hex') : Buffer.alloc(given.length));
+      return right && known !== undefined;
+    },
+
+    async receive(endpointId, bytes) {
+      const arrivedAtMs = clock.now();
+      const body = parse(bytes);
+      const event = readSoraEvent(body, arrivedAtMs);
+      if (!event || !isObject(body)) return 'malformed';
+      const key = eventKey(endpointId, body, event);
+      if (await events.known(key)) return 'repeated';
+      const { channelId } = event;
+      const place = await channels.nextEvent(channelId, endpointId, arrivedAtMs);
+      const stored = {
+        ...{ key, endpointId, channelId, applicationId: place?.applicationId ?? '', seq: place?.seq ?? 0 },
+        ...{ arrivedAtMs, body: bytes.toString('utf8') },
+      };
+      const dueAtMs = place ? arrivedAtMs + deps.leftoverAfterMs : undefined;
+      if (!(await events.insert(stored, dueAtMs))) return 'repeated';
+      failpoints('communication.event-stored');
+      if (!place) {
+        logger.warn({ endpointId, channelId, type: event.type }, 'a Sora event of an unknown channel');
+        return 'unknown_channel';
+      }
+      processor.process(stored);
+      return 'stored';
+    },
+  };
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ListenAddress } from '@headset-cloud/kit/config.ts';
+import type { Component } from '@headset-cloud/kit/lifecycle.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Receipt, Receiver } from './receive.ts';
+
+const requestTimeoutMs = 10_000;
+const mostConnections = 1000;
+const path = /^\/webhooks\/sora\/([A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
+
+/** A refusal, with the headers that go with it. */
+class Refusal extends Error {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  constructor(status: number, message: string, headers: Record<string, string> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+export interface WebhookServer extends Component {
+  port(): number;
+}
+
+/** Where Sora's event webhooks arrive: POST /webhooks/sora/{endpointId}, with the endpoint's bearer token. */
+export function createWebhookServer(options: {
+  listen: ListenAddress;
+  receiver: Receiver;
+  maxBytes: number;
+  logger: Logger;
+  onAnswer: (outcome: Receipt | 'refused') => void;
+}): WebhookServer {
+  const { receiver, logger, onAnswer } = options;
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const endpointId = path.exec(request.url ?? '')?.[1];
+      if (!endpointId) throw new Refusal(404, 'Nothing is there.');
+      if (request.method !== 'POST') throw new Refusal(405, 'Only POST.', { allow: 'POST' });
+      const token = /^Bearer ([\x21-\x7e]+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
+      if (!(await receiver.authenticate(endpointId, token))) {
+        throw new Refusal(401, 'The bearer token is missing or wrong.', { 'www-authenticate': 'Bearer' });
+      }
+      const outcome = await receiver.receive(endpointId, await readBody(request, options.maxBytes));
+      if (outcome === 'malformed') throw new Refusal(400, 'The body is not an event of Sora.');
+      onAnswer(outcome);
+      answer(response, 200, {});
+    } catch (error) {
+      onAnswer('refused');
+      if (error instanceof Refusal) answer(response, error.status, { message: error.message }, error.headers);
+      else {
+        logger.error({ err: error }, 'a webhook could not be stored');
+        answer(response, 503, { message: 'It could not be stored. Try again.' }, { 'retry-after': '2' });
+      }
+      // What is left of the body is thrown away as it comes, for as long as a request may take.
+      request.resume();
+    }
+  }
+
+  let server: Server | undefined;
+  return {
+    name: "Sora's webhooks",
+    port: () => (server?.address() as AddressInfo | null)?.port ?? 0,
+    async start() {
+      const listening = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
+        void handle(request, response);
+      });
+      listening.maxConnections = mostConnections;
+      await new Promise<void>((resolve, reject) => {
+        listening.once('error', reject);
+        listening.listen(options.listen.port, options.listen.host, resolve);
+      });
+      server = listening;
+    },
+    async stop() {
+      const closing = server;
+      if (!closing) return;
+      server = undefined;
+      await new Promise<void>((resolve) => {
+        closing.close(() => resolve());
+        closing.closeIdleConnections();
+      });
+    },
+  };
+}
+
+async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  // The connection must outlive a refusal, which is still to be answered.
+  for await (const part of request.iterator({ destroyOnReturn: false })) {
+    bytes += (part as Buffer).length;
+    if (bytes > maxBytes) {
+      throw new Refusal(413, `The body is larger than ${maxBytes} bytes.`, { connection: 'close' });
+    }
+    parts.push(part as Buffer);
+  }
+  return Buffer.concat(parts);
+}
+
+function answer(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  if (response.destroyed) return;
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}

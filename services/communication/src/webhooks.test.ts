@@ -1,0 +1,336 @@
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { Destination } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import { type SimulatedConnection, SoraSimulator } from '@headset-cloud/tests/support/sora/simulator.ts';
+import { jest } from '@jest/globals';
+import { request } from 'undici';
+import { endpointCounts } from './testing/channels.ts';
+import { caller, endpoint, openWorld, type World } from './testing/world.ts';
+
+// Each opens a store of its own on the disk and waits for what happens in the background.
+jest.setTimeout(30_000);
+
+const secret = 'secret-of-one-0123456789';
+const imei = '356938035643809';
+let world: World;
+let sora: SoraSimulator;
+let channelId: string;
+
+beforeEach(async () => {
+  world = await openWorld();
+  await world.admin.putEndpoint(endpoint('one', { connectionLimit: 3 }));
+  channelId = (await world.communication.createChannel({ caller: caller() })).channelId;
+  world.associations.set(imei, 'app');
+  sora = new SoraSimulator({ endpointId: 'one', secret, webhookUrl: () => world.webhookUrl() });
+});
+afterEach(() => world.close());
+
+const join = (metadata?: Record<string, unknown>): SimulatedConnection =>
+  sora.join(channelId, metadata, world.nowMs - 60_000);
+
+/** The callbacks, once there are so many and nothing is left to do. */
+async function callbacks(count: number) {
+  await waitFor(`${count} callbacks`, async () => (await world.callbacks()).length >= count);
+  await settled();
+  return world.callbacks();
+}
+const settled = () =>
+  waitFor('every event to be done', async () => {
+    const left = await world.store.collection('events').countDocuments({ dueAtMs: { $exists: true } });
+    return left === 0;
+  });
+const taken = async () => (await endpointCounts(world))['one'];
+
+test('an event is forwarded whole, without credentials, in the order of the channel', async () => {
+  const connection = join({ deviceId: imei });
+  const created = sora.created(connection);
+  Object.assign(created.body['data'] as object, {
+    ...{ authn_metadata: { access_token: 'no' }, metadata: 'no', nested: [{ password: 'no', kept: 1 }] },
+  });
+  expect(await created.send()).toBe(200);
+  expect(await sora.updated(connection, world.nowMs).send()).toBe(200);
+  const [first, second] = await callbacks(2);
+  expect(first).toEqual({
+    id: expect.stringMatching(/^sora-[0-9a-f]{40}$/),
+    applicationId: 'app',
+    destination: Destination.SORA_EVENT,
+    orderKey: `sora-${channelId}`,
+    sequence: 1,
+    body: {
+      applicationId: 'app',
+      deviceId: imei,
+      timestamp: world.nowMs - 60_000,
+      operationId: 'notify-sora-event',
+      event: 'connection.created',
+      channelId,
+      connectionId: connection.connectionId,
+      data: {
+        created_time: Math.floor((world.nowMs - 60_000) / 1000),
+        created_timestamp: new Date(world.nowMs - 60_000).toISOString(),
+        ...{ audio: true, audio_codec_type: 'OPUS', video: true, video_codec_type: 'VP9' },
+        ...{ channel_connections: 1, total_received_bytes: 0, total_sent_bytes: 0 },
+        nested: [{ kept: 1 }],
+      },
+    },
+  });
+  expect(Object.keys(first?.body)).toEqual([
+    ...[
+      'applicationId',
+      'deviceId',
+      'timestamp',
+      'operationId',
+      'event',
+      'channelId',
+      'connectionId',
+      'data',
+    ],
+  ]);
+  expect([second?.sequence, second?.body.event]).toEqual([2, 'connection.updated']);
+});
+
+// proves cb/3/sora-events
+test('all five events are forwarded, no others', async () => {
+  const connection = join();
+  const { webhooks } = sora.record([connection]);
+  const failed = sora.record([connection], { failed: [connection] });
+  const hooks = [
+    ...[sora.created(connection), sora.updated(connection), ...webhooks, failed.webhooks[0]],
+    sora.webhook('spotlight.focused', { channel_id: channelId, connection_id: connection.connectionId }),
+    sora.webhook('connection.failed', { channel_id: channelId, connection_id: connection.connectionId }),
+    sora.destroyed(connection),
+  ];
+  for (const hook of hooks) expect(await hook?.send()).toBe(200);
+  const sent = await callbacks(5);
+  expect(sent.map(({ body }) => body.event)).toEqual([
+    ...['connection.created', 'connection.updated', 'archive.available', 'archive.failed'],
+    'connection.destroyed',
+  ]);
+});
+
+describe('a device is named only if the connection says so and it is the application’s own', () => {
+  test.each([
+    ['the application has it', { deviceId: imei }, imei],
+    ['another application has it', { deviceId: '356938035643817' }, null],
+    ['no application has it', { deviceId: '356938035643825' }, null],
+    ['not 15 digits', { deviceId: '35693803564380' }, null],
+    ['a number', { deviceId: 356938035643809 }, null],
+    ['no metadata', undefined, null],
+  ])('%s', async (_, metadata, deviceId) => {
+    world.associations.set('356938035643817', 'another');
+    await sora.created(join(metadata)).send();
+    expect((await callbacks(1))[0]?.body.deviceId).toBe(deviceId);
+  });
+
+  test('and stays the connection’s, whatever happens to the device meanwhile', async () => {
+    const connection = join({ deviceId: imei });
+    await sora.created(connection).send();
+    await callbacks(1);
+    world.associations.delete(imei);
+    await sora.destroyed({ ...connection, metadata: undefined }).send();
+    expect((await callbacks(2))[1]?.body.deviceId).toBe(imei);
+  });
+});
+
+test('a wrong secret, no secret and an unknown endpoint are 401, and leave nothing', async () => {
+  const hook = sora.created(join());
+  expect(await hook.send({ secret: 'secret-of-two-0123456789' })).toBe(401);
+  expect(await hook.send({ endpointId: 'two' })).toBe(401);
+  const bare = await request(`${world.webhookUrl()}/webhooks/sora/one`, { method: 'POST', body: '{}' });
+  expect(bare.statusCode).toBe(401);
+  expect(await world.store.collection('events').countDocuments({})).toBe(0);
+});
+
+test('a rotated secret counts at once; the old one no longer', async () => {
+  await world.admin.putEndpoint(endpoint('one', { webhookSecret: 'another-secret-0123456789' }));
+  expect(await sora.created(join()).send()).toBe(401);
+  expect(await sora.created(join()).send({ secret: 'another-secret-0123456789' })).toBe(200);
+});
+
+test.each([
+  ['another path', 'POST', '/webhooks/sora', '{}', 404],
+  ['another method', 'GET', '/webhooks/sora/one', undefined, 405],
+  ['no JSON', 'POST', '/webhooks/sora/one', '{', 400],
+  ['no event', 'POST', '/webhooks/sora/one', '[]', 400],
+  ['no type', 'POST', '/webhooks/sora/one', '{"channel_id":"c"}', 400],
+  ['no channel', 'POST', '/webhooks/sora/one', '{"type":"connection.created"}', 400],
+  ['too large', 'POST', '/webhooks/sora/one', `"${'a'.repeat(65_535)}"`, 413],
+])('%s is refused: %s %s', async (_, method, path, body, status) => {
+  const answer = await request(`${world.webhookUrl()}${path}`, {
+    method: method as 'POST',
+    headers: { authorization: `Bearer ${secret}` },
+    body: body ?? null,
+  });
+  expect(answer.statusCode).toBe(status);
+});
+
+test('a body of just the limit is read', async () => {
+  const event = { type: 'connection.created', channel_id: channelId, pad: '' };
+  event.pad = 'a'.repeat(65_536 - JSON.stringify(event).length);
+  const answer = await request(`${world.webhookUrl()}/webhooks/sora/one`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}` },
+    body: JSON.stringify(event),
+  });
+  expect(answer.statusCode).toBe(200);
+});
+
+test('an unknown channel, or another endpoint’s, is recorded and not forwarded', async () => {
+  await world.admin.putEndpoint(endpoint('two'));
+  expect(await sora.created({ ...join(), channelId: 'unknown' }).send()).toBe(200);
+  const foreign = { endpointId: 'two', secret: 'secret-of-two-0123456789' };
+  expect(await sora.created(join()).send(foreign)).toBe(200);
+  const events = await world.store.collection('events').find({}).toArray();
+  expect(events.map((event) => [event['channelId'], event['applicationId'], event['dueAtMs']])).toEqual([
+    ['unknown', '', undefined],
+    [channelId, '', undefined],
+  ]);
+  expect(await world.callbacks()).toEqual([]);
+});
+
+test('repeats of a webhook are one event: by its id, and by what happened where it has none', async () => {
+  const hook = sora.created(join());
+  const again = sora.updated(join());
+  delete again.body['id'];
+  const statuses = await Promise.all([hook, hook, hook, again, again].map((one) => one.send()));
+  expect(statuses).toEqual([200, 200, 200, 200, 200]);
+  await callbacks(2);
+  expect(await hook.send()).toBe(200);
+  await settled();
+  expect(await world.callbacks()).toHaveLength(2);
+});
+
+describe('places', () => {
+  test('the first connection takes over the reservation, every other one a place of its own', async () => {
+    expect(await taken()).toBe(1);
+    const [a, b] = [join(), join()];
+    await sora.created(a).send();
+    await callbacks(1);
+    expect(await taken()).toBe(1);
+    await sora.created(b).send();
+    await callbacks(2);
+    expect(await taken()).toBe(2);
+    await world.communication.createChannel({ caller: caller() });
+    await expect(world.communication.createChannel({ caller: caller() })).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+    await sora.destroyed(a).send();
+    await callbacks(3);
+    expect(await taken()).toBe(2);
+    await world.communication.createChannel({ caller: caller() });
+  });
+
+  test('a connection that Sora is silent about frees its place; one it tells of keeps it', async () => {
+    const [silent, alive] = [join(), join()];
+    await sora.created(silent).send();
+    await sora.created(alive).send();
+    await callbacks(2);
+    world.nowMs += 200_000;
+    await sora.updated(alive).send();
+    await callbacks(3);
+    world.nowMs += 100_000;
+    expect(await taken()).toBe(1);
+    world.nowMs += 200_000;
+    expect(await taken()).toBe(0);
+  });
+
+  test('a connection whose beginning was lost takes its place with its next sign of life', async () => {
+    const connection = join();
+    await sora.updated(connection).send();
+    await callbacks(1);
+    await sora.destroyed(connection).send();
+    await callbacks(2);
+    expect(await taken()).toBe(0);
+  });
+
+  test('an end that arrives before the beginning leaves no place taken', async () => {
+    const connection = join();
+    await sora.destroyed(connection).send();
+    await sora.updated(connection).send();
+    await sora.created(connection).send();
+    await callbacks(3);
+    // The channel's reservation is still there: nobody is known to have taken it over.
+    expect(await taken()).toBe(1);
+  });
+
+  test('many connections that come and go, each told twice and in any order, leave none taken', async () => {
+    const connections = Array.from({ length: 20 }, () => join());
+    const hooks = connections.flatMap((one) => [sora.created(one), sora.updated(one), sora.destroyed(one)]);
+    const shuffled = [...hooks, ...hooks]
+      .map((hook, i) => ({ hook, at: (i * 7919) % 120 }))
+      .sort((a, b) => a.at - b.at);
+    await Promise.all(shuffled.map(({ hook }) => hook.send()));
+    await callbacks(60);
+    await waitFor('all places to be free', async () => (await taken()) === 0 || (await taken()) === 1);
+    const [document] = await world.store.collection('endpoints').find({}).toArray();
+    expect(document?.['places'].filter(({ id }: { id: string }) => id.startsWith('c:'))).toEqual([]);
+  });
+});
+
+describe('usage', () => {
+  test('a connection’s time is metered once, for its device', async () => {
+    const connection = join({ deviceId: imei });
+    await sora.created(connection).send();
+    const end = sora.destroyed(connection, world.nowMs);
+    await end.send();
+    await callbacks(2);
+    await end.send();
+    await settled();
+    expect(await world.usage()).toEqual([
+      {
+        ...{ usageId: `sora-${connection.connectionId}`, applicationId: 'app', deviceId: imei, kind: 1 },
+        ...{ startedAtMs: world.nowMs - 60_000, durationMs: 60_000 },
+      },
+    ]);
+  });
+
+  test.each([
+    ['its timestamps', {}, 60_000],
+    ['its times in seconds', { created_timestamp: undefined, destroyed_timestamp: undefined }, undefined],
+    ['what was seen of it', { created_timestamp: undefined, created_time: undefined }, 60_000],
+  ])('is measured by %s', async (_, changes, durationMs) => {
+    const connection = join();
+    await sora.created(connection).send();
+    const end = sora.destroyed(connection, world.nowMs);
+    Object.assign(end.body['data'] as object, changes);
+    await end.send();
+    await callbacks(2);
+    const [usage] = await world.usage();
+    expect(usage.deviceId).toBe('');
+    if (durationMs !== undefined) expect(usage.durationMs).toBe(durationMs);
+    else expect(usage.durationMs % 1000).toBe(0);
+  });
+
+  test('of a connection of which only the end is known is measured by Sora’s minutes, else not at all', async () => {
+    const bare = { created_timestamp: undefined, created_time: undefined };
+    const [counted, unknown] = [sora.destroyed(join(), world.nowMs), sora.destroyed(join(), world.nowMs)];
+    Object.assign(counted.body['data'] as object, { ...bare, minutes: 3 });
+    Object.assign(unknown.body['data'] as object, { ...bare, minutes: undefined });
+    await counted.send();
+    await unknown.send();
+    await callbacks(2);
+    expect((await world.usage()).map(({ durationMs }) => durationMs)).toEqual([180_000]);
+  });
+});
+
+describe.each(['communication.event-stored', 'communication.event-applied', 'communication.event-published'])(
+  'a crash at %s',
+  (cutAt) => {
+    test('loses nothing: the event is applied and published, with the same id', async () => {
+      const connection = join({ deviceId: imei });
+      world.cutAt = cutAt;
+      await sora.created(connection).send();
+      await waitFor('the cut', () => world.cutAt === undefined);
+      await world.restart();
+      world.nowMs += 20_000;
+      const sent = await callbacks(1);
+      expect(new Set(sent.map(({ id }) => id)).size).toBe(1);
+      expect(sent[0]?.body).toEqual(sent.at(-1)?.body);
+      expect(await taken()).toBe(1);
+      await sora.destroyed(connection, world.nowMs).send();
+      await settled();
+      expect(new Set((await world.usage()).map(({ usageId }) => usageId))).toEqual(
+        new Set([`sora-${connection.connectionId}`]),
+      );
+      expect(await taken()).toBe(0);
+    });
+  },
+);

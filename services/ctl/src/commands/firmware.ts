@@ -1,0 +1,109 @@
+import { statSync } from 'node:fs';
+import {
+  type ArtifactInfo,
+  ArtifactKind,
+  ArtifactState,
+  ListArtifactsResponseSchema,
+  PutFirmwareResponseSchema,
+  UpdatesAdminService,
+  WithdrawArtifactResponseSchema,
+} from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
+import type { Command } from 'commander';
+import { CtlError, exitCodes } from '../exit-codes.ts';
+import { type Session, wholeNumber } from '../session.ts';
+import { uploadFile } from '../upload.ts';
+import { artifactFields, artifactTable } from './artifacts.ts';
+
+const betweenLooksMs = 250;
+
+/** `firmware put|list|withdraw`. */
+export function addFirmware(program: Command, session: Session): void {
+  const group = program.command('firmware').description('what devices can be updated to');
+
+  group
+    .command('put <package> <version> <file>')
+    .description('upload a firmware; a version that is there is never overwritten')
+    .option(
+      '--upload-timeout-ms <ms>',
+      'how long the upload may stand still or wait for its answer',
+      wholeNumber,
+      60_000,
+    )
+    .action(
+      async (packageName: string, version: string, file: string, options: { uploadTimeoutMs: number }) => {
+        const sizeBytes = sizeOf(file);
+        let answer = await session.call('updates', UpdatesAdminService, (c) =>
+          c.putFirmware({ package: packageName, version, sizeBytes }),
+        );
+        if (answer.uploadUrl) {
+          await uploadFile(answer.uploadUrl, file, {
+            contentType: 'application/octet-stream',
+            sizeBytes: Number(sizeBytes),
+            timeoutMs: options.uploadTimeoutMs,
+          });
+          const artifact = await checked(session, packageName, version, options.uploadTimeoutMs);
+          answer = { ...answer, uploadUrl: '', artifact };
+        }
+        session.show(PutFirmwareResponseSchema, answer, ({ artifact }) => artifactFields(artifact));
+      },
+    );
+
+  group
+    .command('list')
+    .description('firmware, by package, newest version first')
+    .option('--package <package>', 'only of this package', '')
+    .option('--limit <versions>', 'most to show, up to 1000', wholeNumber, 100)
+    .action(async (options: { package: string; limit: number }) => {
+      const answer = await session.call('updates', UpdatesAdminService, (c) =>
+        c.listArtifacts({ kind: ArtifactKind.FIRMWARE, package: options.package, limit: options.limit }),
+      );
+      session.show(ListArtifactsResponseSchema, answer, ({ artifacts }) =>
+        artifactTable(artifacts, 'No firmware. Put one: ctl firmware put com.vendor.firmware 1.0.0 FILE'),
+      );
+    });
+
+  group
+    .command('withdraw <package> <version>')
+    .description('no device gets it any more; it can be put again')
+    .action(async (packageName: string, version: string) => {
+      const answer = await session.call('updates', UpdatesAdminService, (c) =>
+        c.withdrawArtifact({ kind: ArtifactKind.FIRMWARE, package: packageName, version }),
+      );
+      session.show(WithdrawArtifactResponseSchema, answer, ({ artifact }) => artifactFields(artifact));
+    });
+}
+
+/** The artifact once its upload has been checked, which a storage does in its own time. */
+async function checked(
+  session: Session,
+  packageName: string,
+  version: string,
+  timeoutMs: number,
+): Promise<ArtifactInfo> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const { artifacts } = await session.call('updates', UpdatesAdminService, (c) =>
+      c.listArtifacts({ kind: ArtifactKind.FIRMWARE, package: packageName, limit: 1000 }),
+    );
+    const artifact = artifacts.find((a) => a.version === version);
+    if (artifact?.state === ArtifactState.REJECTED) {
+      throw new CtlError(exitCodes.refused, `The firmware was rejected: ${artifact.reason}`);
+    }
+    if (artifact && artifact.state !== ArtifactState.UPLOADING) return artifact;
+    if (Date.now() > deadline) {
+      throw new CtlError(
+        exitCodes.unreachable,
+        'The file was uploaded, but its check takes long. See what becomes of it with: ctl firmware list',
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, betweenLooksMs));
+  }
+}
+
+function sizeOf(file: string): bigint {
+  try {
+    return statSync(file, { bigint: true }).size;
+  } catch (cause) {
+    throw new CtlError(exitCodes.usage, `The file cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,39 @@
+import {
+  CommunicationAdminService,
+  ListRecordingsResponseSchema,
+} from '@headset-cloud/proto/headset/communication/v1/admin_pb.ts';
+import type { Command } from 'commander';
+import { table, time } from '../output.ts';
+import { type Session, wholeNumber } from '../session.ts';
+
+/** `recordings list`. */
+export function addRecordings(program: Command, session: Session): void {
+  program
+    .command('recordings')
+    .description("recordings on their way to integrators' storages")
+    .command('list')
+    .description('newest first')
+    .option('--application <applicationId>', 'of one application only', '')
+    .option('--limit <recordings>', 'most to list, up to 1000', wholeNumber, 100)
+    .action(async ({ application, limit }: { application: string; limit: number }) => {
+      const answer = await session.call('communication', CommunicationAdminService, (c) =>
+        c.listRecordings({ applicationId: application, limit }),
+      );
+      session.show(ListRecordingsResponseSchema, answer, ({ recordings }) =>
+        table(
+          recordings,
+          [
+            ['RECORDING', (r) => r.recordingId],
+            ['STATE', (r) => r.state],
+            ['APPLICATION', (r) => r.applicationId],
+            ['CHANNEL', (r) => r.channelId],
+            ['BYTES', (r) => `${r.uploadedBytes}/${r.totalBytes}`],
+            ['RUNS', (r) => String(r.attempts)],
+            ['CREATED', (r) => time(r.createdAtMs)],
+            ['MESSAGE', (r) => r.message],
+          ],
+          'No recordings.',
+        ),
+      );
+    });
+}

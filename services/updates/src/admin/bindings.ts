@@ -1,0 +1,17 @@
+import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import { UpdatesAdminService } from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
+import type { AdminDependencies } from './dependencies.ts';
+import { listArtifactsHandler } from './list-artifacts.ts';
+import { putFirmwareHandler } from './put-firmware.ts';
+import { withdrawArtifactHandler } from './withdraw-artifact.ts';
+
+/** The operators' door (decision 17). */
+export function adminBindings(deps: AdminDependencies): RpcBinding[] {
+  return [
+    bind(UpdatesAdminService, {
+      putFirmware: putFirmwareHandler(deps),
+      withdrawArtifact: withdrawArtifactHandler(deps),
+      listArtifacts: listArtifactsHandler(deps),
+    }),
+  ];
+}

@@ -1,0 +1,15 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { ArtifactStorage, Catalogue, UploadStore } from '../ports.ts';
+import type { LookNow } from '../uploads/looker.ts';
+import type { Opener } from '../uploads/opener.ts';
+
+/** What the operators' door works with. */
+export interface AdminDependencies {
+  readonly catalogue: Catalogue;
+  readonly uploads: UploadStore;
+  readonly storage: ArtifactStorage;
+  readonly opener: Opener;
+  readonly lookNow: LookNow;
+  readonly clock: Clock;
+  readonly maxBytes: number;
+}

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { UpdatesAdminService } from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
+import { type Artifact, artifactId } from '../domain/artifact.ts';
+import { requirePackage, requireSize, requireVersion } from '../domain/names.ts';
+import type { AdminDependencies } from './dependencies.ts';
+import { artifactInfo } from './messages.ts';
+
+/** Begins a firmware; a version that is there is never overwritten, a withdrawn one can be put again. */
+export function putFirmwareHandler(
+  deps: AdminDependencies,
+): Handlers<typeof UpdatesAdminService>['putFirmware'] {
+  return async ({ package: packageName, version, sizeBytes: declared }) => {
+    requirePackage(packageName);
+    requireVersion(version);
+    const sizeBytes = requireSize(declared, deps.maxBytes);
+    const name = { kind: 'firmware', package: packageName, version } as const;
+    const there = await deps.catalogue.get(artifactId(name));
+    if (there) requireSamePackage(there, packageName);
+    if (there?.state === 'deliverable') return { artifact: artifactInfo(there), uploadUrl: '' };
+    await deps.storage.requireAvailable(sizeBytes);
+    const wanted = { uploadId: randomUUID(), name, developerId: '', sizeBytes };
+    const artifact = await deps.opener.open(wanted, true);
+    requireSamePackage(artifact, packageName);
+    if (there?.objectKey) await deps.storage.remove(there.objectKey);
+    if (artifact.state !== 'uploading') return { artifact: artifactInfo(artifact), uploadUrl: '' };
+    return { artifact: artifactInfo(artifact), uploadUrl: (await deps.opener.sign(wanted)).url };
+  };
+}
+
+/** An update names a firmware by its version alone. */
+function requireSamePackage(artifact: Artifact, packageName: string): void {
+  if (artifact.package !== packageName) {
+    throw new DomainError(
+      'conflict',
+      `The firmware version ${artifact.version} is the package ${artifact.package}'s. Choose another version.`,
+    );
+  }
+}

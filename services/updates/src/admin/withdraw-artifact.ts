@@ -1,0 +1,24 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { UpdatesAdminService } from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
+import { artifactId } from '../domain/artifact.ts';
+import type { AdminDependencies } from './dependencies.ts';
+import { artifactInfo, kindOf } from './messages.ts';
+
+/** No headset gets a URL for it any more; its content is kept. Idempotent. */
+export function withdrawArtifactHandler(
+  deps: AdminDependencies,
+): Handlers<typeof UpdatesAdminService>['withdrawArtifact'] {
+  return async ({ kind: given, package: packageName, version }) => {
+    const kind = kindOf(given);
+    if (!kind) throw new DomainError('invalid_argument', 'kind must be software or firmware.');
+    const id = artifactId({ kind, package: packageName, version });
+    const there = await deps.catalogue.get(id);
+    const withdrawn =
+      there?.package === packageName ? await deps.catalogue.withdraw(id, deps.clock.now()) : undefined;
+    if (!withdrawn) {
+      throw new DomainError('not_found', `The ${kind} ${packageName} ${version} does not exist.`);
+    }
+    return { artifact: artifactInfo(withdrawn) };
+  };
+}

@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeApk, makeManifest } from '@headset-cloud/tests/support/apk.ts';
+import { bounds, inspectPackage } from './inspect.ts';
+
+const declared = { package: 'com.example.app', version: '1.0.0' };
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'inspect-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function inspect(bytes: Buffer, signal = AbortSignal.timeout(20_000)): Promise<string | undefined> {
+  const path = join(folder, 'a.apk');
+  writeFileSync(path, bytes);
+  return inspectPackage(path, declared, signal);
+}
+
+test('a package of the declared name and version is fit', async () => {
+  expect(await inspect(await makeApk())).toBeUndefined();
+  expect(await inspect(await makeApk({ utf8: true, entries: {} }))).toBeUndefined();
+});
+
+test.each<[string, () => Promise<Buffer>, RegExp]>([
+  [
+    'another package',
+    () => makeApk({ package: 'com.example.other' }),
+    /^Its manifest's package is com\.example\.other, not com\.example\.app as was requested\.$/,
+  ],
+  [
+    'another version',
+    () => makeApk({ versionName: '1.0.1' }),
+    /^Its manifest's version is 1\.0\.1, not 1\.0\.0 as was requested\.$/,
+  ],
+  ['no version', () => makeApk({ versionName: null }), /names no android:versionName/],
+  ['no manifest', () => makeApk({ manifest: null }), /^It has no AndroidManifest\.xml\.$/],
+  [
+    'a manifest in text',
+    () => makeApk({ manifest: Buffer.from('<manifest/>') }),
+    /not in Android’s binary form/,
+  ],
+  [
+    'a manifest that is too large',
+    () => makeApk({ manifest: Buffer.alloc(bounds.manifestBytes + 1) }),
+    /larger than/,
+  ],
+  [
+    'not a zip',
+    async () => Buffer.from('MZ not a package at all, but long enough to be looked at'),
+    /^It is not a whole Android package: /,
+  ],
+  ['one byte', async () => Buffer.from('x'), /^It is not a whole Android package: /],
+  [
+    'a package that is cut off',
+    async () => (await makeApk()).subarray(0, 300),
+    /^It is not a whole Android package: /,
+  ],
+  [
+    'a file name that leaves the package',
+    async () =>
+      rename(await makeApk({ entries: { 'aa/classes.dex': Buffer.from('x') } }), 'aa/classes', '../classes'),
+    /^It is not a whole Android package: /,
+  ],
+])('%s is told', async (_, make, reason) => {
+  expect(await inspect(await make())).toMatch(reason);
+});
+
+test('a broken entry is told, stored or compressed', async () => {
+  for (const name of ['data.bin', 'classes.dex']) {
+    const marker = Buffer.from('the content that will be broken');
+    const apk = await makeApk({ entries: { [name]: marker } });
+    const start = apk.indexOf(name) + name.length;
+    const at = name.endsWith('.bin') ? start + 5 : start + 8;
+    apk[at] = (apk[at] as number) ^ 0xff;
+    expect(await inspect(apk)).toMatch(/^Its entry .* is broken\.$|^It is not a whole Android package: /);
+  }
+});
+
+test('two manifests are refused: readers disagree on which counts', async () => {
+  const second = makeManifest({ package: 'com.evil.app', versionName: '1.0.0' });
+  const apk = rename(
+    await makeApk({ entries: { 'AndroidManifest.abc': second } }),
+    'AndroidManifest.abc',
+    'AndroidManifest.xml',
+  );
+  expect(await inspect(apk)).toBe('It has more than one AndroidManifest.xml.');
+});
+
+test('a package that unpacks to far more than it is, is refused before it is unpacked', async () => {
+  const zeros = Buffer.alloc(bounds.freeBytes);
+  expect(
+    await inspect(await makeApk({ entries: { 'zeros.dex': zeros.subarray(0, bounds.freeBytes / 2) } })),
+  ).toBeUndefined();
+  expect(await inspect(await makeApk({ entries: { 'zeros.dex': zeros, 'more.dex': zeros } }))).toMatch(
+    /^It unpacks to more than 16777216 bytes\.$/,
+  );
+});
+
+test('text out of a package is bounded and printable', async () => {
+  const reason = await inspect(
+    await makeApk({ versionName: `${'\u001b[2J\n'.repeat(10)}${'x'.repeat(500)}` }),
+  );
+  expect(reason).toMatch(/^[\x20-\x7e]+…, not 1\.0\.0 as was requested\.$/);
+  expect(reason?.length).toBeLessThan(200);
+});
+
+test('an abort and a file that is not there are failures, not reasons', async () => {
+  await expect(inspect(await makeApk(), AbortSignal.abort())).rejects.toThrow();
+  await expect(inspectPackage(join(folder, 'none'), declared, AbortSignal.timeout(1000))).rejects.toThrow(
+    /ENOENT/,
+  );
+});
+
+/** Changes a file name of the same length, in both places where a zip has it. */
+function rename(apk: Buffer, from: string, to: string): Buffer {
+  const text = apk.toString('latin1').replaceAll(from, to);
+  return Buffer.from(text, 'latin1');
+}

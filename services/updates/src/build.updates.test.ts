@@ -1,0 +1,329 @@
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { ArtifactKind, ArtifactState } from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
+import { makeApk } from '@headset-cloud/tests/support/apk.ts';
+import { callerOf, World } from './testing/world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await new World({ UPDATES_DOWNLOAD_URL_SECONDS: '5' }).start();
+  world.devices.firmware.set(device, '9.001.0');
+});
+afterEach(() => world.close());
+
+const device = '356938035643809';
+const other = '356938035643817';
+
+async function put(url: string, body: Buffer, contentType: string): Promise<number> {
+  const answer = await fetch(url, {
+    method: 'PUT',
+    body: new Uint8Array(body),
+    headers: { 'content-type': contentType },
+  });
+  await answer.text();
+  return answer.status;
+}
+
+async function putApp(name: string, version: string, developer: 'a' | 'b' = 'a'): Promise<Buffer> {
+  const bytes = await makeApk({ package: name, versionName: version });
+  const { urls } = await world.updates.requestUpload({
+    ...{ caller: callerOf(developer), package: name, version, sizeBytes: BigInt(bytes.length) },
+  });
+  expect(await put(urls[0]?.uploadUrl ?? '', bytes, 'application/vnd.android.package-archive')).toBe(200);
+  return bytes;
+}
+
+async function putFirmware(version: string, bytes = Buffer.from(`firmware ${version}`)): Promise<Buffer> {
+  const { uploadUrl } = await world.admin.putFirmware({
+    ...{ package: 'com.vendor.firmware', version, sizeBytes: BigInt(bytes.length) },
+  });
+  expect(await put(uploadUrl, bytes, 'application/octet-stream')).toBe(200);
+  return bytes;
+}
+
+const listed = async (query: object = {}, developer: 'a' | 'b' = 'a') => {
+  const { appVersions, totalCount } = await world.updates.listApps({ caller: callerOf(developer), ...query });
+  return [totalCount, ...appVersions.map((v) => `${v.package.replace('com.example.', '')} ${v.version}`)];
+};
+
+test('the list has the developer’s own deliverable versions, by package, newest first', async () => {
+  for (const version of ['1.9', '1.10', '1.2.0']) await putApp('com.example.b', version);
+  await putApp('com.example.a', '1');
+  await putApp('com.example.c', '1', 'b');
+  await world.updates.requestUpload({
+    caller: callerOf(),
+    package: 'com.example.d',
+    version: '1',
+    sizeBytes: 1n,
+  });
+  expect(await listed()).toEqual([4, 'a 1', 'b 1.10', 'b 1.9', 'b 1.2.0']);
+  expect(await listed({}, 'b')).toEqual([1, 'c 1']);
+  expect(await listed({ latest: true })).toEqual([2, 'a 1', 'b 1.10']);
+  expect(await listed({ package: 'com.example.b' })).toEqual([3, 'b 1.10', 'b 1.9', 'b 1.2.0']);
+  expect(await listed({ package: 'com.example.b', latest: true })).toEqual([1, 'b 1.10']);
+  expect(await listed({ package: 'com.example.c' })).toEqual([0]);
+  expect(await listed({ offset: 1, limit: 2 })).toEqual([4, 'b 1.10', 'b 1.9']);
+  expect(await listed({ offset: 4 })).toEqual([4]);
+  expect(await listed({ latest: true, offset: 1, limit: 1 })).toEqual([2, 'b 1.10']);
+  expect(await listed({ limit: 1000 })).toHaveLength(5);
+  await expect(listed({ limit: 1001 })).rejects.toMatchObject({
+    ...{ code: 'invalid_argument', message: 'limit must be from 1 to 1000.' },
+  });
+});
+
+test('an app update is sent with what the headset needs to load and verify it', async () => {
+  const bytes = await putApp('com.example.a', '1.0');
+  const { transactionId } = await world.updates.updateApp({
+    ...{ caller: callerOf(), deviceId: device, package: 'com.example.a', version: '1.0' },
+  });
+  expect(transactionId).toBe(1n);
+  const [sent] = world.devices.sent;
+  expect(sent).toMatchObject({
+    deviceId: device,
+    operationId: 'put-v1-applications-devices-apps',
+    subject: 'com.example.a@1.0',
+    caller: { clientId: 'client-a', applicationId: 'app' },
+  });
+  expect(sent?.operation?.kind).toMatchObject({
+    case: 'updateApp',
+    value: {
+      package: 'com.example.a',
+      version: '1.0',
+      artifact: {
+        sizeBytes: BigInt(bytes.length),
+        sha256: new Uint8Array(createHash('sha256').update(bytes).digest()),
+      },
+    },
+  });
+});
+
+test.each<[string, string, 'a' | 'b', string]>([
+  ['com.example.a', '2.0', 'a', 'The version 2.0 of com.example.a is not in the catalogue.'],
+  ['com.example.x', '1.0', 'a', 'The version 1.0 of com.example.x is not in the catalogue.'],
+  // As if it were not there.
+  ['com.example.a', '1.0', 'b', 'The version 1.0 of com.example.a is not in the catalogue.'],
+  [
+    'com.example.a',
+    '0.9',
+    'a',
+    'The version 0.9 of com.example.a cannot be delivered: its upload is not complete.',
+  ],
+  ['com.example.a', '0.8', 'a', 'The version 0.8 of com.example.a was withdrawn.'],
+])('%s %s of developer %s cannot be installed', async (name, version, developer, message) => {
+  await putApp('com.example.a', '1.0');
+  await putApp('com.example.a', '0.8');
+  await world.admin.withdrawArtifact({
+    kind: ArtifactKind.SOFTWARE,
+    package: 'com.example.a',
+    version: '0.8',
+  });
+  await world.updates.requestUpload({
+    caller: callerOf(),
+    package: 'com.example.a',
+    version: '0.9',
+    sizeBytes: 1n,
+  });
+  const caller = callerOf(developer);
+  await expect(
+    world.updates.updateApp({ caller, deviceId: device, package: name, version }),
+  ).rejects.toMatchObject({ code: 'invalid_argument', message });
+  expect(world.devices.sent).toEqual([]);
+});
+
+test('firmware is listed newest first, and sent to a device that has an older, the same or an unknown one', async () => {
+  for (const version of ['9.001.0', '9.1.0', '9.10', '8.9']) await putFirmware(version);
+  const { firmwareVersions } = await world.updates.listFirmware({ caller: callerOf() });
+  expect(firmwareVersions.map((v) => [v.package, v.version])).toEqual(
+    ['9.10', '9.1.0', '9.001.0', '8.9'].map((v) => ['com.vendor.firmware', v]),
+  );
+  world.devices.firmware.set(other, undefined);
+  const update = (deviceId: string, version: string) =>
+    world.updates.updateFirmware({ caller: callerOf(), deviceId, version });
+  await update(device, '9.10');
+  await update(device, '9.1.0');
+  await update(other, '8.9');
+  expect(world.devices.sent.map((s) => [s.deviceId, s.subject, s.operationId])).toEqual([
+    [device, '9.10', 'put-v1-applications-devices-firmware'],
+    [device, '9.1.0', 'put-v1-applications-devices-firmware'],
+    [other, '8.9', 'put-v1-applications-devices-firmware'],
+  ]);
+  expect(world.devices.sent[0]?.operation?.kind).toMatchObject({
+    ...{ case: 'updateFirmware', value: { version: '9.10', artifact: { sizeBytes: 13n } } },
+  });
+});
+
+test('a firmware downgrade is refused with both versions; so are unknown versions and devices, in this order', async () => {
+  await putFirmware('9.000.9');
+  const update = (deviceId: string, version: string) =>
+    world.updates.updateFirmware({ caller: callerOf(), deviceId, version });
+  await expect(update('350000000000000', '7')).rejects.toMatchObject({
+    ...{ code: 'invalid_argument', message: 'The firmware version 7 is not in the catalogue.' },
+  });
+  await expect(update('350000000000000', '9.000.9')).rejects.toMatchObject({ code: 'device_not_activated' });
+  await expect(update(device, '9.000.9')).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: 'The firmware version 9.000.9 is older than 9.001.0, which the device has.',
+  });
+  expect(world.devices.sent).toEqual([]);
+});
+
+test('a repeat under an Idempotency-Key answers the same, whatever became of device and catalogue since', async () => {
+  await putFirmware('9.2');
+  const call = { caller: callerOf('a', 'key'), deviceId: device, version: '9.2' };
+  world.devices.refusal = new DomainError('unavailable', 'away');
+  await expect(world.updates.updateFirmware(call)).rejects.toMatchObject({ code: 'unavailable' });
+  world.devices.refusal = undefined;
+  expect((await world.updates.updateFirmware(call)).transactionId).toBe(1n);
+  world.devices.firmware.set(device, '9.3');
+  await world.admin.withdrawArtifact({
+    kind: ArtifactKind.FIRMWARE,
+    package: 'com.vendor.firmware',
+    version: '9.2',
+  });
+  expect((await world.updates.updateFirmware(call)).transactionId).toBe(1n);
+  expect(world.devices.sent).toHaveLength(1);
+});
+
+test('what devices refuses is refused, and may be tried again under the same key', async () => {
+  await putApp('com.example.a', '1.0');
+  const call = { caller: callerOf('a', 'key'), deviceId: device, package: 'com.example.a', version: '1.0' };
+  world.devices.refusal = new DomainError('destination_not_set', 'deviceEvent is not set.');
+  await expect(world.updates.updateApp(call)).rejects.toMatchObject({ code: 'destination_not_set' });
+  world.devices.refusal = undefined;
+  expect((await world.updates.updateApp(call)).transactionId).toBe(1n);
+});
+
+async function ticketFor(deviceId = device): Promise<Uint8Array> {
+  await world.updates.updateApp({
+    ...{ caller: callerOf(), deviceId, package: 'com.example.a', version: '1.0' },
+  });
+  const kind = world.devices.sent.at(-1)?.operation?.kind;
+  return (kind?.case === 'updateApp' && kind.value.artifact?.ticket) || new Uint8Array();
+}
+
+test('a ticket gets its headset a URL that serves ranges, and another when that has expired, over restarts', async () => {
+  const bytes = await putApp('com.example.a', '1.0');
+  const ticket = await ticketFor();
+  const first = await world.downloads.getDownloadUrl({ deviceId: device, ticket });
+  expect(first.refusal).toBe(UrlRefusal.UNSPECIFIED);
+  expect(Number(first.expiresAtMs)).toBe(Math.floor(world.nowMs / 1000) * 1000 + 5000);
+  const part = await fetch(first.url, { headers: { range: 'bytes=10-19' } });
+  expect([part.status, Buffer.from(await part.arrayBuffer())]).toEqual([206, bytes.subarray(10, 20)]);
+  world.nowMs += 5000;
+  expect((await fetch(first.url)).status).toBe(403);
+  await world.restart();
+  const { url } = await world.downloads.getDownloadUrl({ deviceId: device, ticket });
+  expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(bytes)).toBe(true);
+});
+
+test('a ticket is refused from another headset, changed, and when its artifact was withdrawn', async () => {
+  await putApp('com.example.a', '1.0');
+  const ticket = await ticketFor();
+  const refused = { url: '', expiresAtMs: 0n, refusal: UrlRefusal.UNKNOWN };
+  const ask = async (deviceId: string, bytes: Uint8Array) => {
+    const { url, expiresAtMs, refusal } = await world.downloads.getDownloadUrl({ deviceId, ticket: bytes });
+    return { url, expiresAtMs, refusal };
+  };
+  expect(await ask(other, ticket)).toEqual(refused);
+  for (const at of [0, 12, ticket.length - 1]) {
+    const changed = Uint8Array.from(ticket);
+    changed[at] = (changed[at] ?? 0) ^ 1;
+    expect(await ask(device, changed)).toEqual(refused);
+  }
+  expect(await ask(device, new Uint8Array())).toEqual(refused);
+  await world.admin.withdrawArtifact({
+    kind: ArtifactKind.SOFTWARE,
+    package: 'com.example.a',
+    version: '1.0',
+  });
+  expect(await ask(device, ticket)).toEqual(refused);
+});
+
+test('operators put, list and withdraw firmware; a withdrawn one can be put again', async () => {
+  const bytes = await putFirmware('1.0');
+  const again = await world.admin.putFirmware({
+    package: 'com.vendor.firmware',
+    version: '1.0',
+    sizeBytes: 1n,
+  });
+  expect([again.uploadUrl, again.artifact?.state]).toEqual(['', ArtifactState.DELIVERABLE]);
+  expect(again.artifact?.sha256).toBe(createHash('sha256').update(bytes).digest('hex'));
+  await expect(
+    world.admin.putFirmware({ package: 'com.vendor.other', version: '1.0', sizeBytes: 1n }),
+  ).rejects.toMatchObject({
+    code: 'conflict',
+    message: "The firmware version 1.0 is the package com.vendor.firmware's. Choose another version.",
+  });
+  const name = { kind: ArtifactKind.FIRMWARE, package: 'com.vendor.firmware', version: '1.0' };
+  await world.admin.withdrawArtifact(name);
+  expect((await world.admin.withdrawArtifact(name)).artifact?.state).toBe(ArtifactState.WITHDRAWN);
+  expect((await world.updates.listFirmware({ caller: callerOf() })).firmwareVersions).toEqual([]);
+  const reopened = await world.admin.putFirmware({ ...name, sizeBytes: 7n });
+  expect(reopened.artifact).toMatchObject({ state: ArtifactState.UPLOADING, sha256: '' });
+  await putFirmware('1.0', Buffer.from('another'));
+  expect(readdirSync(join(world.directory, 'artifacts/artifacts'))).toHaveLength(1);
+  expect((await world.updates.listFirmware({ caller: callerOf() })).firmwareVersions).toHaveLength(1);
+  await expect(world.admin.withdrawArtifact({ ...name, version: '2.0' })).rejects.toMatchObject({
+    code: 'not_found',
+  });
+  await expect(world.admin.putFirmware({ ...name, version: '3', sizeBytes: 0n })).rejects.toMatchObject({
+    code: 'invalid_argument',
+  });
+});
+
+test('the operators’ list is by kind and package, bounded', async () => {
+  await putFirmware('1.0');
+  await putApp('com.example.a', '1.0');
+  await putApp('com.example.a', '1.1');
+  const list = async (query: object) =>
+    (await world.admin.listArtifacts(query)).artifacts.map((a) => `${a.package} ${a.version}`);
+  expect(await list({})).toEqual(['com.example.a 1.1', 'com.example.a 1.0', 'com.vendor.firmware 1.0']);
+  expect(await list({ kind: ArtifactKind.FIRMWARE })).toEqual(['com.vendor.firmware 1.0']);
+  expect(await list({ package: 'com.example.a', limit: 1 })).toEqual(['com.example.a 1.1']);
+  expect(await list({ kind: ArtifactKind.FIRMWARE, package: 'com.example.a' })).toEqual([]);
+  await expect(list({ limit: 1001 })).rejects.toMatchObject({ code: 'invalid_argument' });
+});
+
+test('what a call looks at does not grow with other developers’ catalogues', async () => {
+  await putApp('com.example.a', '1.0');
+  const artifacts = world.store.collection<{ _id: string }>('artifacts');
+  const own = await artifacts.findOne({ _id: 'software/com.example.a/1.0' });
+  await artifacts.insertMany(
+    Array.from({ length: 500 }, (_, n) => ({
+      ...own,
+      ...{ _id: `software/com.other.p${n}/1.0`, package: `com.other.p${n}`, developerId: `dev-${n}` },
+    })),
+  );
+  const uploads = world.store.collection<{ _id: string }>('uploads');
+  const [open] = await uploads.find({}).toArray();
+  await uploads.insertMany(
+    Array.from({ length: 500 }, (_, n) => ({
+      ...open,
+      ...{
+        _id: `u${n}`,
+        artifactId: `software/com.other.p${n}/1.0`,
+        developerId: `dev-${n}`,
+        settled: false,
+      },
+      dueAtMs: world.nowMs + 1_000_000,
+    })),
+  );
+  const examined = async (call: () => Promise<unknown>): Promise<number> => {
+    const before = world.documentsExamined();
+    await call();
+    return world.documentsExamined() - before;
+  };
+  const caller = callerOf();
+  const name = { caller, package: 'com.example.a', version: '2.0' };
+  expect(await examined(() => listed())).toBeLessThan(20);
+  expect(await examined(() => listed({ latest: true, package: 'com.example.a' }))).toBeLessThan(20);
+  expect(await examined(() => world.updates.listFirmware({ caller }))).toBeLessThan(20);
+  expect(await examined(() => world.updates.requestUpload({ ...name, sizeBytes: 1n }))).toBeLessThan(20);
+  expect(
+    await examined(() => world.updates.updateApp({ ...name, version: '1.0', deviceId: device })),
+  ).toBeLessThan(20);
+  expect(await examined(() => world.admin.listArtifacts({ package: 'com.example.a' }))).toBeLessThan(20);
+});

@@ -1,0 +1,285 @@
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { ArtifactKind, ArtifactState } from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
+import { makeApk } from '@headset-cloud/tests/support/apk.ts';
+import { callerOf, World } from './testing/world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await new World().start();
+});
+afterEach(() => world.close());
+
+const app = 'com.example.app';
+const apkType = 'application/vnd.android.package-archive';
+
+function requestUpload(version = '1.0.0', sizeBytes = 10, caller = callerOf()) {
+  return world.updates.requestUpload({ caller, package: app, version, sizeBytes: BigInt(sizeBytes) });
+}
+
+async function put(
+  url: string,
+  body: Buffer,
+  contentType = apkType,
+): Promise<{ status: number; text: string }> {
+  const answer = await fetch(url, {
+    method: 'PUT',
+    body: new Uint8Array(body),
+    headers: { 'content-type': contentType },
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+/** Requests and uploads a package that says of itself what was requested. */
+async function upload(version = '1.0.0', caller = callerOf(), apk?: Buffer) {
+  const bytes = apk ?? (await makeApk({ package: app, versionName: version }));
+  const answer = await requestUpload(version, bytes.length, caller);
+  return { bytes, url: answer.urls[0]?.uploadUrl ?? '', answer };
+}
+
+const artifact = async (version = '1.0.0') =>
+  (await world.admin.listArtifacts({ package: app })).artifacts.find((a) => a.version === version);
+
+// proves api/5/upload-no-multipart, api/9/chunk-part-size, api/9/url-lifetime
+test('a package becomes deliverable by one PUT to the URL that its request answered', async () => {
+  const { bytes, url, answer } = await upload();
+  const start = answer.urls[0]?.startTimestampMs ?? 0n;
+  expect(answer).toMatchObject({
+    appFileExists: false,
+    chunkPartSize: 10_485_760n,
+    urls: [{ startTimestampMs: start, endTimestampMs: start + 3_600_000n, expireIn: 3600 }],
+  });
+  expect(Number(start)).toBe(Math.floor(world.nowMs / 1000) * 1000);
+  expect(await artifact()).toMatchObject({ state: ArtifactState.UPLOADING, sha256: '' });
+  expect(await put(url, bytes)).toEqual({ status: 200, text: 'The file was accepted.\n' });
+  const { $typeName: _, ...made } = (await artifact()) ?? {};
+  expect(made).toEqual({
+    kind: ArtifactKind.SOFTWARE,
+    package: app,
+    version: '1.0.0',
+    state: ArtifactState.DELIVERABLE,
+    reason: '',
+    sizeBytes: BigInt(bytes.length),
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    developerId: 'dev-a',
+    updatedAtMs: BigInt(world.nowMs),
+  });
+});
+
+test('a version that is there answers so, without a URL, and is never overwritten', async () => {
+  const first = await upload();
+  await put(first.url, first.bytes);
+  const before = await artifact();
+  const { appFileExists, chunkPartSize, urls } = await requestUpload();
+  expect({ appFileExists, chunkPartSize, urls }).toEqual({
+    ...{ appFileExists: true, chunkPartSize: 10_485_760n, urls: [] },
+  });
+  // The first URL is still valid; what it brings is dropped.
+  expect((await put(first.url, first.bytes)).status).toBe(200);
+  expect(await artifact()).toEqual(before);
+  expect(readdirSync(join(world.directory, 'artifacts/uploads'))).toEqual([]);
+});
+
+test('of two uploads of one version the first that passes its check wins, and the other is told', async () => {
+  const one = await upload('1.0.0', callerOf());
+  const other = await upload(
+    '1.0.0',
+    callerOf(),
+    await makeApk({ package: app, entries: { x: Buffer.alloc(9) } }),
+  );
+  const answers = await Promise.all([put(one.url, one.bytes), put(other.url, other.bytes)]);
+  expect(answers.map((a) => a.status).toSorted()).toEqual([200, 409]);
+  const winner = answers[0]?.status === 200 ? one : other;
+  expect((await artifact())?.sha256).toBe(createHash('sha256').update(winner.bytes).digest('hex'));
+  expect(readdirSync(join(world.directory, 'artifacts/artifacts'))).toHaveLength(1);
+});
+
+test('a corrupt package is rejected, the uploader and the operator read why, and may try again', async () => {
+  const { bytes } = await upload();
+  const broken = Buffer.from(bytes).fill(0, bytes.length >> 1);
+  const { url } = await upload('1.0.0', callerOf(), broken);
+  const rejected = await put(url, broken);
+  expect(rejected.status).toBe(422);
+  expect(rejected.text).toMatch(/^The file was rejected: It is not a whole Android package: /);
+  expect(await artifact()).toMatchObject({
+    state: ArtifactState.REJECTED,
+    reason: expect.stringMatching(/^It is not a whole Android package: /),
+  });
+  expect((await world.updates.listApps({ caller: callerOf() })).appVersions).toEqual([]);
+  // Where nothing tells at the PUT (S3), the call that would install it does.
+  const update = world.updates.updateApp({
+    caller: callerOf(),
+    deviceId: '1',
+    package: app,
+    version: '1.0.0',
+  });
+  await expect(update).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: expect.stringMatching(
+      /^The version 1\.0\.0 of com\.example\.app cannot be delivered: It is not a whole/,
+    ),
+  });
+  const again = await upload();
+  expect(await artifact()).toMatchObject({ state: ArtifactState.UPLOADING });
+  expect((await put(again.url, again.bytes)).status).toBe(200);
+  expect(await artifact()).toMatchObject({ state: ArtifactState.DELIVERABLE, reason: '' });
+});
+
+test('the URL of a rejected upload takes another try', async () => {
+  const { url, bytes } = await upload();
+  const wrong = Buffer.from(bytes).fill(1);
+  expect((await put(url, wrong)).status).toBe(422);
+  expect((await put(url, bytes)).status).toBe(200);
+  expect(await artifact()).toMatchObject({ state: ArtifactState.DELIVERABLE, reason: '' });
+});
+
+test('a package belongs to the first developer that requests an upload of it', async () => {
+  await requestUpload();
+  await expect(requestUpload('2.0.0', 10, callerOf('b'))).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: 'The package com.example.app is used by another developer.',
+  });
+  expect(await artifact('2.0.0')).toBeUndefined();
+});
+
+test('of two developers that ask at once exactly one gets the package', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const ask = (developer: 'a' | 'b') =>
+      world.updates
+        .requestUpload({
+          caller: callerOf(developer),
+          package: `com.race.r${round}`,
+          version: '1',
+          sizeBytes: 1n,
+        })
+        .then(
+          () => 'won',
+          (error) => error.code,
+        );
+    expect((await Promise.all([ask('a'), ask('b')])).toSorted()).toEqual(['invalid_argument', 'won']);
+  }
+});
+
+test.each([
+  ['com.vendor.app', '1', 1n, /^package must not start with com\.vendor\., which is reserved\.$/],
+  ['no-package', '1', 1n, /^package must be/],
+  [app, 'a b', 1n, /^version must be/],
+  [app, '1', 0n, /^fileSize must be from 1 to 1073741824 bytes\.$/],
+  [app, '1', 1_073_741_825n, /^fileSize must be/],
+])('%s %s of %s bytes is refused, and leaves nothing behind', async (name, version, sizeBytes, message) => {
+  await expect(
+    world.updates.requestUpload({ caller: callerOf(), package: name, version, sizeBytes }),
+  ).rejects.toMatchObject({ code: 'invalid_argument', message: expect.stringMatching(message) });
+  for (const collection of ['packages', 'artifacts', 'uploads', 'idempotency']) {
+    expect(await world.store.collection(collection).countDocuments()).toBe(0);
+  }
+});
+
+test('the largest size that is allowed is allowed', async () => {
+  expect((await requestUpload('1', 1_073_741_824)).urls).toHaveLength(1);
+});
+
+test('a repeat under an Idempotency-Key signs anew for the same upload; another body is refused', async () => {
+  const key = callerOf('a', 'key-1');
+  const first = await requestUpload('1.0.0', 10, key);
+  world.nowMs += 60_000;
+  const second = await requestUpload('1.0.0', 10, key);
+  const [a, b] = [first.urls[0], second.urls[0]];
+  expect(b?.uploadUrl).not.toBe(a?.uploadUrl);
+  expect((b?.startTimestampMs ?? 0n) - (a?.startTimestampMs ?? 0n)).toBe(60_000n);
+  expect(await world.store.collection('uploads').countDocuments()).toBe(1);
+  await expect(requestUpload('1.0.0', 11, callerOf('a', 'key-1', 2))).rejects.toMatchObject({
+    code: 'idempotency_key_reused',
+  });
+});
+
+test('a version has at most 20 open uploads; they make room when they expire', async () => {
+  for (let i = 0; i < 20; i += 1) await requestUpload();
+  await expect(requestUpload()).rejects.toMatchObject({ code: 'unavailable', retryAfterMs: 3_600_000 });
+  await requestUpload('1.0.1');
+  world.nowMs += 3_600_001;
+  await requestUpload();
+});
+
+test('an upload that never comes is told as that, and is forgotten', async () => {
+  await requestUpload();
+  world.nowMs += 3_600_000;
+  await waitFor('the expiry', async () => (await artifact())?.state === ArtifactState.REJECTED);
+  expect((await artifact())?.reason).toBe('No file was uploaded before the URL expired.');
+  world.nowMs += 3_600_000;
+  await waitFor('the end', async () => (await world.store.collection('uploads').countDocuments()) === 0);
+});
+
+test('a withdrawn version stays withdrawn: it is neither installed nor uploaded again', async () => {
+  const { url, bytes } = await upload();
+  await put(url, bytes);
+  const { artifact: withdrawn } = await world.admin.withdrawArtifact({
+    ...{ kind: ArtifactKind.SOFTWARE, package: app, version: '1.0.0' },
+  });
+  expect(withdrawn?.state).toBe(ArtifactState.WITHDRAWN);
+  expect((await world.updates.listApps({ caller: callerOf() })).appVersions).toEqual([]);
+  await expect(requestUpload()).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: 'The version 1.0.0 of com.example.app was withdrawn. Upload another version.',
+  });
+  expect((await put(url, bytes)).status).toBe(409);
+  expect(await artifact()).toMatchObject({ state: ArtifactState.WITHDRAWN });
+});
+
+test('a client that no developer has is refused as devices refuses it', async () => {
+  const caller = { clientId: 'stranger', applicationId: 'app' };
+  await expect(requestUpload('1', 1, caller)).rejects.toMatchObject({ code: 'developer_not_registered' });
+});
+
+test.each(['updates.uploaded', 'updates.sealed', 'updates.delivered'])(
+  'an upload whose check is cut at %s becomes deliverable nevertheless, once',
+  async (step) => {
+    const { url, bytes } = await upload();
+    world.cutAt = step;
+    await put(url, bytes).catch(() => undefined);
+    await world.restart();
+    await waitFor('the check', async () => {
+      world.nowMs += 1000;
+      return (await artifact())?.state === ArtifactState.DELIVERABLE;
+    });
+    await waitFor('the upload to be removed', () => {
+      world.nowMs += 1000;
+      return readdirSync(join(world.directory, 'artifacts/uploads')).length === 0;
+    });
+    expect(readdirSync(join(world.directory, 'artifacts/artifacts'))).toHaveLength(1);
+    expect(readdirSync(join(world.directory, 'artifacts/partial'))).toEqual([]);
+    expect((await requestUpload()).appFileExists).toBe(true);
+  },
+);
+
+test.each(['updates.claimed', 'updates.opened', 'updates.requested'])(
+  'a request that is cut at %s can be made again',
+  async (step) => {
+    world.cutAt = step;
+    await expect(requestUpload('1.0.0', 10, callerOf('a', 'key'))).rejects.toThrow();
+    const bytes = await makeApk({ package: app });
+    const { urls } = await requestUpload('1.0.0', bytes.length);
+    expect((await put(urls[0]?.uploadUrl ?? '', bytes)).status).toBe(200);
+    expect((await requestUpload('1.0.0', 10, callerOf('a', 'key'))).appFileExists).toBe(true);
+  },
+);
+
+test('URLs hold over a restart', async () => {
+  const { url, bytes } = await upload();
+  await world.restart();
+  // Port 0: the server listens elsewhere now.
+  const { urls } = await requestUpload();
+  const moved = new URL(new URL(url).pathname, urls[0]?.uploadUrl).href;
+  expect((await put(moved, bytes)).status).toBe(200);
+});
+
+test('outcomes are counted', async () => {
+  const { url, bytes } = await upload();
+  await put(url, Buffer.from(bytes).fill(0));
+  await put(url, bytes);
+  const text = await world.metrics.getSingleMetricAsString('headset_updates_checks_total');
+  expect(text).toContain('headset_updates_checks_total{outcome="rejected"} 1');
+  expect(text).toContain('headset_updates_checks_total{outcome="deliverable"} 1');
+});

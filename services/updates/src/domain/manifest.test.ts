@@ -1,0 +1,57 @@
+import { createRequire } from 'node:module';
+import { makeManifest } from '@headset-cloud/tests/support/apk.ts';
+import { ManifestError, readManifest } from './manifest.ts';
+
+const names = { package: 'com.example.app', versionName: '1.2.3' };
+
+// An independent reader, so that maker and reader here are not only right about each other.
+const require = createRequire(import.meta.url);
+const OtherReader = require('@devicefarmer/adbkit-apkreader/lib/apkreader/parser/manifest.js');
+
+test.each([false, true])(
+  'package and version are read (texts in UTF-8: %p), as another reader reads them',
+  (utf8) => {
+    const bytes = makeManifest({ ...names, utf8 });
+    expect(readManifest(bytes)).toEqual(names);
+    const { package: packageName, versionName } = new OtherReader(bytes).parse();
+    expect({ package: packageName, versionName }).toEqual(names);
+  },
+);
+
+test.each([
+  { package: `com.${'é'.repeat(200)}`, versionName: 'あ'.repeat(100), utf8: true },
+  { package: `com.${'x'.repeat(40_000)}`, versionName: 'あ', utf8: false },
+])('long and other than ASCII texts are read %#', ({ utf8, ...long }) => {
+  expect(readManifest(makeManifest({ ...long, utf8 }))).toEqual(long);
+});
+
+test.each<[string, Buffer, RegExp]>([
+  ['no version', makeManifest({ ...names, versionName: null }), /names no android:versionName/],
+  ['text instead of binary', Buffer.from('<manifest package="a.b"/>'), /not in Android’s binary form/],
+  ['nothing', Buffer.alloc(0), /broken/],
+  ['only a head', makeManifest(names).subarray(0, 8), /no elements/],
+])('%s is told', (_, bytes, message) => {
+  expect(() => readManifest(bytes)).toThrow(ManifestError);
+  expect(() => readManifest(bytes)).toThrow(message);
+});
+
+test('a manifest that is cut anywhere, or of which any byte is another, is read or refused, and quickly', () => {
+  const bytes = makeManifest(names);
+  const attempt = (broken: Buffer) => {
+    try {
+      readManifest(broken);
+    } catch (error) {
+      if (!(error instanceof ManifestError)) throw error;
+    }
+  };
+  const start = Date.now();
+  for (let i = 0; i < bytes.length; i += 1) {
+    attempt(bytes.subarray(0, i));
+    for (const value of [0, 1, 0x7f, 0xff]) {
+      const broken = Buffer.from(bytes);
+      broken[i] = value;
+      attempt(broken);
+    }
+  }
+  expect(Date.now() - start).toBeLessThan(5000);
+});

@@ -1,0 +1,126 @@
+/** What an Android package says of itself. */
+export interface Manifest {
+  readonly package: string;
+  readonly versionName: string;
+}
+
+/** Why a binary manifest cannot be read; for the uploader. */
+export class ManifestError extends Error {}
+
+const chunk = { stringPool: 0x0001, xml: 0x0003, startElement: 0x0102, resourceMap: 0x0180 } as const;
+/** Resource id of android:versionName: names may be stripped, ids are not. */
+const versionNameId = 0x0101021c;
+const typeString = 0x03;
+const utf8Flag = 1 << 8;
+const none = 0xffffffff;
+
+/**
+ * Reads package and versionName of AndroidManifest.xml in Android's binary form (AOSP's
+ * ResourceTypes.h). Takes only what it needs: each chunk is visited once, and no text is made but the
+ * few that are asked for, so that no manifest takes more time or memory than its own size.
+ * Throws ManifestError.
+ */
+export function readManifest(bytes: Buffer): Manifest {
+  try {
+    return read(bytes);
+  } catch (error) {
+    if (error instanceof ManifestError) throw error;
+    // Every read beyond the end is a RangeError.
+    throw new ManifestError('AndroidManifest.xml is cut off or broken.');
+  }
+}
+
+function read(bytes: Buffer): Manifest {
+  if (bytes.readUInt16LE(0) !== chunk.xml) {
+    throw new ManifestError('AndroidManifest.xml is not in Android’s binary form.');
+  }
+  let strings: ((index: number) => string) | undefined;
+  let resourceIds: (index: number) => number = () => 0;
+  for (let at = bytes.readUInt16LE(2); at < bytes.length; ) {
+    const type = bytes.readUInt16LE(at);
+    const headerSize = bytes.readUInt16LE(at + 2);
+    const size = bytes.readUInt32LE(at + 4);
+    if (size < 8 || headerSize < 8 || headerSize > size || at + size > bytes.length) {
+      throw new ManifestError('AndroidManifest.xml is cut off or broken.');
+    }
+    const body = bytes.subarray(at, at + size);
+    if (type === chunk.stringPool) strings = stringPool(body, headerSize);
+    else if (type === chunk.resourceMap) {
+      const count = (size - headerSize) >> 2;
+      resourceIds = (index) => (index < count ? body.readUInt32LE(headerSize + index * 4) : 0);
+    } else if (type === chunk.startElement) {
+      if (!strings) throw new ManifestError('AndroidManifest.xml has no texts before its elements.');
+      return element(body, headerSize, strings, resourceIds);
+    }
+    at += size;
+  }
+  throw new ManifestError('AndroidManifest.xml has no elements.');
+}
+
+/** The first element: <manifest>. */
+function element(
+  body: Buffer,
+  at: number,
+  text: (index: number) => string,
+  resourceId: (index: number) => number,
+): Manifest {
+  if (text(body.readUInt32LE(at + 4)) !== 'manifest') {
+    throw new ManifestError('AndroidManifest.xml does not begin with a manifest element.');
+  }
+  const first = at + body.readUInt16LE(at + 8);
+  const size = body.readUInt16LE(at + 10);
+  const count = body.readUInt16LE(at + 12);
+  let packageName: string | undefined;
+  let versionName: string | undefined;
+  for (let i = 0; i < count; i += 1) {
+    const attribute = first + i * size;
+    const name = body.readUInt32LE(attribute + 4);
+    const isVersionName = resourceId(name) === versionNameId;
+    const isPackage = body.readUInt32LE(attribute) === none && text(name) === 'package';
+    if (!isVersionName && !isPackage) continue;
+    if (body.readUInt8(attribute + 15) !== typeString) {
+      throw new ManifestError(
+        `AndroidManifest.xml gives ${isPackage ? 'package' : 'android:versionName'} not as a text but as a reference.`,
+      );
+    }
+    const value = text(body.readUInt32LE(attribute + 16));
+    if (isPackage) packageName ??= value;
+    else versionName ??= value;
+  }
+  if (packageName === undefined) throw new ManifestError('AndroidManifest.xml names no package.');
+  if (versionName === undefined) throw new ManifestError('AndroidManifest.xml names no android:versionName.');
+  return { package: packageName, versionName };
+}
+
+function stringPool(body: Buffer, headerSize: number): (index: number) => string {
+  const count = body.readUInt32LE(8);
+  const utf8 = (body.readUInt32LE(16) & utf8Flag) !== 0;
+  const start = body.readUInt32LE(20);
+  return (index) => {
+    if (index >= count)
+      throw new ManifestError('AndroidManifest.xml refers to a text that it does not have.');
+    const at = start + body.readUInt32LE(headerSize + index * 4);
+    return utf8 ? utf8Text(body, at) : utf16Text(body, at);
+  };
+}
+
+/** Two lengths, in characters and in bytes, each of one byte or, with the high bit, two. */
+function utf8Text(body: Buffer, at: number): string {
+  const bytesAt = at + (body.readUInt8(at) & 0x80 ? 2 : 1);
+  const short = body.readUInt8(bytesAt);
+  const long = (short & 0x80) !== 0;
+  const length = long ? ((short & 0x7f) << 8) | body.readUInt8(bytesAt + 1) : short;
+  return slice(body, bytesAt + (long ? 2 : 1), length).toString('utf8');
+}
+
+function utf16Text(body: Buffer, at: number): string {
+  const short = body.readUInt16LE(at);
+  const long = (short & 0x8000) !== 0;
+  const length = long ? (short & 0x7fff) * 0x10000 + body.readUInt16LE(at + 2) : short;
+  return slice(body, at + (long ? 4 : 2), length * 2).toString('utf16le');
+}
+
+function slice(body: Buffer, at: number, length: number): Buffer {
+  if (at + length > body.length) throw new ManifestError('AndroidManifest.xml is cut off or broken.');
+  return body.subarray(at, at + length);
+}

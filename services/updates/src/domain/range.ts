@@ -1,0 +1,20 @@
+/** What part of a file a request wants: all of it, a part (both ends included), or one that is not there. */
+export type Wanted =
+  | { readonly kind: 'whole' }
+  | { readonly kind: 'part'; readonly start: number; readonly end: number }
+  | { readonly kind: 'unsatisfiable' };
+
+/** Reads a Range header (RFC 9110 section 14.2): one range of bytes; anything else is answered whole. */
+export function wantedRange(header: string | undefined, size: number): Wanted {
+  const m = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
+  const [, from = '', to = ''] = m ?? [];
+  if (!m || (from === '' && to === '')) return { kind: 'whole' };
+  if (from === '') {
+    const last = Math.min(Number(to), size);
+    return last === 0 ? { kind: 'unsatisfiable' } : { kind: 'part', start: size - last, end: size - 1 };
+  }
+  const start = Number(from);
+  const end = to === '' ? size - 1 : Math.min(Number(to), size - 1);
+  if (to !== '' && Number(to) < start) return { kind: 'whole' };
+  return start >= size ? { kind: 'unsatisfiable' } : { kind: 'part', start, end };
+}

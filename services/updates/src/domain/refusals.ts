@@ -1,0 +1,36 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Artifact } from './artifact.ts';
+
+const refuse = (message: string) => new DomainError('invalid_argument', message);
+
+/** What this service refuses, with the parameter and the rule (ruling A4). */
+export const refusals = {
+  otherDeveloper: (name: string) => refuse(`The package ${name} is used by another developer.`),
+  withdrawn: (name: string, version: string) =>
+    refuse(`The version ${version} of ${name} was withdrawn. Upload another version.`),
+  tooManyUploads: (retryAfterMs: number) =>
+    new DomainError('unavailable', 'Too many uploads of this version are open.', { retryAfterMs }),
+  limit: (max: number) => refuse(`limit must be from 1 to ${max}.`),
+
+  /** Tells the developer why its own version cannot be installed. */
+  notDeliverable: (name: string, version: string, artifact: Artifact | undefined) => {
+    switch (artifact?.state) {
+      case 'rejected':
+        return refuse(`The version ${version} of ${name} cannot be delivered: ${artifact.reason}`);
+      case 'uploading':
+        return refuse(
+          `The version ${version} of ${name} cannot be delivered: its upload is not complete.${
+            artifact.reason && ` The upload before: ${artifact.reason}`
+          }`,
+        );
+      case 'withdrawn':
+        return refuse(`The version ${version} of ${name} was withdrawn.`);
+      default:
+        return refuse(`The version ${version} of ${name} is not in the catalogue.`);
+    }
+  },
+  firmwareNotDeliverable: (version: string) =>
+    refuse(`The firmware version ${version} is not in the catalogue.`),
+  firmwareDowngrade: (version: string, current: string) =>
+    refuse(`The firmware version ${version} is older than ${current}, which the device has.`),
+};

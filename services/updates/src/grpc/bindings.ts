@@ -1,0 +1,23 @@
+import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import { DownloadsService, UpdatesService } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+import { getDownloadUrlHandler } from './get-download-url.ts';
+import { listAppsHandler } from './list-apps.ts';
+import { listFirmwareHandler } from './list-firmware.ts';
+import { requestUploadHandler } from './request-upload.ts';
+import { updateAppHandler } from './update-app.ts';
+import { updateFirmwareHandler } from './update-firmware.ts';
+
+/** What this service serves to the others. */
+export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
+  return [
+    bind(UpdatesService, {
+      requestUpload: requestUploadHandler(deps),
+      listApps: listAppsHandler(deps),
+      listFirmware: listFirmwareHandler(deps),
+      updateApp: updateAppHandler(deps),
+      updateFirmware: updateFirmwareHandler(deps),
+    }),
+    bind(DownloadsService, { getDownloadUrl: getDownloadUrlHandler(deps) }),
+  ];
+}

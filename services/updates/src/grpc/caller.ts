@@ -1,0 +1,15 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Caller } from '@headset-cloud/proto/headset/common/v1/common_pb.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/** The caller; the gateway always names it. */
+export function requireCaller(caller: Caller | undefined): Caller {
+  if (!caller?.applicationId) throw new DomainError('invalid_argument', 'The call names no caller.');
+  return caller;
+}
+
+/** Whose application it is. Throws as devices does where the client may not use it. */
+export async function developerOf(deps: HandlerDependencies, caller: Caller): Promise<string> {
+  const { clientId, applicationId } = caller;
+  return (await deps.applications.authorizeApplication({ clientId, applicationId })).developerId;
+}

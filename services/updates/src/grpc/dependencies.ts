@@ -1,0 +1,31 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
+import type { Client } from '@headset-cloud/kit/rpc/types.ts';
+import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
+import type {
+  ApplicationsService,
+  DevicesService,
+} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { ArtifactStorage, Catalogue } from '../ports.ts';
+import type { LookNow } from '../uploads/looker.ts';
+import type { Opener } from '../uploads/opener.ts';
+
+/** What the handlers work with. */
+export interface HandlerDependencies {
+  readonly catalogue: Catalogue;
+  readonly storage: ArtifactStorage;
+  readonly opener: Opener;
+  readonly lookNow: LookNow;
+  readonly applications: Client<typeof ApplicationsService>;
+  readonly devices: Client<typeof DevicesService>;
+  readonly idempotency: Idempotency;
+  readonly secrets: SecretBox;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+  readonly limits: {
+    readonly vendorPrefix: string;
+    readonly maxBytes: number;
+    readonly downloadSeconds: number;
+  };
+}

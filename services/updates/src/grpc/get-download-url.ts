@@ -1,0 +1,22 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import { UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { DownloadsService } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
+import { openTicket } from '../tickets.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/** Where a headset loads what its ticket names: a URL that serves ranges, anew each time it asks. */
+export function getDownloadUrlHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof DownloadsService>['getDownloadUrl'] {
+  const refused = { url: '', expiresAtMs: 0n, refusal: UrlRefusal.UNKNOWN };
+  return async ({ deviceId, ticket: bytes }) => {
+    const ticket = openTicket(deps.secrets, deviceId, bytes);
+    if (!ticket) return refused;
+    const artifact = await deps.catalogue.get(ticket.artifactId);
+    if (artifact?.state !== 'deliverable' || artifact.objectKey !== ticket.objectKey) return refused;
+    const seconds = deps.limits.downloadSeconds;
+    const startMs = Math.floor(deps.clock.now() / 1000) * 1000;
+    const url = await deps.storage.signDownload({ key: artifact.objectKey, startMs, seconds });
+    return { url, expiresAtMs: BigInt(startMs + seconds * 1000), refusal: UrlRefusal.UNSPECIFIED };
+  };
+}

@@ -1,0 +1,14 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { UpdatesService } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/** GET …/firmware: all deliverable firmware, by package, newest version first. */
+export function listFirmwareHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof UpdatesService>['listFirmware'] {
+  return async () => {
+    // The developer of firmware is nobody.
+    await deps.lookNow({ developerId: '' });
+    return { firmwareVersions: [...(await deps.catalogue.listFirmware())] };
+  };
+}

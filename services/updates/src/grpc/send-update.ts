@@ -1,0 +1,43 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { Caller } from '@headset-cloud/proto/headset/common/v1/common_pb.ts';
+import type {
+  ArtifactSchema,
+  OperationSchema,
+} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { issueTicket } from '../tickets.ts';
+import type { Chosen } from './deliverable.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/**
+ * Sends an update to a headset. `choose` makes every check of the catalogue and is not asked again on
+ * a repeat under the same Idempotency-Key: the call was right when it was made, whatever has changed
+ * since. devices makes the other checks and the transaction, once for a key.
+ */
+export async function sendUpdate(
+  deps: HandlerDependencies,
+  call: {
+    caller: Caller;
+    deviceId: string;
+    operationId: string;
+    subject: string;
+    choose: () => Promise<Chosen>;
+    operation: (
+      artifact: MessageInitShape<typeof ArtifactSchema>,
+    ) => MessageInitShape<typeof OperationSchema>;
+  },
+): Promise<{ transactionId: bigint }> {
+  const { caller, deviceId, operationId, subject } = call;
+  const transactionId = await deps.idempotency.run(caller, {
+    draw: async () => ({ ...(await call.choose()) }),
+    work: async (artifact) => {
+      const operation = call.operation({
+        sizeBytes: BigInt(artifact.sizeBytes),
+        sha256: Buffer.from(artifact.sha256, 'hex'),
+        ticket: issueTicket(deps.secrets, deviceId, artifact),
+      });
+      return (await deps.devices.sendOperation({ caller, deviceId, operationId, operation, subject }))
+        .transactionId;
+    },
+  });
+  return { transactionId };
+}

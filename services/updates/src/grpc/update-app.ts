@@ -1,0 +1,37 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { UpdatesService } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
+import { requirePackage, requireVersion } from '../domain/names.ts';
+import { refusals } from '../domain/refusals.ts';
+import { developerOf, requireCaller } from './caller.ts';
+import { chosen, findArtifact } from './deliverable.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+import { sendUpdate } from './send-update.ts';
+
+/**
+ * PUT …/devices/{deviceId}/apps: update now. The version must be deliverable and the developer's own;
+ * another's is as if it were not there. An app may go back to an older version: the specification
+ * refuses a downgrade of firmware only.
+ */
+export function updateAppHandler(deps: HandlerDependencies): Handlers<typeof UpdatesService>['updateApp'] {
+  return async ({ caller: given, deviceId, package: packageName, version }) => {
+    const caller = requireCaller(given);
+    requirePackage(packageName);
+    requireVersion(version);
+    return sendUpdate(deps, {
+      caller,
+      deviceId,
+      operationId: 'put-v1-applications-devices-apps',
+      subject: `${packageName}@${version}`,
+      choose: async () => {
+        const developerId = await developerOf(deps, caller);
+        const found = await findArtifact(deps, { kind: 'software', package: packageName, version });
+        const own = found?.developerId === developerId ? found : undefined;
+        if (own?.state !== 'deliverable') throw refusals.notDeliverable(packageName, version, own);
+        return chosen(own);
+      },
+      operation: (artifact) => ({
+        kind: { case: 'updateApp', value: { package: packageName, version, artifact } },
+      }),
+    });
+  };
+}

@@ -1,0 +1,113 @@
+import type { Artifact, ArtifactName } from './domain/artifact.ts';
+import type { Upload } from './domain/upload.ts';
+
+/** A stored object; `tag` changes with its content. */
+export interface StoredObject {
+  readonly sizeBytes: number;
+  readonly tag: string;
+}
+
+/** An object's content as a file of this machine. */
+export interface LocalCopy {
+  readonly path: string;
+  dispose(): Promise<void>;
+}
+
+/** The content of an object changed between two steps: look again. */
+export class ObjectChanged extends Error {}
+
+/**
+ * Where packages and firmware lie (decision 16). Every call ends within a bounded time; storage that
+ * is away is DomainError `unavailable`. Keys are this service's own (domain/artifact.ts).
+ */
+export interface ArtifactStorage {
+  /** Throws `unavailable` when an upload of that size cannot be taken now. */
+  requireAvailable(sizeBytes: number): Promise<void>;
+  /** For one PUT of exactly that type and length. `startMs` is a whole second. */
+  signUpload(upload: {
+    key: string;
+    contentType: string;
+    sizeBytes: number;
+    startMs: number;
+    seconds: number;
+  }): Promise<string>;
+  /** For GETs, with ranges. */
+  signDownload(download: { key: string; startMs: number; seconds: number }): Promise<string>;
+  /** Undefined: nothing is there. */
+  head(key: string): Promise<StoredObject | undefined>;
+  /** The object with that tag; throws ObjectChanged. */
+  fetch(key: string, tag: string): Promise<LocalCopy>;
+  /**
+   * Copies the object with that tag to a key to which no URL was ever given; throws ObjectChanged.
+   * Repeatable.
+   */
+  seal(key: string, tag: string, to: string): Promise<void>;
+  /** Idempotent. */
+  remove(key: string): Promise<void>;
+}
+
+/** What of an artifact changes when an upload of it is opened. */
+export interface OpenArtifact {
+  readonly name: ArtifactName;
+  readonly developerId: string;
+  readonly sizeBytes: number;
+  readonly uploadId: string;
+}
+
+export interface Page {
+  readonly items: readonly { package: string; version: string }[];
+  readonly total: number;
+}
+
+/** The catalogue: one document an artifact; each change is one conditional update. */
+export interface Catalogue {
+  /** The developer that the package belongs to; undefined: nobody yet. */
+  ownerOf(packageName: string): Promise<string | undefined>;
+  /** Gives the package to the developer if it is nobody's; answers whose it is. */
+  claim(packageName: string, developerId: string, nowMs: number): Promise<string>;
+  get(id: string): Promise<Artifact | undefined>;
+  /** Makes it, or turns a rejected one, to uploading; with `revive` also a withdrawn one. Answers what it is then. */
+  open(artifact: OpenArtifact, nowMs: number, revive: boolean): Promise<Artifact>;
+  /** Only while it is open (domain/artifact.ts). False: another upload won, or it was withdrawn. */
+  deliver(
+    id: string,
+    content: { objectKey: string; sizeBytes: number; sha256: string },
+    nowMs: number,
+  ): Promise<boolean>;
+  /** Only while it is open. */
+  reject(id: string, reason: string, nowMs: number): Promise<void>;
+  /** Only while it is uploading and this is its newest upload. */
+  expire(id: string, uploadId: string, reason: string, nowMs: number): Promise<void>;
+  /** Undefined: it does not exist. Idempotent. */
+  withdraw(id: string, nowMs: number): Promise<Artifact | undefined>;
+  /** A developer's deliverable software, by package, newest version first. */
+  listDeliverable(query: {
+    developerId: string;
+    package: string;
+    latest: boolean;
+    offset: number;
+    limit: number;
+  }): Promise<Page>;
+  /** Newest first. */
+  listFirmware(): Promise<readonly { package: string; version: string }[]>;
+  list(query: { kind?: 'software' | 'firmware'; package: string; limit: number }): Promise<Artifact[]>;
+}
+
+/** Uploads under way: one document a URL given out. */
+export interface UploadStore {
+  /** Makes it, or keeps it open for longer. */
+  open(upload: Omit<Upload, 'looks'>, firstLookMs: number): Promise<void>;
+  remove(id: string): Promise<void>;
+  /** Only while it has not been kept open for longer. */
+  close(id: string, expiresAtMs: number): Promise<void>;
+  countOpen(artifactId: string, nowMs: number): Promise<{ count: number; firstEndMs: number }>;
+  /** Ids of uploads that a look may find something new at. */
+  unsettled(of: { artifactId: string } | { developerId: string }, limit: number): Promise<string[]>;
+  due(nowMs: number, limit: number): Promise<string[]>;
+  /** Takes it for a check; undefined: another has it, or it is gone. */
+  claim(id: string, nowMs: number, untilMs: number): Promise<Upload | undefined>;
+  /** Keeps a claim. */
+  renew(id: string, untilMs: number): Promise<void>;
+  /** Gives it back, to be looked at again then. */
+  release(id: string, next: { atMs: number; looks: number; settled: boolean }): Promise<void>;
+}

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { ConfigError } from '@headset-cloud/kit/config.ts';
+import type { ServiceContext } from '@headset-cloud/kit/service.ts';
+import type { UpdatesConfig } from '../config.ts';
+import type { ArtifactStorage } from '../ports.ts';
+import { createLocalStorage } from './local.ts';
+import { createLocalServer, type UploadAnswer } from './local-server.ts';
+import { createS3Storage } from './s3.ts';
+
+/** The storage with what runs for it. */
+export interface ChosenStorage {
+  readonly storage: ArtifactStorage;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * S3 where a bucket is named, else this machine's disk with a server of its own (decision 16).
+ * Throws ConfigError. `onUploaded`: only the disk's server knows when an upload has arrived.
+ */
+export function chooseStorage(
+  { secrets, clock, logger }: Pick<ServiceContext, 'secrets' | 'clock' | 'logger'>,
+  config: UpdatesConfig,
+  onUploaded: (key: string) => Promise<UploadAnswer>,
+): ChosenStorage {
+  if (config.S3_BUCKET) {
+    const storage = createS3Storage({
+      endpoint: config.S3_ENDPOINT,
+      publicEndpoint: config.S3_PUBLIC_ENDPOINT,
+      bucket: config.S3_BUCKET,
+      region: config.S3_REGION,
+      tempDir: config.UPDATES_TEMP_DIR,
+    });
+    return { storage, start: () => storage.prepare(), stop: async () => storage.close() };
+  }
+  if (config.S3_ENDPOINT) {
+    throw new ConfigError('S3_BUCKET is missing, but S3_ENDPOINT is set. Set both, or neither.');
+  }
+  const { UPDATES_LISTEN: listen, UPDATES_PUBLIC_URL: publicUrl } = config;
+  if (!publicUrl && ['0.0.0.0', '::'].includes(listen.host)) {
+    throw new ConfigError(
+      `UPDATES_PUBLIC_URL is missing, but UPDATES_LISTEN is ${listen.host}:${listen.port}, which is no address to reach. ` +
+        'Example: UPDATES_PUBLIC_URL=https://files.example.com',
+    );
+  }
+  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
+  const storage = createLocalStorage({
+    folder: join(config.DATA_DIR, 'artifacts'),
+    secrets,
+    publicUrl: () => (publicUrl ?? `http://${host}:${server.port()}`).replace(/\/$/, ''),
+  });
+  const server = createLocalServer({
+    ...{ listen, storage, secrets, clock, logger, onUploaded },
+    requestTimeoutMs: Math.max(config.UPDATES_UPLOAD_URL_SECONDS, config.UPDATES_DOWNLOAD_URL_SECONDS) * 1000,
+  });
+  return {
+    storage,
+    async start() {
+      await storage.prepare();
+      await server.start();
+    },
+    stop: () => server.stop(),
+  };
+}

@@ -1,0 +1,140 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { createLocalStorage, type LocalStorage } from './local.ts';
+import { createLocalServer } from './local-server.ts';
+
+// What both storages promise is proven in tests/contract; here is what only the own server can do wrong.
+let folder: string;
+let storage: LocalStorage;
+let server: ReturnType<typeof createLocalServer>;
+let stored: string[];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'local-server-'));
+  stored = [];
+  const secrets = createSecretBox('a test secret of more than thirty-two characters');
+  storage = createLocalStorage({ folder, secrets, publicUrl: () => `http://127.0.0.1:${server.port()}` });
+  server = createLocalServer({
+    ...{ storage, secrets, clock: systemClock, logger: createLogger({ level: 'silent' }) },
+    listen: { host: '127.0.0.1', port: 0 },
+    requestTimeoutMs: 60_000,
+    idleTimeoutMs: 300,
+    onUploaded: async (key) => {
+      stored.push(key);
+      return { status: 200, text: 'stored' };
+    },
+  });
+  await storage.prepare();
+  await server.start();
+});
+afterEach(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const sign = (sizeBytes: number) =>
+  storage.signUpload({
+    ...{ key: 'uploads/0a', contentType: 'a/b', sizeBytes },
+    startMs: Date.now(),
+    seconds: 60,
+  });
+
+async function send(method: string, url: string, headers: Record<string, string> = {}, body = '') {
+  return new Promise<{ status: number; headers: Record<string, unknown>; text: string; continued: boolean }>(
+    (resolve, reject) => {
+      let continued = false;
+      const sending = httpRequest(url, { method, headers }, async (answer) =>
+        resolve({
+          ...{ status: answer.statusCode ?? 0, headers: answer.headers, continued },
+          text: (await buffer(answer)).toString(),
+        }),
+      );
+      sending.once('error', reject);
+      sending.once('continue', () => {
+        continued = true;
+        sending.end(body);
+      });
+      if (headers['expect']) sending.flushHeaders();
+      else sending.end(body);
+    },
+  );
+}
+
+test.each([
+  '/',
+  '/objects/',
+  '/objects/x',
+  '/uploads/0a',
+  '/objects/../../etc/passwd',
+  `/objects/${'A'.repeat(300)}`,
+])('%s is nothing that was given out: 403', async (path) => {
+  const answer = await send('GET', `http://127.0.0.1:${server.port()}${path}`);
+  expect([answer.status, answer.text]).toEqual([403, 'The URL’s signature is wrong.\n']);
+});
+
+test('who asks before sending is refused before sending, or told to go on', async () => {
+  const url = await sign(4);
+  const expecting = { expect: '100-continue', 'content-length': '4' };
+  const wrong = await send('PUT', url, { ...expecting, 'content-type': 'c/d' }, 'four');
+  expect([wrong.status, wrong.continued, wrong.text]).toEqual([
+    403,
+    false,
+    'The Content-Type must be a/b.\n',
+  ]);
+  const right = await send('PUT', url, { ...expecting, 'content-type': 'a/b' }, 'four');
+  expect([right.status, right.continued, stored]).toEqual([200, true, ['uploads/0a']]);
+});
+
+test('HEAD tells what GET would send', async () => {
+  await send('PUT', await sign(4), { 'content-type': 'a/b', 'content-length': '4' }, 'four');
+  const url = await storage.signDownload({ key: 'uploads/0a', startMs: Date.now(), seconds: 60 });
+  const head = await send('HEAD', url, { range: 'bytes=1-2' });
+  expect([head.status, head.headers['content-range'], head.headers['content-length'], head.text]).toEqual([
+    ...[206, 'bytes 1-2/4', '2', ''],
+  ]);
+  const etag = (await send('GET', url)).headers['etag'] as string;
+  expect((await send('GET', url, { range: 'bytes=1-2', 'if-range': etag })).text).toBe('ou');
+  // Another content than the one that was begun: all of it.
+  expect((await send('GET', url, { range: 'bytes=1-2', 'if-range': '"other"' })).text).toBe('four');
+});
+
+test('an upload that stands still is given up, and nothing of it stays', async () => {
+  const url = new URL(await sign(1000));
+  const socket = connect(server.port(), '127.0.0.1');
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.on('error', () => {});
+  socket.write(
+    `PUT ${url.pathname} HTTP/1.1\r\nHost: x\r\nContent-Type: a/b\r\nContent-Length: 1000\r\n\r\nsome`,
+  );
+  await closed;
+  expect(readdirSync(join(folder, 'uploads'))).toEqual([]);
+  expect(stored).toEqual([]);
+});
+
+test('what a crash left of an upload is removed at the next start', async () => {
+  const url = new URL(await sign(1000));
+  const socket = connect(server.port(), '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write(
+    `PUT ${url.pathname} HTTP/1.1\r\nHost: x\r\nContent-Type: a/b\r\nContent-Length: 1000\r\n\r\nsome`,
+  );
+  const partial = () => readdirSync(join(folder, 'partial'));
+  await waitFor('the first bytes', () => partial().length > 0);
+  await storage.prepare();
+  expect(partial()).toEqual([]);
+  socket.destroy();
+});
+
+test('a key that is not one of this service is never a path', () => {
+  for (const key of ['../x', 'uploads/../../x', 'uploads/', 'uploads/.x', '/etc/passwd', 'other/0a']) {
+    expect(() => storage.file(key)).toThrow('not a key of this service');
+  }
+});

@@ -1,0 +1,168 @@
+import { createReadStream } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { ListenAddress } from '@headset-cloud/kit/config.ts';
+import { toDomainError } from '@headset-cloud/kit/errors.ts';
+import type { Component } from '@headset-cloud/kit/lifecycle.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
+import { wantedRange } from '../domain/range.ts';
+import { CutOff, type LocalStorage } from './local.ts';
+import { type Permit, permitOf } from './signed-urls.ts';
+
+/** What became of an upload, for the uploader. */
+export interface UploadAnswer {
+  readonly status: 200 | 409 | 422;
+  readonly text: string;
+}
+
+export interface LocalServerOptions {
+  readonly listen: ListenAddress;
+  readonly storage: LocalStorage;
+  readonly secrets: SecretBox;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Longest that one request may take; milliseconds. */
+  readonly requestTimeoutMs: number;
+  /** A connection on which nothing moves for so long is closed; milliseconds. */
+  readonly idleTimeoutMs?: number;
+  /** Called when an upload is stored, before it is answered. */
+  readonly onUploaded: (key: string) => Promise<UploadAnswer>;
+}
+
+/**
+ * Serves the local storage's signed URLs (decision 16): PUT of exactly the permitted type and length,
+ * GET and HEAD with one range. The path says everything and is sealed; nothing else is there. Refusals
+ * have the statuses that S3 answers, and a line of text that says why.
+ */
+export function createLocalServer(options: LocalServerOptions): Component & { port(): number } {
+  const { listen, storage, secrets, clock, logger } = options;
+  let server: Server | undefined;
+
+  async function answer(request: IncomingMessage, response: ServerResponse, continues: boolean) {
+    const permit = permitOf(secrets, request.url ?? '');
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    if (!permit || permit.method !== method) {
+      return refuse(request, response, 403, 'The URL’s signature is wrong.');
+    }
+    if (clock.now() >= permit.expiresAtMs) return refuse(request, response, 403, 'The URL has expired.');
+    return permit.method === 'PUT'
+      ? put(permit, request, response, continues)
+      : get(permit, request, response);
+  }
+
+  async function put(permit: Permit, request: IncomingMessage, response: ServerResponse, continues: boolean) {
+    const { key, contentType, sizeBytes = 0 } = permit;
+    const length = request.headers['content-length'];
+    if (request.headers['content-type'] !== contentType) {
+      return refuse(request, response, 403, `The Content-Type must be ${contentType}.`);
+    }
+    if (length === undefined) return refuse(request, response, 411, 'The Content-Length is missing.');
+    if (length !== String(sizeBytes)) {
+      return refuse(request, response, 403, `The Content-Length must be ${sizeBytes}, as was requested.`);
+    }
+    if (continues) response.writeContinue();
+    await storage.write(key, request, sizeBytes);
+    const { status, text } = await options.onUploaded(key);
+    send(response, status, text);
+  }
+
+  async function get({ key }: Permit, request: IncomingMessage, response: ServerResponse) {
+    const found = await storage.head(key);
+    if (!found) return refuse(request, response, 404, 'The file is gone.');
+    const etag = `"${found.tag}"`;
+    const ifRange = request.headers['if-range'];
+    const range = ifRange === undefined || ifRange === etag ? request.headers.range : undefined;
+    const wanted = wantedRange(range, found.sizeBytes);
+    const common = { 'accept-ranges': 'bytes', 'cache-control': 'no-store', etag };
+    if (wanted.kind === 'unsatisfiable') {
+      response.writeHead(416, { ...common, 'content-range': `bytes */${found.sizeBytes}` }).end();
+      return;
+    }
+    const part = wanted.kind === 'part' ? wanted : { start: 0, end: found.sizeBytes - 1 };
+    response.writeHead(wanted.kind === 'part' ? 206 : 200, {
+      ...common,
+      'content-type': 'application/octet-stream',
+      'content-length': part.end - part.start + 1,
+      ...(wanted.kind === 'part' && {
+        'content-range': `bytes ${part.start}-${part.end}/${found.sizeBytes}`,
+      }),
+    });
+    if (request.method === 'HEAD') response.end();
+    else await pipeline(createReadStream(storage.file(key), { start: part.start, end: part.end }), response);
+  }
+
+  function handle(request: IncomingMessage, response: ServerResponse, continues: boolean): void {
+    answer(request, response, continues).catch((error) => {
+      const code = (error as NodeJS.ErrnoException).code ?? '';
+      const cut = error instanceof CutOff || request.destroyed || response.destroyed;
+      if (!cut) logger.warn({ err: error }, 'a file could not be served or stored');
+      if (response.headersSent || cut) return response.destroy();
+      if (code === 'ENOSPC') return refuse(request, response, 507, 'The storage is full.');
+      const known = toDomainError(error).code !== 'internal';
+      refuse(request, response, known ? 503 : 500, 'The file could not be stored or served. Try again.');
+    });
+  }
+
+  return {
+    name: 'artifact server',
+    port: () => (server?.address() as AddressInfo | null)?.port ?? 0,
+    async start() {
+      const starting = createServer(
+        {
+          headersTimeout: 10_000,
+          requestTimeout: options.requestTimeoutMs,
+          keepAliveTimeout: 5000,
+          maxHeaderSize: 16_384,
+          connectionsCheckingInterval: 5000,
+        },
+        (request, response) => handle(request, response, false),
+      );
+      starting.on('checkContinue', (request, response) => handle(request, response, true));
+      starting.timeout = options.idleTimeoutMs ?? 60_000;
+      starting.maxHeadersCount = 100;
+      await new Promise<void>((resolve, reject) => {
+        starting.once('error', (error) =>
+          reject(
+            new Error(
+              `cannot listen on ${listen.host}:${listen.port} (UPDATES_LISTEN): ${error.message}. ` +
+                'Stop what uses the port, or choose another.',
+            ),
+          ),
+        );
+        starting.listen(listen.port, listen.host, resolve);
+      });
+      server = starting;
+    },
+    async stop() {
+      const stopping = server;
+      if (!stopping) return;
+      await new Promise<void>((resolve) => {
+        stopping.close(() => resolve());
+        // Uploads and downloads go on elsewhere or resume: they are not waited for.
+        stopping.closeAllConnections();
+      });
+    },
+  };
+}
+
+/** A refused body up to this size is read to its end, so that its sender reads the answer. */
+const drainedBytes = 1024 * 1024;
+
+/** Answers before the body was read; with a large one to come the connection ends. */
+function refuse(request: IncomingMessage, response: ServerResponse, status: number, text: string): void {
+  const toCome = Number(request.headers['content-length'] ?? 0);
+  if (request.headers['transfer-encoding'] || request.headers.expect || toCome > drainedBytes) {
+    response.setHeader('connection', 'close');
+  }
+  send(response, status, text);
+  request.resume();
+}
+
+function send(response: ServerResponse, status: number, text: string): void {
+  response
+    .writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' })
+    .end(`${text}\n`);
+}

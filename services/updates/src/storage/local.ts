@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { link, mkdir, open, rename, rm, stat, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
+import { type ArtifactStorage, ObjectChanged } from '../ports.ts';
+import { pathOf } from './signed-urls.ts';
+
+export interface LocalOptions {
+  /** Everything lies below it. */
+  readonly folder: string;
+  readonly secrets: SecretBox;
+  /** Where the folder's server is reached, without a slash at the end; asked at each signing. */
+  readonly publicUrl: () => string;
+}
+
+/** Files of this machine, served by local-server.ts. */
+export interface LocalStorage extends ArtifactStorage {
+  /** Makes the folders; removes what uploads that were cut off left. */
+  prepare(): Promise<void>;
+  /** Stores a stream whole or not at all: durable and visible when it resolves. */
+  write(key: string, content: Readable, sizeBytes: number): Promise<void>;
+  /** Path of a stored file. */
+  file(key: string): string;
+}
+
+/** The stream ended before all of it had come. */
+export class CutOff extends Error {}
+
+export function createLocalStorage(options: LocalOptions): LocalStorage {
+  const { folder, secrets, publicUrl } = options;
+  const partial = join(folder, 'partial');
+
+  function file(key: string): string {
+    if (!/^(uploads|artifacts)\/[0-9a-f][0-9a-f.-]*$/.test(key)) throw new Error('not a key of this service');
+    return join(folder, key);
+  }
+
+  async function head(key: string) {
+    try {
+      return { sizeBytes: (await stat(file(key))).size, tag: await tagOf(file(key)) };
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
+  /** A second name for the file: what has it stays what it is, whatever is uploaded meanwhile. */
+  async function pin(key: string, tag: string): Promise<string> {
+    const path = join(partial, randomUUID());
+    try {
+      await link(file(key), path);
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') throw new ObjectChanged('the file is gone');
+      throw error;
+    }
+    if ((await tagOf(path)) === tag) return path;
+    await rm(path, { force: true });
+    throw new ObjectChanged('the file changed');
+  }
+
+  return {
+    file,
+    head,
+
+    async prepare() {
+      await rm(partial, { recursive: true, force: true });
+      for (const name of ['partial', 'uploads', 'artifacts']) {
+        await mkdir(join(folder, name), { recursive: true, mode: 0o700 });
+      }
+    },
+
+    async requireAvailable(sizeBytes) {
+      const { bavail, bsize } = await statfs(folder);
+      if (bavail * bsize < sizeBytes) {
+        throw new DomainError('unavailable', 'The storage is full.', { retryAfterMs: 60_000 });
+      }
+    },
+
+    signUpload: async ({ key, contentType, sizeBytes, startMs, seconds }) =>
+      publicUrl() +
+      pathOf(secrets, {
+        method: 'PUT',
+        ...{ key, contentType, sizeBytes },
+        expiresAtMs: startMs + seconds * 1000,
+      }),
+
+    signDownload: async ({ key, startMs, seconds }) =>
+      publicUrl() + pathOf(secrets, { method: 'GET', key, expiresAtMs: startMs + seconds * 1000 }),
+
+    async write(key, content, sizeBytes) {
+      const target = file(key);
+      const path = join(partial, randomUUID());
+      try {
+        const stream = createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true });
+        await pipeline(content, stream);
+        if (stream.bytesWritten !== sizeBytes) throw new CutOff('the upload was cut off');
+        await rename(path, target);
+        await syncFolder(dirname(target));
+      } catch (error) {
+        await rm(path, { force: true });
+        throw error;
+      }
+    },
+
+    async fetch(key, tag) {
+      const path = await pin(key, tag);
+      return { path, dispose: () => rm(path, { force: true }) };
+    },
+
+    async seal(key, tag, to) {
+      // A key of checked content names the content: over an earlier run's file goes the same.
+      const pinned = await pin(key, tag);
+      await rename(pinned, file(to));
+      // A rename onto another name of the same file does nothing.
+      await rm(pinned, { force: true });
+      await syncFolder(dirname(file(to)));
+    },
+
+    async remove(key) {
+      await rm(file(key), { force: true });
+    },
+  };
+}
+
+async function tagOf(path: string): Promise<string> {
+  const { ino, size, mtimeNs } = await stat(path, { bigint: true });
+  return `${ino}-${size}-${mtimeNs}`;
+}
+
+/** Makes a rename or link in the folder durable. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}

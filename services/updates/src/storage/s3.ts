@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import {
+  CopyObjectCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { type ArtifactStorage, ObjectChanged } from '../ports.ts';
+
+export interface S3Options {
+  readonly endpoint: string | undefined;
+  /** As integrators and headsets reach it. */
+  readonly publicEndpoint: string | undefined;
+  readonly bucket: string;
+  readonly region: string;
+  readonly tempDir: string | undefined;
+}
+
+const connectTimeoutMs = 1000;
+const callTimeoutMs = 2500;
+/** Of a copy within the storage, and of a whole object's way to this machine. */
+const bulkTimeoutMs = 600_000;
+
+export interface S3Storage extends ArtifactStorage {
+  /** Makes the folder in which uploads are checked; removes what checks that died left there. */
+  prepare(): Promise<void>;
+  close(): void;
+}
+
+/** An S3-compatible bucket. Signing asks nobody; every call has a deadline. */
+export function createS3Storage(options: S3Options): S3Storage {
+  const { bucket: Bucket } = options;
+  const folder = join(options.tempDir ?? tmpdir(), 'headset-uploads');
+  const client = clientOf(options.endpoint, options.region);
+  const signer = options.publicEndpoint ? clientOf(options.publicEndpoint, options.region) : client;
+  const within = (ms: number) => ({ abortSignal: AbortSignal.timeout(ms) });
+
+  return {
+    async prepare() {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      for (const name of await readdir(folder)) {
+        const path = join(folder, name);
+        // Other instances may share the folder: what is this old, no check has in hand.
+        const found = await stat(path).catch(() => undefined);
+        if (found && found.mtimeMs < Date.now() - 2 * bulkTimeoutMs) await rm(path, { force: true });
+      }
+    },
+
+    close() {
+      client.destroy();
+      if (signer !== client) signer.destroy();
+    },
+
+    async requireAvailable() {
+      try {
+        await client.send(new HeadBucketCommand({ Bucket }), within(callTimeoutMs));
+      } catch (error) {
+        // Credentials that may write need not be allowed to look at the bucket.
+        if (statusOf(error) !== 403) throw away(error);
+      }
+    },
+
+    signUpload: ({ key: Key, contentType, sizeBytes, startMs, seconds }) =>
+      getSignedUrl(
+        signer,
+        new PutObjectCommand({ Bucket, Key, ContentType: contentType, ContentLength: sizeBytes }),
+        {
+          expiresIn: seconds,
+          signingDate: new Date(startMs),
+          // Fixed by the signature: a PUT of another type or length is refused by the storage.
+          signableHeaders: new Set(['host', 'content-type', 'content-length']),
+        },
+      ),
+
+    signDownload: ({ key: Key, startMs, seconds }) =>
+      getSignedUrl(signer, new GetObjectCommand({ Bucket, Key }), {
+        expiresIn: seconds,
+        signingDate: new Date(startMs),
+      }),
+
+    async head(Key) {
+      try {
+        const found = await client.send(new HeadObjectCommand({ Bucket, Key }), within(callTimeoutMs));
+        return { sizeBytes: found.ContentLength ?? 0, tag: found.ETag ?? '' };
+      } catch (error) {
+        if (statusOf(error) === 404) return undefined;
+        throw away(error);
+      }
+    },
+
+    async fetch(Key, tag) {
+      const path = join(folder, randomUUID());
+      const dispose = () => rm(path, { force: true });
+      try {
+        const signal = AbortSignal.timeout(bulkTimeoutMs);
+        const found = await client.send(new GetObjectCommand({ Bucket, Key, IfMatch: tag }), {
+          abortSignal: signal,
+        });
+        await pipeline(found.Body as Readable, createWriteStream(path, { flags: 'wx', mode: 0o600 }), {
+          signal,
+        });
+        return { path, dispose };
+      } catch (error) {
+        await dispose();
+        throw changedOrAway(error);
+      }
+    },
+
+    async seal(key, tag, to) {
+      try {
+        const CopySource = `${Bucket}/${encodeURIComponent(key)}`;
+        await client.send(
+          new CopyObjectCommand({ Bucket, Key: to, CopySource, CopySourceIfMatch: tag }),
+          within(bulkTimeoutMs),
+        );
+      } catch (error) {
+        throw changedOrAway(error);
+      }
+    },
+
+    async remove(Key) {
+      try {
+        await client.send(new DeleteObjectCommand({ Bucket, Key }), within(callTimeoutMs));
+      } catch (error) {
+        if (statusOf(error) !== 404) throw away(error);
+      }
+    },
+  };
+}
+
+/** Credentials come from where the SDK looks for them. */
+function clientOf(endpoint: string | undefined, region: string): S3Client {
+  return new S3Client({
+    region,
+    forcePathStyle: true,
+    ...(endpoint && { endpoint }),
+    maxAttempts: 2,
+    // Else the checksum of an empty body goes into the signature of an upload's URL.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: connectTimeoutMs },
+  });
+}
+
+function statusOf(error: unknown): number | undefined {
+  return (error as { $metadata?: { httpStatusCode?: number } })?.$metadata?.httpStatusCode;
+}
+
+function changedOrAway(error: unknown): Error {
+  const status = statusOf(error);
+  return status === 404 || status === 412 ? new ObjectChanged('the object changed') : away(error);
+}
+
+function away(error: unknown): DomainError {
+  return new DomainError('unavailable', 'The object storage cannot be reached.', {
+    cause: error,
+    retryAfterMs: 5000,
+  });
+}

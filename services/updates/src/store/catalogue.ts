@@ -1,0 +1,165 @@
+import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { Filter } from 'mongodb';
+import { type Artifact, type ArtifactState, artifactId, openStates } from '../domain/artifact.ts';
+import { versionKey } from '../domain/version-key.ts';
+import type { Catalogue } from '../ports.ts';
+import type { ArtifactDocument, PackageDocument } from './documents.ts';
+
+const named = { package: 1, version: 1 } as const;
+
+export function createCatalogue(
+  packages: StoreCollection<PackageDocument>,
+  artifacts: StoreCollection<ArtifactDocument>,
+): Catalogue {
+  async function ownerOf(packageName: string): Promise<string | undefined> {
+    return (await packages.findOne({ _id: packageName }))?.developerId;
+  }
+
+  async function get(id: string): Promise<Artifact | undefined> {
+    const found = await artifacts.findOne({ _id: id });
+    return found ? artifactOf(found) : undefined;
+  }
+
+  const whileOpen = (id: string) => ({ _id: id, state: { $in: [...openStates] } });
+
+  return {
+    ownerOf,
+    get,
+
+    async claim(packageName, developerId, nowMs) {
+      const owner = await ownerOf(packageName);
+      if (owner !== undefined) return owner;
+      try {
+        await packages.insertOne({ _id: packageName, developerId, claimedAtMs: nowMs });
+        return developerId;
+      } catch (error) {
+        // Another developer asked at the same time and was first; packages are never given back.
+        if (!isDuplicateKey(error)) throw error;
+        return (await ownerOf(packageName)) ?? developerId;
+      }
+    },
+
+    async open({ name, developerId, sizeBytes, uploadId }, nowMs, revive) {
+      const id = artifactId(name);
+      const states: ArtifactState[] = revive ? [...openStates, 'withdrawn'] : [...openStates];
+      const opened = { state: 'uploading', sizeBytes, uploadId, updatedAtMs: nowMs } as const;
+      for (;;) {
+        const reopened = await artifacts.findOneAndUpdate(
+          { _id: id, state: { $in: states } },
+          // A withdrawn version's content is not what comes now.
+          { $set: { ...opened, sha256: '', objectKey: '' } },
+          { returnDocument: 'after' },
+        );
+        if (reopened) return artifactOf(reopened);
+        const there = await get(id);
+        if (there) {
+          if (states.includes(there.state)) continue;
+          return there;
+        }
+        const made: ArtifactDocument = {
+          _id: id,
+          kind: name.kind,
+          package: name.package,
+          version: name.version,
+          versionKey: versionKey(name.version),
+          developerId,
+          reason: '',
+          sha256: '',
+          objectKey: '',
+          ...opened,
+        };
+        try {
+          await artifacts.insertOne(made);
+          return artifactOf(made);
+        } catch (error) {
+          if (!isDuplicateKey(error)) throw error;
+        }
+      }
+    },
+
+    async deliver(id, content, nowMs) {
+      const delivered = await artifacts.updateOne(whileOpen(id), {
+        $set: { state: 'deliverable', reason: '', ...content, updatedAtMs: nowMs },
+      });
+      return delivered.matchedCount === 1;
+    },
+
+    async reject(id, reason, nowMs) {
+      await artifacts.updateOne(whileOpen(id), { $set: { state: 'rejected', reason, updatedAtMs: nowMs } });
+    },
+
+    async expire(id, uploadId, reason, nowMs) {
+      await artifacts.updateOne(
+        { _id: id, state: 'uploading', uploadId },
+        { $set: { state: 'rejected', reason, updatedAtMs: nowMs } },
+      );
+    },
+
+    async withdraw(id, nowMs) {
+      const withdrawn = await artifacts.findOneAndUpdate(
+        { _id: id, state: { $ne: 'withdrawn' } },
+        { $set: { state: 'withdrawn', updatedAtMs: nowMs } },
+        { returnDocument: 'after' },
+      );
+      return withdrawn ? artifactOf(withdrawn) : get(id);
+    },
+
+    async listDeliverable({ developerId, package: name, latest, offset, limit }) {
+      const filter: Filter<ArtifactDocument> = {
+        kind: 'software',
+        state: 'deliverable',
+        developerId,
+        ...(name && { package: name }),
+      };
+      const sort = { package: 1, versionKey: -1, version: -1 } as const;
+      if (!latest) {
+        const [found, total] = await Promise.all([
+          artifacts.find(filter, { sort, skip: offset, limit, projection: named }).toArray(),
+          artifacts.countDocuments(filter),
+        ]);
+        return { items: found.map(nameOf), total };
+      }
+      // The first of each package, in the index's own order: one developer's versions are read, in a stream.
+      const items: { package: string; version: string }[] = [];
+      let total = 0;
+      let last: string | undefined;
+      for await (const found of artifacts.find(filter, { sort, projection: named })) {
+        if (found.package === last) continue;
+        last = found.package;
+        total += 1;
+        if (total > offset && items.length < limit) items.push(nameOf(found));
+      }
+      return { items, total };
+    },
+
+    async listFirmware() {
+      const found = await artifacts
+        .find(
+          { kind: 'firmware', state: 'deliverable', developerId: '' },
+          { sort: { package: 1, versionKey: -1, version: -1 }, projection: named },
+        )
+        .toArray();
+      return found.map(nameOf);
+    },
+
+    async list({ kind, package: name, limit }) {
+      const found = await artifacts
+        .find(
+          { ...(kind && { kind }), ...(name && { package: name }) },
+          { sort: { package: 1, versionKey: -1 }, limit },
+        )
+        .toArray();
+      return found.map(artifactOf);
+    },
+  };
+}
+
+function nameOf(document: Pick<ArtifactDocument, 'package' | 'version'>) {
+  return { package: document.package, version: document.version };
+}
+
+function artifactOf(document: ArtifactDocument): Artifact {
+  const { _id: id, versionKey: _key, uploadId: _upload, ...artifact } = document;
+  return { id, ...artifact };
+}

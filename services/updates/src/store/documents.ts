@@ -1,0 +1,71 @@
+import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
+import type { IndexDescription } from 'mongodb';
+import type { ArtifactKind, ArtifactState } from '../domain/artifact.ts';
+
+/** One document a package: whose it is. The first developer that requests an upload has it. */
+export interface PackageDocument {
+  /** Package name. */
+  _id: string;
+  developerId: string;
+  claimedAtMs: number;
+}
+
+export interface ArtifactDocument {
+  /** `artifactId` of domain/artifact.ts. */
+  _id: string;
+  kind: ArtifactKind;
+  package: string;
+  version: string;
+  /** `versionKey` of the version: the order of versions as an index can keep it. */
+  versionKey: string;
+  /** Empty for firmware. */
+  developerId: string;
+  state: ArtifactState;
+  reason: string;
+  sizeBytes: number;
+  sha256: string;
+  objectKey: string;
+  /** The newest upload that was opened for it. */
+  uploadId: string;
+  updatedAtMs: number;
+}
+
+export interface UploadDocument {
+  _id: string;
+  artifactId: string;
+  developerId: string;
+  sizeBytes: number;
+  expiresAtMs: number;
+  looks: number;
+  /** Nothing that arrives can change anything any more: only what was stored is to be removed. */
+  settled: boolean;
+  /** When to look at it again. */
+  dueAtMs: number;
+  /** A check has it until then. */
+  leaseUntilMs: number;
+}
+
+export const collections = {
+  packages: 'packages',
+  artifacts: 'artifacts',
+  uploads: 'uploads',
+  idempotency: 'idempotency',
+} as const;
+
+/** Created at start; every query of this service stands on one of them or on `_id`. */
+export const updatesIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.artifacts]: [
+    {
+      name: 'deliverable',
+      key: { kind: 1, state: 1, developerId: 1, package: 1, versionKey: -1, version: -1 },
+    },
+    { name: 'kind', key: { kind: 1, package: 1, versionKey: -1 } },
+    { name: 'package', key: { package: 1, versionKey: -1 } },
+  ],
+  [collections.uploads]: [
+    { name: 'due', key: { dueAtMs: 1 } },
+    { name: 'artifact', key: { artifactId: 1, expiresAtMs: 1 } },
+    { name: 'developer', key: { developerId: 1, settled: 1 } },
+  ],
+  [collections.idempotency]: idempotencyIndexes,
+};

@@ -1,0 +1,78 @@
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { Upload } from '../domain/upload.ts';
+import type { UploadStore } from '../ports.ts';
+import type { UploadDocument } from './documents.ts';
+
+export function createUploadStore(uploads: StoreCollection<UploadDocument>): UploadStore {
+  return {
+    async open({ id, artifactId, developerId, sizeBytes, expiresAtMs }, firstLookMs) {
+      await uploads.updateOne(
+        { _id: id },
+        {
+          $max: { expiresAtMs },
+          $min: { dueAtMs: firstLookMs },
+          $setOnInsert: { artifactId, developerId, sizeBytes, looks: 0, settled: false, leaseUntilMs: 0 },
+        },
+        { upsert: true },
+      );
+    },
+
+    async remove(id) {
+      await uploads.deleteOne({ _id: id });
+    },
+
+    async close(id, expiresAtMs) {
+      await uploads.deleteOne({ _id: id, expiresAtMs });
+    },
+
+    async countOpen(artifactId, nowMs) {
+      const open = await uploads
+        .find(
+          { artifactId, expiresAtMs: { $gt: nowMs } },
+          { sort: { expiresAtMs: 1 }, projection: { expiresAtMs: 1 } },
+        )
+        .toArray();
+      return { count: open.length, firstEndMs: open[0]?.expiresAtMs ?? nowMs };
+    },
+
+    async unsettled(of, limit) {
+      const found = await uploads
+        .find({ ...of, settled: false }, { limit, projection: { _id: 1 } })
+        .toArray();
+      return found.map((u) => u._id);
+    },
+
+    async due(nowMs, limit) {
+      const found = await uploads
+        .find({ dueAtMs: { $lte: nowMs } }, { sort: { dueAtMs: 1 }, limit, projection: { _id: 1 } })
+        .toArray();
+      return found.map((u) => u._id);
+    },
+
+    async claim(id, nowMs, untilMs) {
+      const claimed = await uploads.findOneAndUpdate(
+        { _id: id, leaseUntilMs: { $lte: nowMs } },
+        { $set: { leaseUntilMs: untilMs, dueAtMs: untilMs } },
+        { returnDocument: 'after' },
+      );
+      return claimed ? uploadOf(claimed) : undefined;
+    },
+
+    async renew(id, untilMs) {
+      // Not when it was given back meanwhile.
+      await uploads.updateOne(
+        { _id: id, leaseUntilMs: { $gt: 0 } },
+        { $max: { leaseUntilMs: untilMs, dueAtMs: untilMs } },
+      );
+    },
+
+    async release(id, { atMs, looks, settled }) {
+      await uploads.updateOne({ _id: id }, { $set: { leaseUntilMs: 0, dueAtMs: atMs, looks, settled } });
+    },
+  };
+}
+
+function uploadOf(document: UploadDocument): Upload {
+  const { _id: id, artifactId, developerId, sizeBytes, expiresAtMs, looks } = document;
+  return { id, artifactId, developerId, sizeBytes, expiresAtMs, looks };
+}

@@ -1,0 +1,59 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import {
+  ApplicationsService,
+  DevicesService,
+  type SendOperationRequest,
+} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+
+/** Stands in the place of devices: knows clients and devices, records what it is to send. */
+export class RecordingDevices {
+  /** Developers by client id. */
+  readonly developers = new Map<string, string>();
+  /** Reported firmware of activated devices; undefined: not reported. */
+  readonly firmware = new Map<string, string | undefined>();
+  readonly sent: SendOperationRequest[] = [];
+  /** Thrown by the next calls that send. */
+  refusal: DomainError | undefined;
+
+  readonly bindings: RpcBinding[] = [
+    bind(ApplicationsService, {
+      authorizeApplication: async ({ clientId }) => {
+        const developerId = this.developers.get(clientId);
+        if (!developerId)
+          throw new DomainError('developer_not_registered', 'The developer is not registered.');
+        return { developerId };
+      },
+      getSettings: unused,
+      updateSettings: unused,
+      refreshAuthenticationKey: unused,
+      getDestination: unused,
+    }),
+    bind(DevicesService, {
+      getDeviceStatus: async ({ deviceId }) => {
+        if (!this.firmware.has(deviceId)) {
+          throw new DomainError('device_not_activated', 'The device is not activated.');
+        }
+        const firmwareVersion = this.firmware.get(deviceId);
+        return { status: { deviceId, ...(firmwareVersion && { firmwareVersion }) } };
+      },
+      sendOperation: async (request) => {
+        if (this.refusal) throw this.refusal;
+        const key = request.caller?.idempotency?.key;
+        const known = key ? this.sent.findIndex((s) => s.caller?.idempotency?.key === key) : -1;
+        if (known >= 0) return { transactionId: BigInt(known + 1) };
+        this.sent.push(request);
+        return { transactionId: BigInt(this.sent.length) };
+      },
+      getActivation: unused,
+      activateDevice: unused,
+      deactivateDevice: unused,
+      resetDevice: unused,
+      getHardwareProperties: unused,
+      getAssociation: unused,
+      listDeviceStatuses: unused,
+    }),
+  ];
+}
+
+const unused = () => Promise.reject(new DomainError('internal', 'Not part of this test.'));

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '@headset-cloud/kit/config.ts';
+import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
+import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
+import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import type { Service } from '@headset-cloud/kit/service.ts';
+import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { UpdatesAdminService } from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
+import { DownloadsService, UpdatesService } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
+import { Registry } from 'prom-client';
+import { buildUpdates } from '../build.ts';
+import { updatesConfigSpec } from '../config.ts';
+import { RecordingDevices } from './recording-devices.ts';
+
+/** Thrown where a process would have died. */
+export class CutOff extends Error {}
+
+/** A running updates service on the embedded store and this machine's disk, with a recorder in the place of devices. */
+export class World {
+  readonly directory = mkdtempSync(join(tmpdir(), 'updates-'));
+  readonly devices = new RecordingDevices();
+  readonly metrics = new Registry();
+  readonly updates: Client<typeof UpdatesService>;
+  readonly downloads: Client<typeof DownloadsService>;
+  readonly admin: Client<typeof UpdatesAdminService>;
+  /** Time, for the service; milliseconds since 1970. */
+  nowMs = Date.now();
+  /** The failpoint at which the next call that reaches it is cut off. */
+  cutAt: string | undefined;
+  store!: Store;
+  /** How many documents queries have looked at so far. */
+  documentsExamined!: () => number;
+  readonly #channel = new LocalChannel();
+  readonly #env: Record<string, string>;
+  #database!: EmbeddedDatabase;
+  #log!: EventLog;
+  #service!: Service;
+
+  constructor(env: Record<string, string> = {}) {
+    this.#env = env;
+    this.updates = createClient(UpdatesService, this.#channel);
+    this.downloads = createClient(DownloadsService, this.#channel);
+    this.admin = createClient(UpdatesAdminService, this.#channel);
+    this.devices.developers.set('client-a', 'dev-a').set('client-b', 'dev-b');
+  }
+
+  async start(): Promise<this> {
+    this.#database = openEmbeddedDatabase({ directory: this.directory });
+    const logger = createLogger({ service: 'updates', level: 'silent' });
+    this.#log = createEmbeddedLog(this.#database, logger);
+    const stores = createEmbeddedStore(this.#database);
+    this.documentsExamined = () => stores.statistics.documentsExamined;
+    this.store = stores.database('updates');
+    const env = {
+      DATA_DIR: this.directory,
+      UPDATES_LISTEN: '127.0.0.1:0',
+      UPDATES_SWEEP_INTERVAL_MS: '20',
+      ...this.#env,
+    };
+    this.metrics.clear();
+    this.#service = buildUpdates(
+      {
+        logger,
+        clock: { now: () => this.nowMs },
+        store: this.store,
+        log: this.#log,
+        channel: () => this.#channel,
+        secrets: createSecretBox('a test secret of more than thirty-two characters'),
+        metrics: this.metrics,
+        failpoints: (name) => {
+          if (this.cutAt !== name) return;
+          this.cutAt = undefined;
+          throw new CutOff(name);
+        },
+        instanceId: randomUUID(),
+      },
+      readConfig(updatesConfigSpec, env),
+    );
+    this.#channel.register([...this.devices.bindings, ...this.#service.rpc, ...this.#service.admin]);
+    await this.#service.start();
+    return this;
+  }
+
+  /** Ends the service and starts it again on the same data. */
+  async restart(): Promise<void> {
+    await this.#stop();
+    await this.start();
+  }
+
+  async close(): Promise<void> {
+    await this.#stop();
+    rmSync(this.directory, { recursive: true });
+  }
+
+  async #stop(): Promise<void> {
+    await this.#service.stop();
+    await this.#log.close();
+    await this.#database.close();
+  }
+}
+
+/** The caller of a call of developer a or b, with an Idempotency-Key where one is given. */
+export function callerOf(developer: 'a' | 'b' = 'a', key?: string, body = 1) {
+  return {
+    clientId: `client-${developer}`,
+    applicationId: 'app',
+    ...(key && { idempotency: { key, method: 'POST', path: '/p', bodySha256: new Uint8Array([body]) } }),
+  };
+}

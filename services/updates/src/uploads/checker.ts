@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { inspectPackage } from '../apk/inspect.ts';
+import { type Artifact, checkedKey, isOwnContent, openStates, uploadKey } from '../domain/artifact.ts';
+import { closesAtMs, nextLookMs, type Upload } from '../domain/upload.ts';
+import { type ArtifactStorage, type Catalogue, ObjectChanged, type UploadStore } from '../ports.ts';
+
+/** What a look at an upload found. */
+export type CheckOutcome =
+  /** Another check of it is under way, or it is closed. */
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'deliverable' }
+  | { readonly kind: 'rejected'; readonly reason: string }
+  /** Another upload of the version was first, or the version was withdrawn. */
+  | { readonly kind: 'superseded' };
+
+export interface CheckerDependencies {
+  readonly catalogue: Catalogue;
+  readonly uploads: UploadStore;
+  readonly storage: ArtifactStorage;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+  readonly logger: Logger;
+  readonly leaseMs: number;
+  /** How long a URL is valid; uploads stay open for that long after it. */
+  readonly lifetimeMs: number;
+  readonly onOutcome: (outcome: CheckOutcome['kind']) => void;
+}
+
+/** Longest that one check may take. */
+const checkTimeoutMs = 900_000;
+const nothingCame = 'No file was uploaded before the URL expired.';
+
+export type Checker = (uploadId: string) => Promise<CheckOutcome>;
+
+/**
+ * Looks at one upload, and makes its artifact deliverable or rejected if something has arrived.
+ * Every step can be repeated: a crash after any of them is made good by the next look, which another
+ * instance may take. Throws `unavailable` while the storage is away.
+ */
+export function createChecker(deps: CheckerDependencies): Checker {
+  const { catalogue, uploads, storage, clock, failpoints, logger } = deps;
+
+  async function look(upload: Upload): Promise<CheckOutcome> {
+    const key = uploadKey(upload.id);
+    const [artifact, object] = await Promise.all([catalogue.get(upload.artifactId), storage.head(key)]);
+    if (!object) return { kind: 'absent' };
+    if (!artifact || !openStates.includes(artifact.state)) {
+      await storage.remove(key);
+      const own = artifact?.state === 'deliverable' && isOwnContent(artifact, upload.id);
+      return own ? { kind: 'deliverable' } : { kind: 'superseded' };
+    }
+    if (object.sizeBytes !== upload.sizeBytes) {
+      return reject(upload, `It has ${object.sizeBytes} bytes, not ${upload.sizeBytes} as was requested.`);
+    }
+    const copy = await storage.fetch(key, object.tag);
+    let sha256: string;
+    try {
+      const signal = AbortSignal.timeout(checkTimeoutMs);
+      const reason = await unfit(artifact, copy.path, signal);
+      if (reason !== undefined) return await reject(upload, reason);
+      sha256 = await hashOf(copy.path, signal);
+    } finally {
+      await copy.dispose();
+    }
+    const objectKey = checkedKey(upload.id, sha256);
+    await storage.seal(key, object.tag, objectKey);
+    failpoints('updates.sealed');
+    const content = { objectKey, sizeBytes: object.sizeBytes, sha256 };
+    const won = await catalogue.deliver(artifact.id, content, clock.now());
+    failpoints('updates.delivered');
+    if (won) logger.info({ artifact: artifact.id, sizeBytes: object.sizeBytes }, 'an upload is deliverable');
+    else if ((await catalogue.get(artifact.id))?.objectKey !== objectKey) await storage.remove(objectKey);
+    await storage.remove(key);
+    return { kind: won ? 'deliverable' : 'superseded' };
+  }
+
+  async function reject(upload: Upload, reason: string): Promise<CheckOutcome> {
+    await catalogue.reject(upload.artifactId, reason, clock.now());
+    await storage.remove(uploadKey(upload.id));
+    logger.info({ artifact: upload.artifactId, reason }, 'an upload was rejected');
+    return { kind: 'rejected', reason };
+  }
+
+  /** Answers what the store is told about the next look. */
+  async function settle(upload: Upload, outcome: CheckOutcome): Promise<void> {
+    const now = clock.now();
+    const closes = closesAtMs(upload, deps.lifetimeMs);
+    if (outcome.kind === 'absent' && now >= upload.expiresAtMs) {
+      await catalogue.expire(upload.artifactId, upload.id, nothingCame, now);
+    }
+    if (now >= closes) return uploads.close(upload.id, upload.expiresAtMs);
+    const settled = outcome.kind === 'deliverable' || outcome.kind === 'superseded';
+    const looks = outcome.kind === 'absent' ? upload.looks + 1 : 0;
+    const atMs = settled ? closes : nextLookMs({ ...upload, looks }, now, deps.lifetimeMs);
+    await uploads.release(upload.id, { atMs, looks, settled });
+  }
+
+  return async (uploadId) => {
+    const upload = await uploads.claim(uploadId, clock.now(), clock.now() + deps.leaseMs);
+    if (!upload) return { kind: 'busy' };
+    const renewal = setInterval(() => {
+      uploads
+        .renew(uploadId, clock.now() + deps.leaseMs)
+        .catch((error) => logger.warn({ err: error }, 'a check could not be kept'));
+    }, deps.leaseMs / 3);
+    try {
+      const outcome = await look(upload).catch((error): CheckOutcome => {
+        // Replaced while it was looked at: what is there now is looked at next.
+        if (error instanceof ObjectChanged) return { kind: 'absent' };
+        throw error;
+      });
+      clearInterval(renewal);
+      await settle(upload, outcome);
+      deps.onOutcome(outcome.kind);
+      return outcome;
+    } catch (error) {
+      clearInterval(renewal);
+      const looks = upload.looks + 1;
+      const atMs = nextLookMs({ ...upload, looks }, clock.now(), deps.lifetimeMs);
+      await uploads.release(uploadId, { atMs, looks, settled: false });
+      throw error;
+    }
+  };
+}
+
+async function unfit(artifact: Artifact, path: string, signal: AbortSignal): Promise<string | undefined> {
+  return artifact.kind === 'software' ? inspectPackage(path, artifact, signal) : undefined;
+}
+
+/** SHA-256 of a file, hexadecimal. */
+async function hashOf(path: string, signal: AbortSignal): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash, { signal });
+  return hash.digest('hex');
+}

@@ -1,0 +1,37 @@
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { UploadStore } from '../ports.ts';
+import type { Checker } from './checker.ts';
+
+/** Looks at uploads now because somebody asks for their outcome. */
+export type LookNow = (of: { artifactId: string } | { developerId: string }) => Promise<void>;
+
+const mostAtOnce = 20;
+
+/**
+ * A storage that tells nobody of uploads is asked when it matters, not only by the sweeper. Waits a
+ * little; a check that takes longer goes on and shows the next time.
+ */
+export function createLookNow(deps: {
+  uploads: UploadStore;
+  check: Checker;
+  logger: Logger;
+  patienceMs: number;
+}): LookNow {
+  return async (of) => {
+    const ids = await deps.uploads.unsettled(of, mostAtOnce);
+    if (ids.length === 0) return;
+    const checks = Promise.all(
+      ids.map((id) =>
+        deps
+          .check(id)
+          .catch((error) => deps.logger.debug({ err: error }, 'an upload could not be looked at')),
+      ),
+    );
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, deps.patienceMs);
+    });
+    await Promise.race([checks, patience]);
+    clearTimeout(timer);
+  };
+}

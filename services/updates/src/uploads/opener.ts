@@ -1,0 +1,94 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import {
+  type Artifact,
+  type ArtifactName,
+  artifactId,
+  contentTypeOf,
+  uploadKey,
+} from '../domain/artifact.ts';
+import { refusals } from '../domain/refusals.ts';
+import type { ArtifactStorage, Catalogue, UploadStore } from '../ports.ts';
+
+export interface OpenerDependencies {
+  readonly catalogue: Catalogue;
+  readonly uploads: UploadStore;
+  readonly storage: ArtifactStorage;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+  /** How long an upload URL is valid; seconds. */
+  readonly urlSeconds: number;
+}
+
+/** What an upload is for. */
+export interface WantedUpload {
+  readonly uploadId: string;
+  readonly name: ArtifactName;
+  /** Empty for firmware. */
+  readonly developerId: string;
+  readonly sizeBytes: number;
+}
+
+export interface SignedUpload {
+  readonly url: string;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** Upload URLs open at a time for one version. */
+const mostOpen = 20;
+const firstLookAfterMs = 500;
+
+/** Opens uploads and signs their URLs. */
+export interface Opener {
+  /**
+   * Stores that an upload is expected, then that its artifact is uploading. Repeatable. Answers the
+   * artifact: in another state than uploading, nothing is to be uploaded. With `revive` also a
+   * withdrawn artifact is opened. Throws `unavailable`, with nothing stored.
+   */
+  open(wanted: WantedUpload, revive: boolean): Promise<Artifact>;
+  /** A URL for the upload, valid from now on. The upload stays open for as long. */
+  sign(wanted: WantedUpload): Promise<SignedUpload>;
+}
+
+export function createOpener(deps: OpenerDependencies): Opener {
+  const { catalogue, uploads, storage, clock, failpoints, urlSeconds } = deps;
+
+  async function expect(wanted: WantedUpload, expiresAtMs: number): Promise<void> {
+    const { uploadId: id, name, developerId, sizeBytes } = wanted;
+    const upload = { id, artifactId: artifactId(name), developerId, sizeBytes, expiresAtMs };
+    await uploads.open(upload, clock.now() + firstLookAfterMs);
+  }
+
+  return {
+    async open(wanted, revive) {
+      const { uploadId, name, developerId, sizeBytes } = wanted;
+      const now = clock.now();
+      const open = await uploads.countOpen(artifactId(name), now);
+      if (open.count >= mostOpen) throw refusals.tooManyUploads(open.firstEndMs - now);
+      // The upload first: an artifact without one would wait for ever.
+      await expect(wanted, now + urlSeconds * 1000);
+      failpoints('updates.opened');
+      const artifact = await catalogue.open({ name, developerId, sizeBytes, uploadId }, now, revive);
+      failpoints('updates.requested');
+      if (artifact.state !== 'uploading') await uploads.remove(uploadId);
+      return artifact;
+    },
+
+    async sign(wanted) {
+      // Signatures count in seconds.
+      const startMs = Math.floor(clock.now() / 1000) * 1000;
+      const endMs = startMs + urlSeconds * 1000;
+      await expect(wanted, endMs);
+      const { name, uploadId, sizeBytes } = wanted;
+      const url = await storage.signUpload({
+        key: uploadKey(uploadId),
+        contentType: contentTypeOf(name.kind),
+        sizeBytes,
+        startMs,
+        seconds: urlSeconds,
+      });
+      return { url, startMs, endMs };
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { isTransient } from '@headset-cloud/kit/errors.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { UploadStore } from '../ports.ts';
+import type { Checker } from './checker.ts';
+
+const batch = 50;
+
+export interface Sweeper {
+  start(): void;
+  /** Resolves when the run in hand, if any, has ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Looks at uploads when they are due: what has arrived in a storage that tells nobody, what a crash
+ * cut, what is closed. Several instances may run: each upload is claimed.
+ */
+export function createSweeper(deps: {
+  uploads: UploadStore;
+  check: Checker;
+  clock: Clock;
+  logger: Logger;
+  intervalMs: number;
+}): Sweeper {
+  const { uploads, check, clock, logger } = deps;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+  let stopped = true;
+
+  async function sweep(): Promise<void> {
+    for (const id of await uploads.due(clock.now(), batch)) {
+      if (stopped) return;
+      try {
+        await check(id);
+      } catch (error) {
+        logger.warn({ uploadId: id, err: error }, 'an upload could not be looked at and will be again');
+        // The storage or the database is away: the others would only wait for it too.
+        if (isTransient(error)) return;
+      }
+    }
+  }
+
+  function schedule(): void {
+    if (stopped) return;
+    timer = setTimeout(() => {
+      running = sweep()
+        .catch((error) => logger.warn({ err: error }, 'the sweep of uploads failed; the next one follows'))
+        .finally(schedule);
+    }, deps.intervalMs);
+    timer.unref();
+  }
+
+  return {
+    start() {
+      stopped = false;
+      schedule();
+    },
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}

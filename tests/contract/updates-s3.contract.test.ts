@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { ArtifactState } from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
+import { callerOf, World } from '@headset-cloud/updates/testing/world.ts';
+import { request } from 'undici';
+import { makeApk } from '../support/apk.ts';
+import { orDemanded } from '../support/stack/demand.ts';
+import { type RunningS3, startS3, whyNoS3 } from '../support/stack/s3.ts';
+
+/** The updates service on S3, which tells nobody when an upload has arrived. */
+const missing = orDemanded(
+  process.env['S3_ENDPOINT'] ? 'a server that can be killed is not S3_ENDPOINT’s' : whyNoS3(),
+);
+(missing ? describe.skip : describe)(`updates on S3${missing ? `: ${missing}` : ''}`, () => {
+  let directory: string;
+  let server: RunningS3;
+  let world: World;
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'updates-s3-'));
+    server = await startS3(directory);
+    Object.assign(process.env, server.environment);
+    const temp = { UPDATES_TEMP_DIR: join(directory, 'temp') };
+    world = await new World({ ...server.environment, ...temp }).start();
+  });
+  afterAll(async () => {
+    await world?.close();
+    await server?.stop();
+    for (const key of Object.keys(server?.environment ?? {})) delete process.env[key];
+    rmSync(directory, { recursive: true, force: true });
+  });
+  beforeEach(() => {
+    world.nowMs = Date.now();
+  });
+
+  const app = 'com.example.app';
+  const ask = (version: string, sizeBytes: number) =>
+    world.updates.requestUpload({ caller: callerOf(), package: app, version, sizeBytes: BigInt(sizeBytes) });
+  async function upload(version: string, apk: Buffer): Promise<void> {
+    const { urls } = await ask(version, apk.length);
+    const headers = { 'content-type': 'application/vnd.android.package-archive' };
+    const answer = await request(urls[0]?.uploadUrl ?? '', { method: 'PUT', body: apk, headers });
+    await answer.body.dump();
+    expect(answer.statusCode).toBe(200);
+  }
+  const state = async (version: string) => {
+    const found = await world.store
+      .collection<{ _id: string; state: string; reason: string }>('artifacts')
+      .findOne({ _id: `software/${app}/${version}` });
+    return found?.state;
+  };
+
+  it('the sweeper finds what has arrived, though nobody asks', async () => {
+    await upload('1', await makeApk({ versionName: '1' }));
+    await waitFor('the sweep', async () => {
+      world.nowMs += 100;
+      return (await state('1')) === 'deliverable';
+    });
+  });
+
+  it('a list finds it at once', async () => {
+    await upload('2', await makeApk({ versionName: '2' }));
+    const { appVersions } = await world.updates.listApps({ caller: callerOf(), package: app });
+    expect(appVersions.map((v) => v.version)).toContain('2');
+  });
+
+  it('a package that is not whole is rejected, whoever looks, and the same URL takes another try', async () => {
+    const apk = await makeApk({ versionName: '3' });
+    const { urls } = await ask('3', apk.length);
+    const put = async (body: Buffer) => {
+      const headers = { 'content-type': 'application/vnd.android.package-archive' };
+      const answer = await request(urls[0]?.uploadUrl ?? '', { method: 'PUT', body, headers });
+      await answer.body.dump();
+    };
+    const look = async () => {
+      const { artifacts } = await world.admin.listArtifacts({ package: app });
+      return artifacts.find((a) => a.version === '3');
+    };
+    await put(Buffer.alloc(apk.length));
+    expect(await look()).toMatchObject({
+      state: ArtifactState.REJECTED,
+      reason: expect.stringMatching(/^It is not a whole Android package: /),
+    });
+    await put(apk);
+    await waitFor('the sweep', async () => {
+      world.nowMs += 100;
+      return (await state('3')) === 'deliverable';
+    });
+    expect((await look())?.reason).toBe('');
+  });
+
+  it('while S3 is away uploads are unavailable and leave nothing behind; lists and updates go on', async () => {
+    await upload('4', await makeApk({ versionName: '4' }));
+    const count = async () =>
+      Promise.all(
+        ['packages', 'artifacts', 'uploads'].map((c) => world.store.collection(c).countDocuments()),
+      );
+    const before = await count();
+    await server.kill();
+    const start = Date.now();
+    await expect(ask('5', 10)).rejects.toMatchObject({ code: 'unavailable', retryAfterMs: 5000 });
+    expect(Date.now() - start).toBeLessThan(5000);
+    expect(await count()).toEqual(before);
+    const { appVersions } = await world.updates.listApps({ caller: callerOf() });
+    expect(appVersions.map((v) => v.version)).toEqual(['3', '2', '1']);
+    const call = { caller: callerOf(), deviceId: '350000000000018', package: app, version: '1' };
+    expect((await world.updates.updateApp(call)).transactionId).toBe(1n);
+    // What had arrived before is found afterwards.
+    await server.restart();
+    await waitFor('the sweep', async () => {
+      world.nowMs += 1000;
+      return (await state('4')) === 'deliverable';
+    });
+    world.nowMs = Date.now();
+    expect((await ask('5', 10)).urls).toHaveLength(1);
+  });
+});

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { realStackMissing } from '../support/stack/backing.ts';
+import { settingsOf } from './settings.ts';
+import { prepareTool } from './tool.ts';
+import { startWorld, type World } from './world.ts';
+
+/**
+ * Calls made up from the contract, right and wrong ones, links between them included, against the
+ * running platform: STACK=embedded|real, SEED (drawn and printed; replays the calls), SECONDS (60).
+ * The last line counts.
+ */
+const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
+const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);
+const seconds = Number(process.env['SECONDS'] || 60);
+const document = resolve(import.meta.dirname, '../../gateway/openapi/cws_api.yaml');
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+async function main(): Promise<number> {
+  const tool = prepareTool();
+  const missing = 'missing' in tool ? tool.missing : kind === 'real' ? realStackMissing() : undefined;
+  if (missing !== undefined || 'missing' in tool) {
+    say(`Schemathesis cannot run here: ${missing}`);
+    const demanded = Boolean(process.env['REQUIRE_REAL_STACK']);
+    say(demanded ? '0 passed, 1 failed' : '0 passed, 0 failed, 1 skipped');
+    return demanded ? 1 : 0;
+  }
+  say(`schemathesis on the ${kind} stack: about ${seconds} s, SEED=${seed}`);
+  const world = await startWorld(kind);
+  try {
+    const failed = (await judge(tool.program, world)) !== 0;
+    if (failed) say(`again with: STACK=${kind} SEED=${seed} node tests/schemathesis/main.ts`);
+    say(failed ? '0 passed, 1 failed' : '1 passed, 0 failed');
+    return failed ? 1 : 0;
+  } finally {
+    await world.stop();
+  }
+}
+
+async function judge(program: string, world: World): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-st-'));
+  const config = join(folder, 'schemathesis.toml');
+  writeFileSync(config, settingsOf(world), { mode: 0o600 });
+  const limits = ['--seed', String(seed), '--max-time', String(seconds), '--continue-on-failure'];
+  const args = ['--config-file', config, 'run', document, '--url', world.stack.apiUrl, ...limits];
+  try {
+    const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] });
+    return await new Promise((done, fail) => {
+      child.once('close', (code) => done(code ?? 1));
+      child.once('error', fail);
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+process.exitCode = await main().catch((error: unknown) => {
+  say((error as Error).stack ?? String(error));
+  say('0 passed, 1 failed');
+  return 1;
+});

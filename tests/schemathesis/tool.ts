@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../..');
+const requirements = join(import.meta.dirname, 'requirements.txt');
+
+/** The program, or why it cannot be had on this machine. */
+export type Tool = { readonly program: string } | { readonly missing: string };
+
+/**
+ * Schemathesis in a virtual environment of its own under .cache, made at the first use from the pinned
+ * requirements. Needs Python 3.10 or newer.
+ */
+export function prepareTool(): Tool {
+  const digest = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 16);
+  const folder = join(root, '.cache', `schemathesis-${digest}`);
+  const program = join(folder, 'bin', 'st');
+  // Written last: a folder that an interrupted install left is made anew.
+  const done = join(folder, 'installed');
+  if (existsSync(done)) return { program };
+  const python = findPython();
+  if (python === undefined) return { missing: 'Python 3.10 or newer with venv is not on PATH' };
+  rmSync(folder, { recursive: true, force: true });
+  try {
+    run(python, ['-m', 'venv', folder]);
+    const pip = ['install', '--quiet', '--disable-pip-version-check', '--no-deps', '-r', requirements];
+    run(join(folder, 'bin', 'pip'), pip);
+    run(program, ['--version']);
+    writeFileSync(done, '');
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    return {
+      missing: `schemathesis could not be installed: ${String((error as Error).message).slice(0, 500)}`,
+    };
+  }
+  return { program };
+}
+
+function run(program: string, args: string[]): void {
+  execFileSync(program, args, { stdio: 'pipe', encoding: 'utf8' });
+}
+
+function findPython(): string | undefined {
+  const check = 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))';
+  return ['python3', 'python'].find((name) => {
+    try {
+      run(name, ['-c', check]);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}

@@ -1,0 +1,125 @@
+import { buffer } from 'node:stream/consumers';
+import { ZipFile } from 'yazl';
+
+/** What a made package says of itself and holds. */
+export interface ApkOptions {
+  readonly package?: string;
+  /** android:versionName; null: the manifest has none. */
+  readonly versionName?: string | null;
+  /** Entries beside the manifest. */
+  readonly entries?: Readonly<Record<string, Buffer>>;
+  /** Instead of a manifest made from the names; null: none. */
+  readonly manifest?: Buffer | null;
+  /** Texts as UTF-8, as newer build tools write them; default UTF-16. */
+  readonly utf8?: boolean;
+}
+
+/** An Android package: a zip with a binary manifest. The same options make the same bytes. */
+export async function makeApk(options: ApkOptions = {}): Promise<Buffer> {
+  const zip = new ZipFile();
+  const mtime = new Date(2024, 0, 1);
+  const manifest =
+    options.manifest === undefined
+      ? makeManifest({
+          package: options.package ?? 'com.example.app',
+          versionName: options.versionName === undefined ? '1.0.0' : options.versionName,
+          utf8: options.utf8 ?? false,
+        })
+      : options.manifest;
+  if (manifest) zip.addBuffer(manifest, 'AndroidManifest.xml', { mtime });
+  const entries = options.entries ?? { 'classes.dex': Buffer.from('dex\n035\0 not really') };
+  for (const [name, content] of Object.entries(entries)) {
+    zip.addBuffer(content, name, { mtime, compress: !name.endsWith('.bin') });
+  }
+  zip.end();
+  return buffer(zip.outputStream);
+}
+
+const androidNamespace = 'http://schemas.android.com/apk/res/android';
+const none = 0xffffffff;
+const typeString = 0x03;
+const typeDecimal = 0x10;
+/** Of android:versionCode and android:versionName. */
+const resourceIds = [0x0101021b, 0x0101021c];
+
+/** A binary AndroidManifest.xml (AOSP's ResourceTypes.h) as build tools write it. */
+export function makeManifest(options: {
+  package: string;
+  versionName: string | null;
+  utf8?: boolean;
+}): Buffer {
+  const strings = ['versionCode', 'versionName', 'android', androidNamespace, 'manifest', 'package'];
+  const at = (text: string) => {
+    if (!strings.includes(text)) strings.push(text);
+    return strings.indexOf(text);
+  };
+  const namespace = at(androidNamespace);
+  const attribute = (ns: number, name: string, type: number, raw: number, data: number) =>
+    words(ns, at(name), raw, 0x08 | (type << 24), data);
+  const text = (ns: number, name: string, value: string) =>
+    attribute(ns, name, typeString, at(value), at(value));
+  const attributes = [
+    attribute(namespace, 'versionCode', typeDecimal, none, 7),
+    ...(options.versionName === null ? [] : [text(namespace, 'versionName', options.versionName)]),
+    text(none, 'package', options.package),
+  ];
+  const start = Buffer.concat([
+    words(none, at('manifest')),
+    halves(20, 20, attributes.length, 0, 0, 0),
+    ...attributes,
+  ]);
+  const names = words(at('android'), namespace);
+  const line = words(1, none);
+  const body = [
+    stringPool(strings, options.utf8 ?? false),
+    chunk(0x0180, 8, Buffer.alloc(0), words(...resourceIds)),
+    chunk(0x0100, 16, line, names),
+    chunk(0x0102, 16, line, start),
+    chunk(0x0103, 16, line, words(none, at('manifest'))),
+    chunk(0x0101, 16, line, names),
+  ];
+  return chunk(0x0003, 8, Buffer.alloc(0), Buffer.concat(body));
+}
+
+function stringPool(strings: readonly string[], utf8: boolean): Buffer {
+  const encoded = strings.map((s) => (utf8 ? utf8Text(s) : utf16Text(s)));
+  let offset = 0;
+  const offsets = encoded.map((e) => {
+    offset += e.length;
+    return offset - e.length;
+  });
+  const data = Buffer.concat(encoded);
+  const padded = Buffer.concat([data, Buffer.alloc((4 - (data.length % 4)) % 4)]);
+  const head = words(strings.length, 0, utf8 ? 1 << 8 : 0, 28 + strings.length * 4, 0);
+  return chunk(0x0001, 28, head, Buffer.concat([words(...offsets), padded]));
+}
+
+/** Lengths in characters and in bytes, each in one byte or, with the high bit set, two. */
+function utf8Text(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const length = (n: number) => (n < 0x80 ? Buffer.from([n]) : Buffer.from([0x80 | (n >> 8), n & 0xff]));
+  return Buffer.concat([length(text.length), length(bytes.length), bytes, Buffer.from([0])]);
+}
+
+function utf16Text(text: string): Buffer {
+  const n = text.length;
+  const length = n < 0x8000 ? halves(n) : halves(0x8000 | (n >> 16), n & 0xffff);
+  return Buffer.concat([length, Buffer.from(text, 'utf16le'), halves(0)]);
+}
+
+/** Type, size of the header, size of all, rest of the header, body. */
+function chunk(type: number, headerSize: number, head: Buffer, body: Buffer): Buffer {
+  return Buffer.concat([halves(type, headerSize), words(8 + head.length + body.length), head, body]);
+}
+
+function words(...values: number[]): Buffer {
+  const bytes = Buffer.alloc(values.length * 4);
+  for (const [i, value] of values.entries()) bytes.writeUInt32LE(value, i * 4);
+  return bytes;
+}
+
+function halves(...values: number[]): Buffer {
+  const bytes = Buffer.alloc(values.length * 2);
+  for (const [i, value] of values.entries()) bytes.writeUInt16LE(value, i * 2);
+  return bytes;
+}

@@ -1,0 +1,175 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { createBucket } from '@headset-cloud/updates/testing/bucket.ts';
+import type { BackingServer } from './backing.ts';
+import { freePort } from './ports.ts';
+import { root } from './process.ts';
+
+/** A bucket, as the environment of a process names it. */
+export interface S3Environment {
+  readonly S3_ENDPOINT: string;
+  readonly S3_BUCKET: string;
+  readonly S3_REGION: string;
+  readonly AWS_ACCESS_KEY_ID: string;
+  readonly AWS_SECRET_ACCESS_KEY: string;
+}
+
+/** An S3 server that tests started; its data stay in the directory it was given. */
+export interface RunningS3 extends BackingServer {
+  readonly environment: S3Environment;
+  stop(): Promise<void>;
+}
+
+/** The test server: Versity's gateway to a folder. */
+const program = 'versitygw';
+const install = 'go install github.com/versity/versitygw/cmd/versitygw@v1.8.0';
+
+/** Undefined when a bucket can be had here; otherwise what is missing. */
+export function whyNoS3(): string | undefined {
+  if (process.env['S3_ENDPOINT'] || findProgram()) return undefined;
+  return `no S3_ENDPOINT is set, and no program ${program} is on PATH or in .cache/bin (${install})`;
+}
+
+/** The bucket of the server that S3_ENDPOINT names; it is made if it is not there. */
+export async function givenS3(): Promise<S3Environment | undefined> {
+  const { env } = process;
+  if (!env['S3_ENDPOINT']) return undefined;
+  const environment: S3Environment = {
+    S3_ENDPOINT: env['S3_ENDPOINT'],
+    S3_BUCKET: env['S3_BUCKET'] ?? 'headset-cloud-test',
+    S3_REGION: env['S3_REGION'] ?? 'us-east-1',
+    AWS_ACCESS_KEY_ID: env['AWS_ACCESS_KEY_ID'] ?? '',
+    AWS_SECRET_ACCESS_KEY: env['AWS_SECRET_ACCESS_KEY'] ?? '',
+  };
+  // A server that was just started may not listen yet.
+  let failure: unknown;
+  const made = () =>
+    makeBucket(environment).then(
+      () => true,
+      (error) => {
+        failure = error;
+        return false;
+      },
+    );
+  await waitFor('the bucket', made, { timeoutMs: 10_000, intervalMs: 200 }).catch((cause) => {
+    throw new Error(
+      `The bucket ${environment.S3_BUCKET} at ${environment.S3_ENDPOINT} cannot be had: ${failure}`,
+      {
+        cause,
+      },
+    );
+  });
+  return environment;
+}
+
+/** Starts a server on `dir` with one bucket, and waits until it answers. Throws when the program is missing. */
+export async function startS3(dir: string): Promise<RunningS3> {
+  const path = findProgram();
+  if (!path) throw new Error(whyNoS3());
+  const port = await freePort();
+  const environment: S3Environment = {
+    S3_ENDPOINT: `http://127.0.0.1:${port}`,
+    S3_BUCKET: 'headset-cloud-test',
+    S3_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'test-access',
+    AWS_SECRET_ACCESS_KEY: randomBytes(20).toString('hex'),
+  };
+  let child = await launch(path, dir, port, environment);
+  return {
+    environment,
+    get pid() {
+      return child.pid ?? 0;
+    },
+    kill: () => end(child, 'SIGKILL'),
+    stop: () => end(child, 'SIGTERM'),
+    async restart() {
+      await end(child, 'SIGTERM');
+      child = await launch(path, dir, port, environment);
+    },
+  };
+}
+
+async function launch(
+  path: string,
+  dir: string,
+  port: number,
+  environment: S3Environment,
+): Promise<ChildProcess> {
+  const data = join(dir, 'data');
+  mkdirSync(data, { recursive: true });
+  const logFile = join(dir, 's3.log');
+  const log = openSync(logFile, 'a');
+  const args = ['--port', `127.0.0.1:${port}`, '--quiet', 'posix', data];
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    ROOT_ACCESS_KEY: environment.AWS_ACCESS_KEY_ID,
+    ROOT_SECRET_KEY: environment.AWS_SECRET_ACCESS_KEY,
+  };
+  const child = spawn(path, args, { stdio: ['ignore', log, log], env });
+  closeSync(log);
+  const killWithParent = () => child.kill('SIGKILL');
+  process.once('exit', killWithParent);
+  child.once('exit', () => process.off('exit', killWithParent));
+  let failed: Error | undefined;
+  child.once('error', (error) => {
+    failed = error;
+  });
+  try {
+    await waitFor(
+      `${program} to answer on port ${port}`,
+      async () => {
+        if (failed) throw failed;
+        if (child.exitCode !== null)
+          throw new Error(`${program} ended:\n${readFileSync(logFile, 'utf8').slice(-2000)}`);
+        return makeBucket(environment).then(
+          () => true,
+          () => false,
+        );
+      },
+      { timeoutMs: 20_000, intervalMs: 50 },
+    );
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
+  return child;
+}
+
+function makeBucket(environment: S3Environment): Promise<void> {
+  return createBucket({
+    endpoint: environment.S3_ENDPOINT,
+    bucket: environment.S3_BUCKET,
+    region: environment.S3_REGION,
+    accessKeyId: environment.AWS_ACCESS_KEY_ID,
+    secretAccessKey: environment.AWS_SECRET_ACCESS_KEY,
+  });
+}
+
+async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  const hard = setTimeout(() => child.kill('SIGKILL'), 5000);
+  await ended;
+  clearTimeout(hard);
+}
+
+/** On PATH, or in the project's cache, where .ci/run puts it. */
+function findProgram(): string | undefined {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), join(root, '.cache', 'bin')];
+  return folders
+    .filter((folder) => folder !== '')
+    .map((folder) => join(folder, program))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}
