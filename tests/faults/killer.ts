@@ -3,8 +3,11 @@ import type { Backing } from '../support/stack/backing.ts';
 import type { FailpointStep, Fault } from './schedule.ts';
 import type { Supervisor } from './supervisor.ts';
 
-/** How long a failpoint may take to be reached, the process's start included. */
-const reachMs = 20_000;
+/** How long a failpoint may take to be reached by a platform that is ready. */
+const reachMs = 12_000;
+
+/** And with the time that it takes to become ready. */
+const longestMs = 90_000;
 
 /** What the rounds did, for the summary. */
 export interface Tally {
@@ -21,7 +24,11 @@ export interface Tally {
 }
 
 /** Makes one fault happen; resolves when it really has, with what there is to note. */
-export function createKiller(supervisor: Supervisor, backing: Backing | undefined) {
+export function createKiller(
+  supervisor: Supervisor,
+  backing: Backing | undefined,
+  ready: () => Promise<unknown>,
+) {
   const tally: Tally = { faults: new Map(), reached: new Map(), unreached: [], outages: [], freezes: [] };
   const count = (map: Map<string, number>, name: string) => map.set(name, (map.get(name) ?? 0) + 1);
 
@@ -36,7 +43,9 @@ export function createKiller(supervisor: Supervisor, backing: Backing | undefine
     for (const step of steps) {
       const before = supervisor.deathsOf(name);
       try {
-        await supervisor.died(name, before + 1, reachMs);
+        const died = supervisor.died(name, before + 1, longestMs);
+        await Promise.race([died, ready().then(() => supervisor.died(name, before + 1, reachMs))]);
+        await died;
         count(tally.reached, step.name);
       } catch {
         tally.unreached.push(step.name);

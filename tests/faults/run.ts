@@ -9,7 +9,8 @@ import type { Check } from './judge/check.ts';
 import { judge } from './judge.ts';
 import { createKiller, type Tally } from './killer.ts';
 import { loops } from './load/loops.ts';
-import type { LoadOptions } from './load/target.ts';
+import type { LoadOptions, LoadTarget } from './load/target.ts';
+import { prepareUpdates } from './load/updates.ts';
 import { createRandom } from './random.ts';
 import { describeFault, type Round } from './schedule.ts';
 import { startWorld, type World } from './world.ts';
@@ -65,8 +66,14 @@ export async function run(options: RunOptions): Promise<RunResult> {
   current = world;
   try {
     const rounds = options.rounds(world);
-    const killer = createKiller(world.supervisor, world.stack.backing);
-    const load = startLoad(world, options);
+    const killer = createKiller(world.supervisor, world.stack.backing, () => world.ready(readyMs));
+    const targets = world.tenants.map((tenant) => ({
+      ...tenant,
+      headsetsOf: world.headsetsOf,
+      sora: world.sora,
+    }));
+    await Promise.all(targets.map(prepareUpdates));
+    const load = startLoad(targets, options);
     await inject(world, rounds, killer, options.say);
     const { evidence, tookMs } = await settle(world, load, killer.tally, options.settleMs);
     writeFileSync(join(dataDir, 'evidence.json'), JSON.stringify(evidence));
@@ -94,12 +101,11 @@ interface RunningLoad {
   end(): Promise<void>;
 }
 
-function startLoad(world: World, { load, seed }: RunOptions): RunningLoad {
+function startLoad(targets: readonly LoadTarget[], { load, seed }: RunOptions): RunningLoad {
   let running = true;
-  const all = world.tenants.flatMap((tenant, i) => {
-    const target = { ...tenant, headsetsOf: world.headsetsOf, sora: world.sora };
-    return loops(target, load, (name) => createRandom(seed, `${i} ${name}`));
-  });
+  const all = targets.flatMap((target, i) =>
+    loops(target, load, (name) => createRandom(seed, `${i} ${name}`)),
+  );
   const ended = Promise.all(all.map((loop) => loop(() => running)));
   // Looked at in `end`; an early failure must not end the process before.
   ended.catch(() => {});

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import { makeApk } from '../../support/apk.ts';
 import type { Random } from '../random.ts';
@@ -31,13 +32,22 @@ export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw): Lo
   return [uploading(draw('packages')), installing(draw('updates'))];
 }
 
+/** A first version that can be installed, before anything breaks. */
+export async function prepareUpdates(target: LoadTarget): Promise<void> {
+  await publish(target, '1.0');
+  await waitFor('a package to be deliverable', async () => (await deliverable(target)).length > 0, {
+    timeoutMs: 60_000,
+    intervalMs: 100,
+  });
+}
+
 /** A package's name is one developer's. */
 function packageOf({ applicationId }: LoadTarget): string {
   return `com.example.a${applicationId.replaceAll('-', '')}`;
 }
 
 /** Uploads a version until it is there: asks for an address, puts, and begins anew where a fault came between. */
-export async function publish(target: LoadTarget, version: string): Promise<void> {
+async function publish(target: LoadTarget, version: string): Promise<void> {
   const { applicationId, client, said } = target;
   const name = packageOf(target);
   const apk = await makeApk({
@@ -76,7 +86,7 @@ async function put(url: string, apk: Buffer): Promise<boolean> {
 }
 
 /** Versions that can be installed now; none while the platform does not answer. */
-export async function deliverable(target: LoadTarget): Promise<string[]> {
+async function deliverable(target: LoadTarget): Promise<string[]> {
   try {
     const answer = await target.api.app('GET', `/apps?package=${packageOf(target)}`);
     return answer.status === 200

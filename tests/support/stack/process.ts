@@ -72,7 +72,10 @@ export function manageProcess(options: ProcessOptions): ManagedProcess {
           ...(isScript ? ['--disable-warning=ExperimentalWarning', join(root, options.entry)] : []),
           ...(options.args ?? []),
         ],
-        { stdio: ['ignore', log, log], env: { ...cleanEnv(), NODE_COMPILE_CACHE: compileCache, ...options.env, ...env } },
+        {
+          stdio: ['ignore', log, log],
+          env: { ...cleanEnv(), NODE_COMPILE_CACHE: compileCache, ...options.env, ...env },
+        },
       );
       closeSync(log);
       child = starting;
