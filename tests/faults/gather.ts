@@ -16,7 +16,7 @@ import type { Supervisor } from './supervisor.ts';
 import type { Tenant, World } from './world.ts';
 
 const perPage = 100;
-/** After MongoDB or Kafka is back, what lost it may still end, to be started anew. */
+/** After MongoDB or another of them is back, what lost it may still end, to be started anew. */
 const outageGraceMs = 15_000;
 /** What was cut may have been a try whose end came a little later. */
 const afterMathMs = 2000;

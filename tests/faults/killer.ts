@@ -17,7 +17,7 @@ export interface Tally {
   readonly reached: Map<string, number>;
   /** Failpoints that were armed and not reached in time. */
   readonly unreached: string[];
-  /** When MongoDB or Kafka was away. */
+  /** When MongoDB, Kafka or S3 was away. */
   readonly outages: { readonly server: string; readonly fromMs: number; readonly toMs: number }[];
   /** When a process slept. */
   readonly freezes: { readonly process: string; readonly fromMs: number; readonly toMs: number }[];

@@ -15,8 +15,8 @@ export type Fault =
   | { readonly kind: 'failpoint'; readonly steps: readonly FailpointStep[] }
   /** SIGSTOP for longer than the leases, then SIGCONT. */
   | { readonly kind: 'freeze'; readonly process: string; readonly forMs: number }
-  /** kill -9 of MongoDB or Kafka, and back after a moment. */
-  | { readonly kind: 'backing'; readonly server: 'mongo' | 'kafka'; readonly awayMs: number }
+  /** kill -9 of MongoDB, Kafka or S3, and back after a moment. */
+  | { readonly kind: 'backing'; readonly server: 'mongo' | 'kafka' | 's3'; readonly awayMs: number }
   /** kill -9 of a process of headsets. */
   | { readonly kind: 'headsets'; readonly process: string };
 
@@ -32,7 +32,7 @@ export interface Targets {
   readonly headsets: readonly string[];
   /** Every failpoint with the process that knows it; `rare`: the load comes there only now and then. */
   readonly failpoints: readonly { readonly process: string; readonly name: string; readonly rare: boolean }[];
-  readonly backing: readonly ('mongo' | 'kafka')[];
+  readonly backing: readonly ('mongo' | 'kafka' | 's3')[];
   /** Longest lease of the platform's configuration. */
   readonly leaseMs: number;
 }

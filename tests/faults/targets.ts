@@ -38,6 +38,7 @@ export function targetsOf({ stack, headsets }: World): Targets {
     backing: [
       ...(backing?.mongo ? (['mongo'] as const) : []),
       ...(backing?.kafka ? (['kafka'] as const) : []),
+      ...(backing?.s3 ? (['s3'] as const) : []),
     ],
     leaseMs,
   };

@@ -93,6 +93,8 @@ const installing = [
   '--behaviour',
   JSON.stringify({ downloadBytesPerSecond: 100_000, progressIntervalMs: 100, downloadRetryMs: 100 }),
 ];
+/** On the real stack: what one instance leaves lying the other takes up. */
+const twice = { notifier: 2, transactions: 2, 'device-link': 2 } as const;
 const applications = 2;
 const devicesEach = 6;
 
@@ -111,7 +113,7 @@ export async function startWorld(options: {
     clientSecret: randomBytes(24).toString('hex'),
   }));
   const env = { ...shortTimes, ...options.env };
-  const stack = await startStack({ kind: options.kind, dataDir, clients, env });
+  const stack = await startStack({ kind: options.kind, dataDir, clients, env, instances: twice });
   let calm = false;
   const integrator = await startIntegrator({
     answer: () => ({ status: !calm && options.failsCallback() ? 500 : 204 }),
@@ -162,7 +164,7 @@ export async function startWorld(options: {
     manageHeadsets({
       name: `headsets-${i + 1}`,
       dir: dataDir,
-      server: stack.deviceLinkUrl,
+      server: stack.deviceLinkUrls[i % stack.deviceLinkUrls.length] as string,
       controlPort,
       devices: tenants.flatMap((t) => t.devices.filter((_, d) => d % 2 === i)),
       content: surroundings,
