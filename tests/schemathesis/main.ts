@@ -16,6 +16,7 @@ const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);
 const seconds = Number(process.env['SECONDS'] || 60);
 const document = resolve(import.meta.dirname, '../../gateway/openapi/cws_api.yaml');
+const signals = ['SIGINT', 'SIGTERM'] as const;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function main(): Promise<number> {
@@ -47,10 +48,18 @@ async function judge(program: string, world: World): Promise<number> {
   const args = ['--config-file', config, 'run', document, '--url', world.stack.apiUrl, ...limits];
   try {
     const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] });
-    return await new Promise((done, fail) => {
-      child.once('close', (code) => done(code ?? 1));
-      child.once('error', fail);
-    });
+    const stop = () => child.kill();
+    // Its own time ends it; this is for one that hangs.
+    const hangs = setTimeout(stop, (seconds * 3 + 120) * 1000);
+    for (const signal of signals) process.once(signal, stop);
+    try {
+      return await new Promise((done, fail) => {
+        child.once('close', (code) => done(code ?? 1));
+        child.once('error', fail);
+      });
+    } finally {
+      clearTimeout(hangs);
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -39,7 +39,7 @@ export function prepareTool(): Tool {
 }
 
 function run(program: string, args: string[]): void {
-  execFileSync(program, args, { stdio: 'pipe', encoding: 'utf8' });
+  execFileSync(program, args, { stdio: 'pipe', encoding: 'utf8', timeout: 300_000 });
 }
 
 function findPython(): string | undefined {

@@ -553,7 +553,10 @@ test('a stop hands the recording over at once', async () => {
   let hang = true;
   studio.storage.trouble = ({ partNumber }) => (partNumber === 2 && hang ? 'hang' : undefined);
   await studio.tell(recording);
-  await waitFor('a first part', () => numbers(recording.webmFiles[0]).length === 1);
+  await waitFor('a first part to be noted', async () => {
+    const [document] = await studio.world.store.collection('recordings').find({}).toArray();
+    return document?.['files'].some(({ parts }: Body) => parts.length === 1);
+  });
   hang = false;
   await studio.world.restart();
   await studio.notification(recording);

@@ -196,6 +196,7 @@ class Run {
         return;
       }
       for (let part = file.parts.length; part < file.splitted; part += 1) {
+        this.#heed();
         const tag = await this.#send(recording, index, part);
         if (tag === undefined) break;
         this.#hold(await recordings.partSent(this.#claim, index, part, tag));
@@ -216,11 +217,12 @@ class Run {
     const from = { archiveUrl, file: file.file, offset, bytes, whole: file.splitted === 0 };
     for (let attempt = 1; ; attempt += 1) {
       const sent = await uploader.upload(from, to, this.#signal);
-      this.#heed();
+      // What is sent is noted even now that the service stops.
       if (sent.outcome === 'stored') {
         failpoints('communication.part-sent');
         return sent.tag;
       }
+      this.#heed();
       const { recordingId } = recording;
       logger.warn({ recordingId, file: file.file, part, ...sent }, 'a part is not sent');
       if (sent.outcome === 'missing') throw failed(failures.archive);

@@ -16,7 +16,8 @@ const activation = (slotId: number, epoch = 1, clientId = 'c'): Activation => ({
 let world: World;
 let store: ReturnType<typeof createActivationStore>;
 beforeEach(async () => {
-  world = await openWorld();
+  // The service's own sweeper would take what is due.
+  world = await openWorld({ DEVICES_SWEEP_INTERVAL_MS: 60_000 });
   await world.admin.putDevice({ deviceId });
   const clock = { now: () => world.nowMs };
   store = createActivationStore(world.store.collection<DeviceDocument>('devices'), clock, 60_000);

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { request } from 'undici';
+import { type ApiClient, createApiClient } from '../support/api.ts';
+import { makeApk } from '../support/apk.ts';
+import { createAdmin, provisionApplication } from '../support/provision.ts';
+import { type Stack, startStack } from '../support/stack/stack.ts';
+import { describeOnStack, stack as suiteStack } from './harness.ts';
+
+const client = { clientId: 'crash', clientSecret: randomBytes(24).toString('hex') };
+const name = 'com.example.crash';
+
+describeOnStack('uploads and kill -9', () => {
+  let folder: string;
+  let stack: Stack;
+  let api: ApiClient;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'headset-cloud-crash-'));
+    stack = await startStack({
+      kind: suiteStack.kind,
+      dataDir: folder,
+      clients: [client],
+      env: { UPDATES_CHECK_LEASE_MS: '1000', UPDATES_SWEEP_INTERVAL_MS: '100' },
+    });
+    const applicationId = await provisionApplication(createAdmin(stack.admin), {
+      ...{ developerId: 'crash', clientIds: [client.clientId], name: 'crash', activationLimit: 1 },
+      deviceIds: [],
+    });
+    api = createApiClient({ apiUrl: stack.apiUrl, tokenUrl: stack.tokenUrl, applicationId, ...client });
+  }, 180_000);
+  afterAll(async () => {
+    await api?.close();
+    await stack?.stop();
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  });
+
+  const listed = async (): Promise<string[]> => {
+    const { status, body } = await api.app('GET', `/apps?package=${name}`);
+    return status === 200 ? body.appVersions.map((v: { version: string }) => v.version) : [];
+  };
+
+  it.each([
+    ['1', 'updates.sealed'],
+    ['2', 'updates.delivered'],
+    // Only the platform's own storage passes this one.
+    ...(suiteStack.kind === 'embedded' ? [['3', 'updates.uploaded']] : []),
+  ])(
+    'version %s is deliverable once, though the process was killed at %s',
+    async (version, failpoint) => {
+      const process = stack.processes[suiteStack.kind === 'embedded' ? 'platform' : 'updates'];
+      if (!process) throw new Error('the process is not there');
+      await process.stop();
+      process.start({ FAILPOINTS: failpoint as string });
+      await stack.ready();
+      const apk = await makeApk({ package: name, versionName: version as string });
+      const upload = { package: name, version, fileSize: apk.length };
+      // The gateway may still wait before it tries the process again.
+      const { body } = await waitFor('a 201', async () => {
+        const answer = await api.app('POST', '/apps', upload);
+        return answer.status === 201 && answer;
+      });
+      const { urlList } = body;
+      await request(urlList[0].uploadUrl, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/vnd.android.package-archive' },
+        body: apk,
+      }).then(
+        (answer) => answer.body.dump(),
+        () => undefined,
+      );
+      expect(await process.exited).toBe('SIGKILL');
+      process.start();
+      await stack.ready();
+      await waitFor('the version', async () => (await listed()).filter((v) => v === version).length === 1, {
+        timeoutMs: 30_000,
+        intervalMs: 100,
+      });
+      const again = await api.app('POST', '/apps', upload);
+      expect([again.status, again.body.appFileExists]).toEqual([201, true]);
+    },
+    120_000,
+  );
+});
