@@ -18,8 +18,7 @@ import type { Tenant, World } from './world.ts';
 const perPage = 100;
 /** After MongoDB or another of them is back, what lost it may still end, to be started anew. */
 const outageGraceMs = 15_000;
-/** What was cut may have been a try whose end came a little later. */
-const afterMathMs = 2000;
+const awakeningMs = 2000;
 
 /** What is still open, in words; nothing: the platform has finished everything it took on. */
 export async function unfinished(world: World): Promise<string[]> {
@@ -135,12 +134,11 @@ async function deliverablePackages({ applicationId, api }: Tenant): Promise<Pack
 
 /** Whatever may have cut an upload of a recording. */
 function interruptions(supervisor: Supervisor, { outages, freezes }: Tally): Interruption[] {
-  const uploads = (process: string) => process === 'platform' || process.startsWith('communication');
-  return [
-    ...supervisor.deaths.filter((d) => uploads(d.process)).map(({ atMs }) => ({ fromMs: atMs, toMs: atMs })),
-    ...freezes.filter((f) => uploads(f.process)),
-    ...outages.filter((o) => o.server === 'mongo'),
-  ].map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + afterMathMs }));
+  const uploads = ({ process }: { process: string }) => process === 'platform' || process === 'communication';
+  const deaths = supervisor.deaths.filter(uploads).map(({ atMs }) => ({ fromMs: atMs, toMs: atMs }));
+  // Whoever wakes up, or has its database back, goes on for a moment before it knows that its time was over.
+  const pauses = [...freezes.filter(uploads), ...outages.filter((o) => o.server === 'mongo')];
+  return [...deaths, ...pauses.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + awakeningMs }))];
 }
 
 /** Processes that ended by themselves while nothing that they need was away or just back. */
