@@ -31,6 +31,8 @@ export const leaseMs = 2000;
 const shortTimes = {
   NOTIFIER_LEASE_MS: String(leaseMs),
   NOTIFIER_SWEEP_MS: '200',
+  // Each holds a lease, and such short ones are renewed all the time.
+  NOTIFIER_WINDOW_PER_DESTINATION: '100',
   NOTIFIER_BACKOFF_FIRST_MS: '50',
   NOTIFIER_BACKOFF_MAX_MS: '1000',
   NOTIFIER_PROBE_MAX_MS: '500',

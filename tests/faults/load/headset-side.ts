@@ -16,9 +16,9 @@ export function headsetLoops(target: LoadTarget, pauseMs: number, draw: (name: s
       }
     };
   return [
-    again(4 * pauseMs, (r, n) => report(target, r, n), draw('reports')),
-    again(8 * pauseMs, (r, n) => upload(target, r, n), draw('uploads')),
-    again(10 * pauseMs, (r) => speak(target, r), draw('speech')),
+    again(12 * pauseMs, (r, n) => report(target, r, n), draw('reports')),
+    again(16 * pauseMs, (r, n) => upload(target, r, n), draw('uploads')),
+    again(16 * pauseMs, (r) => speak(target, r), draw('speech')),
   ];
 }
 
