@@ -54,6 +54,7 @@ export async function showThatItCanFail(seed: number, say: (line: string) => voi
       seed,
       rounds: () => s.rounds,
       env: { TRANSACTIONS_UNSAFE_SWITCHES: s.switches },
+      instances: 1,
       load: s.load,
       effectMs: s.effectMs,
       settleMs: 5000,

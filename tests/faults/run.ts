@@ -21,6 +21,8 @@ export interface RunOptions {
   /** The rounds; given what there is to break. */
   readonly rounds: (world: World) => readonly Round[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Of notifier, transactions and device-link, on the real stack. */
+  readonly instances: number;
   readonly load: LoadOptions;
   readonly effectMs: number;
   /** How long the platform may take in the end to finish everything; milliseconds. */

@@ -95,8 +95,8 @@ const installing = [
   '--behaviour',
   JSON.stringify({ downloadBytesPerSecond: 100_000, progressIntervalMs: 100, downloadRetryMs: 100 }),
 ];
-/** On the real stack: what one instance leaves lying the other takes up. */
-const twice = { notifier: 2, transactions: 2, 'device-link': 2 } as const;
+/** Services that run more than once on the real stack: what one instance leaves lying another takes up. */
+const shared = ['notifier', 'transactions', 'device-link'] as const;
 const applications = 2;
 const devicesEach = 6;
 
@@ -104,6 +104,8 @@ export async function startWorld(options: {
   kind: StackKind;
   dataDir: string;
   env?: Readonly<Record<string, string>>;
+  /** How many of those services that share their work; of the real stack. */
+  instances: number;
   /** How long a headset works on a transaction. */
   effectMs: number;
   /** Whether the integrator's server fails this callback. */
@@ -115,7 +117,8 @@ export async function startWorld(options: {
     clientSecret: randomBytes(24).toString('hex'),
   }));
   const env = { ...shortTimes, ...options.env };
-  const stack = await startStack({ kind: options.kind, dataDir, clients, env, instances: twice });
+  const instances = Object.fromEntries(shared.map((service) => [service, options.instances]));
+  const stack = await startStack({ kind: options.kind, dataDir, clients, env, instances });
   let calm = false;
   const integrator = await startIntegrator({
     answer: () => ({ status: !calm && options.failsCallback() ? 500 : 204 }),
