@@ -1,4 +1,4 @@
-import type { Check } from './judge.ts';
+import type { Check } from './judge/check.ts';
 import { discard, type RunOptions, run } from './run.ts';
 import type { FailpointStep, Round } from './schedule.ts';
 
@@ -54,6 +54,7 @@ export async function showThatItCanFail(seed: number, say: (line: string) => voi
       seed,
       rounds: () => s.rounds,
       env: { TRANSACTIONS_UNSAFE_SWITCHES: s.switches },
+      instances: 1,
       load: s.load,
       effectMs: s.effectMs,
       settleMs: 5000,

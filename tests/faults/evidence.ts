@@ -6,18 +6,59 @@ export interface Evidence {
   /** Callbacks in the order of their arrival, repeats included. */
   readonly arrivals: readonly Arrival[];
   /** Lines of the headsets' effects files. */
-  readonly effects: readonly { readonly deviceId: string; readonly transactionId: number }[];
+  readonly effects: readonly Effect[];
+  /** What headsets were told to report of themselves. */
+  readonly reports: readonly SaidReport[];
+  /** Files that headsets were told to upload, and what the storage has. */
+  readonly uploads: readonly Upload[];
+  readonly storedFiles: readonly { readonly file: string; readonly sha256: string }[];
+  /** What was used, what is on record of it, and what is billed for it. */
+  readonly spent: readonly SpentUsage[];
+  readonly recorded: readonly Usage[];
+  readonly bills: readonly Billed[];
   readonly settings: readonly FinalSetting[];
   readonly applications: readonly ApplicationStanding[];
   /** Devices whose headset's apps answer commands by themselves. */
   readonly answeringDevices: readonly string[];
+  /** Packages that developers uploaded, and those that are deliverable. */
+  readonly packages: readonly Package[];
+  readonly deliverable: readonly Package[];
+  /** Webhooks that Sora sent until they were taken, of the kinds that integrators get. */
+  readonly soraEvents: readonly SoraEvent[];
+  readonly recordings: readonly Recording[];
+  /** What was put into the storage of recordings, in the order in which it ended there. */
+  readonly storedParts: readonly StoredPart[];
+  /** Every attempt to put something there, in the order in which they began. */
+  readonly puts: readonly Put[];
+  /** When whoever uploads recordings was killed, frozen, or without its database. */
+  readonly interruptions: readonly Interruption[];
+  /** Devices whose activation never changed during the run. */
+  readonly alwaysActivated: readonly string[];
   /** What was still open when the waiting ended; empty: nothing. */
   readonly unfinished: readonly string[];
   /** Processes that ended without being told to, while nothing they need was away. */
   readonly ownDeaths: readonly string[];
 }
 
-export type CallKind = 'command' | 'activate' | 'deactivate' | 'reset' | 'cancel' | 'settings';
+export type CallKind =
+  | 'command'
+  | 'activate'
+  | 'deactivate'
+  | 'cancel'
+  | 'settings'
+  | 'package'
+  | 'channel'
+  | 'wifi'
+  | 'languages'
+  | 'launcherKeys'
+  | 'uninstall'
+  | 'reset'
+  | 'update'
+  | 'connectivityList'
+  | 'connectivityState'
+  | 'switchBluetooth'
+  | 'addPairing'
+  | 'deletePairing';
 
 /** One call with its repeats under one Idempotency-Key. */
 export interface CallRecord {
@@ -45,6 +86,105 @@ export interface ListedTransaction {
   readonly deviceId: string;
   readonly transactionStatus: string;
   readonly operationId: string;
+}
+
+/** An effect as the headset noted it. */
+export interface Effect {
+  readonly deviceId: string;
+  readonly transactionId: number;
+  /** The operationId. */
+  readonly operation: string;
+}
+
+/** Something a headset was told to say or do; `taken`: it has confirmed that it keeps it. */
+interface Told {
+  readonly applicationId: string;
+  readonly deviceId: string;
+  readonly taken: boolean;
+}
+
+export interface SaidReport extends Told {
+  /** Of the notification that it becomes. */
+  readonly operationId: string;
+  /** What the integrator reads in it (judge/reports.ts). */
+  readonly value: string;
+}
+
+export interface Upload extends Told {
+  readonly file: string;
+  /** Of its content, hexadecimal. */
+  readonly sha256: string;
+}
+
+/** A time of use; empty deviceId: none is known. */
+export interface Usage {
+  readonly applicationId: string;
+  readonly deviceId: string;
+  readonly kind: 'video' | 'speech';
+  /** Unique in a run. */
+  readonly durationMs: number;
+}
+
+export interface SpentUsage extends Usage, Told {}
+
+/** One amount of a bill. */
+export interface Billed {
+  readonly applicationId: string;
+  readonly deviceId: string;
+  readonly kind: 'video' | 'speech';
+  readonly hours: number;
+}
+
+export interface Package {
+  readonly applicationId: string;
+  readonly package: string;
+  readonly version: string;
+}
+
+export interface SoraEvent {
+  readonly applicationId: string;
+  /** Empty: the connection named none. */
+  readonly deviceId: string;
+  readonly event: string;
+  readonly channelId: string;
+  readonly connectionId: string;
+}
+
+/** A recording of one connection. */
+export interface Recording {
+  readonly applicationId: string;
+  readonly channelId: string;
+  readonly metaFile: RecordedFile;
+  readonly jsonFile: RecordedFile;
+  readonly webmFile: RecordedFile;
+}
+
+export interface RecordedFile {
+  readonly file: string;
+  /** SHA-256 of each part, hexadecimal; of a file that is sent whole there is one. */
+  readonly parts: readonly string[];
+}
+
+export interface Put {
+  readonly file: string;
+  /** From 1; 0: the whole file. */
+  readonly partNumber: number;
+  readonly atMs: number;
+}
+
+export interface StoredPart {
+  readonly file: string;
+  /** Empty: the whole file. */
+  readonly uploadId: string;
+  readonly partNumber: number;
+  readonly sha256: string;
+  readonly tag: string;
+}
+
+/** Milliseconds since 1970. */
+export interface Interruption {
+  readonly fromMs: number;
+  readonly toMs: number;
 }
 
 export interface Arrival {

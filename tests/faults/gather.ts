@@ -1,13 +1,24 @@
+import { createHash } from 'node:crypto';
 import { createAdmin } from '../support/provision.ts';
-import type { ApplicationStanding, Evidence, FinalSetting, ListedTransaction } from './evidence.ts';
+import type {
+  ApplicationStanding,
+  Evidence,
+  FinalSetting,
+  Interruption,
+  ListedTransaction,
+  Package,
+} from './evidence.ts';
+import { gatherBills, gatherUsage } from './gather-usage.ts';
 import { effectsIn, statesOf } from './headsets.ts';
 import type { Tally } from './killer.ts';
+import { staying } from './load/target.ts';
 import type { Supervisor } from './supervisor.ts';
 import type { Tenant, World } from './world.ts';
 
 const perPage = 100;
-/** After MongoDB or Kafka is back, what lost it may still end, to be started anew. */
+/** After MongoDB or another of them is back, what lost it may still end, to be started anew. */
 const outageGraceMs = 15_000;
+const awakeningMs = 2000;
 
 /** What is still open, in words; nothing: the platform has finished everything it took on. */
 export async function unfinished(world: World): Promise<string[]> {
@@ -25,11 +36,17 @@ export async function unfinished(world: World): Promise<string[]> {
     });
     for (const d of deliveries) open.push(`callback ${d.notificationId} is pending (${d.lastOutcome})`);
   }
+  for (const { endpointId, taken } of (await admin.communication.listEndpoints({})).endpoints) {
+    if (taken > 0) open.push(`${taken} places are taken at ${endpointId}`);
+  }
   for (const headsets of world.headsets) {
     const states = await statesOf(headsets);
     if (!states) open.push(`${headsets.process.name} does not answer`);
     for (const s of states ?? []) {
       if (s.sessionEpoch === 0) open.push(`headset ${s.deviceId} is not online`);
+      if (s.unfinishedUploads > 0) {
+        open.push(`headset ${s.deviceId} has ${s.unfinishedUploads} files to upload`);
+      }
       if (s.unacknowledgedReports > 0) {
         open.push(`headset ${s.deviceId} keeps ${s.unacknowledgedReports} reports`);
       }
@@ -69,8 +86,25 @@ export async function gather(world: World, open: readonly string[], tally: Tally
       body,
     })),
     effects: effectsIn(world.stack.dataDir),
+    reports: world.tenants.flatMap((t) => t.said.reports),
+    uploads: world.tenants.flatMap((t) => t.said.uploads),
+    storedFiles: [...world.files.files].map(([file, content]) => ({
+      file,
+      sha256: createHash('sha256').update(content).digest('hex'),
+    })),
+    spent: world.tenants.flatMap((t) => t.said.spent),
+    recorded: (await Promise.all(world.tenants.map((t) => gatherUsage(admin, t)))).flat(),
+    bills: (await Promise.all(world.tenants.map(gatherBills))).flat(),
     settings,
     applications,
+    packages: world.tenants.flatMap((t) => t.said.packages),
+    deliverable: (await Promise.all(world.tenants.map(deliverablePackages))).flat(),
+    soraEvents: world.tenants.flatMap((t) => t.said.soraEvents),
+    recordings: world.tenants.flatMap((t) => t.said.recordings),
+    storedParts: world.recordings.stored,
+    puts: world.recordingPuts,
+    interruptions: interruptions(world.supervisor, tally),
+    alwaysActivated: world.tenants.flatMap((t) => staying(t.devices)),
     answeringDevices: world.answering.devices.map((d) => d.deviceId),
     unfinished: open,
     ownDeaths: ownDeaths(world.supervisor, tally),
@@ -87,6 +121,24 @@ async function listed(tenant: Tenant, completionStatus?: string): Promise<Listed
     for (const t of answer.body.transactions) found.push({ applicationId: tenant.applicationId, ...t });
     if (!answer.body.parameters.isNext) return found;
   }
+}
+
+async function deliverablePackages({ applicationId, api }: Tenant): Promise<Package[]> {
+  const answer = await api.app('GET', '/apps?limit=100');
+  if (answer.status !== 200) throw new Error(`the packages answered ${answer.status}`);
+  return answer.body.appVersions.map((version: Omit<Package, 'applicationId'>) => ({
+    applicationId,
+    ...version,
+  }));
+}
+
+/** Whatever may have cut an upload of a recording. */
+function interruptions(supervisor: Supervisor, { outages, freezes }: Tally): Interruption[] {
+  const uploads = ({ process }: { process: string }) => process === 'platform' || process === 'communication';
+  const deaths = supervisor.deaths.filter(uploads).map(({ atMs }) => ({ fromMs: atMs, toMs: atMs }));
+  // Whoever wakes up, or has its database back, goes on for a moment before it knows that its time was over.
+  const pauses = [...freezes.filter(uploads), ...outages.filter((o) => o.server === 'mongo')];
+  return [...deaths, ...pauses.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + awakeningMs }))];
 }
 
 /** Processes that ended by themselves while nothing that they need was away or just back. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { request } from 'undici';
 import type { HeadsetKeyFile } from '../support/provision.ts';
 import { type ManagedProcess, manageProcess } from '../support/stack/process.ts';
+import type { Effect } from './evidence.ts';
 
 /** A process of simulated headsets; its control port stays the same over restarts. */
 export interface HeadsetProcess {
@@ -16,6 +17,7 @@ export interface HeadsetState {
   readonly deviceId: string;
   readonly sessionEpoch: number;
   readonly unacknowledgedReports: number;
+  readonly unfinishedUploads: number;
 }
 
 /** Describes a process of headsets, each with its key and state in `dir`; nothing runs before `start`. */
@@ -25,6 +27,8 @@ export function manageHeadsets(options: {
   server: string;
   devices: readonly HeadsetKeyFile[];
   controlPort: number;
+  /** What is on and around each of them at first. */
+  content: object;
   /** More flags of the simulator. */
   flags?: readonly string[];
 }): HeadsetProcess {
@@ -33,13 +37,16 @@ export function manageHeadsets(options: {
   for (const device of options.devices) {
     writeFileSync(join(keys, `${device.deviceId}.json`), JSON.stringify(device), { mode: 0o600 });
   }
+  const content = join(options.dir, `${options.name}-content.json`);
+  writeFileSync(content, JSON.stringify(options.content));
   const process = manageProcess({
     name: options.name,
     entry: 'tests/support/headset/main.ts',
     args: [
       ...['--server', options.server, '--keys', keys, '--state', stateOf(options.dir)],
       ...['--durability', 'process', '--quiet', '--backoff-ms', '50-400'],
-      ...['--control-port', String(options.controlPort), ...(options.flags ?? [])],
+      ...['--control-port', String(options.controlPort), '--content', content],
+      ...(options.flags ?? []),
     ],
     env: {},
     logFile: join(options.dir, 'logs', `${options.name}.log`),
@@ -47,19 +54,30 @@ export function manageHeadsets(options: {
   return { process, devices: options.devices, controlUrl: `http://127.0.0.1:${options.controlPort}` };
 }
 
-/** Sends a headset away for so long; false when its process does not answer. */
-export async function sendAway(headsets: HeadsetProcess, deviceId: string, ms: number): Promise<boolean> {
+/** Tells a headset to do something; false when its process does not say that it has. */
+export async function act(
+  headsets: HeadsetProcess,
+  deviceId: string,
+  action: Readonly<Record<string, unknown>>,
+): Promise<boolean> {
   try {
     const answer = await request(`${headsets.controlUrl}/actions`, {
       method: 'POST',
-      body: JSON.stringify({ action: 'away', deviceId, ms }),
+      body: JSON.stringify({ ...action, deviceId }),
       headersTimeout: 1000,
     });
-    await answer.body.dump();
+    const text = await answer.body.text();
+    if (answer.statusCode === 400) throw new RangeError(text);
     return answer.statusCode === 200;
-  } catch {
+  } catch (error) {
+    if (error instanceof RangeError) throw error;
     return false;
   }
+}
+
+/** Sends a headset away for so long; false when its process does not answer. */
+export function sendAway(headsets: HeadsetProcess, deviceId: string, ms: number): Promise<boolean> {
+  return act(headsets, deviceId, { action: 'away', ms });
 }
 
 /** The headsets' own words; undefined when their process does not answer. */
@@ -73,7 +91,7 @@ export async function statesOf(headsets: HeadsetProcess): Promise<HeadsetState[]
 }
 
 /** Every line of the effects files; a torn last line is left out. */
-export function effectsIn(dir: string): { deviceId: string; transactionId: number }[] {
+export function effectsIn(dir: string): Effect[] {
   const state = stateOf(dir);
   const suffix = '.effects.jsonl';
   return readdirSync(state)
@@ -84,7 +102,7 @@ export function effectsIn(dir: string): { deviceId: string; transactionId: numbe
         .slice(0, -1)
         .map((line) => ({
           deviceId: name.slice(0, -suffix.length),
-          transactionId: (JSON.parse(line) as { transactionId: number }).transactionId,
+          ...(JSON.parse(line) as Omit<Effect, 'deviceId'>),
         })),
     );
 }

@@ -3,8 +3,11 @@ import type { Backing } from '../support/stack/backing.ts';
 import type { FailpointStep, Fault } from './schedule.ts';
 import type { Supervisor } from './supervisor.ts';
 
-/** How long a failpoint may take to be reached, the process's start included. */
+/** How long a failpoint may take to be reached by a platform that is ready. */
 const reachMs = 12_000;
+
+/** And with the time that it takes to become ready. */
+const longestMs = 90_000;
 
 /** What the rounds did, for the summary. */
 export interface Tally {
@@ -14,13 +17,19 @@ export interface Tally {
   readonly reached: Map<string, number>;
   /** Failpoints that were armed and not reached in time. */
   readonly unreached: string[];
-  /** When MongoDB or Kafka was away. */
-  readonly outages: { fromMs: number; toMs: number }[];
+  /** When MongoDB, Kafka or S3 was away. */
+  readonly outages: { readonly server: string; readonly fromMs: number; readonly toMs: number }[];
+  /** When a process slept. */
+  readonly freezes: { readonly process: string; readonly fromMs: number; readonly toMs: number }[];
 }
 
 /** Makes one fault happen; resolves when it really has, with what there is to note. */
-export function createKiller(supervisor: Supervisor, backing: Backing | undefined) {
-  const tally: Tally = { faults: new Map(), reached: new Map(), unreached: [], outages: [] };
+export function createKiller(
+  supervisor: Supervisor,
+  backing: Backing | undefined,
+  ready: () => Promise<unknown>,
+) {
+  const tally: Tally = { faults: new Map(), reached: new Map(), unreached: [], outages: [], freezes: [] };
   const count = (map: Map<string, number>, name: string) => map.set(name, (map.get(name) ?? 0) + 1);
 
   /** All steps of one process, one after the other: each start is armed with the next. */
@@ -34,7 +43,9 @@ export function createKiller(supervisor: Supervisor, backing: Backing | undefine
     for (const step of steps) {
       const before = supervisor.deathsOf(name);
       try {
-        await supervisor.died(name, before + 1, reachMs);
+        const died = supervisor.died(name, before + 1, longestMs);
+        await Promise.race([died, ready().then(() => supervisor.died(name, before + 1, reachMs))]);
+        await died;
         count(tally.reached, step.name);
       } catch {
         tally.unreached.push(step.name);
@@ -65,9 +76,11 @@ export function createKiller(supervisor: Supervisor, backing: Backing | undefine
         return [];
       case 'freeze': {
         const frozen = supervisor.process(fault.process);
+        const fromMs = Date.now();
         frozen.signal('SIGSTOP');
         await delay(fault.forMs);
         frozen.signal('SIGCONT');
+        tally.freezes.push({ process: fault.process, fromMs, toMs: Date.now() });
         return [];
       }
       case 'backing': {
@@ -77,7 +90,7 @@ export function createKiller(supervisor: Supervisor, backing: Backing | undefine
         await server.kill();
         await delay(fault.awayMs);
         await server.restart();
-        tally.outages.push({ fromMs, toMs: Date.now() });
+        tally.outages.push({ server: fault.server, fromMs, toMs: Date.now() });
         return [];
       }
     }

@@ -1,6 +1,6 @@
 import { realStackMissing } from '../support/stack/backing.ts';
 import { showThatItCanFail } from './can-fail.ts';
-import type { Check } from './judge.ts';
+import type { Check } from './judge/check.ts';
 import { describeCheck, describeRun } from './report.ts';
 import { abandon, discard, run } from './run.ts';
 import { planRounds } from './schedule.ts';
@@ -8,15 +8,17 @@ import { targetsOf } from './targets.ts';
 
 /**
  * The crash test. STACK=embedded|real, ROUNDS (20), SEED (drawn; replays the schedule and the load's
- * choices), CAN_FAIL=0 leaves out the runs that show that it can fail. The last line counts checks.
+ * choices), INSTANCES (1; of notifier, transactions and device-link on the real stack), CAN_FAIL=0 leaves out the runs that show that it can fail. The last line counts checks.
  */
 const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const count = Number(process.env['ROUNDS'] || 20);
+const instances = Number(process.env['INSTANCES'] || 1);
 const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function main(): Promise<number> {
   if (!Number.isSafeInteger(count) || count < 1) throw new Error('ROUNDS is not a number of rounds');
+  if (!Number.isSafeInteger(instances) || instances < 1) throw new Error('INSTANCES is not a number');
   if (!Number.isSafeInteger(seed)) throw new Error('SEED is not a whole number');
   const missing = kind === 'real' ? realStackMissing() : undefined;
   if (missing) {
@@ -30,9 +32,10 @@ async function main(): Promise<number> {
     kind,
     seed,
     rounds: (world) => planRounds(seed, count, targetsOf(world)),
+    instances,
     load: { commanders: 3, cancelAwayShare: 0.08, pauseMs: 160 },
     effectMs: 30,
-    settleMs: 60_000,
+    settleMs: 120_000,
     say,
   });
   say(`\n${describeRun(result).join('\n')}\n`);

@@ -1,4 +1,5 @@
-import { type Check, unanswered } from './judge.ts';
+import type { Check } from './judge/check.ts';
+import { unanswered } from './judge/transactions.ts';
 import { type RunResult, seconds } from './run.ts';
 
 const shownViolations = 10;
@@ -17,6 +18,8 @@ export function describeRun(result: RunResult): string[] {
     `faults      ${[...tally.faults].map(([kind, n]) => `${n} ${kind}`).join(', ')}`,
     `failpoints  ${tally.reached.size} steps reached${tally.unreached.length > 0 ? `; not reached: ${tally.unreached.join(', ')}` : ''}`,
     `effects     ${evidence.effects.length}`,
+    `headsets    ${evidence.reports.length} reports, ${evidence.uploads.length} files (${evidence.storedFiles.length} stored), ${evidence.packages.length} packages`,
+    `meetings    ${evidence.soraEvents.length} events of Sora, ${evidence.spent.length} uses, ${evidence.recordings.length} recordings in ${evidence.puts.length} parts`,
     `callbacks   ${ids.size}, and ${evidence.arrivals.length - ids.size} repeats`,
     `settled     ${seconds(result.settledInMs)} after the last round`,
   ];

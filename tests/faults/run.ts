@@ -5,9 +5,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { StackKind } from '../support/stack/stack.ts';
 import type { Evidence } from './evidence.ts';
 import { gather, unfinished } from './gather.ts';
-import { type Check, judge } from './judge.ts';
+import type { Check } from './judge/check.ts';
+import { judge } from './judge.ts';
 import { createKiller, type Tally } from './killer.ts';
-import { type LoadOptions, loops } from './load.ts';
+import { loops } from './load/loops.ts';
+import type { LoadOptions, LoadTarget } from './load/target.ts';
+import { prepareUpdates } from './load/updates.ts';
 import { createRandom } from './random.ts';
 import { describeFault, type Round } from './schedule.ts';
 import { startWorld, type World } from './world.ts';
@@ -18,6 +21,8 @@ export interface RunOptions {
   /** The rounds; given what there is to break. */
   readonly rounds: (world: World) => readonly Round[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Of notifier, transactions and device-link, on the real stack. */
+  readonly instances: number;
   readonly load: LoadOptions;
   readonly effectMs: number;
   /** How long the platform may take in the end to finish everything; milliseconds. */
@@ -38,6 +43,8 @@ export interface RunResult {
 
 /** How long nothing may arrive before it counts as quiet. */
 const quietMs = 1000;
+/** How long a quiet run that looks broken may take to mend. */
+const patienceMs = 8000;
 const readyMs = 60_000;
 /** Share of callbacks that the integrator's server fails while there are faults. */
 const failedCallbacks = 0.02;
@@ -61,11 +68,16 @@ export async function run(options: RunOptions): Promise<RunResult> {
   current = world;
   try {
     const rounds = options.rounds(world);
-    const killer = createKiller(world.supervisor, world.stack.backing);
-    const load = startLoad(world, options);
+    const killer = createKiller(world.supervisor, world.stack.backing, () => world.ready(readyMs));
+    const targets = world.tenants.map((tenant) => ({
+      ...tenant,
+      headsetsOf: world.headsetsOf,
+      sora: world.sora,
+    }));
+    await Promise.all(targets.map(prepareUpdates));
+    const load = startLoad(targets, options);
     await inject(world, rounds, killer, options.say);
-    const settled = await settle(world, load, options.settleMs);
-    const evidence = await gather(world, settled.open, killer.tally);
+    const { evidence, tookMs } = await settle(world, load, killer.tally, options.settleMs);
     writeFileSync(join(dataDir, 'evidence.json'), JSON.stringify(evidence));
     return {
       checks: judge(evidence),
@@ -73,7 +85,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
       tally: killer.tally,
       attempts: world.tenants.reduce((sum, t) => sum + t.client.attempts, 0),
       dataDir,
-      settledInMs: settled.tookMs,
+      settledInMs: tookMs,
     };
   } finally {
     current = undefined;
@@ -91,12 +103,11 @@ interface RunningLoad {
   end(): Promise<void>;
 }
 
-function startLoad(world: World, { load, seed }: RunOptions): RunningLoad {
+function startLoad(targets: readonly LoadTarget[], { load, seed }: RunOptions): RunningLoad {
   let running = true;
-  const all = world.tenants.flatMap((tenant, i) => {
-    const target = { ...tenant, headsetsOf: world.headsetsOf };
-    return loops(target, load, (name) => createRandom(seed, `${i} ${name}`));
-  });
+  const all = targets.flatMap((target, i) =>
+    loops(target, load, (name) => createRandom(seed, `${i} ${name}`)),
+  );
   const ended = Promise.all(all.map((loop) => loop(() => running)));
   // Looked at in `end`; an early failure must not end the process before.
   ended.catch(() => {});
@@ -135,12 +146,16 @@ async function inject(
   }
 }
 
-/** Everything untouched, all headsets online: waits until nothing is left and nothing arrives any more. */
+/**
+ * Everything untouched, all headsets online: waits until nothing is left and nothing arrives any more.
+ * What is on its way between two services shows nowhere: a run that looks broken gets a while longer.
+ */
 async function settle(
   world: World,
   load: RunningLoad,
+  tally: Tally,
   settleMs: number,
-): Promise<{ open: string[]; tookMs: number }> {
+): Promise<{ evidence: Evidence; tookMs: number }> {
   const started = Date.now();
   const deadline = started + settleMs;
   await world.calm();
@@ -150,11 +165,20 @@ async function settle(
   await load.end();
   clearTimeout(tooLate);
   let arrived = -1;
+  let quietSince = Date.now();
   for (;;) {
     const open = await unfinished(world).catch((error: Error) => [error.message]);
     const now = world.integrator.arrivals.length;
     const quiet = open.length === 0 && now === arrived;
-    if (quiet || Date.now() > deadline) return { open, tookMs: Date.now() - started };
+    if (!quiet) quietSince = Date.now();
+    const late = Date.now() > deadline;
+    if (quiet || late) {
+      const evidence = await gather(world, open, tally);
+      const broken = judge(evidence).some((c) => c.violations.length > 0);
+      if (!broken || late || Date.now() - quietSince > patienceMs) {
+        return { evidence, tookMs: Date.now() - started };
+      }
+    }
     arrived = now;
     await delay(open.length === 0 ? quietMs : 100);
   }

@@ -1,10 +1,10 @@
 import { type FailpointStep, planRounds, type Round, type Targets } from './schedule.ts';
 
-const names = Array.from({ length: 21 }, (_, i) => `devices.step${i}`);
+const names = Array.from({ length: 47 }, (_, i) => `devices.step${i}`);
 const targets: Targets = {
   processes: ['devices', 'transactions', 'gateway'],
   headsets: ['headsets-1', 'headsets-2'],
-  failpoints: names.map((name) => ({ process: 'devices', name })),
+  failpoints: names.map((name) => ({ process: 'devices', name, rare: name.endsWith('7') })),
   backing: ['mongo', 'kafka'],
   leaseMs: 2000,
 };
@@ -27,6 +27,12 @@ describe('the schedule of faults', () => {
       expect(kinds(rounds)).toEqual(new Set(['failpoint', 'kill', 'headsets', 'freeze', 'backing']));
     },
   );
+
+  it('asks of what is rare that it happens once, and of the rest up to three times', () => {
+    const counts = steps(planRounds(1, 200, targets));
+    expect(new Set(counts.filter((s) => s.name.endsWith('7')).map((s) => s.count))).toEqual(new Set([1]));
+    expect(new Set(counts.map((s) => s.count))).toEqual(new Set([1, 2, 3]));
+  });
 
   it('freezes for longer than the leases', () => {
     for (const { fault } of planRounds(1, 200, targets)) {

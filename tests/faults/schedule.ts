@@ -15,8 +15,8 @@ export type Fault =
   | { readonly kind: 'failpoint'; readonly steps: readonly FailpointStep[] }
   /** SIGSTOP for longer than the leases, then SIGCONT. */
   | { readonly kind: 'freeze'; readonly process: string; readonly forMs: number }
-  /** kill -9 of MongoDB or Kafka, and back after a moment. */
-  | { readonly kind: 'backing'; readonly server: 'mongo' | 'kafka'; readonly awayMs: number }
+  /** kill -9 of MongoDB, Kafka or S3, and back after a moment. */
+  | { readonly kind: 'backing'; readonly server: 'mongo' | 'kafka' | 's3'; readonly awayMs: number }
   /** kill -9 of a process of headsets. */
   | { readonly kind: 'headsets'; readonly process: string };
 
@@ -30,15 +30,17 @@ export interface Round {
 export interface Targets {
   readonly processes: readonly string[];
   readonly headsets: readonly string[];
-  /** Every failpoint with the process that knows it. */
-  readonly failpoints: readonly { readonly process: string; readonly name: string }[];
-  readonly backing: readonly ('mongo' | 'kafka')[];
+  /** Every failpoint with the process that knows it; `rare`: the load comes there only now and then. */
+  readonly failpoints: readonly { readonly process: string; readonly name: string; readonly rare: boolean }[];
+  readonly backing: readonly ('mongo' | 'kafka' | 's3')[];
   /** Longest lease of the platform's configuration. */
   readonly leaseMs: number;
 }
 
-/** Failpoint rounds take this share; two steps each, so that 20 rounds reach all of them. */
+/** Failpoint rounds take this share of all. */
 const failpointShare = 0.55;
+/** So many rounds reach every failpoint, whatever their number; each failpoint round has as many steps as that takes. */
+export const roundsForAll = 20;
 
 /**
  * The rounds of a seed: pure, so that a seed replays them. Failpoints come in turn, each once before
@@ -51,8 +53,12 @@ export function planRounds(seed: number, count: number, targets: Targets): Round
   const processes = turns(random, targets.processes);
   const headsets = turns(random, targets.headsets);
   const backing = turns(random, targets.backing);
+  const perRound = Math.ceil(targets.failpoints.length / failpointRounds(roundsForAll));
   const steps = (): FailpointStep[] =>
-    [failpoints(), failpoints()].map((f) => ({ ...f, count: random.between(1, 3) }));
+    Array.from({ length: perRound }, failpoints).map(({ rare, ...f }) => ({
+      ...f,
+      count: rare ? 1 : random.between(1, 3),
+    }));
   const fault = (kind: Fault['kind']): Fault => {
     switch (kind) {
       case 'failpoint':
@@ -74,12 +80,15 @@ export function planRounds(seed: number, count: number, targets: Targets): Round
   return kinds.map((kind) => ({ fault: fault(kind), restMs: random.between(200, 900) }));
 }
 
+function failpointRounds(count: number): number {
+  return Math.ceil(count * failpointShare);
+}
+
 /** How many of each kind, in a seeded order. */
 function dealKinds(random: Random, count: number, targets: Targets): Fault['kind'][] {
   const others: Fault['kind'][] = ['kill', 'headsets', 'freeze'];
   if (targets.backing.length > 0) others.push('backing', 'backing', 'kill');
-  const failpointRounds = Math.ceil(count * failpointShare);
-  const kinds: Fault['kind'][] = Array.from({ length: failpointRounds }, () => 'failpoint');
+  const kinds: Fault['kind'][] = Array.from({ length: failpointRounds(count) }, () => 'failpoint');
   for (let i = 0; kinds.length < count; i++) kinds.push(others[i % others.length] as Fault['kind']);
   return random.shuffled(kinds);
 }

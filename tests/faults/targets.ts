@@ -1,7 +1,11 @@
+import { billingFailpoints } from '@headset-cloud/billing/failpoints.ts';
+import { communicationFailpoints } from '@headset-cloud/communication/failpoints.ts';
+import { connectivityFailpoints } from '@headset-cloud/connectivity/failpoints.ts';
 import { deviceLinkFailpoints } from '@headset-cloud/device-link/failpoints.ts';
 import { devicesFailpoints } from '@headset-cloud/devices/failpoints.ts';
 import { notifierFailpoints } from '@headset-cloud/notifier/failpoints.ts';
 import { transactionsFailpoints } from '@headset-cloud/transactions/build.ts';
+import { updatesFailpoints } from '@headset-cloud/updates/failpoints.ts';
 import type { Targets } from './schedule.ts';
 import { leaseMs, type World } from './world.ts';
 
@@ -11,7 +15,14 @@ export const allFailpoints: readonly string[] = [
   ...transactionsFailpoints,
   ...deviceLinkFailpoints,
   ...notifierFailpoints,
+  ...connectivityFailpoints,
+  ...updatesFailpoints,
+  ...communicationFailpoints,
+  ...billingFailpoints,
 ];
+
+/** Steps that the load takes seldom, so that waiting for the third time would take too long. */
+const rare = /^(updates|communication|devices\.(reset|released|settled))/;
 
 /** What there is to break in a running world. */
 export function targetsOf({ stack, headsets }: World): Targets {
@@ -19,10 +30,15 @@ export function targetsOf({ stack, headsets }: World): Targets {
   return {
     processes: Object.keys(processes),
     headsets: headsets.map((h) => h.process.name),
-    failpoints: allFailpoints.map((name) => ({ name, process: processOf(name, processes) })),
+    failpoints: allFailpoints.map((name) => ({
+      name,
+      process: processOf(name, processes),
+      rare: rare.test(name),
+    })),
     backing: [
       ...(backing?.mongo ? (['mongo'] as const) : []),
       ...(backing?.kafka ? (['kafka'] as const) : []),
+      ...(backing?.s3 ? (['s3'] as const) : []),
     ],
     leaseMs,
   };

@@ -1,19 +1,27 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
+import { type FileStore, startFileStore } from '../e2e/file-store.ts';
 import { type ApiClient, createApiClient } from '../support/api.ts';
 import { type IntegratorServer, startIntegrator } from '../support/integrator/server.ts';
 import {
+  type Admin,
   createAdmin,
   type HeadsetKeyFile,
   provisionApplication,
   provisionDevice,
 } from '../support/provision.ts';
+import { SoraSimulator } from '../support/sora/simulator.ts';
+import { type Storage, startStorage } from '../support/sora/storage.ts';
 import { freePorts } from '../support/stack/ports.ts';
 import { type Stack, type StackKind, startStack } from '../support/stack/stack.ts';
+import type { Put } from './evidence.ts';
 import { type HeadsetProcess, manageHeadsets, sendAway, statesOf } from './headsets.ts';
-import { IntegratorClient } from './integrator-client.ts';
-import { activate } from './load.ts';
+import { IntegratorClient } from './load/integrator-client.ts';
+import { activate } from './load/loops.ts';
+import { surroundings } from './load/operations.ts';
+import { Said } from './load/said.ts';
+import { partBytes } from './load/sora-side.ts';
 import { Supervisor } from './supervisor.ts';
 
 /** Longest lease below; a frozen process sleeps longer. */
@@ -23,6 +31,8 @@ export const leaseMs = 2000;
 const shortTimes = {
   NOTIFIER_LEASE_MS: String(leaseMs),
   NOTIFIER_SWEEP_MS: '200',
+  // Each holds a lease, and such short ones are renewed all the time.
+  NOTIFIER_WINDOW_PER_DESTINATION: '100',
   NOTIFIER_BACKOFF_FIRST_MS: '50',
   NOTIFIER_BACKOFF_MAX_MS: '1000',
   NOTIFIER_PROBE_MAX_MS: '500',
@@ -35,6 +45,17 @@ const shortTimes = {
   DEVICES_RECONCILE_INTERVAL_MS: '1000',
   DEVICES_SLOT_GRACE_MS: '5000',
   DEVICE_LINK_OFFER_DEADLINE_MS: '5000',
+  UPDATES_SWEEP_INTERVAL_MS: '200',
+  UPDATES_CHECK_LEASE_MS: String(leaseMs),
+  COMMUNICATION_RESERVATION_MS: '2000',
+  COMMUNICATION_SWEEP_MS: '200',
+  COMMUNICATION_LEFTOVER_AFTER_MS: '1000',
+  COMMUNICATION_RECORDING_LEASE_MS: String(leaseMs),
+  COMMUNICATION_PART_BYTES: String(partBytes),
+  COMMUNICATION_BACKOFF_FIRST_MS: '50',
+  COMMUNICATION_BACKOFF_MAX_MS: '1000',
+  // The integrator's server always answers; that the platform's own parts are away must not end a recording.
+  COMMUNICATION_SIGNED_URL_ATTEMPTS: '100',
 };
 
 /** An application with its integrator. */
@@ -43,6 +64,7 @@ export interface Tenant {
   readonly api: ApiClient;
   readonly client: IntegratorClient;
   readonly devices: readonly HeadsetKeyFile[];
+  readonly said: Said;
 }
 
 /** The platform, its integrators and their headsets. */
@@ -51,6 +73,12 @@ export interface World {
   readonly supervisor: Supervisor;
   readonly tenants: readonly Tenant[];
   readonly integrator: IntegratorServer;
+  /** The integrators' storage for files from headsets. */
+  readonly files: FileStore;
+  /** Their storage for recordings, and when something was put there. */
+  readonly recordings: Storage;
+  readonly recordingPuts: readonly Put[];
+  readonly sora: SoraSimulator;
   readonly headsets: readonly HeadsetProcess[];
   /** Headsets whose apps answer commands by themselves. */
   readonly answering: HeadsetProcess;
@@ -62,6 +90,13 @@ export interface World {
   stop(): Promise<void>;
 }
 
+/** How headsets load packages: slowly enough to report progress. */
+const installing = [
+  '--behaviour',
+  JSON.stringify({ downloadBytesPerSecond: 100_000, progressIntervalMs: 100, downloadRetryMs: 100 }),
+];
+/** Services that run more than once on the real stack: what one instance leaves lying another takes up. */
+const shared = ['notifier', 'transactions', 'device-link'] as const;
 const applications = 2;
 const devicesEach = 6;
 
@@ -69,6 +104,8 @@ export async function startWorld(options: {
   kind: StackKind;
   dataDir: string;
   env?: Readonly<Record<string, string>>;
+  /** How many of those services that share their work; of the real stack. */
+  instances: number;
   /** How long a headset works on a transaction. */
   effectMs: number;
   /** Whether the integrator's server fails this callback. */
@@ -80,12 +117,21 @@ export async function startWorld(options: {
     clientSecret: randomBytes(24).toString('hex'),
   }));
   const env = { ...shortTimes, ...options.env };
-  const stack = await startStack({ kind: options.kind, dataDir, clients, env });
+  const instances = Object.fromEntries(shared.map((service) => [service, options.instances]));
+  const stack = await startStack({ kind: options.kind, dataDir, clients, env, instances });
   let calm = false;
   const integrator = await startIntegrator({
     answer: () => ({ status: !calm && options.failsCallback() ? 500 : 204 }),
   });
+  const files = await startFileStore();
+  const recordings = await startStorage();
+  const recordingPuts: Put[] = [];
+  recordings.trouble = ({ file, partNumber }) => {
+    recordingPuts.push({ file, partNumber, atMs: Date.now() });
+    return undefined;
+  };
   const admin = createAdmin(stack.admin);
+  const sora = await startSora(stack, admin);
   let order = 0;
   const tenants: Tenant[] = [];
   for (const credentials of clients) {
@@ -103,21 +149,34 @@ export async function startWorld(options: {
     const { apiUrl, tokenUrl } = stack;
     const api = createApiClient({ apiUrl, tokenUrl, applicationId, ...credentials });
     const client = new IntegratorClient(applicationId, api, () => ++order);
-    const settings = await api.app('PATCH', '', { deviceEvent: integrator.url });
+    const settings = await api.app('PATCH', '', {
+      deviceEvent: integrator.url,
+      fileUploadEvent: integrator.url,
+      fileUploadGetUrl: files.signUrl,
+      soraEvent: integrator.url,
+      soraFileSendEvent: integrator.url,
+      soraRecGetMultiPresignedUrl: `${recordings.origin}/sign`,
+    });
     const key = await api.app('POST', '/refresh_authkey');
     if (settings.status !== 200 || key.status !== 201) throw new Error('the application was not configured');
     integrator.keys.push(key.body.authenticationKey);
-    tenants.push({ applicationId, api, client, devices });
+    files.keys.push(key.body.authenticationKey);
+    recordings.keys.push(key.body.authenticationKey);
+    tenants.push({ applicationId, api, client, devices, said: new Said(Date.now()) });
   }
   const controlPorts = await freePorts(2);
   const headsets = controlPorts.map((controlPort, i) =>
     manageHeadsets({
       name: `headsets-${i + 1}`,
       dir: dataDir,
-      server: stack.deviceLinkUrl,
+      server: stack.deviceLinkUrls[i % stack.deviceLinkUrls.length] as string,
       controlPort,
       devices: tenants.flatMap((t) => t.devices.filter((_, d) => d % 2 === i)),
-      flags: i === 0 ? ['--effect-ms', String(options.effectMs)] : ['--app-answer', 'did it'],
+      content: surroundings,
+      flags: [
+        ...installing,
+        ...(i === 0 ? ['--effect-ms', String(options.effectMs)] : ['--app-answer', 'did it']),
+      ],
     }),
   );
   for (const { process } of headsets) process.start();
@@ -130,6 +189,7 @@ export async function startWorld(options: {
     supervisor,
     tenants,
     integrator,
+    ...{ files, recordings, recordingPuts, sora },
     headsets,
     answering: headsets[1] as HeadsetProcess,
     headsetsOf(deviceId) {
@@ -160,10 +220,41 @@ export async function startWorld(options: {
       await stack.stop();
       await Promise.all(tenants.map((t) => t.api.close()));
       await integrator.close();
+      await Promise.all([files.close(), recordings.close(), sora.close()]);
     },
   };
-  await Promise.all(tenants.flatMap((t) => t.devices.map((d) => activate(t.client, d.deviceId, 0))));
+  const activations = await Promise.all(
+    tenants.flatMap((t) => t.devices.map((d) => activate(t.client, d.deviceId, 0))),
+  );
+  // A headset that does not know of its activation yet has nobody to report to.
+  await waitFor('the activations', () => activations.every((a) => hasEnded(integrator, a.transactionId)), {
+    timeoutMs: 60_000,
+    intervalMs: 50,
+  });
   return world;
+}
+
+/** A Sora that the platform knows; its webhooks come from this process. */
+async function startSora(stack: Stack, admin: Admin): Promise<SoraSimulator> {
+  const secret = randomBytes(24).toString('base64url');
+  const endpointId = 'sora-1';
+  const sora = new SoraSimulator({ endpointId, secret, webhookUrl: stack.soraWebhookUrl });
+  await sora.start();
+  const soraVersion = '2024.1.0';
+  await admin.communication.putEndpoint({
+    endpoint: {
+      ...{ endpointId, soraVersion, signalingUrl: 'wss://sora.example.com/signaling' },
+      ...{ webhookSecret: secret, connectionLimit: 10_000, archiveUrl: sora.archiveUrl },
+    },
+  });
+  await admin.communication.setDefaultVersion({ soraVersion });
+  return sora;
+}
+
+function hasEnded({ received }: IntegratorServer, transactionId: number | undefined): boolean {
+  return received.some(
+    ({ body }) => body.transactionId === transactionId && body.notificationType === 'processed',
+  );
 }
 
 async function allReady(stack: Stack): Promise<boolean> {

@@ -5,6 +5,9 @@ import { dirname, join, resolve } from 'node:path';
 /** The project's root folder. */
 export const root = resolve(import.meta.dirname, '../../..');
 
+/** What Node has compiled before: a start costs a third less. Written by processes that end in good order. */
+const compileCache = join(root, '.cache', 'compiled');
+
 export interface ProcessOptions {
   readonly name: string;
   /** TypeScript file below the root, or a program on PATH. */
@@ -69,7 +72,10 @@ export function manageProcess(options: ProcessOptions): ManagedProcess {
           ...(isScript ? ['--disable-warning=ExperimentalWarning', join(root, options.entry)] : []),
           ...(options.args ?? []),
         ],
-        { stdio: ['ignore', log, log], env: { ...cleanEnv(), ...options.env, ...env } },
+        {
+          stdio: ['ignore', log, log],
+          env: { ...cleanEnv(), NODE_COMPILE_CACHE: compileCache, ...options.env, ...env },
+        },
       );
       closeSync(log);
       child = starting;

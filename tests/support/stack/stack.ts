@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
+import type { ServiceName } from '@headset-cloud/kit/service.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import type { AdminAddresses } from '../provision.ts';
 import { type Backing, startBacking } from './backing.ts';
+import { grpcAddresses, type Instance, type InstanceCounts, instancesOf } from './instances.ts';
 import { freePorts } from './ports.ts';
 import { type ManagedProcess, manageProcess } from './process.ts';
 
@@ -26,6 +27,8 @@ export interface Stack {
   readonly tokenUrl: string;
   /** host:port for headsets. */
   readonly deviceLinkUrl: string;
+  /** The same, of every instance. */
+  readonly deviceLinkUrls: readonly string[];
   /** Origin of the door for Sora's webhooks. */
   readonly soraWebhookUrl: string;
   readonly admin: AdminAddresses;
@@ -49,20 +52,22 @@ export interface StackOptions {
   readonly dataDir: string;
   /** Clients the issuer knows. */
   readonly clients: readonly IssuerClient[];
+  /** Services of the real stack that run several times. */
+  readonly instances?: InstanceCounts;
   /** Added to the environment of every process. */
   readonly env?: Readonly<Record<string, string>>;
   /** Fixed ports: gateway, issuer, headsets, files, Sora's webhooks, admin; otherwise free ones, kept over restarts. */
   readonly ports?: FixedPorts;
 }
 
-const services = serviceNames;
 const usingS3: readonly ServiceName[] = ['updates'];
 
 /** Starts the platform on either stack and waits until it is ready. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { kind, dataDir } = options;
   mkdirSync(dataDir, { recursive: true });
-  const ports = await portsOf(options);
+  const instances = instancesOf(options.instances);
+  const ports = await portsOf(options, instances);
   const clientsFile = join(dataDir, 'issuer-clients.json');
   writeFileSync(clientsFile, JSON.stringify(options.clients, null, 2), { mode: 0o600 });
   const issuerUrl = `http://127.0.0.1:${ports.issuer}`;
@@ -96,12 +101,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       logFile: logFile('platform'),
     });
   } else {
-    const addresses = Object.fromEntries(
-      services.map((s) => [`${s.toUpperCase().replace('-', '_')}_ADDRESS`, `127.0.0.1:${ports.grpc[s]}`]),
-    );
     const shared = {
       ...common,
-      ...addresses,
+      ...grpcAddresses(instances, ports.grpc),
       MONGODB_URI: backing.mongodbUri,
       KAFKA_BROKERS: backing.kafkaBrokers,
       KAFKA_REPLICATION_FACTOR: '1',
@@ -112,14 +114,15 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       env: shared,
       logFile: logFile('issuer'),
     });
-    for (const name of services) {
+    for (const { service, name } of instances) {
       adminUrls[name] = `http://127.0.0.1:${ports.serviceAdmin[name]}`;
       processes[name] = manageProcess({
         name,
-        entry: `services/${name}/src/main.ts`,
+        entry: `services/${service}/src/main.ts`,
         env: {
           ...shared,
-          ...(usingS3.includes(name) && backing.s3Environment),
+          ...(usingS3.includes(service) && backing.s3Environment),
+          ...(name in ports.deviceLinks && { DEVICE_LINK_LISTEN: `127.0.0.1:${ports.deviceLinks[name]}` }),
           GRPC_LISTEN: `127.0.0.1:${ports.grpc[name]}`,
           ADVERTISE_ADDRESS: `127.0.0.1:${ports.grpc[name]}`,
           ADMIN_LISTEN: `127.0.0.1:${ports.serviceAdmin[name]}`,
@@ -144,6 +147,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     issuerUrl,
     tokenUrl: `${issuerUrl}/token`,
     deviceLinkUrl: `127.0.0.1:${ports.deviceLink}`,
+    deviceLinkUrls: [ports.deviceLink, ...Object.values(ports.deviceLinks)].map(
+      (port) => `127.0.0.1:${port}`,
+    ),
     soraWebhookUrl: `http://127.0.0.1:${ports.sora}`,
     filesUrl: `http://127.0.0.1:${ports.files}`,
     admin: {
@@ -210,22 +216,28 @@ interface FixedPorts {
 }
 
 interface Ports extends FixedPorts {
+  /** By the instance's name. */
   grpc: Record<string, number>;
   serviceAdmin: Record<string, number>;
+  /** For headsets, of the further instances of device-link. */
+  deviceLinks: Record<string, number>;
 }
 
 /** Chosen once for a data folder: addresses stay the same over restarts. */
-async function portsOf(options: StackOptions): Promise<Ports> {
+async function portsOf(options: StackOptions, instances: readonly Instance[]): Promise<Ports> {
   const file = join(options.dataDir, `ports-${options.kind}.json`);
   if (existsSync(file) && !options.ports) return JSON.parse(readFileSync(file, 'utf8')) as Ports;
   const [gateway = 0, issuer = 0, deviceLink = 0, files = 0, sora = 0, admin = 0, ...rest] = await freePorts(
-    6 + 2 * services.length,
+    6 + 3 * instances.length,
   );
-  const each = (from: number) => Object.fromEntries(services.map((s, i) => [s, rest[from + i] ?? 0]));
+  const each = (of: readonly Instance[], turn: number) =>
+    Object.fromEntries(of.map(({ name }, i) => [name, rest[turn * instances.length + i] ?? 0]));
+  const furtherLinks = instances.filter(({ service, name }) => service === 'device-link' && name !== service);
   const ports: Ports = {
     ...(options.ports ?? { gateway, issuer, deviceLink, files, sora, admin }),
-    grpc: each(0),
-    serviceAdmin: each(services.length),
+    grpc: each(instances, 0),
+    serviceAdmin: each(instances, 1),
+    deviceLinks: each(furtherLinks, 2),
   };
   writeFileSync(file, JSON.stringify(ports));
   return ports;

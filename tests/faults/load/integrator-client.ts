@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiAnswer, ApiClient } from '../support/api.ts';
-import type { CallKind, CallRecord } from './evidence.ts';
+import type { ApiAnswer, ApiClient } from '../../support/api.ts';
+import type { CallKind, CallRecord } from '../evidence.ts';
 
 /** A changing call as a client makes it. */
 export interface Call {
@@ -37,7 +37,16 @@ export class IntegratorClient {
     this.#givenUp = true;
   }
 
+  get givenUp(): boolean {
+    return this.#givenUp;
+  }
+
   async call(call: Call): Promise<CallRecord> {
+    return (await this.ask(call)).record;
+  }
+
+  /** The same, with what was answered; undefined: nothing definitive was. */
+  async ask(call: Call): Promise<{ record: CallRecord; body: ApiAnswer['body'] | undefined }> {
     const key = randomUUID();
     let answer: ApiAnswer | undefined;
     let attempts = 0;
@@ -48,22 +57,22 @@ export class IntegratorClient {
       answer = await this.#attempt(call, key);
     }
     const definitive = isDefinitive(answer) ? answer : undefined;
-    const record: CallRecord = {
-      key,
-      kind: call.kind,
-      applicationId: this.applicationId,
-      attempts,
-      status: definitive?.status ?? 0,
+    const record = this.#record(call, key, attempts, definitive);
+    this.calls.push(record);
+    return { record, body: definitive?.body };
+  }
+
+  #record(call: Call, key: string, attempts: number, answer: ApiAnswer | undefined): CallRecord {
+    const { status, body } = answer ?? { status: 0 };
+    return {
+      ...{ key, kind: call.kind, applicationId: this.applicationId, attempts, status },
       order: this.#nextOrder(),
       ...(call.deviceId && { deviceId: call.deviceId }),
       ...(call.setting && { setting: call.setting }),
-      ...(definitive?.status === 201 && { transactionId: definitive.body.transactionId }),
-      ...(definitive?.status === 200 &&
-        call.kind === 'cancel' && { canceledIds: definitive.body.canceledTransactions }),
-      ...(definitive && definitive.status >= 400 && { message: definitive.body?.message }),
+      ...(status === 201 && body.transactionId !== undefined && { transactionId: body.transactionId }),
+      ...(status === 200 && call.kind === 'cancel' && { canceledIds: body.canceledTransactions }),
+      ...(status >= 400 && { message: body?.message }),
     };
-    this.calls.push(record);
-    return record;
   }
 
   async #attempt(call: Call, key: string): Promise<ApiAnswer | undefined> {

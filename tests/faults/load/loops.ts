@@ -1,31 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { HeadsetKeyFile } from '../support/provision.ts';
-import { type HeadsetProcess, sendAway } from './headsets.ts';
+import { sendAway } from '../headsets.ts';
+import type { Random } from '../random.ts';
+import { headsetLoops } from './headset-side.ts';
 import type { IntegratorClient } from './integrator-client.ts';
-import type { Random } from './random.ts';
+import { anyKind, operate } from './operations.ts';
+import { soraLoops } from './sora-side.ts';
+import { cycling, type Draw, type LoadOptions, type LoadTarget, type Loop } from './target.ts';
+import { updateLoops } from './updates.ts';
 
-/** What one integrator works with. */
-export interface LoadTarget {
-  readonly client: IntegratorClient;
-  readonly devices: readonly HeadsetKeyFile[];
-  readonly headsetsOf: (deviceId: string) => HeadsetProcess;
-}
+const settingFields = ['remoteSupportEvent', 'soraRecGetPresignedUrl'];
 
-export interface LoadOptions {
-  /** Loops that send commands, each. */
-  readonly commanders: number;
-  /** Share of turns that send the headset away right after a command, and then cancel. */
-  readonly cancelAwayShare: number;
-  /** Pause between two calls of a loop, at most; milliseconds. */
-  readonly pauseMs: number;
-}
-
-/** Devices of each application whose activation comes and goes. */
-const cycling = 2;
-const settingFields = ['remoteSupportEvent', 'soraEvent'];
-
-/** The loops of one integrator: commands, activations, settings. */
-export function loops(target: LoadTarget, options: LoadOptions, random: (name: string) => Random): Loop[] {
+/** The loops of one integrator: operations, activations, settings; of its headsets, of its meetings and of its packages. */
+export function loops(target: LoadTarget, options: LoadOptions, random: Draw): Loop[] {
   const { client, devices } = target;
   const pause = (r: Random) => delay(r.between(options.pauseMs / 4, options.pauseMs));
   const commander =
@@ -38,7 +24,7 @@ export function loops(target: LoadTarget, options: LoadOptions, random: (name: s
         else if (turn < options.cancelAwayShare + 0.05) await cancel(client, deviceId);
         else if (turn < options.cancelAwayShare + 0.08) {
           await sendAway(target.headsetsOf(deviceId), deviceId, r.between(100, 1500));
-        } else await command(client, deviceId);
+        } else await operate(client, deviceId, anyKind(r), r);
         await pause(r);
       }
     };
@@ -50,11 +36,11 @@ export function loops(target: LoadTarget, options: LoadOptions, random: (name: s
         await activate(client, deviceId, r.between(1, 1e9));
         await pause(r);
         if (r.chance(0.3)) await activate(client, deviceId, r.between(1, 1e9));
-        await command(client, deviceId);
+        await operate(client, deviceId, 'command', r);
         await pause(r);
         if (r.chance(0.5)) {
-          await reset(client, deviceId);
-          await command(client, deviceId);
+          await operate(client, deviceId, 'reset', r);
+          await operate(client, deviceId, 'command', r);
         }
         if (running()) await deactivate(client, deviceId);
         await pause(r);
@@ -74,11 +60,11 @@ export function loops(target: LoadTarget, options: LoadOptions, random: (name: s
     ...Array.from({ length: options.commanders }, (_, i) => commander(random(`commander ${i}`))),
     ...devices.slice(0, cycling).map(({ deviceId }, i) => cycle(deviceId, random(`cycle ${i}`))),
     ...settingFields.map((field) => settings(field, random(field))),
+    ...headsetLoops(target, options.pauseMs, random),
+    ...soraLoops(target, options.pauseMs, random),
+    ...updateLoops(target, options.pauseMs, random),
   ];
 }
-
-/** Runs until `running` says no; ends with its last call answered. */
-export type Loop = (running: () => boolean) => Promise<void>;
 
 export function activate(client: IntegratorClient, deviceId: string, app: number) {
   const body = { clientId: `app-${deviceId}-${app}` };
@@ -89,16 +75,6 @@ function deactivate(client: IntegratorClient, deviceId: string) {
   return client.call({ kind: 'deactivate', method: 'DELETE', path: `/devices/${deviceId}`, deviceId });
 }
 
-function reset(client: IntegratorClient, deviceId: string) {
-  return client.call({ kind: 'reset', method: 'PUT', path: `/devices/${deviceId}/reset`, deviceId });
-}
-
-function command(client: IntegratorClient, deviceId: string) {
-  const body = { package: 'com.example.app', launchType: 'activity', extras: { greeting: 'hello' } };
-  const path = `/devices/${deviceId}/commands`;
-  return client.call({ kind: 'command', method: 'PUT', path, body, deviceId });
-}
-
 function cancel(client: IntegratorClient, deviceId: string) {
   const path = `/devices/${deviceId}/transactions`;
   return client.call({ kind: 'cancel', method: 'DELETE', path, deviceId });
@@ -106,7 +82,7 @@ function cancel(client: IntegratorClient, deviceId: string) {
 
 /** The headset goes away while the command is on its way or being run, then it is canceled (ruling B1). */
 async function cancelWhileAway(target: LoadTarget, deviceId: string, r: Random): Promise<void> {
-  await command(target.client, deviceId);
+  await operate(target.client, deviceId, r.chance(0.7) ? 'command' : anyKind(r), r);
   await delay(r.between(0, 30));
   await sendAway(target.headsetsOf(deviceId), deviceId, r.between(200, 700));
   await delay(r.between(0, 20));

@@ -1,0 +1,72 @@
+import type { CallKind } from '../evidence.ts';
+
+/** The OpenAPI operationId of each call that makes a transaction (decision 8). */
+export const operations = {
+  command: 'put-v1-applications-devices-commands',
+  activate: 'post-v1-applications-devices',
+  deactivate: 'delete-v1-applications-devices',
+  wifi: 'put-v1-applications-devices-settings-wifi',
+  languages: 'put-v1-applications-devices-settings-lang',
+  launcherKeys: 'put-v1-applications-devices-apps-launcher-keys',
+  uninstall: 'delete-v1-applications-devices-package',
+  reset: 'put-v1-applications-devices-reset',
+  update: 'put-v1-applications-devices-apps',
+  connectivityList: 'get-v1-applications-connectivity-list',
+  connectivityState: 'get-v1-applications-connectivity-state',
+  switchBluetooth: 'put-v1-applications-connectivity-state',
+  addPairing: 'post-v1-applications-bluetooth-device',
+  deletePairing: 'delete-v1-applications-bluetooth-device',
+} as const satisfies Partial<Record<CallKind, string>>;
+
+export type OperationKind = keyof typeof operations;
+
+export function isOperation(kind: CallKind): kind is OperationKind {
+  return kind in operations;
+}
+
+/** Operations whose result has a form of its own: a statusCode instead of a notificationType. */
+const connectivity: ReadonlySet<unknown> = new Set([
+  operations.connectivityList,
+  operations.connectivityState,
+  operations.switchBluetooth,
+  operations.addPairing,
+  operations.deletePairing,
+]);
+
+/** End message of what an integrator canceled (ruling A10). */
+export const canceledByRequest = 'The transaction was canceled by a cancel request.';
+
+/** End messages of canceled transactions (specification, error catalogues). */
+const cancelMessages: readonly unknown[] = [
+  canceledByRequest,
+  'The transaction was canceled because the retry limit was exceeded.',
+  'The transaction was canceled because there is a new transaction.',
+  'The transaction was canceled because it occurred before deactivation.',
+  'The transaction was canceled because it occurred before reset.',
+];
+
+// biome-ignore lint/suspicious/noExplicitAny: callbacks of every shape
+type Body = any;
+
+export type Part = 'accepted' | 'step' | 'end' | 'answer';
+
+/** Which of a transaction's callbacks it is, by its body alone. */
+export function partOf(body: Body): Part | undefined {
+  if (body.notificationType === 'accepted') return 'accepted';
+  if (body.notificationType === 'in_progress')
+    return body.operationId === operations.update ? 'step' : undefined;
+  if (body.notificationType === 'processed') {
+    // A connectivity result comes without it; only a cancellation is general.
+    return connectivity.has(body.operationId) && !isCanceled(body) ? undefined : 'end';
+  }
+  if (body.process === 'processed') return 'answer';
+  return connectivity.has(body.operationId) && Number.isInteger(body.statusCode) ? 'end' : undefined;
+}
+
+export function isCanceled(end: Body): boolean {
+  return end.result === 'failure' && cancelMessages.includes(end.message);
+}
+
+export function isSuccess(end: Body): boolean {
+  return end?.result === 'success' || end?.statusCode === 200;
+}

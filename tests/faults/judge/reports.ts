@@ -1,0 +1,49 @@
+import type { Case } from './case.ts';
+import { add, type Check } from './check.ts';
+
+/** What an integrator reads in a report's notification, as one text to compare. */
+export function reportValue(body: Readonly<Record<string, unknown>>): string | undefined {
+  switch (body['operationId']) {
+    case 'notify-custom-data':
+      return String(body['customData']);
+    case 'notify-app-status':
+      return String(body['text']);
+    case 'notify-location':
+      return `${body['lat']} ${body['lon']}`;
+    case 'notify-battery-percentage-changed':
+      return String(body['batteryPercentage']);
+    case 'notify-bluetooth-connection':
+      // 'changed' is said by the simulated headset when it switches Bluetooth.
+      return body['transactionId'] === null && body['message'] !== 'changed'
+        ? String(body['message'])
+        : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** What headsets say of themselves: each of it once, to its own application. */
+export function judgeReports(c: Case): Check[] {
+  return [{ name: 'what a headset reported arrives once, and nothing else does', violations: eachOnce(c) }];
+}
+
+function eachOnce({ evidence, others }: Case): string[] {
+  const taken = new Map<string, number>();
+  const perhaps = new Map<string, number>();
+  const arrived = new Map<string, number>();
+  const name = (...parts: string[]) => parts.join(' ');
+  for (const r of evidence.reports) {
+    add(r.taken ? taken : perhaps, name(r.applicationId, r.deviceId, r.operationId, r.value), 1);
+  }
+  for (const { body } of others) {
+    const value = reportValue(body);
+    if (value === undefined) continue;
+    add(arrived, name(body.applicationId, body.deviceId, body.operationId, value), 1);
+  }
+  return [...new Set([...taken.keys(), ...arrived.keys()])].flatMap((key) => {
+    const least = taken.get(key) ?? 0;
+    const most = least + (perhaps.get(key) ?? 0);
+    const count = arrived.get(key) ?? 0;
+    return count >= least && count <= most ? [] : [`${key}: reported ${least}, arrived ${count}`];
+  });
+}

@@ -1,0 +1,87 @@
+import type { SoraEvent } from '../evidence.ts';
+import type { Case } from './case.ts';
+import type { Check } from './check.ts';
+
+/** Sora's events and recordings: each told of once, each part stored once. */
+export function judgeSora(c: Case): Check[] {
+  return [
+    { name: 'every Sora event arrives once', violations: eventsOnce(c) },
+    { name: 'every recording is told of once, and it is saved', violations: recordingsOnce(c) },
+    { name: 'a saved recording is in the storage, whole', violations: recordingsWhole(c) },
+    { name: 'no part is sent again, but where a run was cut', violations: partsOnce(c) },
+  ];
+}
+
+function eventsOnce({ evidence, others }: Case): string[] {
+  const nameOf = (e: Pick<SoraEvent, 'event' | 'channelId' | 'connectionId'>) =>
+    [e.event, e.channelId, e.connectionId].join(' ');
+  const sent = new Map(evidence.soraEvents.map((e) => [nameOf(e), e]));
+  const bodies = others.map((a) => a.body).filter((body) => body?.operationId === 'notify-sora-event');
+  const arrived = Map.groupBy(bodies, (body) => nameOf(body));
+  return [
+    ...[...arrived.keys()].filter((name) => !sent.has(name)).map((name) => `${name} was never sent`),
+    ...[...sent].flatMap(([name, e]) => {
+      const all = arrived.get(name) ?? [];
+      if (all.length !== 1) return [`${name} arrived ${all.length} times`];
+      const [body] = all;
+      const own = body.applicationId === e.applicationId && (body.deviceId ?? '') === e.deviceId;
+      return own ? [] : [`${name}: ${JSON.stringify(body)}`];
+    }),
+  ];
+}
+
+/** Recordings with what their integrator was told of them. */
+function told({ evidence, others }: Case) {
+  const notices = others.map((a) => a.body).filter((body) => body?.channel);
+  return evidence.recordings.map((recording) => ({
+    recording,
+    notices: notices.filter((body) => body.channel.metaFile === recording.metaFile.file),
+  }));
+}
+
+function recordingsOnce(c: Case): string[] {
+  return told(c).flatMap(({ recording, notices }) => {
+    const { file } = recording.metaFile;
+    if (notices.length !== 1) return [`${file}: ${notices.length} notifications`];
+    const [body] = notices;
+    const good = body.message === undefined && body.applicationId === recording.applicationId;
+    return good ? [] : [`${file}: ${JSON.stringify(body)}`];
+  });
+}
+
+function recordingsWhole(c: Case): string[] {
+  const stored = Map.groupBy(c.evidence.storedParts, (p) => `${p.file} ${p.uploadId}`);
+  return told(c).flatMap(({ recording, notices }) => {
+    const [body] = notices;
+    if (!body || body.message !== undefined) return [];
+    const { metaFile, jsonFile, webmFile } = recording;
+    const violations = [metaFile, jsonFile]
+      .filter(({ file, parts }) => !stored.get(`${file} `)?.some((p) => p.sha256 === parts[0]))
+      .map(({ file }) => `${file} is not in the storage`);
+    const webm = body.channel.connections[0]?.webmFile;
+    const inStorage = stored.get(`${webmFile.file} ${webm?.uploadId}`) ?? [];
+    const whole = webmFile.parts.every((sha256, i) =>
+      inStorage.some((p) => p.partNumber === i + 1 && p.sha256 === sha256 && p.tag === webm.parts[i]),
+    );
+    if (!whole || webm.file !== webmFile.file || webm.parts.length !== webmFile.parts.length) {
+      violations.push(`${webmFile.file}: told was ${JSON.stringify(webm)}`);
+    }
+    return violations;
+  });
+}
+
+/** Sent again only by whoever took over after a cut, and never after a later part was begun. */
+function partsOnce({ evidence }: Case): string[] {
+  const { puts, interruptions } = evidence;
+  const cut = (fromMs: number, toMs: number) =>
+    interruptions.some((i) => i.toMs >= fromMs && i.fromMs <= toMs);
+  return [...Map.groupBy(puts, (p) => p.file)].flatMap(([file, list]) =>
+    list.flatMap((put, i) => {
+      const before = list[i - 1];
+      if (!before || before.partNumber < put.partNumber) return [];
+      const name = `${file}, part ${put.partNumber}`;
+      if (before.partNumber > put.partNumber) return [`${name} was sent after part ${before.partNumber}`];
+      return cut(before.atMs, put.atMs) ? [] : [`${name} was sent again, and nothing had cut it`];
+    }),
+  );
+}

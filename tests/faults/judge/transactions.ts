@@ -1,0 +1,224 @@
+import type { CallRecord, Evidence, ListedTransaction } from '../evidence.ts';
+import type { Case } from './case.ts';
+import { add, type Check, repeated } from './check.ts';
+import {
+  canceledByRequest,
+  isCanceled,
+  isOperation,
+  isSuccess,
+  operations,
+  type Part,
+  partOf,
+} from './operations.ts';
+
+/** The one refusal that the load may meet: of a device that is deactivated just then. */
+const notActivated = 'The device is not activated.';
+
+const places: Record<Part, number> = { accepted: 0, step: 1, end: 2, answer: 3 };
+
+/** Every call and its transaction: one end, in order, one effect, nothing that was canceled. */
+export function judgeTransactions(c: Case): Check[] {
+  const { evidence } = c;
+  return [
+    { name: 'every call is answered, and refused only for cause', violations: everyCallAnswered(evidence) },
+    { name: 'every 201’s transaction exists', violations: everyTransactionExists(c) },
+    { name: 'every transaction has an end state', violations: everyTransactionEnded(c) },
+    { name: 'every transaction has one end callback, which agrees with its state', violations: oneEnd(c) },
+    { name: 'every callback is signed', violations: everySigned(evidence) },
+    { name: 'every callback names its transaction’s device and operation', violations: rightSubject(c) },
+    { name: 'callbacks first arrive in the order accepted, progress, end, answer', violations: inOrder(c) },
+    { name: 'every app’s answer arrives', violations: everyAnswer(c) },
+    { name: 'no transaction takes effect twice', violations: effectsOnce(evidence) },
+    { name: 'every effect is its transaction’s own', violations: rightEffect(c) },
+    { name: 'every success took effect', violations: everySuccessTookEffect(c) },
+    { name: 'nothing canceled by request took effect', violations: noCanceledEffect(c) },
+    { name: 'cancel answers name exactly what they canceled', violations: cancelAnswersExact(c) },
+    { name: 'one Idempotency-Key makes one transaction', violations: oneKeyOneTransaction(c) },
+  ];
+}
+
+function everyCallAnswered({ calls, alwaysActivated }: Evidence): string[] {
+  const stays = new Set(alwaysActivated);
+  return calls
+    .filter((c) => !(c.status >= 200 && c.status < 300))
+    .filter(
+      (c) => !(isOfActivated(c) && c.status === 403 && c.message === notActivated && !stays.has(c.deviceId)),
+    )
+    .map((c) => `${c.kind} ${c.key}: ${c.status || 'no answer'} ${c.message ?? ''}`.trim());
+}
+
+/** Everything that needs an activation, and does not change it. */
+function isOfActivated(c: CallRecord): c is CallRecord & { deviceId: string } {
+  return c.deviceId !== undefined && c.kind !== 'activate' && c.kind !== 'deactivate';
+}
+
+function everyTransactionExists({ evidence, byId }: Case): string[] {
+  return evidence.calls.flatMap((c) => {
+    if (c.transactionId === undefined) return [];
+    const t = byId.get(c.transactionId);
+    if (!t) return [`${c.transactionId} (${c.kind}, key ${c.key}) is not in the list`];
+    const same =
+      t.deviceId === c.deviceId && t.applicationId === c.applicationId && t.operationId === operationOf(c);
+    return same ? [] : [`${c.transactionId} is another call's: ${JSON.stringify(t)}`];
+  });
+}
+
+function everyTransactionEnded({ evidence }: Case): string[] {
+  return evidence.transactions
+    .filter((t) => t.transactionStatus !== 'processed' && t.transactionStatus !== 'canceled')
+    .map((t) => `${t.transactionId} (${t.operationId}, device ${t.deviceId}) is ${t.transactionStatus}`);
+}
+
+function oneEnd({ evidence, byId, firsts, ends }: Case): string[] {
+  const violations: string[] = [];
+  for (const t of evidence.transactions) {
+    const count = (firsts.get(t.transactionId) ?? []).filter((a) => partOf(a.body) === 'end').length;
+    if (count !== 1)
+      violations.push(`${t.transactionId} (${t.transactionStatus}) has ${count} end callbacks`);
+    const end = ends.get(t.transactionId);
+    if (!end) continue;
+    if (isCanceled(end) !== (t.transactionStatus === 'canceled')) {
+      violations.push(
+        `${t.transactionId} is ${t.transactionStatus}, but its callback says ${end['message']}`,
+      );
+    }
+  }
+  for (const id of firsts.keys()) {
+    if (!byId.has(id)) violations.push(`a callback is about ${id}, which is not in the list`);
+  }
+  return violations;
+}
+
+function everySigned({ arrivals }: Evidence): string[] {
+  return arrivals.filter((a) => !a.verified).map((a) => `${a.webhookId || '(no id)'} is not verified`);
+}
+
+function rightSubject({ byId, firsts }: Case): string[] {
+  return [...firsts].flatMap(([id, list]) => {
+    const t = byId.get(id);
+    const wrong = list.find(
+      ({ body }) =>
+        t &&
+        !(
+          body['deviceId'] === t.deviceId &&
+          body['operationId'] === t.operationId &&
+          body['applicationId'] === t.applicationId
+        ),
+    );
+    return wrong ? [`${wrong.webhookId}: ${JSON.stringify(wrong.body)}`] : [];
+  });
+}
+
+function inOrder({ firsts }: Case): string[] {
+  const violations: string[] = [];
+  for (const [id, list] of firsts) {
+    const parts = list.map((a) => partOf(a.body));
+    let last = -0.5;
+    for (const part of parts) {
+      const place = part === undefined ? -1 : places[part];
+      if (place < last || (place === last && part !== 'step')) {
+        violations.push(`${id}: ${parts.map((p) => p ?? 'unknown form').join(', ')}`);
+        break;
+      }
+      last = place;
+    }
+  }
+  return violations;
+}
+
+function everyAnswer({ evidence, ends, firsts }: Case): string[] {
+  const answering = new Set(evidence.answeringDevices);
+  return evidence.transactions.flatMap((t) => {
+    const expected =
+      t.operationId === operations.command &&
+      t.transactionStatus === 'processed' &&
+      answering.has(t.deviceId) &&
+      isSuccess(ends.get(t.transactionId));
+    if (!expected) return [];
+    const answers = (firsts.get(t.transactionId) ?? []).filter((a) => partOf(a.body) === 'answer').length;
+    return answers === 1 ? [] : [`${t.transactionId} has ${answers} answers of its app`];
+  });
+}
+
+function effectsOnce({ effects }: Evidence): string[] {
+  return repeated(effects.map((e) => e.transactionId)).map((id) => `${id} took effect more than once`);
+}
+
+function rightEffect({ evidence, byId }: Case): string[] {
+  return evidence.effects.flatMap(({ transactionId, deviceId, operation }) => {
+    const t = byId.get(transactionId);
+    if (!t) return [`${transactionId} took effect on ${deviceId}, but is not in the list`];
+    const own = t.deviceId === deviceId && t.operationId === operation;
+    return own ? [] : [`${transactionId} took effect as ${operation} on ${deviceId}: ${JSON.stringify(t)}`];
+  });
+}
+
+function everySuccessTookEffect({ evidence, ends, effects }: Case): string[] {
+  const newestActivation = new Map<string, number>();
+  for (const t of evidence.transactions) {
+    if (t.operationId !== operations.activate) continue;
+    newestActivation.set(t.deviceId, Math.max(t.transactionId, newestActivation.get(t.deviceId) ?? 0));
+  }
+  return evidence.transactions
+    .filter((t) => isSuccess(ends.get(t.transactionId)) && !effects.has(t.transactionId))
+    .filter(
+      // A deactivation that a later activation has overtaken has nothing left to end.
+      (t) =>
+        t.operationId !== operations.deactivate || t.transactionId > (newestActivation.get(t.deviceId) ?? 0),
+    )
+    .map((t) => `${t.transactionId} (${t.operationId}, device ${t.deviceId}) succeeded without an effect`);
+}
+
+function noCanceledEffect({ ends, effects }: Case): string[] {
+  return [...ends]
+    .filter(([id, end]) => end['message'] === canceledByRequest && effects.has(id))
+    .map(([id]) => `${id} was canceled by request and took effect`);
+}
+
+function cancelAnswersExact({ evidence, ends }: Case): string[] {
+  const named = evidence.calls.flatMap((c) => c.canceledIds ?? []);
+  const namedIds = new Set(named);
+  const canceled = new Set(
+    [...ends].filter(([, end]) => end['message'] === canceledByRequest).map(([id]) => id),
+  );
+  return [
+    ...repeated(named).map((id) => `${id} is named by two cancel answers`),
+    ...[...namedIds].filter((id) => !canceled.has(id)).map((id) => `${id} was named, but not canceled`),
+    ...[...canceled].filter((id) => !namedIds.has(id)).map((id) => `${id} was canceled, but not named`),
+  ];
+}
+
+/**
+ * No two calls share a transaction, and none is there that no call asked for. A call that was
+ * refused after an attempt without an answer may have made one with that attempt.
+ */
+function oneKeyOneTransaction({ evidence }: Case): string[] {
+  const ids = evidence.calls.flatMap((c) => c.transactionId ?? []);
+  const spare = new Map<string, number>();
+  for (const c of evidence.calls) {
+    if (c.transactionId === undefined && c.attempts > 1) add(spare, place(c), 1);
+  }
+  const violations = repeated(ids).map((id) => `${id} was answered to two calls`);
+  for (const t of unanswered(evidence)) {
+    const key = `${t.deviceId} ${t.operationId}`;
+    const left = spare.get(key) ?? 0;
+    if (left > 0) add(spare, key, -1);
+    else
+      violations.push(`${t.transactionId} (${t.operationId}, device ${t.deviceId}) was asked for by no call`);
+  }
+  return violations;
+}
+
+/** Transactions whose id no call was answered. */
+export function unanswered({ calls, transactions }: Evidence): ListedTransaction[] {
+  const answered = new Set(calls.map((c) => c.transactionId));
+  return transactions.filter((t) => !answered.has(t.transactionId));
+}
+
+function place(c: CallRecord): string {
+  return `${c.deviceId} ${operationOf(c) ?? ''}`;
+}
+
+function operationOf({ kind }: CallRecord): string | undefined {
+  return isOperation(kind) ? operations[kind] : undefined;
+}

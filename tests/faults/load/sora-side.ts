@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { archiveBytes } from '../../support/sora/archives.ts';
+import type { SimulatedConnection, SimulatedRecording, Webhook } from '../../support/sora/simulator.ts';
+import type { RecordedFile } from '../evidence.ts';
+import type { Random } from '../random.ts';
+import { type Draw, type LoadTarget, type Loop, staying } from './target.ts';
+
+/** The least that S3 takes, and so the least that the platform does. */
+export const partBytes = 5 * 1024 * 1024;
+/** Of the simulator's own files (tests/support/sora/simulator.ts). */
+const bytes = { json: 300, meta: 700 };
+
+/** Meetings, and now and then one that is recorded. */
+export function soraLoops(target: LoadTarget, pauseMs: number, draw: Draw): Loop[] {
+  const meetings =
+    (r: Random): Loop =>
+    async (running) => {
+      while (running()) {
+        const connection = await meet(target, r);
+        if (connection && r.chance(0.25)) await record(target, connection, r);
+        await delay(r.between(pauseMs, 6 * pauseMs));
+      }
+    };
+  return [meetings(draw('meetings'))];
+}
+
+/** A channel with one connection, from its beginning to its end. Answers the connection. */
+async function meet(target: LoadTarget, r: Random): Promise<SimulatedConnection | undefined> {
+  const { applicationId, client, sora, said } = target;
+  const { body } = await client.ask({ kind: 'channel', method: 'POST', path: '/channels', body: {} });
+  if (!body?.channelId) return undefined;
+  const deviceId = r.chance(0.7) ? r.pick(staying(target.devices)) : '';
+  const durationMs = said.duration(r);
+  const startedAtMs = said.usedUntilMs - durationMs;
+  const connection = sora.join(body.channelId, deviceId ? { deviceId } : undefined, startedAtMs);
+  const hooks = [sora.created(connection), sora.destroyed(connection, said.usedUntilMs)];
+  if (r.chance(0.15)) hooks.reverse();
+  const taken = await tell(target, connection, hooks, r);
+  said.spent.push({ applicationId, deviceId, kind: 'video', durationMs, taken });
+  return taken ? connection : undefined;
+}
+
+async function record(target: LoadTarget, connection: SimulatedConnection, r: Random): Promise<void> {
+  const { applicationId, sora, said } = target;
+  const webmBytes = r.chance(0.4) ? r.between(partBytes, 3 * partBytes) : r.between(1, 20_000);
+  const recording = sora.record([connection], { webmBytes });
+  if (!(await tell(target, connection, recording.webhooks, r))) return;
+  const { reportFile, jsonFiles, webmFiles } = recording;
+  said.recordings.push({
+    applicationId,
+    channelId: connection.channelId,
+    metaFile: recorded(reportFile, bytes.meta, bytes.meta),
+    jsonFile: recorded(jsonFiles[0] ?? '', bytes.json, bytes.json),
+    webmFile: recorded(webmFiles[0] ?? '', webmBytes, partBytes),
+  });
+}
+
+function recorded(file: string, size: number, part: number): RecordedFile {
+  const parts: string[] = [];
+  for (let from = 0; from < size; from += part) {
+    const content = archiveBytes(file, from, Math.min(part, size - from));
+    parts.push(createHash('sha256').update(content).digest('hex'));
+  }
+  return { file, parts };
+}
+
+/** Sends webhooks as Sora does: each until it is taken, some of them once more. */
+async function tell(
+  target: LoadTarget,
+  connection: SimulatedConnection,
+  hooks: readonly Webhook[] | SimulatedRecording['webhooks'],
+  r: Random,
+): Promise<boolean> {
+  const { applicationId, said } = target;
+  const { channelId, connectionId, metadata } = connection;
+  const deviceId = String(metadata?.['deviceId'] ?? '');
+  for (const hook of hooks) {
+    if (!(await untilTaken(target, hook))) return false;
+    if (r.chance(0.2)) await hook.send().catch(() => 0);
+    const event = String(hook.body['type']);
+    // The report of a recording is Sora's word to the platform alone.
+    if (event === 'recording.report') continue;
+    said.soraEvents.push({ applicationId, deviceId, event, channelId, connectionId });
+  }
+  return true;
+}
+
+async function untilTaken({ client }: LoadTarget, hook: Webhook): Promise<boolean> {
+  while (!client.givenUp) {
+    if ((await hook.send().catch(() => 0)) === 200) return true;
+    await delay(200);
+  }
+  return false;
+}

@@ -1,0 +1,41 @@
+import type { ApiClient } from '../../support/api.ts';
+import type { HeadsetKeyFile } from '../../support/provision.ts';
+import type { SoraSimulator } from '../../support/sora/simulator.ts';
+import type { HeadsetProcess } from '../headsets.ts';
+import type { Random } from '../random.ts';
+import type { IntegratorClient } from './integrator-client.ts';
+import type { Said } from './said.ts';
+
+/** What one integrator works with. */
+export interface LoadTarget {
+  readonly applicationId: string;
+  readonly api: ApiClient;
+  readonly client: IntegratorClient;
+  readonly devices: readonly HeadsetKeyFile[];
+  readonly headsetsOf: (deviceId: string) => HeadsetProcess;
+  readonly sora: SoraSimulator;
+  /** What its headsets are told to say and do goes there. */
+  readonly said: Said;
+}
+
+export interface LoadOptions {
+  /** Loops that send commands, each. */
+  readonly commanders: number;
+  /** Share of turns that send the headset away right after a command, and then cancel. */
+  readonly cancelAwayShare: number;
+  /** Pause between two calls of a loop, at most; milliseconds. */
+  readonly pauseMs: number;
+}
+
+/** Runs until `running` says no; ends with its last call answered. */
+export type Loop = (running: () => boolean) => Promise<void>;
+
+/** Devices of each application whose activation comes and goes; all others stay activated. */
+export const cycling = 2;
+
+export function staying(devices: readonly HeadsetKeyFile[]): string[] {
+  return devices.slice(cycling).map((d) => d.deviceId);
+}
+
+/** A stream of random numbers for each loop. */
+export type Draw = (name: string) => Random;

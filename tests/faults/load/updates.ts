@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { request } from 'undici';
+import { makeApk } from '../../support/apk.ts';
+import type { Random } from '../random.ts';
+import type { Draw, LoadTarget, Loop } from './target.ts';
+
+const contentType = 'application/vnd.android.package-archive';
+/** Of what is added to a package, so that loading it takes a few reports of progress. */
+const fillerBytes = 60_000;
+
+/** One loop uploads new versions, the other installs what is deliverable. */
+export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw): Loop[] {
+  const uploading =
+    (r: Random): Loop =>
+    async (running) => {
+      for (let n = 1; running(); n++) {
+        await publish(target, `1.${n}`);
+        await delay(r.between(10 * pauseMs, 40 * pauseMs));
+      }
+    };
+  const installing =
+    (r: Random): Loop =>
+    async (running) => {
+      while (running()) {
+        const versions = await deliverable(target);
+        if (versions.length > 0) await install(target, r.pick(versions), r);
+        await delay(r.between(2 * pauseMs, 6 * pauseMs));
+      }
+    };
+  return [uploading(draw('packages')), installing(draw('updates'))];
+}
+
+/** A first version that can be installed, before anything breaks. */
+export async function prepareUpdates(target: LoadTarget): Promise<void> {
+  await publish(target, '1.0');
+  await waitFor('a package to be deliverable', async () => (await deliverable(target)).length > 0, {
+    timeoutMs: 60_000,
+    intervalMs: 100,
+  });
+}
+
+/** A package's name is one developer's. */
+function packageOf({ applicationId }: LoadTarget): string {
+  return `com.example.a${applicationId.replaceAll('-', '')}`;
+}
+
+/** Uploads a version until it is there: asks for an address, puts, and begins anew where a fault came between. */
+async function publish(target: LoadTarget, version: string): Promise<void> {
+  const { applicationId, client, said } = target;
+  const name = packageOf(target);
+  const apk = await makeApk({
+    package: name,
+    versionName: version,
+    entries: { 'a.bin': randomBytes(fillerBytes) },
+  });
+  while (!client.givenUp) {
+    const { body } = await client.ask({
+      kind: 'package',
+      method: 'POST',
+      path: '/apps',
+      body: { package: name, version, fileSize: apk.length },
+    });
+    if (body?.appFileExists || (body && (await put(body.urlList[0].uploadUrl, apk)))) {
+      said.packages.push({ applicationId, package: name, version });
+      return;
+    }
+    await delay(500);
+  }
+}
+
+async function put(url: string, apk: Buffer): Promise<boolean> {
+  try {
+    const answer = await request(url, {
+      method: 'PUT',
+      body: apk,
+      headers: { 'content-type': contentType },
+      headersTimeout: 5000,
+    });
+    await answer.body.dump();
+    return answer.statusCode === 200;
+  } catch {
+    return false;
+  }
+}
+
+/** Versions that can be installed now; none while the platform does not answer. */
+async function deliverable(target: LoadTarget): Promise<string[]> {
+  try {
+    const answer = await target.api.app('GET', `/apps?package=${packageOf(target)}`);
+    return answer.status === 200
+      ? answer.body.appVersions.map(({ version }: { version: string }) => version)
+      : [];
+  } catch {
+    return [];
+  }
+}
+
+function install(target: LoadTarget, version: string, r: Random) {
+  const { deviceId } = r.pick(target.devices);
+  return target.client.call({
+    kind: 'update',
+    method: 'PUT',
+    path: `/devices/${deviceId}/apps`,
+    body: { package: packageOf(target), version },
+    deviceId,
+  });
+}

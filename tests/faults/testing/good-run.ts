@@ -1,0 +1,178 @@
+import type { Arrival, CallRecord, Evidence } from '../evidence.ts';
+import { canceledByRequest, operations } from '../judge/operations.ts';
+
+export const app = 'app-1';
+export const device = 'device-1';
+export const notActivated = 'The device is not activated.';
+
+const own = { applicationId: app, deviceId: device };
+const file = `${app}/${device}/upload_files/one`;
+/** Operations of transactions that are no commands. */
+const known: Readonly<Record<number, string>> = {
+  0: operations.deactivate,
+  1: operations.activate,
+  5: operations.update,
+};
+const app1 = { applicationId: app, package: 'com.example.one', version: '1' };
+const stored = (file: string, partNumber: number, sha256: string) => ({
+  ...{ file, partNumber, sha256, tag: `tag ${sha256}` },
+  uploadId: partNumber > 0 ? 'u' : '',
+});
+/** A callback without a transaction. */
+export const notice = (webhookId: string, body: object): Arrival => ({
+  webhookId,
+  verified: true,
+  body: { ...own, ...body },
+});
+
+export const call = (more: Partial<CallRecord> & Pick<CallRecord, 'kind' | 'order'>): CallRecord => ({
+  key: `key-${more.order}`,
+  applicationId: app,
+  deviceId: device,
+  attempts: 1,
+  status: 201,
+  ...more,
+});
+const subject = (transactionId: number) => ({
+  transactionId,
+  applicationId: app,
+  deviceId: device,
+  operationId: known[transactionId] ?? operations.command,
+});
+export const general = (
+  id: number,
+  type: 'accepted' | 'in_progress' | 'processed',
+  result = 'success',
+  message = 'called',
+  progress?: number,
+): Arrival => ({
+  webhookId: `tx-${id}-${type}-${result}-${progress ?? ''}`,
+  verified: true,
+  body: {
+    ...{ ...subject(id), notificationType: type, result, message },
+    ...(progress !== undefined && { progress }),
+  },
+});
+export const answer = (id: number): Arrival => ({
+  webhookId: `tx-${id}-answer`,
+  verified: true,
+  body: { ...subject(id), process: 'processed', success: true },
+});
+export const listed = (transactionId: number, operationId: string, transactionStatus = 'processed') => ({
+  applicationId: app,
+  deviceId: device,
+  transactionId,
+  operationId,
+  transactionStatus,
+});
+
+/**
+ * An activation (1), a command that is answered by its app (2), one that is canceled (3), an update (5); a
+ * report, a file, a time of use, a Sora event, and a recording of two parts whose first was sent twice.
+ */
+export function goodRun(): Evidence {
+  return {
+    calls: [
+      call({ kind: 'activate', order: 1, transactionId: 1 }),
+      call({ kind: 'command', order: 2, transactionId: 2 }),
+      call({ kind: 'command', order: 3, transactionId: 3 }),
+      call({ kind: 'update', order: 8, transactionId: 5 }),
+      call({ kind: 'cancel', order: 4, status: 200, canceledIds: [3] }),
+      call({ kind: 'settings', order: 5, status: 200, setting: { field: 'soraEvent', value: 'a' } }),
+      call({ kind: 'settings', order: 6, status: 200, setting: { field: 'soraEvent', value: 'b' } }),
+      call({ kind: 'command', order: 7, status: 403, message: notActivated }),
+    ],
+    transactions: [
+      listed(1, operations.activate),
+      listed(2, operations.command),
+      listed(3, operations.command, 'canceled'),
+      listed(5, operations.update),
+    ],
+    arrivals: [
+      general(1, 'accepted'),
+      general(1, 'processed'),
+      general(2, 'accepted'),
+      general(2, 'processed'),
+      general(2, 'accepted'),
+      answer(2),
+      general(3, 'processed', 'failure', canceledByRequest),
+      notice('device-1-1', { operationId: 'notify-custom-data', customData: 'one' }),
+      notice('sora-1', {
+        ...{ operationId: 'notify-sora-event', event: 'connection.created' },
+        ...{ channelId: 'c', connectionId: 'd' },
+      }),
+      notice('recording-1', {
+        channel: {
+          ...{ channelId: 'c', metaFile: 'report' },
+          connections: [
+            {
+              ...{ connectionId: 'd', jsonFile: 'json' },
+              webmFile: { file: 'webm', splitted: 2, uploadId: 'u', parts: ['tag 1', 'tag 2'] },
+            },
+          ],
+        },
+      }),
+      general(5, 'accepted', 'success', 'started', 0),
+      general(5, 'in_progress', 'success', 'loading', 0.5),
+      general(5, 'processed', 'success', 'installed', 1),
+      notice('device-1-2', { file, result: 'success', message: 'upload success.' }),
+    ],
+    effects: [
+      { deviceId: device, transactionId: 1, operation: operations.activate },
+      { deviceId: device, transactionId: 2, operation: operations.command },
+      { deviceId: device, transactionId: 5, operation: operations.update },
+    ],
+    reports: [{ ...own, taken: true, operationId: 'notify-custom-data', value: 'one' }],
+    uploads: [{ ...own, taken: true, file, sha256: 'abc' }],
+    storedFiles: [{ file, sha256: 'abc' }],
+    spent: [{ ...own, taken: true, kind: 'speech', durationMs: 1001 }],
+    recorded: [{ ...own, kind: 'speech', durationMs: 1001 }],
+    bills: [{ ...own, kind: 'speech', hours: 1 }],
+    packages: [app1],
+    deliverable: [app1],
+    soraEvents: [{ ...own, event: 'connection.created', channelId: 'c', connectionId: 'd' }],
+    recordings: [
+      {
+        ...{ applicationId: app, channelId: 'c' },
+        metaFile: { file: 'report', parts: ['m'] },
+        jsonFile: { file: 'json', parts: ['j'] },
+        webmFile: { file: 'webm', parts: ['1', '2'] },
+      },
+    ],
+    storedParts: [
+      stored('report', 0, 'm'),
+      stored('json', 0, 'j'),
+      stored('webm', 1, '1'),
+      stored('webm', 2, '2'),
+    ],
+    puts: [
+      { file: 'report', partNumber: 0, atMs: 10 },
+      { file: 'json', partNumber: 0, atMs: 11 },
+      { file: 'webm', partNumber: 1, atMs: 20 },
+      { file: 'webm', partNumber: 1, atMs: 30 },
+      { file: 'webm', partNumber: 2, atMs: 40 },
+    ],
+    interruptions: [{ fromMs: 25, toMs: 26 }],
+    alwaysActivated: [],
+    settings: [{ applicationId: app, field: 'soraEvent', value: 'b' }],
+    applications: [{ applicationId: app, slots: 1, activatedDevices: [device], devices: [device] }],
+    answeringDevices: [device],
+    unfinished: [],
+    ownDeaths: [],
+  };
+}
+
+export const without = <T>(list: readonly T[], test: (item: T) => boolean) =>
+  list.filter((item) => !test(item));
+export const swapStatus = (e: Evidence, id: number, transactionStatus: string): Evidence => ({
+  ...e,
+  transactions: e.transactions.map((t) => (t.transactionId === id ? { ...t, transactionStatus } : t)),
+});
+
+/** Each check with a change that breaks it, and what else such a run breaks. */
+export type Seeded = [
+  check: string,
+  what: string,
+  change: (e: Evidence) => Evidence,
+  alsoBroken?: readonly string[],
+];

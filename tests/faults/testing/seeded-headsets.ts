@@ -1,0 +1,79 @@
+import { app, device, notice, type Seeded, without } from './good-run.ts';
+
+const reported = 'what a headset reported arrives once, and nothing else does';
+const told = 'every upload of a headset is told of once';
+const stored = 'an uploaded file is in the storage, whole';
+const recorded = 'every use is recorded once';
+const billed = 'the bill’s sums are what was used';
+const data = (customData: string) => ({ operationId: 'notify-custom-data', customData });
+const use = { applicationId: app, deviceId: device, kind: 'speech', durationMs: 3_600_000 } as const;
+
+/** Violations of what is promised about reports, files and usage. */
+export const seededHeadsets: readonly Seeded[] = [
+  [
+    reported,
+    'a lost report',
+    (e) => ({ ...e, arrivals: without(e.arrivals, (a) => a.webhookId === 'device-1-1') }),
+  ],
+  [
+    reported,
+    'a report under two ids',
+    (e) => ({ ...e, arrivals: [...e.arrivals, notice('device-1-3', data('one'))] }),
+  ],
+  [
+    reported,
+    'a report that no headset made',
+    (e) => ({ ...e, arrivals: [...e.arrivals, notice('device-1-3', data('two'))] }),
+  ],
+  [
+    reported,
+    'a report at another application',
+    (e) => ({
+      ...e,
+      arrivals: e.arrivals.map((a) =>
+        a.webhookId === 'device-1-1' ? { ...a, body: { ...a.body, applicationId: 'app-2' } } : a,
+      ),
+    }),
+  ],
+  [
+    told,
+    'a lost notification',
+    (e) => ({ ...e, arrivals: without(e.arrivals, (a) => a.webhookId === 'device-1-2') }),
+  ],
+  [
+    told,
+    'a second notification',
+    (e) => ({
+      ...e,
+      arrivals: [...e.arrivals, notice('device-1-3', { file: e.uploads[0]?.file, result: 'success' })],
+    }),
+  ],
+  [
+    told,
+    'a failure that no fault explains',
+    (e) => ({
+      ...e,
+      arrivals: e.arrivals.map((a) =>
+        a.webhookId === 'device-1-2'
+          ? { ...a, body: { ...a.body, result: 'failure', message: 'The file size is over the limit.' } }
+          : a,
+      ),
+    }),
+  ],
+  [stored, 'a success without bytes', (e) => ({ ...e, storedFiles: [] })],
+  [
+    stored,
+    'a success with half of the bytes',
+    (e) => ({ ...e, storedFiles: e.storedFiles.map((f) => ({ ...f, sha256: 'a' })) }),
+  ],
+  [recorded, 'a lost use', (e) => ({ ...e, recorded: [] })],
+  [recorded, 'a use that is recorded twice', (e) => ({ ...e, recorded: [...e.recorded, ...e.recorded] })],
+  [recorded, 'a use that never was', (e) => ({ ...e, recorded: [...e.recorded, use] })],
+  [billed, 'an hour too many', (e) => ({ ...e, bills: e.bills.map((b) => ({ ...b, hours: 2 })) })],
+  [billed, 'an amount that is missing', (e) => ({ ...e, bills: [] })],
+  [
+    billed,
+    'an amount for another device',
+    (e) => ({ ...e, bills: [...e.bills, { ...use, deviceId: '', hours: 1 }] }),
+  ],
+];

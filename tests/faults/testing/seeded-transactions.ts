@@ -1,0 +1,177 @@
+import { canceledByRequest, operations } from '../judge/operations.ts';
+import {
+  app,
+  call,
+  device,
+  general,
+  listed,
+  notActivated,
+  type Seeded,
+  swapStatus,
+  without,
+} from './good-run.ts';
+
+const effect = (transactionId: number) => ({
+  deviceId: device,
+  transactionId,
+  operation: operations.command,
+});
+
+/** Violations of what transactions, settings and activations promise. */
+export const seededTransactions: readonly Seeded[] = [
+  [
+    'in the end nothing is left unfinished',
+    'a pending callback',
+    (e) => ({ ...e, unfinished: ['callback'] }),
+  ],
+  ['no process ends by itself', 'an exit', (e) => ({ ...e, ownDeaths: ['devices'] })],
+  [
+    'every call is answered, and refused only for cause',
+    'a call without an answer',
+    (e) => ({ ...e, calls: [...e.calls, call({ kind: 'command', order: 8, status: 0 })] }),
+  ],
+  [
+    'every call is answered, and refused only for cause',
+    'a refusal that nothing explains',
+    (e) => ({ ...e, calls: [...e.calls, call({ kind: 'command', order: 8, status: 404 })] }),
+  ],
+  [
+    'every 201’s transaction exists',
+    'a transaction that is gone',
+    (e) => ({ ...e, calls: [...e.calls, call({ kind: 'command', order: 8, transactionId: 9 })] }),
+  ],
+  [
+    'every 201’s transaction exists',
+    'a transaction of another operation',
+    (e) => ({
+      ...e,
+      calls: e.calls.map((c) => (c.transactionId === 2 ? { ...c, kind: 'deactivate' as const } : c)),
+    }),
+    ['activations stand as acknowledged'],
+  ],
+  ['every transaction has an end state', 'one that is accepted', (e) => swapStatus(e, 1, 'accepted')],
+  [
+    'every transaction has one end callback, which agrees with its state',
+    'a lost callback',
+    (e) => ({ ...e, arrivals: without(e.arrivals, (a) => a.webhookId === 'tx-1-processed-success-') }),
+  ],
+  [
+    'every transaction has one end callback, which agrees with its state',
+    'a state that the callback contradicts',
+    (e) => swapStatus(e, 3, 'processed'),
+  ],
+  [
+    'every transaction has one end callback, which agrees with its state',
+    'a callback about a transaction that is not there',
+    (e) => ({ ...e, arrivals: [...e.arrivals, general(9, 'accepted')] }),
+  ],
+  [
+    'every transaction has one end callback, which agrees with its state',
+    'two ends',
+    (e) => ({ ...e, arrivals: [...e.arrivals, general(1, 'processed', 'failure', 'no')] }),
+    ['callbacks first arrive in the order accepted, progress, end, answer'],
+  ],
+  [
+    'every callback is signed',
+    'a callback with a wrong signature',
+    (e) => ({ ...e, arrivals: [...e.arrivals, { ...general(1, 'accepted'), verified: false }] }),
+  ],
+  [
+    'every callback names its transaction’s device and operation',
+    'a callback with another device',
+    (e) => ({
+      ...e,
+      arrivals: e.arrivals.map((a) =>
+        a.webhookId.startsWith('tx-') ? { ...a, body: { ...a.body, deviceId: 'device-2' } } : a,
+      ),
+    }),
+  ],
+  [
+    'every call is answered, and refused only for cause',
+    'an activation that is refused',
+    (e) => ({
+      ...e,
+      calls: [...e.calls, call({ kind: 'activate', order: 8, status: 403, message: notActivated })],
+    }),
+  ],
+  [
+    'every call is answered, and refused only for cause',
+    'a command that is refused on a device that stays activated',
+    (e) => ({ ...e, alwaysActivated: [device] }),
+  ],
+  [
+    'callbacks first arrive in the order accepted, progress, end, answer',
+    'an end before its beginning',
+    (e) => ({ ...e, arrivals: [general(1, 'processed'), ...e.arrivals] }),
+  ],
+  [
+    'every app’s answer arrives',
+    'a lost answer',
+    (e) => ({ ...e, arrivals: without(e.arrivals, (a) => a.webhookId === 'tx-2-answer') }),
+  ],
+  [
+    'no transaction takes effect twice',
+    'a second effect',
+    (e) => ({ ...e, effects: [...e.effects, effect(2)] }),
+  ],
+  [
+    'every effect is its transaction’s own',
+    'an effect on another device',
+    (e) => ({ ...e, effects: e.effects.map((x) => ({ ...x, deviceId: 'device-2' })) }),
+  ],
+  [
+    'every effect is its transaction’s own',
+    'an effect of nothing that was asked for',
+    (e) => ({ ...e, effects: [...e.effects, effect(9)] }),
+  ],
+  [
+    'every success took effect',
+    'a success without an effect',
+    (e) => ({ ...e, effects: without(e.effects, (x) => x.transactionId === 2) }),
+  ],
+  [
+    'nothing canceled by request took effect',
+    'an effect of a canceled transaction',
+    (e) => ({ ...e, effects: [...e.effects, effect(3)] }),
+  ],
+  [
+    'cancel answers name exactly what they canceled',
+    'a canceled transaction that no answer names',
+    (e) => ({ ...e, calls: e.calls.map((c) => (c.kind === 'cancel' ? { ...c, canceledIds: [] } : c)) }),
+  ],
+  [
+    'cancel answers name exactly what they canceled',
+    'a name of what was not canceled',
+    (e) => ({ ...e, calls: e.calls.map((c) => (c.kind === 'cancel' ? { ...c, canceledIds: [2, 3] } : c)) }),
+  ],
+  [
+    'one Idempotency-Key makes one transaction',
+    'a transaction that no call explains',
+    (e) => ({
+      ...e,
+      transactions: [...e.transactions, listed(4, operations.command, 'canceled')],
+      arrivals: [...e.arrivals, general(4, 'processed', 'failure', canceledByRequest)],
+      calls: e.calls.map((c) => (c.kind === 'cancel' ? { ...c, canceledIds: [3, 4] } : c)),
+    }),
+  ],
+  [
+    'one Idempotency-Key makes one transaction',
+    'one transaction for two calls',
+    (e) => ({ ...e, calls: [...e.calls, call({ kind: 'command', order: 8, transactionId: 2 })] }),
+  ],
+  [
+    'no acknowledged setting is lost',
+    'an older value',
+    (e) => ({ ...e, settings: [{ applicationId: app, field: 'soraEvent', value: 'a' }] }),
+  ],
+  [
+    'the slots in use are the devices activated',
+    'a slot too many',
+    (e) => ({ ...e, applications: e.applications.map((a) => ({ ...a, slots: 2 })) }),
+  ],
+  [
+    'activations stand as acknowledged',
+    'an activation that is gone',
+    (e) => ({ ...e, applications: e.applications.map((a) => ({ ...a, slots: 0, activatedDevices: [] })) }),
+  ],
+];
