@@ -14,5 +14,7 @@ export default {
     '<rootDir>/tests/support/**/*.test.ts',
     '<rootDir>/tests/faults/**/*.test.ts',
   ],
+  // So that a busy machine is not taken for a broken one: no test measures time.
+  testTimeout: 60_000,
   testPathIgnorePatterns: ['/node_modules/', '\\.contract\\.test\\.ts$'],
 };

@@ -338,6 +338,11 @@ export const scenarios: Record<string, Scenario> = {
         ),
       ),
       await answer(() => c.findOneAndUpdate({ _id: 1, tags: 'b' }, { $set: { 'tags.$': 'B' } }, after)),
+      // The first change takes away what made the item fit; the second means the same item.
+      await answer(() =>
+        c.findOneAndUpdate({ _id: 1, 'list.id': 2 }, { $set: { 'list.$.id': 9, 'list.$.v': 99 } }, after),
+      ),
+      await answer(() => c.findOneAndUpdate({ _id: 1, 'list.id': 9 }, { $set: { 'list.$.id': 2 } }, after)),
       await answer(() =>
         c.findOneAndUpdate(
           { _id: 1 },

@@ -282,7 +282,7 @@ describe('the integrator’s endpoint is a stranger; the failure is the specifie
   });
 
   test('no answer, each time it is asked', async () => {
-    studio.world.signedUrls = () => Promise.reject(new DomainError('unavailable', 'no answer'));
+    studio.world.signedUrls = () => Promise.reject(new DomainError('integrator_failed', 'no answer'));
     const ticking = tick();
     await expectFailure(recordParts(1));
     clearInterval(ticking);
@@ -293,12 +293,25 @@ describe('the integrator’s endpoint is a stranger; the failure is the specifie
     let asked = 0;
     studio.world.signedUrls = (body) => {
       asked += 1;
-      if (asked < 3) throw new DomainError('unavailable', 'no answer');
+      if (asked < 3) throw new DomainError('integrator_failed', 'no answer');
       return studio.storage.sign(body);
     };
     const ticking = tick();
     expect(await failure(recordParts(1))).not.toHaveProperty('message');
     clearInterval(ticking);
+  });
+
+  test('a part of the platform that is away for long is no failure of the integrator', async () => {
+    let asked = 0;
+    studio.world.signedUrls = (body) => {
+      asked += 1;
+      if (asked < 6) throw new DomainError('unavailable', 'the notifier is away');
+      return studio.storage.sign(body);
+    };
+    const ticking = tick();
+    expect(await failure(recordParts(1))).not.toHaveProperty('message');
+    clearInterval(ticking);
+    expect(asked).toBe(6);
   });
 
   test('no authentication key was issued', async () => {

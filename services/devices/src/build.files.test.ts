@@ -119,7 +119,7 @@ describe('no signed URL', () => {
   );
 
   test.each([
-    ['failed', new DomainError('unavailable', 'The signed URL could not be obtained.')],
+    ['failed', new DomainError('integrator_failed', 'The signed URL could not be obtained.')],
     ['has no key', new DomainError('destination_not_set', 'The authentication key is not set.')],
   ])("when the integrator's endpoint %s", async (_, error) => {
     world.signedUrls.answer = error;

@@ -25,6 +25,8 @@ export const errorCatalogue = {
   developer_not_registered: { grpc: GrpcStatus.INTERNAL, http: 500 },
   database_failed: { grpc: GrpcStatus.INTERNAL, http: 500 },
   internal: { grpc: GrpcStatus.INTERNAL, http: 500 },
+  /** An integrator's own endpoint did not do what was asked of it; the platform is well. */
+  integrator_failed: { grpc: GrpcStatus.FAILED_PRECONDITION, http: 500 },
   unavailable: { grpc: GrpcStatus.UNAVAILABLE, http: 503 },
   deadline_exceeded: { grpc: GrpcStatus.DEADLINE_EXCEEDED, http: 503 },
 } as const;

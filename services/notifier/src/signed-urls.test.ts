@@ -57,12 +57,12 @@ async function failure(asked: Promise<unknown>): Promise<Pick<DomainError, 'code
   return { code: error.code, message: error.message, internal: error.internal };
 }
 
-const unavailable = (internal: unknown) => ({
-  code: 'unavailable',
+const integratorFailed = (internal: unknown) => ({
+  code: 'integrator_failed',
   message: 'The signed URL could not be obtained.',
   internal,
 });
-const because = (problem: string) => unavailable(`fileUploadGetUrl of a-1: ${problem}`);
+const because = (problem: string) => integratorFailed(`fileUploadGetUrl of a-1: ${problem}`);
 
 test('one POST goes out as it is, signed like a callback under a fresh id, and its answer comes back as it is', async () => {
   const seen: { headers: IncomingMessage['headers']; line: string; body: Buffer }[] = [];
@@ -218,7 +218,7 @@ test('a closed connection fails the request, and it is not sent again', async ()
     }),
   );
   point('a-1', origin);
-  expect(await failure(ask(await bench.start()))).toEqual(unavailable(expect.stringContaining('a-1: ')));
+  expect(await failure(ask(await bench.start()))).toEqual(integratorFailed(expect.stringContaining('a-1: ')));
   expect(connections).toBe(1);
 });
 
@@ -266,7 +266,8 @@ test('a destination that hangs holds up neither other applications at its origin
   expect(hanging).toBe(3);
   // A shutdown ends those on their way and those that wait.
   await notifier.stop();
-  expect(await Promise.all(asked)).toEqual(asked.map(() => because('the notifier is shutting down')));
+  const stopping = { code: 'unavailable', message: 'The notifier is stopping.', internal: undefined };
+  expect(await Promise.all(asked)).toEqual(asked.map(() => stopping));
 });
 
 test('requests over the cap wait for their turn; too many are refused at once', async () => {

@@ -1,4 +1,5 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { signedUrlsBody } from '../domain/callbacks.ts';
@@ -164,7 +165,9 @@ class Run {
       answer = await requestSignedUrls(applicationId, setting as Setting, body);
     } catch (error) {
       this.#heed();
-      logger.warn({ recordingId, err: error }, 'the integrator has issued no signed URLs');
+      logger.warn({ recordingId, err: error }, 'no signed URLs were issued');
+      // A part of the platform that is away says nothing about the integrator.
+      if (isTransient(error)) throw new Ended({ end: 'pause', afterMs: this.#o.backoffMs(urlFailures + 1) });
       const unset = (error as { code?: unknown }).code === 'destination_not_set';
       if (unset || urlFailures + 1 >= signedUrlAttempts) throw failed(failures.signedUrls);
       await this.#change({ urlFailures: urlFailures + 1 });

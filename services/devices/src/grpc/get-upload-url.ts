@@ -91,12 +91,8 @@ async function signedUrl(
   }
 }
 
-/**
- * The setting or key is missing, or the integrator's endpoint did not answer as it should. The
- * platform's own absence says when to try again; that of an integrator's endpoint does not.
- */
+/** The setting or key is missing, or the integrator's endpoint did not answer as it should. */
 function isIntegratorsFailure(error: unknown): boolean {
   if (!(error instanceof DomainError)) return false;
-  if (error.code === 'destination_not_set') return true;
-  return error.code === 'unavailable' && error.retryAfterMs === undefined;
+  return error.code === 'destination_not_set' || error.code === 'integrator_failed';
 }

@@ -76,18 +76,27 @@ export function compileArrayFilters(
   return filters;
 }
 
-/** Answers, for an array's path, the first place whose item fits what the filter says about the array. */
+/**
+ * Answers, for an array's path, the first place whose item fits what the filter says about the array.
+ * The place stays the one that the query found, also after a change of what made it fit.
+ */
 export function positionFinder(document: Document, filter: Document): (arrayPath: string) => number {
-  return (arrayPath) => {
+  const found = new Map<string, number>();
+  const place = (arrayPath: string): number => {
     const array = plainValueAt(document, arrayPath.split('.'));
     const conditions = conditionsOn(filter, arrayPath);
     const fits = compileFilter({ $and: conditions.length > 0 ? conditions : [{}] });
-    const place =
+    const at =
       conditions.length > 0 && Array.isArray(array) ? array.findIndex((item) => fits({ items: [item] })) : -1;
-    if (place === -1) {
+    if (at === -1) {
       throw serverError('badValue', 'The positional operator did not find the match needed from the query.');
     }
-    return place;
+    return at;
+  };
+  return (arrayPath) => {
+    const known = found.get(arrayPath) ?? place(arrayPath);
+    found.set(arrayPath, known);
+    return known;
   };
 }
 

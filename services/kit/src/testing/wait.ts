@@ -1,13 +1,14 @@
 /**
  * Waits until `probe` answers something other than undefined, null or false, and answers it.
- * Throws with `what` when that takes longer than `timeoutMs` (default 10 s).
+ * Throws with `what` when that takes longer than `timeoutMs` (default 30 s, so that a busy machine is not
+ * taken for a broken one).
  */
 export async function waitFor<T>(
   what: string,
   probe: () => T | Promise<T>,
   options: { timeoutMs?: number; intervalMs?: number } = {},
 ): Promise<Exclude<NonNullable<T>, false>> {
-  const deadline = Date.now() + (options.timeoutMs ?? 10_000);
+  const deadline = Date.now() + (options.timeoutMs ?? 30_000);
   for (;;) {
     const value = await probe();
     if (value !== undefined && value !== null && value !== false) {

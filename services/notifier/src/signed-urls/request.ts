@@ -44,7 +44,8 @@ export class SignedUrls {
 
   /**
    * Answers the bytes of a JSON object. Throws `destination_not_set` when the address or the key is
-   * missing, `unavailable` for everything that goes wrong on the integrator's side.
+   * missing, `integrator_failed` for everything that goes wrong on the integrator's side, `unavailable`
+   * while this process stops.
    */
   async request(request: SignedUrlsRequest, caller: AbortSignal): Promise<Buffer> {
     const { destinations, slots, metrics, totalTimeoutMs } = this.#o;
@@ -77,7 +78,10 @@ export class SignedUrls {
         problem = describeFailure(error);
       }
       metrics.signedUrlRequests.inc({ outcome: 'failed' });
-      throw new DomainError('unavailable', 'The signed URL could not be obtained.', {
+      if (this.#stop.signal.aborted) {
+        throw new DomainError('unavailable', 'The notifier is stopping.', { retryAfterMs: 1000 });
+      }
+      throw new DomainError('integrator_failed', 'The signed URL could not be obtained.', {
         internal: `${setting} of ${applicationId}: ${problem}`,
       });
     } finally {
