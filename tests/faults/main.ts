@@ -8,7 +8,8 @@ import { targetsOf } from './targets.ts';
 
 /**
  * The crash test. STACK=embedded|real, ROUNDS (20), SEED (drawn; replays the schedule and the load's
- * choices), INSTANCES (1; of notifier, transactions and device-link on the real stack), CAN_FAIL=0 leaves out the runs that show that it can fail. The last line counts checks.
+ * choices), INSTANCES (1; of notifier, transactions and device-link on the real stack), CAN_FAIL=0 leaves
+ * out the runs that show that it can fail. The last line counts checks.
  */
 const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const count = Number(process.env['ROUNDS'] || 20);

@@ -40,6 +40,7 @@ export class Scheduler {
   #stopping = false;
   #sweepTimer: NodeJS.Timeout | undefined;
   #leaseTimer: NodeJS.Timeout | undefined;
+  #renewing = false;
   #sweeping: Promise<void> = Promise.resolve();
 
   constructor(options: SchedulerOptions) {
@@ -177,6 +178,9 @@ export class Scheduler {
   }
 
   async #renewLeases(): Promise<void> {
+    // A database that is slow is not asked again before it has answered: that would make it slower still.
+    if (this.#renewing) return;
+    this.#renewing = true;
     const until = this.#clock.now() + this.#leaseMs;
     const aging: [Lane, Held][] = [];
     for (const lane of this.#lanes.values()) {
@@ -199,6 +203,8 @@ export class Scheduler {
       }
     } catch (error) {
       this.#logger.warn({ err: error }, 'leases of callbacks not renewed');
+    } finally {
+      this.#renewing = false;
     }
   }
 }

@@ -1,0 +1,51 @@
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { Delivery } from '../domain/delivery.ts';
+import { Gates } from './gates.ts';
+import { Scheduler, type SchedulerOptions } from './scheduler.ts';
+
+/** A store that answers renewals when it is told to, and is asked for nothing else. */
+function slowStore() {
+  const waiting: (() => void)[] = [];
+  let asked = 0;
+  return {
+    waiting,
+    asked: () => asked,
+    renew: (ids: readonly string[]) => {
+      asked += 1;
+      return new Promise<ReadonlySet<string>>((resolve) => waiting.push(() => resolve(new Set(ids))));
+    },
+    nextLaneWithWork: async () => undefined,
+  };
+}
+
+test('a slow database is asked for one renewal of leases at a time', async () => {
+  const store = slowStore();
+  const leaseMs = 60;
+  const options = {
+    clock: systemClock,
+    logger: createLogger({ service: 'notifier', level: 'silent' }),
+    ...{ random: Math.random, instanceId: 'a', store, leaseMs, sweepMs: 60_000 },
+    ...{ windowSize: 10, maxInMemory: 10, unsetRetryMs: 1000 },
+    marks: { add: () => {}, flush: async () => {} },
+    attempts: { cut: () => {} },
+    gates: new Gates({ maxInFlight: 0, failingAfter: 1, probeFirstMs: 1000, probeMaxMs: 1000 }),
+    // Nothing is sent: only the leases are looked at.
+    destinations: { get: () => new Promise(() => {}) },
+  } as unknown as SchedulerOptions;
+  const scheduler = new Scheduler(options);
+  const delivery = { id: 'one', applicationId: 'a-1', destination: 'deviceEvent' } as Delivery;
+  scheduler.accept([{ ...delivery, owner: 'a', dueAtMs: Date.now() }]);
+  scheduler.start();
+  await waitFor('the first renewal', () => store.asked() === 1);
+  let occasions = 0;
+  const counting = setInterval(() => (occasions += 1), leaseMs / 3);
+  await waitFor('more occasions to renew', () => occasions >= 5);
+  clearInterval(counting);
+  const asked = store.asked();
+  for (const answer of store.waiting.splice(0)) answer();
+  await waitFor('the next renewal', () => store.asked() > asked);
+  await scheduler.stop();
+  expect(asked).toBe(1);
+});
