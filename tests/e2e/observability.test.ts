@@ -1,3 +1,4 @@
+import { serviceNames } from '@headset-cloud/kit/service.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
@@ -37,7 +38,8 @@ describeOnStack('observability', () => {
     (await samples(name)).filter((s) => of(s.labels)).reduce((total, s) => total + s.value, 0);
 
   it('every process says that it lives and is ready, and shows its metrics', async () => {
-    expect(Object.keys(stack.adminUrls).length).toBe(stack.kind === 'real' ? 5 : 1);
+    // Every service and the gateway; or one process for all.
+    expect(Object.keys(stack.adminUrls).length).toBe(stack.kind === 'real' ? serviceNames.length + 1 : 1);
     for (const url of Object.values(stack.adminUrls)) {
       expect(await get(`${url}/livez`)).toEqual({ status: 200, type: 'text/plain', text: 'ok\n' });
       expect(await get(`${url}/readyz`)).toEqual({ status: 200, type: 'text/plain', text: 'ok\n' });
