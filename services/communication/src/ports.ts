@@ -82,6 +82,8 @@ export interface EventStore {
   insert(event: StoredEvent, dueAtMs: number | undefined): Promise<boolean>;
   /** It is applied and published. */
   done(key: string): Promise<void>;
+  /** Events of the channel that came earlier and are not done yet, in their order. */
+  undoneBefore(channelId: string, seq: number): Promise<StoredEvent[]>;
   /** Leftovers, each taken by one instance for a while, in the order of their channels. */
   claimDue(nowMs: number, untilMs: number, limit: number): Promise<StoredEvent[]>;
 }

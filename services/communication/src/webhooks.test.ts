@@ -130,6 +130,20 @@ describe('a device is named only if the connection says so and it is the applica
   });
 });
 
+test('an archive’s event waits for what its connection has failed to tell before', async () => {
+  const connection = join({ deviceId: imei });
+  world.devicesAway = 1;
+  await sora.created(connection).send();
+  await waitFor('devices to be asked', () => world.devicesAway === 0);
+  const { webhooks } = sora.record([connection]);
+  await webhooks[0]?.send();
+  // Before the sweeper's time: what was left is done on the way.
+  expect((await callbacks(2)).map(({ body }) => [body.event, body.deviceId])).toEqual([
+    ['connection.created', imei],
+    ['archive.available', imei],
+  ]);
+});
+
 test('a wrong secret, no secret and an unknown endpoint are 401, and leave nothing', async () => {
   const hook = sora.created(join());
   expect(await hook.send({ secret: 'secret-of-two-0123456789' })).toBe(401);

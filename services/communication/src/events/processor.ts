@@ -76,17 +76,16 @@ export class EventProcessor {
   }
 
   async #handle(stored: StoredEvent): Promise<void> {
-    const { events, effects, failpoints, logger } = this.#deps;
+    const { events, logger } = this.#deps;
     try {
       const event = readSoraEvent(JSON.parse(stored.body), stored.arrivedAtMs);
-      if (event) {
-        const known = await effects.apply(stored, event);
-        await this.#noteRecording(stored, event);
-        failpoints('communication.event-applied');
-        await this.#publish(stored, event, known);
-        failpoints('communication.event-published');
+      // An archive names no device: what came before it, and failed, tells whose connection it is.
+      if (event?.type.startsWith('archive.')) {
+        for (const earlier of await events.undoneBefore(stored.channelId, stored.seq)) {
+          await this.#apply(earlier, readSoraEvent(JSON.parse(earlier.body), earlier.arrivedAtMs));
+        }
       }
-      await events.done(stored.key);
+      await this.#apply(stored, event);
     } catch (error) {
       const { channelId, key } = stored;
       logger.warn(
@@ -94,6 +93,18 @@ export class EventProcessor {
         'a Sora event is not processed yet; the sweeper tries again',
       );
     }
+  }
+
+  async #apply(stored: StoredEvent, event: SoraEvent | undefined): Promise<void> {
+    const { events, effects, failpoints } = this.#deps;
+    if (event) {
+      const known = await effects.apply(stored, event);
+      await this.#noteRecording(stored, event);
+      failpoints('communication.event-applied');
+      await this.#publish(stored, event, known);
+      failpoints('communication.event-published');
+    }
+    await events.done(stored.key);
   }
 
   async #noteRecording(stored: StoredEvent, event: SoraEvent): Promise<void> {

@@ -95,7 +95,11 @@ const expiry: IndexDescription = { name: 'expiry', key: { expiresAt: 1 }, expire
 export const communicationIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.endpoints]: [{ name: 'enabled', key: { enabled: 1, _id: 1 } }],
   [collections.channels]: [expiry],
-  [collections.events]: [{ name: 'due', key: { dueAtMs: 1 }, sparse: true }, expiry],
+  [collections.events]: [
+    { name: 'due', key: { dueAtMs: 1 }, sparse: true },
+    { name: 'channel', key: { channelId: 1, seq: 1 } },
+    expiry,
+  ],
   [collections.connections]: [expiry],
   [collections.recordings]: [
     { name: 'due', key: { dueAtMs: 1 }, sparse: true },

@@ -29,6 +29,12 @@ export function createEventStore(events: StoreCollection<EventDocument>, keepMs:
       await events.updateOne({ _id: key }, { $unset: { dueAtMs: '' } });
     },
 
+    async undoneBefore(channelId, seq) {
+      const filter = { channelId, seq: { $lt: seq }, dueAtMs: { $exists: true } };
+      const found = await events.find(filter, { sort: { seq: 1 } }).toArray();
+      return found.map(({ _id, dueAtMs: _, expiresAt: __, ...event }) => ({ key: _id, ...event }));
+    },
+
     async claimDue(nowMs, untilMs, limit) {
       const due = await events.find({ dueAtMs: { $lte: nowMs } }, { sort: { dueAtMs: 1 }, limit }).toArray();
       const claimed: StoredEvent[] = [];

@@ -74,6 +74,8 @@ export interface World {
   readonly communication: Client<typeof CommunicationService>;
   /** Application by device, as devices knows them. */
   readonly associations: Map<string, string>;
+  /** So many times devices does not answer whose device it is. */
+  devicesAway: number;
   /** Settings that are set. */
   readonly set: Set<string>;
   /** Requests for signed URLs as they came. */
@@ -146,7 +148,13 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
     const unused = () => Promise.reject(new DomainError('internal', 'not faked'));
     return [
       bind(DevicesService, {
-        getAssociation: async ({ deviceId }) => ({ applicationId: world.associations.get(deviceId) ?? '' }),
+        getAssociation: async ({ deviceId }) => {
+          if (world.devicesAway > 0) {
+            world.devicesAway -= 1;
+            throw new DomainError('unavailable', 'devices is away');
+          }
+          return { applicationId: world.associations.get(deviceId) ?? '' };
+        },
         ...{ getActivation: unused, activateDevice: unused, deactivateDevice: unused, sendOperation: unused },
         ...{ resetDevice: unused, getHardwareProperties: unused, getDeviceStatus: unused },
         listDeviceStatuses: unused,
@@ -170,6 +178,7 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
 
   const world = {
     ...{ store, log, associations: new Map(), set: new Set(), asked: [] },
+    devicesAway: 0,
     signedUrls: () => ({}),
     nowMs: Date.now(),
     cutAt: undefined,
