@@ -24,9 +24,7 @@ function eventsOnce({ evidence, others }: Case): string[] {
       const all = arrived.get(name) ?? [];
       if (all.length !== 1) return [`${name} arrived ${all.length} times`];
       const [body] = all;
-      // An archive's event has no metadata: it may overtake the one that tells the connection's device.
-      const unknown = body.deviceId === null && e.event.startsWith('archive.');
-      const device = unknown || (body.deviceId ?? '') === e.deviceId;
+      const device = (body.deviceId ?? '') === e.deviceId;
       return device && body.applicationId === e.applicationId ? [] : [`${name}: ${JSON.stringify(body)}`];
     }),
   ];
