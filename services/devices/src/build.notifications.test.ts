@@ -207,6 +207,11 @@ test('the longest texts, escaped as long as can be, go out in parts that a broke
 onEmbedded('a batch of many devices costs one lookup', async () => {
   await activate('app', imei(1));
   await activate('app', imei(2));
+  // What the activations have yet to tell and to settle looks at documents, too.
+  await waitFor('the activations to be settled', async () => {
+    const left = { $or: [{ dueAtMs: { $exists: true } }, { 'lifecycle.0': { $exists: true } }] };
+    return (await world.store.collection('devices').countDocuments(left)) === 0;
+  });
   const before = world.documentsExamined();
   await publish(...[0, 1, 2, 0, 1, 2].map((n) => signal({ deviceId: imei(n) })));
   await published(6);

@@ -1,5 +1,6 @@
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
+import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
@@ -9,7 +10,6 @@ import type { ActivationDependencies } from './activation/dependencies.ts';
 import { createLifecycleEvents } from './activation/lifecycle.ts';
 import { reconcileContracts } from './activation/reconciler.ts';
 import { sweepOverdue } from './activation/sweeper.ts';
-import { repeat } from './activation/timer.ts';
 import { adminBindings } from './admin/bindings.ts';
 import type { DevicesConfig } from './config.ts';
 import { deviceReportsGroup, deviceReportsHandler } from './consumers/device-reports.ts';
