@@ -125,6 +125,27 @@ test('an undelivered progress is replaced by a later event, whose order key then
   });
 });
 
+test('that a progress was replaced is stored before what replaces it goes out, so that no crash brings it back', async () => {
+  const statuses: (string | undefined)[] = [];
+  const server = await integrator(async ({ webhookId }) => {
+    if (webhookId === 'p-2') statuses.push(await status(notifier, 'p-1'));
+    return { status: 204 };
+  });
+  pointTo('a-1', server);
+  const notifier = await bench.start();
+  // Then a connection is open, and the next ones go out faster than outcomes are stored.
+  await bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  await waitFor('the connection is open', () => ids(server).length > 0);
+  const event = { applicationId: 'a-1', orderKey: 't-1' };
+  await bench.publish(
+    { ...event, notificationId: 'p-1', sequence: 1, replaceable: true },
+    { ...event, notificationId: 'p-2', sequence: 2, replaceable: true },
+  );
+  await waitFor('the later one has arrived', () => ids(server).includes('p-2'));
+  expect(seen(server)).toEqual(['n-1', 'p-2']);
+  expect(statuses).toEqual(['replaced']);
+});
+
 test.each([302, 400, 500])('an answer %d is a failure, and the callback is tried again', async (code) => {
   let n = 0;
   const server = await integrator(() => {

@@ -6,7 +6,7 @@ import type { DeliveryChange } from '../domain/delivery.ts';
 import { afterAttempt, outcomeWord } from '../domain/outcome.ts';
 import { signatureHeaders } from '../domain/signing.ts';
 import type { NotifierMetrics } from '../metrics.ts';
-import type { CallbackSender, DeliveryStore, DestinationAddress } from '../ports.ts';
+import type { CallbackSender, DeliveryStore, DestinationAddress, Predecessor } from '../ports.ts';
 import type { FinishedOrders } from './finished-orders.ts';
 import type { Marks } from './marks.ts';
 
@@ -63,12 +63,11 @@ export class Attempts {
    * when the database cannot tell.
    */
   async readiness(held: Held): Promise<Readiness> {
-    const { store, ctx, finished, marks } = this.#o;
+    const { store, ctx, finished } = this.#o;
     const { delivery } = held;
     const { orderKey, sequence } = delivery;
     if (delivery.ordered && orderKey !== '' && !finished.allBefore(orderKey, sequence)) {
-      // Events of an order key are stored in their order, so one that is not stored yet comes later.
-      const earlier = (await store.predecessors(orderKey, sequence)).filter((p) => !marks.hasEnded(p.id));
+      const earlier = await this.#unfinishedBefore(orderKey, sequence);
       const now = ctx.clock.now();
       let untilMs = 0;
       for (const p of earlier) {
@@ -87,6 +86,25 @@ export class Attempts {
     if (!mine.has(delivery.id)) return { kind: 'lost' };
     held.leaseUntilMs = leaseUntilMs;
     return { kind: 'ready' };
+  }
+
+  /**
+   * What is stored before `sequence` and not finished. Events of an order key are stored in their
+   * order, so one that is not stored yet comes later. One that ended without being delivered counts
+   * as finished only when that is stored: otherwise it would go out after a crash, later than what
+   * followed it. One that was delivered would only be repeated then (ruling B10).
+   */
+  async #unfinishedBefore(orderKey: string, sequence: number): Promise<Predecessor[]> {
+    const { store, marks } = this.#o;
+    const undelivered = async () => {
+      const found = await store.predecessors(orderKey, sequence);
+      return found.filter((p) => marks.endOf(p.id) !== 'delivered');
+    };
+    const found = await undelivered();
+    const ending = found.filter((p) => marks.endOf(p.id) !== undefined).map((p) => p.id);
+    if (ending.length === 0) return found;
+    await marks.stored(ending);
+    return await undelivered();
   }
 
   /** Signs and sends it. Undefined: cut off by a shutdown, which is no attempt. */

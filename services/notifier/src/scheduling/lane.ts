@@ -258,7 +258,9 @@ export class Lane {
       delivery,
       change.status === 'pending' ? { ...change, ...ended('replaced', clock.now()) } : change,
     );
-    if (delivery.ordered && delivery.orderKey !== '') finished.set(delivery.orderKey, delivery.sequence);
+    if (change.status === 'delivered' && delivery.ordered && delivery.orderKey !== '') {
+      finished.set(delivery.orderKey, delivery.sequence);
+    }
     this.#queue.done(chain);
   }
 

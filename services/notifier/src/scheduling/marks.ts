@@ -23,6 +23,7 @@ export class Marks {
   #waiting = new Map<string, DeliveryMark>();
   #writing = new Map<string, DeliveryMark>();
   #running: Promise<void> | undefined;
+  #afterWrite: PromiseWithResolvers<void> | undefined;
   #givenUp = false;
 
   constructor(store: DeliveryStore, logger: Logger, failpoints: Failpoints) {
@@ -46,10 +47,18 @@ export class Marks {
     return this.#waiting.has(id) || this.#writing.has(id);
   }
 
-  /** True when this delivery has ended, but that is not stored yet. */
-  hasEnded(id: string): boolean {
+  /** How this delivery has ended, while that is not stored yet. */
+  endOf(id: string): 'delivered' | 'dead' | 'replaced' | undefined {
     const status = (this.#waiting.get(id) ?? this.#writing.get(id))?.change.status;
-    return status !== undefined && status !== 'pending';
+    return status === 'pending' ? undefined : status;
+  }
+
+  /** Resolves when nothing about these deliveries is unstored, or when storing was given up at a shutdown. */
+  async stored(ids: readonly string[]): Promise<void> {
+    while (!this.#givenUp && ids.some((id) => this.has(id))) {
+      this.#afterWrite ??= Promise.withResolvers();
+      await this.#afterWrite.promise;
+    }
   }
 
   get full(): boolean {
@@ -62,6 +71,7 @@ export class Marks {
     await Promise.race([this.#running, delay(timeoutMs, undefined, { signal: end.signal }).catch(() => {})]);
     end.abort();
     this.#givenUp = true;
+    this.#wroteSome();
   }
 
   async #run(): Promise<void> {
@@ -74,6 +84,7 @@ export class Marks {
         try {
           await this.#store.mark([...this.#writing.values()]);
           this.#writing.clear();
+          this.#wroteSome();
           failures = 0;
         } catch (error) {
           failures++;
@@ -89,6 +100,11 @@ export class Marks {
       if (wasFull && !this.full) this.onRoom();
     }
     this.#running = undefined;
+  }
+
+  #wroteSome(): void {
+    this.#afterWrite?.resolve();
+    this.#afterWrite = undefined;
   }
 }
 

@@ -172,7 +172,34 @@ test('a failure noted late does not touch a delivery that another instance has t
   expect((await b.store.get('n-1'))?.status).toBe('delivered');
 });
 
-test('an outcome that is not stored yet counts for the order', async () => {
+test('an outcome without a delivery counts for the order only when it is stored', async () => {
+  const last = delivery('n-3', { sequence: 3, ...owned('a') });
+  await a.store.insert([
+    delivery('p-1', { replaceable: true, ...owned('a') }),
+    delivery('n-2', { sequence: 2, ...owned('a') }),
+    last,
+  ]);
+  for (const [id, status] of [
+    ['p-1', 'replaced'],
+    ['n-2', 'dead'],
+  ] as const) {
+    a.marks.add({ id, change: { status, owner: null, dueAtMs: 0 }, onlyIfOwner: 'a' });
+  }
+  expect(await a.attempts.readiness(held(last))).toEqual({ kind: 'ready' });
+  expect((await a.store.get('p-1'))?.status).toBe('replaced');
+  expect((await a.store.get('n-2'))?.status).toBe('dead');
+});
+
+test('a later one waits when another instance has meanwhile taken over what ended here', async () => {
+  const second = delivery('n-2', { sequence: 2, ...owned('a') });
+  await a.store.insert([delivery('p-1', { replaceable: true, ...lapsed() }), second]);
+  await claimAll(b);
+  a.marks.add({ id: 'p-1', change: { status: 'replaced', owner: null, dueAtMs: 0 }, onlyIfOwner: 'a' });
+  expect(await a.attempts.readiness(held(second))).toMatchObject({ kind: 'blocked' });
+  expect((await a.store.get('p-1'))?.status).toBe('pending');
+});
+
+test('a delivery that is not stored yet counts for the order', async () => {
   const second = delivery('n-2', { sequence: 2, ...owned('a') });
   await a.store.insert([delivery('n-1', owned('a')), second]);
   a.marks.add({
