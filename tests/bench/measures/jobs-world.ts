@@ -1,5 +1,6 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { StackKind } from '../../support/stack/stack.ts';
+import { processFigures } from '../lib/process-figures.ts';
 import type { Settings } from '../lib/settings.ts';
 import { startWorker, type Worker } from '../lib/worker.ts';
 import { startWorld, type World } from '../lib/world.ts';
@@ -14,6 +15,8 @@ export interface JobsWorld {
   readonly target: CreateTarget;
   /** Whole jobs a second. */
   rate(callers: number, seconds: number): Promise<number>;
+  /** Processor time since their start of the platform's processes and of those that it stands on; seconds. */
+  processorTime(): Readonly<Record<string, number>>;
   /** Throws when anything is left over: an open transaction, a missing, undelivered or unverified callback. */
   nothingLeftOver(): Promise<void>;
   close(): Promise<void>;
@@ -50,6 +53,7 @@ export async function startJobsWorld(
         const { done, seconds: took } = await load.call('jobs', { target, callers, seconds });
         return done / took;
       },
+      processorTime: () => processorTime(world),
       nothingLeftOver: () => nothingLeftOver(world, load),
       close,
     };
@@ -57,6 +61,16 @@ export async function startJobsWorld(
     await close();
     throw error;
   }
+}
+
+function processorTime({ stack: { processes, backing } }: World): Record<string, number> {
+  const { issuer, ...own } = processes;
+  const all = { ...own, MongoDB: backing?.mongo, Kafka: backing?.kafka };
+  const times: Record<string, number> = {};
+  for (const [name, part] of Object.entries(all)) {
+    if (part) times[name] = processFigures(part.pid).cpuSeconds;
+  }
+  return times;
 }
 
 async function nothingLeftOver(world: World, load: Worker<Load>): Promise<void> {

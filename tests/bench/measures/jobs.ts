@@ -19,22 +19,26 @@ export async function measureJobs(kind: StackKind, settings: Settings): Promise<
   try {
     const origin = await floor.call('start', { directory });
     const figures: Figure[] = [];
+    const notes: string[] = [];
     for (const callers of [16, 64]) {
+      const spent: Spent = { jobs: 0, seconds: {} };
       const runs = await interleave(settings.runs, {
         floor: async () => {
           const { seconds } = settings;
           const result = await jobs.load.call('floorJobs', { origin, callers, seconds });
           return result.done / result.seconds;
         },
-        ours: () => jobs.rate(callers, settings.seconds),
+        ours: () => spending(jobs, callers, settings.seconds, spent),
       });
       figures.push(figure(`jobs, ${callers} callers`, '/s', { atLeast: goals[kind] }, runs));
+      notes.push(`processor time of a job, ${callers} callers: ${inWords(spent)}`);
     }
     await jobs.nothingLeftOver();
     return {
       figures,
       notes: [
         `jobs: ${headsets} headsets in one simulator process (durability none); nothing was left over.`,
+        ...notes,
       ],
     };
   } finally {
@@ -42,6 +46,30 @@ export async function measureJobs(kind: StackKind, settings: Settings): Promise<
     await jobs.close();
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** Processor time of the platform's processes, and the jobs done in it. */
+interface Spent {
+  jobs: number;
+  readonly seconds: Record<string, number>;
+}
+
+/** One run's rate; its processor time is added to `spent`. */
+async function spending(jobs: JobsWorld, callers: number, seconds: number, spent: Spent): Promise<number> {
+  const before = jobs.processorTime();
+  const rate = await jobs.rate(callers, seconds);
+  for (const [name, after] of Object.entries(jobs.processorTime())) {
+    spent.seconds[name] = (spent.seconds[name] ?? 0) + after - (before[name] ?? 0);
+  }
+  spent.jobs += rate * seconds;
+  return rate;
+}
+
+function inWords({ jobs, seconds }: Spent): string {
+  const perJob = Object.entries(seconds).map(([name, s]) => ({ name, ms: (1000 * s) / jobs }));
+  const sum = perJob.reduce((total, { ms }) => total + ms, 0);
+  const parts = perJob.sort((a, b) => b.ms - a.ms).map(({ name, ms }) => `${name} ${ms.toFixed(2)}`);
+  return `${sum.toFixed(2)} ms (${parts.join(', ')})`;
 }
 
 /** Measure 3: jobs that arrive at a quarter of what 64 callers reach, against the sum of their bare hops. */
