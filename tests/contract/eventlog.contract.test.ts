@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -374,6 +375,24 @@ function contract(stack: LogStack): void {
       numbers(5).map((n) => event(`k${n}`, n)),
     );
     expect(await log.lag('g', topic)).toBe(5);
+  });
+
+  test('while nothing happens the process is left alone', async () => {
+    const got = collect();
+    await subscribe({ topic, group: 'g', handle: got.handle });
+    await log.publish(topic, [event('k', 1)]);
+    await waitFor('the event', () => got.events.length === 1, patient);
+    let timers = 0;
+    const hook = createHook({
+      init: (_, type) => {
+        if (type === 'Timeout') timers += 1;
+      },
+    });
+    hook.enable();
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    hook.disable();
+    // A connection whose client looks for work by itself sets a thousand.
+    expect(timers).toBeLessThan(300);
   });
 
   test('a log that is closed refuses to publish, with a transient error, and is not ready', async () => {

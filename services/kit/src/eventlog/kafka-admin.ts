@@ -195,8 +195,10 @@ export class KafkaAdmin {
 }
 
 function isSettling(error: unknown): boolean {
-  const { type, cause } = (error ?? {}) as { type?: unknown; cause?: unknown };
+  const { name, type, cause } = (error ?? {}) as { name?: unknown; type?: unknown; cause?: unknown };
   if (typeof type === 'string' && settlingErrors.has(type)) return true;
+  // A new cluster has no coordinator until its first group has come.
+  if (name === 'KafkaJSGroupCoordinatorNotFound') return true;
   return cause !== undefined && cause !== error && isSettling(cause);
 }
 

@@ -2,6 +2,9 @@ import { connect as connectTcp } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { type ISocketFactory, Kafka, type KafkaConfig, logLevel, type SASLOptions } from 'kafkajs';
 import type { Logger } from '../logger.ts';
+import { stopIdleTimers } from './kafka-pending.ts';
+
+stopIdleTimers();
 
 /** How to reach Kafka and how its topics are made. */
 export interface KafkaOptions {
