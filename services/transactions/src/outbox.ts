@@ -136,7 +136,7 @@ function encode(t: StoredTransaction, owed: OwedCallback, traceparent: string): 
       applicationId: t.applicationId,
       destination: Destination.DEVICE_EVENT,
       orderKey: `tx-${t.id}`,
-      sequence: callbackSequence(owed),
+      sequence: callbackSequence(owed, t.progressReports),
       body: Buffer.from(JSON.stringify(body)),
       createdAtMs: BigInt(owed.atMs),
       traceparent,

@@ -38,6 +38,8 @@ export interface StoredTransaction {
   readonly outboxSeq: number;
   /** The last known progress, 0.0 to 1.0. */
   readonly progress: number;
+  /** Reports of progress so far. */
+  readonly progressReports: number;
   readonly minimumClientVersion: string;
   readonly endMessage: string;
   readonly traceparent: string;

@@ -137,15 +137,20 @@ describe('callbacks of one transaction', () => {
     owed('progress', true, { step: { reportId, number, value: 0 } });
 
   it('have places in the order: the start, progress, the end, the answer', () => {
-    const places = [
-      owed('accepted'),
-      step(1),
-      step(maxProgressReports),
-      owed('processed'),
-      owed('answer'),
-    ].map(callbackSequence);
-    expect(places).toEqual([1, 2, 999_999, 1_000_000, 1_000_001]);
-    expect(callbackSequence(owed('canceled'))).toBe(1_000_000);
+    const places = (reports: number) =>
+      [owed('accepted'), step(1), step(reports), owed('processed'), owed('answer')].map((callback) =>
+        callbackSequence(callback, reports),
+      );
+    expect(places(maxProgressReports)).toEqual([1, 2, 999_999, 1_000_000, 1_000_001]);
+    expect(places(2)).toEqual([1, 2, 3, 4, 5]);
+    expect(callbackSequence(owed('canceled'), 2)).toBe(4);
+  });
+
+  it('follow each other without a gap where there is no progress', () => {
+    const places = [owed('accepted'), owed('processed'), owed('answer')].map((callback) =>
+      callbackSequence(callback, 0),
+    );
+    expect(places).toEqual([1, 2, 3]);
   });
 
   it('have an id each, progress one for each report', () => {

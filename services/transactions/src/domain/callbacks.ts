@@ -40,19 +40,27 @@ export interface CallbackSubject {
   readonly operation?: Operation['kind'];
 }
 
-/** Most reports of progress that one transaction passes on: their places in the order are taken then. */
+/** Most reports of progress that one transaction passes on. */
 export const maxProgressReports = 999_998;
 
-const sequences: Record<Exclude<CallbackKind, 'progress'>, number> = {
-  accepted: 1,
-  processed: 1_000_000,
-  canceled: 1_000_000,
-  answer: 1_000_001,
-};
-
-/** Place in the order of one transaction's callbacks; progress lies between the start and the end. */
-export function callbackSequence(owed: OwedCallback): number {
-  return owed.kind === 'progress' ? 1 + (owed.step?.number ?? 1) : sequences[owed.kind];
+/**
+ * Place in the order of one transaction's callbacks: the start, `progressReports` reports of progress
+ * so far, the end, the answer. Each is one above the one before, where there is one, so that whoever
+ * has the one before knows that nothing lies between. An ended transaction has no more progress: its
+ * places stand.
+ */
+export function callbackSequence(owed: OwedCallback, progressReports: number): number {
+  switch (owed.kind) {
+    case 'accepted':
+      return 1;
+    case 'progress':
+      return 1 + (owed.step?.number ?? 1);
+    case 'processed':
+    case 'canceled':
+      return 2 + progressReports;
+    case 'answer':
+      return 3 + progressReports;
+  }
 }
 
 /** The webhook-id: each kind happens once in a transaction's life, progress once for each report. */

@@ -69,6 +69,7 @@ export function toStored(d: TransactionDocument): StoredTransaction {
     outbox: owedBy(d),
     outboxSeq: d.outboxSeq,
     progress: d.progress?.value ?? 0,
+    progressReports: d.progress?.count ?? 0,
     minimumClientVersion: d.minimumClientVersion ?? '',
     endMessage: d.end?.message ?? '',
     traceparent: d.traceparent ?? '',
