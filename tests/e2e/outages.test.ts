@@ -126,7 +126,9 @@ describeOnStack('outages behind the platform', () => {
       await producer.connect();
       // The same key as the device's own reports: what follows must not be held up behind it.
       const value = Buffer.from('not a protobuf message');
-      await producer.send({ topic: topics.deviceReports, messages: [{ key: deviceId, value }] });
+      for (const topic of [topics.transactionReports, topics.deviceReports]) {
+        await producer.send({ topic, messages: [{ key: deviceId, value }] });
+      }
       await producer.disconnect();
       await ended((await command()).body.transactionId);
       const list = async () => {
@@ -139,10 +141,12 @@ describeOnStack('outages behind the platform', () => {
         const found = await list();
         return found.length >= 3 && found;
       });
-      expect(dead.map((d: { group: string }) => d.group).sort()).toEqual([
-        ...['connectivity', 'devices', 'transactions'],
+      const names = (d: { group: string; topic: string; key: string }) => `${d.group} ${d.topic} ${d.key}`;
+      expect(dead.map(names).sort()).toEqual([
+        `connectivity ${topics.deviceReports} ${deviceId}`,
+        `devices ${topics.deviceReports} ${deviceId}`,
+        `transactions ${topics.transactionReports} ${deviceId}`,
       ]);
-      expect(dead[0]).toMatchObject({ topic: topics.deviceReports, key: deviceId });
     },
     60_000,
   );

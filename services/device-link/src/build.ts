@@ -125,7 +125,7 @@ export function buildDeviceLink(
     linkPort: () => port,
     async start() {
       await ensureIndexes(ctx.store, directoryIndexes);
-      await ctx.log.ensureTopics([topics.deviceReports]);
+      await ctx.log.ensureTopics([topics.transactionReports, topics.deviceReports]);
       await directory.renewLease();
       port = await link.start(config.DEVICE_LINK_LISTEN);
       timers.push(

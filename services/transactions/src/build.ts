@@ -13,7 +13,7 @@ import { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_
 import { transactionsAdmin } from './admin/admin.ts';
 import { createCanceler } from './cancel.ts';
 import { type TransactionsConfig, unsafeSwitches } from './config.ts';
-import { createReportConsumer } from './consumers/device-reports.ts';
+import { createReportConsumer } from './consumers/transaction-reports.ts';
 import { createDelivery } from './delivery.ts';
 import { deliveryJudgeRpc } from './grpc/delivery-judge.ts';
 import { transactionsRpc } from './grpc/transactions.ts';
@@ -102,9 +102,9 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
     notReady: () => reports?.notReady() ?? (reports ? undefined : 'not started'),
     async start() {
       await ensureIndexes(ctx.store, { ...indexes, [collections.idempotency]: idempotencyIndexes });
-      await log.ensureTopics([topics.deviceReports, topics.notifications]);
+      await log.ensureTopics([topics.transactionReports, topics.notifications]);
       reports = await log.subscribe({
-        topic: topics.deviceReports,
+        topic: topics.transactionReports,
         group: 'transactions',
         handle: createReportConsumer({ store, outbox, clock, failpoints }),
       });

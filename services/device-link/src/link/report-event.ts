@@ -1,18 +1,30 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-import type { OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
+import { type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Hello, Report } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
 
-/** What a headset said, as it stands on the topic device-reports: keyed by the headset. */
+type Said =
+  | { readonly case: 'hello'; readonly value: Hello }
+  | { readonly case: 'report'; readonly value: Report };
+
+/** What a headset said, and where it goes. */
+export interface ReportEvent {
+  readonly topics: readonly string[];
+  /** Keyed by the headset. */
+  readonly event: OutgoingEvent;
+}
+
+/**
+ * What a headset said, as it stands in the log. Of transactions only one service hears, and most of
+ * what headsets say is that: it has a topic of its own, so that the others are left alone.
+ */
 export function reportEvent(
   session: { readonly deviceId: string; readonly epoch: number },
   receivedAtMs: number,
-  body:
-    | { readonly case: 'hello'; readonly value: Hello }
-    | { readonly case: 'report'; readonly value: Report },
+  body: Said,
   /** Of the transaction it is about; empty when there is none, or no trace. */
   traceparent: string,
-): OutgoingEvent {
+): ReportEvent {
   const event = create(DeviceReportEventSchema, {
     deviceId: session.deviceId,
     sessionEpoch: BigInt(session.epoch),
@@ -20,8 +32,23 @@ export function reportEvent(
     body,
   });
   return {
-    key: session.deviceId,
-    value: toBinary(DeviceReportEventSchema, event),
-    ...(traceparent && { headers: { traceparent } }),
+    topics: topicsOf(body),
+    event: {
+      key: session.deviceId,
+      value: toBinary(DeviceReportEventSchema, event),
+      ...(traceparent && { headers: { traceparent } }),
+    },
   };
+}
+
+function topicsOf(body: Said): readonly string[] {
+  if (body.case === 'hello') return [topics.transactionReports, topics.deviceReports];
+  switch (body.value.body.case) {
+    case 'result':
+    case 'progress':
+    case 'appAnswer':
+      return [topics.transactionReports];
+    default:
+      return [topics.deviceReports];
+  }
 }

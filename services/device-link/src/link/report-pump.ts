@@ -1,16 +1,17 @@
-import type { OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
 import { limits } from '../domain/limits.ts';
+import type { ReportEvent } from './report-event.ts';
 import { retryWhile } from './retry.ts';
 
 interface Queued {
-  readonly event: OutgoingEvent;
+  readonly said: ReportEvent;
   /** 0: not a report (the hello), nothing to acknowledge. */
   readonly reportId: number;
 }
 
 /** What the pump needs of its session. */
 export interface PumpHost {
-  publish(events: readonly OutgoingEvent[]): Promise<void>;
+  /** Resolves when all is durable; after an error all is tried again. */
+  publish(events: readonly ReportEvent[]): Promise<void>;
   /** Every report up to this id is durable. */
   acknowledge(reportId: number): void;
   /** True: read no more reports for now; false: go on. */
@@ -55,10 +56,10 @@ export class ReportPump {
   }
 
   /** Queues an event; its report id is above all before it. */
-  push(event: OutgoingEvent, reportId: number): void {
+  push(said: ReportEvent, reportId: number): void {
     if (reportId > 0) this.#seen = reportId;
-    this.#queue.push({ event, reportId });
-    this.#bytes += event.value.length;
+    this.#queue.push({ said, reportId });
+    this.#bytes += said.event.value.length;
     if (!this.#full && this.#overLimit(1)) {
       this.#full = true;
       this.#host.setFull(true);
@@ -82,14 +83,14 @@ export class ReportPump {
       const published = await retryWhile(
         () => this.#host.alive(),
         async () => {
-          await this.#host.publish(batch.map((q) => q.event));
+          await this.#host.publish(batch.map((q) => q.said));
           return true;
         },
         (error, attempt) => this.#host.failed(error, attempt),
       );
       if (!published) break;
       this.#queue.splice(0, batch.length);
-      for (const { event } of batch) this.#bytes -= event.value.length;
+      for (const { said } of batch) this.#bytes -= said.event.value.length;
       const last = batch.findLast((q) => q.reportId > 0)?.reportId ?? 0;
       if (last > 0) {
         this.#acked = last;

@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason, HeldState } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import { deviceId, type Instance, offer, World } from '../testing/world.ts';
@@ -222,10 +223,9 @@ describe('reports', () => {
     await waitFor('all', async () => (await world.reportIds()).join() === '1,2,3');
   });
 
-  it('of every kind pass, whatever they say', async () => {
+  it('of every kind pass, whatever they say: of transactions on one topic, of the headset on another', async () => {
     const headset = await connected();
-    const kinds = [
-      { case: 'progress', value: { transactionId: 1n, progress: 7 } },
+    const aboutItself = [
       { case: 'customData', value: { customData: 'x'.repeat(200_000) } },
       { case: 'appStatus', value: { status: 'unheard of' } },
       { case: 'networkLevel', value: { level: 99 } },
@@ -237,19 +237,26 @@ describe('reports', () => {
       { case: 'inventory', value: {} },
       { case: 'speechUsage', value: { durationMs: -1n } },
       { case: 'stateChange', value: {} },
+    ] as const;
+    const aboutTransactions = [
+      { case: 'progress', value: { transactionId: 1n, progress: 7 } },
       { case: 'appAnswer', value: { transactionId: 1n } },
       { case: 'result', value: { transactionId: 1n, connectivity: { statusCode: 999 } } },
     ] as const;
+    const kinds = [...aboutItself, ...aboutTransactions];
     for (const [i, body] of kinds.entries()) {
       headset.send({ case: 'report', value: { reportId: BigInt(i + 1), activationEpoch: 3n, body } });
     }
     const last = () =>
       headset.received.findLast((b) => b.case === 'reportAck')?.value as { reportId: bigint };
     await waitFor('the last ack', () => last()?.reportId === BigInt(kinds.length));
-    const said = (await world.reports()).flatMap(({ body }) =>
-      body.case === 'report' ? [[body.value.body.case, body.value.activationEpoch]] : [],
-    );
-    expect(said).toEqual(kinds.map((k) => [k.case, 3n]));
+    const said = async (topic: string) =>
+      (await world.reports(topic)).map(({ body }) =>
+        body.case === 'report' ? [body.value.body.case, body.value.activationEpoch] : body.case,
+      );
+    const cases = (of: readonly { case: string }[]) => ['hello', ...of.map((k) => [k.case, 3n])];
+    expect(await said(topics.transactionReports)).toEqual(cases(aboutTransactions));
+    expect(await said(topics.deviceReports)).toEqual(cases(aboutItself));
   });
 
   it('that come twice are acknowledged again, not published again', async () => {

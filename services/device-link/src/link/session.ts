@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import type { EventLog, OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
@@ -19,7 +19,7 @@ import { limits } from '../domain/limits.ts';
 import { checkReport, checkUrlRequest, transactionId } from '../domain/messages.ts';
 import { OfferBook, type Release } from '../domain/offer-book.ts';
 import type { LinkMetrics, OutgoingKind } from './metrics.ts';
-import { reportEvent } from './report-event.ts';
+import { type ReportEvent, reportEvent } from './report-event.ts';
 import { ReportPump } from './report-pump.ts';
 import { retryWhile } from './retry.ts';
 import { Traces } from './traces.ts';
@@ -331,9 +331,17 @@ export class Session {
     // Otherwise it is on its way to the log, and is acknowledged with what stands before it.
   }
 
-  async #publish(events: readonly OutgoingEvent[]): Promise<void> {
+  async #publish(reports: readonly ReportEvent[]): Promise<void> {
     const begun = performance.now();
-    await this.#deps.log.publish(topics.deviceReports, events);
+    const byTopic = new Map<string, OutgoingEvent[]>();
+    for (const { topics, event } of reports) {
+      for (const topic of topics) {
+        const events = byTopic.get(topic);
+        if (events) events.push(event);
+        else byTopic.set(topic, [event]);
+      }
+    }
+    await Promise.all([...byTopic].map(([topic, events]) => this.#deps.log.publish(topic, events)));
     this.#deps.metrics.published((performance.now() - begun) / 1000);
     this.#deps.failpoints('device-link.published');
   }

@@ -210,9 +210,9 @@ export class World {
     return headset;
   }
 
-  /** What is on the topic device-reports, oldest first. */
-  async reports(): Promise<DeviceReportEvent[]> {
-    const events = await this.#log.readNewest(topics.deviceReports, 1000);
+  /** What is on a topic of reports, oldest first. */
+  async reports(topic: string = topics.transactionReports): Promise<DeviceReportEvent[]> {
+    const events = await this.#log.readNewest(topic, 1000);
     return events.map((event) => fromBinary(DeviceReportEventSchema, event.value));
   }
 

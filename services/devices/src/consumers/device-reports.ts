@@ -14,8 +14,7 @@ export const deviceReportsGroup = 'devices';
 
 /**
  * Keeps what headsets report of themselves and publishes what others are to hear of it; both are
- * idempotent. Results and progress belong to transactions and cause nothing here. Resolves, and so
- * lets the group go on, when everything is durable.
+ * idempotent. Resolves, and so lets the group go on, when everything is durable.
  */
 export function deviceReportsHandler(
   deps: ReportEventsDependencies & { readonly store: ReportStore; readonly failpoints: Failpoints },

@@ -79,6 +79,9 @@ export function deadLetterTopic(topic: string): string {
 
 /** The platform's topics; all keyed by device id (application id where no device is known). */
 export const topics = {
+  /** What headsets say of transactions. */
+  transactionReports: 'transaction-reports',
+  /** What headsets say of themselves. */
   deviceReports: 'device-reports',
   notifications: 'notifications',
   deviceLifecycle: 'device-lifecycle',

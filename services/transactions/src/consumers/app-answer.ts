@@ -1,7 +1,7 @@
 import type { AppAnswer, Report } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
 import { bounded, textBounds } from '../domain/bounds.ts';
-import type { ReportDeps } from './device-reports.ts';
+import type { ReportDeps } from './transaction-reports.ts';
 import { reportTime } from './report-time.ts';
 
 /** The called app's own answer; ends the transaction where it comes before the result (ruling A8). */

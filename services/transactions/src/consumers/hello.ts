@@ -2,7 +2,7 @@ import { HeldState, type Hello } from '@headset-cloud/proto/headset/device_link/
 import type { DeviceReportEvent } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
 import { resetDoneMessage } from '../domain/callbacks.ts';
 import { isGone } from '../domain/online.ts';
-import type { ReportDeps } from './device-reports.ts';
+import type { ReportDeps } from './transaction-reports.ts';
 
 /**
  * A headset is back: the reset that it was given in an earlier session and does not hold any more is

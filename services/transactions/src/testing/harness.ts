@@ -201,7 +201,7 @@ export class Harness {
 
   event(event: MessageInitShape<typeof DeviceReportEventSchema>): Promise<void> {
     const value = create(DeviceReportEventSchema, { deviceId: device, ...event });
-    return this.log.publish(topics.deviceReports, [
+    return this.log.publish(topics.transactionReports, [
       { key: device, value: toBinary(DeviceReportEventSchema, value) },
     ]);
   }

@@ -15,8 +15,9 @@ export const file_headset_device_link_v1_events: GenFile = /*@__PURE__*/
   fileDesc("CiNoZWFkc2V0L2RldmljZV9saW5rL3YxL2V2ZW50cy5wcm90bxIWaGVhZHNldC5kZXZpY2VfbGluay52MSK/AQoRRGV2aWNlUmVwb3J0RXZlbnQSEQoJZGV2aWNlX2lkGAEgASgJEhUKDXNlc3Npb25fZXBvY2gYAiABKAQSFgoOcmVjZWl2ZWRfYXRfbXMYAyABKAMSMAoGcmVwb3J0GAQgASgLMh4uaGVhZHNldC5kZXZpY2VfbGluay52MS5SZXBvcnRIABIuCgVoZWxsbxgFIAEoCzIdLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuSGVsbG9IAEIGCgRib2R5YgZwcm90bzM", [file_headset_device_link_v1_device_link]);
 
 /**
- * Topic device-reports, key = device id. Published by device-link, acknowledged to the headset
- * only when durable. May come twice: report_id makes it idempotent.
+ * Topics transaction-reports (results, progress, apps' answers) and device-reports (what headsets
+ * report of themselves); a hello stands on both. Key = device id. Published by device-link,
+ * acknowledged to the headset only when durable. May come twice: report_id makes it idempotent.
  *
  * @generated from message headset.device_link.v1.DeviceReportEvent
  */

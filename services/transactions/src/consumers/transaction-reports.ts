@@ -71,7 +71,7 @@ export function createReportConsumer(deps: ReportDeps): (events: readonly LogEve
 /** In the trace of the call that made the transaction, where the event says which it is. */
 function traced(event: LogEvent, work: () => Promise<void>): Promise<void> {
   const parent = event.headers['traceparent'];
-  return parent ? inSpan('device-reports process', { kind: SpanKind.CONSUMER, parent }, work) : work();
+  return parent ? inSpan('transaction-reports process', { kind: SpanKind.CONSUMER, parent }, work) : work();
 }
 
 function decode(event: LogEvent): DeviceReportEvent {
