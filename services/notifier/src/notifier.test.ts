@@ -384,6 +384,35 @@ test('what a dead process owned is taken over when its lease has run out', async
   expect(seen(server)).toEqual(['n-1']);
 });
 
+test('what a dead process owned goes first, although what waits for it fills the memory of the next', async () => {
+  const server = await integrator();
+  pointTo('a-1', server);
+  let died = false;
+  const failpoints = (name: string) => {
+    if (name === 'notifier.stored') {
+      died = true;
+      throw new Error('died');
+    }
+  };
+  const window = { NOTIFIER_WINDOW_PER_DESTINATION: '1000' };
+  const first = await bench.start(window, { failpoints });
+  const keys = Array.from({ length: 40 }, (_, i) => `t-${i}`);
+  const events = (sequence: number) =>
+    keys.map((orderKey) => {
+      return { notificationId: `${orderKey}.${sequence}`, applicationId: 'a-1', orderKey, sequence };
+    });
+  await bench.publish(...events(1));
+  await waitFor('it died', () => died);
+  await first.stop();
+  await bench.start({ NOTIFIER_WINDOW_PER_DESTINATION: '8', NOTIFIER_MAX_IN_MEMORY: '20' });
+  await bench.publish(...events(2));
+  await waitFor('all have arrived', () => server.received.length === 2 * keys.length);
+  for (const orderKey of keys) {
+    const arrived = ids(server).filter((id) => id.startsWith(`${orderKey}.`));
+    expect(arrived).toEqual([`${orderKey}.1`, `${orderKey}.2`]);
+  }
+});
+
 test('several instances on one database send each callback once and keep the order of an order key', async () => {
   const server = await integrator();
   pointTo('a-1', server);

@@ -21,6 +21,7 @@ export interface LaneContext {
   readonly leaseMs: number;
   readonly windowSize: number;
   readonly unsetRetryMs: number;
+  readonly maxInMemory: number;
   /** How many more deliveries may be held in all. */
   room(): number;
   readonly stopping: () => boolean;

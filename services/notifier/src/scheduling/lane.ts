@@ -59,6 +59,11 @@ export class Lane {
     return this.#shared.gate.failing || this.#unset ? Math.min(idleWindow, windowSize) : windowSize;
   }
 
+  /** Only the database can bring on what others wait for: they must never take all the room. */
+  get #crowded(): boolean {
+    return this.size > this.#limit / 4 || this.#c.room() < this.#c.maxInMemory / 2;
+  }
+
   held(): Iterable<Held> {
     return this.#queue.held();
   }
@@ -218,6 +223,7 @@ export class Lane {
       case 'blocked':
         // The earlier one may have come into this chain meanwhile.
         if (chain.first !== held) this.#queue.done(chain, 'again');
+        else if (this.#crowded) this.#release(chain, verdict.untilMs, {});
         else this.#putOff(chain, verdict.untilMs, {});
         break;
       case 'lost':
@@ -267,13 +273,21 @@ export class Lane {
   /** The chain goes on at `untilMs`: soon, from memory; later, from the database. */
   #putOff(chain: Chain, untilMs: number, change: DeliveryChange): void {
     const { clock, marks, instanceId: onlyIfOwner, stopping } = this.#c;
-    const first = chain.working as Held;
     const delayMs = untilMs - clock.now();
-    if (delayMs <= holdMs && !stopping()) {
-      if (change.attempts !== undefined) marks.add({ id: first.delivery.id, change, onlyIfOwner });
-      this.#queue.putOff(chain, Math.max(delayMs, 0));
+    if (delayMs > holdMs || stopping()) {
+      this.#release(chain, untilMs, change);
       return;
     }
+    if (change.attempts !== undefined) {
+      marks.add({ id: (chain.working as Held).delivery.id, change, onlyIfOwner });
+    }
+    this.#queue.putOff(chain, Math.max(delayMs, 0));
+  }
+
+  /** Gives the chain back to the database, due at `untilMs`. */
+  #release(chain: Chain, untilMs: number, change: DeliveryChange): void {
+    const { marks, instanceId: onlyIfOwner } = this.#c;
+    const first = chain.working;
     for (const held of this.#queue.evict(chain)) {
       const own = held === first ? change : {};
       marks.add({ id: held.delivery.id, change: { ...own, owner: null, dueAtMs: untilMs }, onlyIfOwner });

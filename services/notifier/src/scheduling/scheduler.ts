@@ -10,7 +10,6 @@ import type { LaneContext } from './lane-context.ts';
 import type { Marks } from './marks.ts';
 
 export interface SchedulerOptions extends Omit<LaneContext, 'room' | 'stopping'> {
-  readonly maxInMemory: number;
   readonly sweepMs: number;
 }
 
