@@ -1,4 +1,5 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { devicesFailpoints } from './failpoints.ts';
 import { createContractStore, mostUnderWay } from './store/contracts.ts';
 import type { ContractDeviceDocument, ContractDocument, DeviceDocument } from './store/documents.ts';
 import { callerOf, imei, onEmbedded, openWorld, provision, type World } from './testing/world.ts';
@@ -9,9 +10,9 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const activate = (device: number) =>
+const activate = (device: number, key?: string) =>
   world.devices.activateDevice({
-    caller: callerOf('app'),
+    caller: callerOf('app', key),
     deviceId: imei(device),
     clientId: `client-${device}`,
   });
@@ -171,3 +172,37 @@ test.each([1, -1])('a count that is wrong by %d is put right', async (by) => {
   world.nowMs += 600_001;
   await waitFor('the recount', async () => (await used()) === 1);
 });
+
+// The worst that can be put together: every step cut, among calls of the same and of other devices.
+test.each(devicesFailpoints.filter((name) => !/reports|lifecycle|reset/.test(name)))(
+  'cut at %s amid many calls: never beyond the limit, and afterwards exactly the slots that devices have',
+  async (point) => {
+    const limit = 4;
+    await provision(world, { limit, devices: 8 });
+    const active = () => devices().countDocuments({ 'activation.applicationId': 'app' });
+    let cuts = 0;
+    for (let round = 0; round < 4; round += 1) {
+      world.cutAt = point;
+      const calls = Array.from({ length: 24 }, (_, n) => {
+        const device = (Math.floor(n / 2) * 3 + round) % 8;
+        const key = n % 3 === 0 ? `key-${round}-${device}` : undefined;
+        const call = n % 2 === 0 ? activate(device, key) : deactivate(device);
+        return call.catch(() => {}).then(async () => expect(await active()).toBeLessThanOrEqual(limit));
+      });
+      await Promise.all(calls);
+      if (world.cutAt === undefined) cuts += 1;
+      world.nowMs += 60_001;
+      await waitFor('nothing under way', async () => {
+        const { takes = [], returns = [] } = (await contract()) ?? {};
+        const owing = await devices().countDocuments({ dueAtMs: { $exists: true } });
+        return takes.length + returns.length + owing === 0;
+      });
+      const count = await active();
+      expect([await used(), await devices().countDocuments({ 'slot.applicationId': 'app' })]).toEqual([
+        count,
+        count,
+      ]);
+    }
+    expect(cuts).toBeGreaterThan(0);
+  },
+);
