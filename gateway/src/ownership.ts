@@ -7,24 +7,25 @@ import { LRUCache } from 'lru-cache';
 const keepMs = 5000;
 
 /**
- * Asks whether the token's client owns the application (decision 11), and remembers the good answers
- * for a moment. Throws what AuthorizeApplication throws: developer_not_registered (500),
- * application_forbidden (403).
+ * Asks whether the token's client owns the application (decision 11), or, for a call that names none,
+ * whether it belongs to a developer at all, and remembers the good answers for a moment. Throws what
+ * devices throws: developer_not_registered (500), application_forbidden (403).
  */
-export type Ownership = (clientId: string, applicationId: string) => Promise<void>;
+export type Ownership = (clientId: string, applicationId: string | undefined) => Promise<void>;
 
 export function createOwnership(
-  applications: Pick<Client<typeof ApplicationsService>, 'authorizeApplication'>,
+  applications: Pick<Client<typeof ApplicationsService>, 'authorizeApplication' | 'authorizeDeveloper'>,
   clock: Clock,
   size = 10_000,
 ): Ownership {
   const until = new LRUCache<string, number>({ max: size });
   const asking = new Map<string, Promise<void>>();
 
-  async function ask(key: string, clientId: string, applicationId: string): Promise<void> {
+  async function ask(key: string, clientId: string, applicationId: string | undefined): Promise<void> {
     const askedAt = clock.now();
     try {
-      await applications.authorizeApplication({ clientId, applicationId });
+      if (applicationId === undefined) await applications.authorizeDeveloper({ clientId });
+      else await applications.authorizeApplication({ clientId, applicationId });
       until.set(key, askedAt + keepMs);
     } finally {
       asking.delete(key);

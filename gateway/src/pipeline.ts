@@ -45,8 +45,9 @@ export function createCallRunner(
     }
     const { clientId } = principal;
     const applicationId = params['applicationId'] ?? '';
-    // Without an application in the path the service judges by the client (ruling A3, hardware).
-    if (ofApplication) await ownership(clientId, applicationId);
+    // Without an application in the path the service judges by the client and the device (hardware), but
+    // whether the developer is registered comes before what the path and the query hold.
+    await ownership(clientId, ofApplication ? applicationId : undefined);
     const path = readPath(params);
     const query = readQuery(ctx.querystring);
     const { body, idempotency } = await readInput(ctx);

@@ -80,7 +80,16 @@ describe('hardware properties', () => {
       throw new DomainError('developer_not_registered', 'No such developer.');
     };
     expect((await send('GET', path)).status).toBe(500);
-    expect(suite.fakes.seen.map((s) => s.rpc)).toEqual(['getHardwareProperties', 'getHardwareProperties']);
+    const asked = suite.fakes.seen.map((s) => s.rpc).filter((rpc) => !rpc.startsWith('authorize'));
+    expect(asked).toEqual(['getHardwareProperties', 'getHardwareProperties']);
+  });
+  test('an unregistered developer is 500, before a wrong device id and a wrong query', async () => {
+    const headers = { authorization: `Bearer ${suite.gateway.token({ client_id: 'unregistered' })}` };
+    for (const asked of [path, '/v1/devices/1/hardware-properties', `${path}?page=0`]) {
+      const answer = await send('GET', asked, undefined, { headers });
+      expect([asked, answer.status]).toEqual([asked, 500]);
+    }
+    expect(suite.fakes.seen.filter((s) => s.rpc === 'getHardwareProperties')).toEqual([]);
   });
   test('a wrong device id is 404', async () => {
     expect((await send('GET', '/v1/devices/1/hardware-properties')).status).toBe(404);

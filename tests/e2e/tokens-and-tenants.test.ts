@@ -216,6 +216,13 @@ describeOnStack('tokens and tenants', () => {
         expect([answer.status, answer.body]).toEqual([500, { message: 'The developer is not registered.' }]);
         expect(answer.headers['retry-after']).toBeUndefined();
       }
+      // The call that names no application, also with a device id that is none (ruling A3).
+      for (const deviceId of [tenant.devices[0]?.deviceId, 'x']) {
+        const answer = await api.call('GET', `/v1/devices/${deviceId}/hardware-properties`);
+        expect([answer.status, answer.body]).toEqual([500, { message: 'The developer is not registered.' }]);
+      }
+      const wrong = await tenant.api.call('GET', '/v1/devices/x/hardware-properties');
+      expect(wrong.status).toBe(404);
       await api.close();
     });
   });

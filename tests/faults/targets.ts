@@ -22,7 +22,7 @@ export const allFailpoints: readonly string[] = [
 ];
 
 /** Steps that the load takes seldom, so that waiting for the third time would take too long. */
-const rare = /^(updates|communication|devices\.(reset|released|settled))/;
+const rare = /^(updates|communication|devices\.(reset|returning|given-back|released|settled))/;
 
 /** What there is to break in a running world. */
 export function targetsOf({ stack, headsets }: World): Targets {

@@ -52,6 +52,11 @@ function defaults(): AllHandlers {
       }
       return {};
     },
+    authorizeDeveloper: async ({ clientId }) => {
+      if (clientId === 'unregistered')
+        throw new DomainError('developer_not_registered', 'No such developer.');
+      return {};
+    },
     getSettings: async () => ({ settings: { deviceEvent: 'https://a.test/e' } }),
     updateSettings: async ({ set }) => ({ settings: { ...set, authenticationKey: 'key-1' } }),
     refreshAuthenticationKey: async () => ({ authenticationKey: 'key-2' }),

@@ -173,6 +173,17 @@ describe('a device', () => {
   });
 });
 
+test('a contract of thousands of IMEIs is shown whole, read page by page', async () => {
+  const contract = Array.from({ length: 2000 }, (_, n) => String(356938035000000 + n));
+  door = await openDoor({ contract });
+  const { out } = await ctl('contracts show app --json');
+  expect(JSON.parse(out)).toEqual({
+    contract: { applicationId: 'app', activationLimit: 0, deviceIds: contract, activated: 0 },
+  });
+  const { out: text } = await ctl('contracts show app');
+  expect(text.match(/\d{15}/g)).toEqual(contract);
+});
+
 test('a contract of thousands of IMEIs is put in parts', async () => {
   door = await openDoor();
   const path = join(directory, 'imeis');

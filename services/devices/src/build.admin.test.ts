@@ -143,9 +143,23 @@ describe('provisioning', () => {
     await world.devices.activateDevice({ caller, deviceId: imei(2), clientId: 'x' });
   });
 
+  test('a contract of more devices than an answer holds is read page by page', async () => {
+    await provision(world, { limit: 1, devices: 1002 });
+    const all = Array.from({ length: 1002 }, (_, n) => imei(n));
+    const { contract } = await world.admin.getContract({ applicationId: 'app' });
+    expect(contract?.deviceIds).toEqual(all.slice(0, 1000));
+    const page = async (afterDeviceId: string, limit: number) =>
+      (await world.admin.listContractDevices({ applicationId: 'app', afterDeviceId, limit })).deviceIds;
+    expect(await page(imei(999), 1000)).toEqual(all.slice(1000));
+    expect(await page('', 2)).toEqual(all.slice(0, 2));
+    await expect(page('', 1001)).rejects.toMatchObject({ code: 'invalid_argument' });
+    const none = world.admin.listContractDevices({ applicationId: 'none' });
+    await expect(none).rejects.toMatchObject({ code: 'not_found' });
+  });
+
   test.each([
     ['an IMEI', () => world.admin.putDevice({ deviceId: '12345' })],
-    ['a limit', () => world.admin.putContract({ applicationId: 'app', activationLimit: 100_001 })],
+    ['a limit', () => world.admin.putContract({ applicationId: 'app', activationLimit: 10_000_001 })],
     ['an id', () => world.admin.putDeveloper({ developer: { developerId: 'a/b' } })],
     ['a client id', () => world.admin.putDeveloper({ developer: { developerId: 'a', clientIds: ['ü'] } })],
     ['a page', () => world.admin.listDevices({ limit: 1001 })],

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
@@ -74,6 +75,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
     openClientSecret: (deviceId, sealed) => openText(secrets, sealed, purposes.clientSecret(deviceId)),
     lifecycle,
     clock,
+    newId: randomUUID,
     failpoints,
     logger,
     intentMs: config.DEVICES_COMPLETE_AFTER_MS,
@@ -84,7 +86,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
   );
   const reconciler = repeat('the recount of contracts', config.DEVICES_SWEEP_INTERVAL_MS, logger, () =>
     reconcileContracts(
-      { contracts, devices, reader, clock, logger },
+      { contracts, devices, clock, failpoints, logger },
       { intervalMs: config.DEVICES_RECONCILE_INTERVAL_MS, graceMs: config.DEVICES_SLOT_GRACE_MS },
     ),
   );

@@ -24,7 +24,7 @@ export const devicesConfigSpec = {
     max: 86_400_000,
   }),
   DEVICES_SLOT_GRACE_MS: integer({
-    doc: 'How old a slot must be before it is freed when no device vouches for it; milliseconds.',
+    doc: 'How long a slot may be on its way to or from a device before it is looked after; milliseconds.',
     example: '60000',
     default: 60_000,
     min: 10,

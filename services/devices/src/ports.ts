@@ -4,6 +4,7 @@ import type { HardwareModel } from './domain/hardware.ts';
 import type { HeadsetKey } from './domain/headset-key.ts';
 import type { Introduction, Inventory, Reported, ReportedFields } from './domain/reported.ts';
 import type { AddressSetting, ApplicationSettings } from './domain/settings.ts';
+import type { Return, Slot, SlotCount, Take } from './domain/slots.ts';
 
 /** How a conditional change ended: `lost` when the document had changed meanwhile. */
 export type ChangeOutcome = 'changed' | 'lost' | 'client_id_in_use';
@@ -14,15 +15,24 @@ export interface ActivationStore {
   clientIdInUse(clientId: string, exceptDeviceId: string): Promise<boolean>;
   /** Only while the device is idle: neither activated nor about to be, nothing pending. */
   intend(deviceId: string, intent: Intent): Promise<boolean>;
-  /** The intent becomes the activation; its transaction becomes pending. */
-  activate(deviceId: string, activation: Activation): Promise<ChangeOutcome>;
+  /** The intent becomes the activation, the take its slot; its transaction becomes pending. */
+  activate(deviceId: string, intent: Intent, activation: Activation, takeId: string): Promise<ChangeOutcome>;
   /** Changes the client id of the activation with that epoch. */
   reactivate(deviceId: string, transactionId: number, next: Activation): Promise<ChangeOutcome>;
   /** The activation with that epoch goes on at the next one. */
   reset(deviceId: string, transactionId: number, present: Activation): Promise<ChangeOutcome>;
-  /** Ends the activation with that epoch; the deactivation's epoch is the next. */
-  deactivate(deviceId: string, transactionId: number, ended: Activation): Promise<ChangeOutcome>;
-  /** Takes the intent away; with `slotTaken` its slot's release becomes pending. False: it was gone. */
+  /** Ends the activation with that epoch; the deactivation's epoch is the next. Its slot stays. */
+  deactivate(
+    deviceId: string,
+    transactionId: number,
+    ended: Activation,
+    slot: Slot | undefined,
+  ): Promise<ChangeOutcome>;
+  /** Once for each slot: the device has it no longer, because of that return. */
+  giveBack(deviceId: string, slotId: string, returnId: string): Promise<void>;
+  /** How many devices have a slot of the application's contract. Costs a count over an index. */
+  countSlots(applicationId: string): Promise<number>;
+  /** Takes the intent away; with `slotTaken` the release of what it took becomes pending. False: it was gone. */
   abandon(deviceId: string, intent: Intent, slotTaken: boolean): Promise<boolean>;
   /** The oldest pending work is done. */
   settle(deviceId: string, done: Pending): Promise<void>;
@@ -128,43 +138,50 @@ export interface ContractStanding {
   /** The contract names the device. */
   readonly named: boolean;
   readonly freeSlots: number;
-  readonly holdsSlot: boolean;
-}
-
-export interface Slot {
-  readonly deviceId: string;
-  /** The transaction of the activation that took it. */
-  readonly slotId: number;
-  readonly takenAtMs: number;
+  /** A slot is on its way to the device. */
+  readonly taking: boolean;
 }
 
 export interface Contract {
   readonly applicationId: string;
   readonly activationLimit: number;
+  /** Those that devices have and those on their way. */
   readonly slotsInUse: number;
-  readonly deviceIds: readonly string[];
 }
 
-/** Contracts and their slots; the slots of a contract live in its document (ruling B8). */
+/** `none`: no slot is free. `busy`: too many are under way; a moment later there is room. */
+export type TakeResult = { readonly take: Take } | 'none' | 'busy';
+
+/**
+ * Contracts, each with the count of its slots (ADR 0011, ruling B8). No call costs more for a contract
+ * with more devices; only `devices` reads them, a page at a time.
+ */
 export interface ContractStore {
   standing(applicationId: string, deviceId: string): Promise<ContractStanding>;
-  /**
-   * Takes a slot for a device whose intent the caller holds; a slot that the device had is taken
-   * over. Idempotent by `slotId`. False: none is free.
-   */
-  takeSlot(applicationId: string, deviceId: string, slotId: number, nowMs: number): Promise<boolean>;
-  /** Idempotent by `slotId`: frees the slot only while it is that one. */
-  releaseSlot(applicationId: string, deviceId: string, slotId: number): Promise<void>;
-  /** Frees exactly this slot; not if it was taken again meanwhile. */
-  freeSlot(applicationId: string, slot: Slot): Promise<boolean>;
-  /** Gives a slot to a device that is activated without one, whatever the limit. */
-  grantSlot(applicationId: string, slot: Slot): Promise<boolean>;
-  slots(applicationId: string): Promise<Slot[]>;
-  /** Contracts to recount, each taken by one instance. */
+  /** Counts a slot as taken, once for an intent: answers the take that the intent has already. */
+  take(applicationId: string, take: Take): Promise<TakeResult>;
+  /** The device has the slot: it stays counted, the take is gone. Idempotent. */
+  confirm(applicationId: string, takeId: string): Promise<void>;
+  /** The device will never have the slot: it is free again, once. False: the take was gone. */
+  refund(applicationId: string, takeId: string): Promise<boolean>;
+  /** The same for whatever an intent that is over has taken. */
+  refundIntent(applicationId: string, intentId: string): Promise<void>;
+  /** Notes a return; its slot stays counted, a take of it is gone. False: too many are under way. */
+  beginReturn(applicationId: string, entry: Return): Promise<boolean>;
+  /** The device gave the slot back with this return: it is free, once. */
+  finishReturn(applicationId: string, returnId: string): Promise<void>;
+  /** The device gave the slot back with another return. Idempotent. */
+  cancelReturn(applicationId: string, returnId: string): Promise<void>;
+  count(applicationId: string): Promise<SlotCount | undefined>;
+  /** Puts the count right, unless anything changed since. Answers whether it did. */
+  recount(applicationId: string, seen: SlotCount, slotsInUse: number, nextAtMs: number): Promise<boolean>;
+  /** Contracts to look after, each taken by one instance. */
   claimUnchecked(nowMs: number, untilMs: number, limit: number): Promise<string[]>;
-  /** Asks for a recount no later than then. */
+  /** Asks to be looked after no later than then. */
   checkBefore(applicationId: string, atMs: number): Promise<void>;
   get(applicationId: string): Promise<Contract | undefined>;
+  /** The IMEIs that the contract names, in order. */
+  devices(applicationId: string, afterDeviceId: string, limit: number): Promise<string[]>;
   put(
     applicationId: string,
     change: { activationLimit: number; add: readonly string[]; remove: readonly string[] },

@@ -163,7 +163,12 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
         getDestination: async ({ setting }) => ({
           url: world.set.has(setting) ? 'https://example.com/' : '',
         }),
-        ...{ authorizeApplication: unused, getSettings: unused, updateSettings: unused },
+        ...{
+          authorizeApplication: unused,
+          authorizeDeveloper: unused,
+          getSettings: unused,
+          updateSettings: unused,
+        },
         refreshAuthenticationKey: unused,
       }),
       bind(SignedUrlsService, {

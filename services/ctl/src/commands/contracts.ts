@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Client } from '@connectrpc/connect';
 import {
   type Contract,
   DevicesAdminService,
@@ -17,7 +18,7 @@ interface PutOptions {
   remove: string[];
 }
 
-/** IMEIs in one call; contracts may name thousands. */
+/** IMEIs in one call or answer; contracts may name hundreds of thousands. */
 const atOnce = 1000;
 
 /** `contracts put|show`. */
@@ -43,7 +44,7 @@ export function addContracts(program: Command, session: Session): void {
           });
         let last = await put(add.slice(0, atOnce), options.remove);
         for (let i = atOnce; i < add.length; i += atOnce) last = await put(add.slice(i, i + atOnce), []);
-        return last;
+        return withAllDevices(client, last);
       });
       session.show(PutContractResponseSchema, answer, ({ contract }) => describe(contract));
     });
@@ -52,11 +53,25 @@ export function addContracts(program: Command, session: Session): void {
     .command('show <applicationId>')
     .description("an application's contract")
     .action(async (applicationId: string) => {
-      const answer = await session.call('devices', DevicesAdminService, (c) =>
-        c.getContract({ applicationId }),
+      const answer = await session.call('devices', DevicesAdminService, async (client) =>
+        withAllDevices(client, await client.getContract({ applicationId })),
       );
       session.show(GetContractResponseSchema, answer, ({ contract }) => describe(contract));
     });
+}
+
+/** Adds the IMEIs that are beyond an answer's first page, page by page. */
+async function withAllDevices<A extends { contract?: Contract }>(
+  client: Client<typeof DevicesAdminService>,
+  answer: A,
+): Promise<A> {
+  const { applicationId = '', deviceIds = [] } = answer.contract ?? {};
+  for (let page = deviceIds; page.length >= atOnce; ) {
+    const afterDeviceId = deviceIds.at(-1) ?? '';
+    page = (await client.listContractDevices({ applicationId, afterDeviceId, limit: atOnce })).deviceIds;
+    deviceIds.push(...page);
+  }
+  return answer;
 }
 
 function describe(contract: Contract | undefined): string {

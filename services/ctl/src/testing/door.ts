@@ -46,6 +46,8 @@ export async function openDoor(
     keyIdOf?: (publicKeyPem: string) => string;
     /** What `devices show` is answered. */
     device?: MessageInitShape<typeof DeviceSchema>;
+    /** The IMEIs that every contract names, in order; absent: there is no contract. */
+    contract?: readonly string[];
   } = {},
 ): Promise<Door> {
   const contractCalls: PutContractRequest[] = [];
@@ -67,7 +69,14 @@ export async function openDoor(
       const { applicationId, activationLimit } = request;
       return { contract: { applicationId, activationLimit } };
     },
-    getContract: missing,
+    getContract: ({ applicationId }) =>
+      options.contract
+        ? Promise.resolve({ contract: { applicationId, deviceIds: options.contract.slice(0, 1000) } })
+        : missing(),
+    listContractDevices: async ({ afterDeviceId, limit }) => {
+      const rest = (options.contract ?? []).filter((deviceId) => deviceId > afterDeviceId);
+      return { deviceIds: rest.slice(0, limit) };
+    },
     putDevice: async ({ deviceId, specificDestination }) => ({
       device: { deviceId, specificDestination: specificDestination ?? '(unchanged)' },
     }),

@@ -5,6 +5,7 @@ import { refusals } from '../domain/refusals.ts';
 import { requireDestination } from '../domain/settings.ts';
 import { completePending } from './complete.ts';
 import type { ActivationDependencies } from './dependencies.ts';
+import { settleTake } from './slots.ts';
 
 export interface ActivateRequest {
   readonly applicationId: string;
@@ -25,10 +26,11 @@ const pollMs = 20;
 /**
  * Activates a device (specification api.md section 7, decision 13, rulings A7 and B8); resolves when
  * its transaction exists. A first activation: the device's document takes the intent, the contract's
- * the slot, the device's turns the intent into the activation, and the transaction is created. After
- * a crash at any point the intent runs out and its slot is freed, or the pending transaction is
- * created by the sweeper. Only the holder of the intent can activate, so that a slot is always
- * taken before and freed after the activation it stands for, whatever the clocks say.
+ * counts a slot as taken, the device's turns both into the activation, and what is pending then is
+ * done: the transaction is created, the take confirmed (ADR 0011). After a crash at any point the
+ * intent runs out and its slot is freed, or the sweeper does what is pending. Only the holder of the
+ * intent can activate, so that a slot is always counted before and freed after the activation it
+ * stands for, whatever the clocks say.
  *
  * Throws the refusals of the API, `conflict` when a later change of the device came first, and
  * `unavailable` while another call activates the device.
@@ -60,6 +62,7 @@ export async function activateDevice(deps: ActivationDependencies, request: Acti
         break;
       case 'intend':
         await deps.devices.intend(deviceId, {
+          id: deps.newId(),
           applicationId: request.applicationId,
           transactionId: request.transactionId,
           untilMs: deps.clock.now() + deps.intentMs,
@@ -67,7 +70,10 @@ export async function activateDevice(deps: ActivationDependencies, request: Acti
         deps.failpoints('devices.intended');
         break;
       case 'reserve':
-        await reserveAndActivate(deps, request, device);
+        if ((await reserveAndActivate(deps, request, device)) === 'busy') {
+          if (performance.now() > giveUpAtMs) throw refusals.busy();
+          await delay(pollMs);
+        }
         break;
       case 'again':
         await activateAgain(deps, request, device);
@@ -89,37 +95,42 @@ async function requireAllowed(
     deps.applications.destination(applicationId),
   ]);
   if (!destination) throw refusals.applicationForbidden();
-  const needsSlot = !device.activation && !contract.holdsSlot;
+  const holdsSlot = device.slot?.applicationId === applicationId || contract.taking;
+  const needsSlot = !device.activation && !holdsSlot;
   if (!contract.named || (needsSlot && contract.freeSlots <= 0)) throw refusals.activationLimit();
   if (inUse) throw refusals.clientIdInUse();
   requireDestination(destination);
 }
 
-/** With the intent in hand: takes the slot, then activates. */
+/** With the intent in hand: takes a slot, then activates. Whatever comes of it, the device is looked at again. */
 async function reserveAndActivate(
   deps: ActivationDependencies,
   request: ActivateRequest,
   device: DeviceState,
-): Promise<void> {
-  const { applicationId, deviceId, transactionId, clientId, clientSecret } = request;
+): Promise<'busy' | undefined> {
+  const { applicationId, deviceId, clientId, clientSecret } = request;
   const intent = device.intent;
-  if (!intent) return;
-  const taken = await deps.contracts.takeSlot(applicationId, deviceId, transactionId, deps.clock.now());
-  if (!taken) {
-    await deps.devices.abandon(deviceId, intent, false);
-    throw refusals.activationLimit();
+  if (!intent) return undefined;
+  const wanted = { id: deps.newId(), deviceId, intentId: intent.id, atMs: deps.clock.now() };
+  const result = await deps.contracts.take(applicationId, wanted);
+  if (result === 'busy') return result;
+  if (result === 'none') {
+    // Not where another call with the same intent was faster.
+    if (await deps.devices.abandon(deviceId, intent, false)) throw refusals.activationLimit();
+    return undefined;
   }
   deps.failpoints('devices.reserved');
-  const outcome = await deps.devices.activate(deviceId, {
+  const activation = {
     applicationId,
     clientId,
     ...(clientSecret !== undefined && { clientSecret }),
     epoch: device.epoch + 1,
     sinceEpoch: device.epoch + 1,
-    slotId: transactionId,
-  });
+  };
+  const outcome = await deps.devices.activate(deviceId, intent, activation, result.take.id);
   deps.failpoints('devices.activated');
-  if (outcome !== 'client_id_in_use') return;
+  if (outcome === 'lost') await settleTake(deps, applicationId, result.take);
+  if (outcome !== 'client_id_in_use') return undefined;
   if (await deps.devices.abandon(deviceId, intent, true)) await completePending(deps, deviceId);
   throw refusals.clientIdInUse();
 }
@@ -131,14 +142,13 @@ async function activateAgain(
   { activation }: DeviceState,
 ): Promise<void> {
   if (!activation) return;
-  const { applicationId, epoch, sinceEpoch, slotId } = activation;
+  const { applicationId, epoch, sinceEpoch } = activation;
   const outcome = await deps.devices.reactivate(deviceId, transactionId, {
     applicationId,
     clientId,
     ...(clientSecret !== undefined && { clientSecret }),
     epoch,
     sinceEpoch,
-    slotId,
   });
   deps.failpoints('devices.activated');
   if (outcome === 'client_id_in_use') throw refusals.clientIdInUse();

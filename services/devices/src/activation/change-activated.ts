@@ -1,5 +1,5 @@
 import { nextChangeStep } from '../domain/activation.ts';
-import type { Activation } from '../domain/device.ts';
+import type { Activation, DeviceState } from '../domain/device.ts';
 import { refusals } from '../domain/refusals.ts';
 import { requireDestination } from '../domain/settings.ts';
 import { completePending } from './complete.ts';
@@ -24,7 +24,7 @@ const mostTries = 20;
 export async function changeActivated(
   deps: ActivationDependencies,
   request: ChangeActivatedRequest,
-  change: (activation: Activation) => Promise<unknown>,
+  change: (activation: Activation, device: DeviceState) => Promise<unknown>,
 ): Promise<void> {
   const { applicationId, deviceId } = request;
   for (let tries = 0; tries < mostTries; tries += 1) {
@@ -34,7 +34,7 @@ export async function changeActivated(
     const destination = await deps.applications.destination(applicationId);
     if (!destination) throw refusals.applicationForbidden();
     requireDestination(destination);
-    await change(device.activation);
+    await change(device.activation, device);
   }
   throw refusals.busy();
 }

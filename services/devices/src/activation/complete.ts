@@ -6,6 +6,7 @@ import {
 } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
 import type { Pending } from '../domain/device.ts';
 import type { ActivationDependencies } from './dependencies.ts';
+import { returnSlot } from './slots.ts';
 
 /**
  * Does what a device's changes left to do, oldest first, each step idempotent: any number of calls
@@ -17,14 +18,29 @@ export async function completePending(deps: ActivationDependencies, deviceId: st
   const device = await deps.devices.find(deviceId);
   if (device && device.lifecycle.length > 0) deps.lifecycle.begin(deviceId);
   for (const pending of device?.pending ?? []) {
-    if (pending.kind === 'deactivate' || pending.kind === 'release') {
-      await deps.contracts.releaseSlot(pending.applicationId, deviceId, pending.slotId);
-      deps.failpoints('devices.released');
-    }
+    await settleSlot(deps, deviceId, pending);
     if (pending.kind !== 'release') await createTransaction(deps, deviceId, pending);
     deps.failpoints('devices.created');
     await deps.devices.settle(deviceId, pending);
     deps.failpoints('devices.settled');
+  }
+}
+
+/** What a change left to do about the contract's slots (ADR 0011). */
+async function settleSlot(deps: ActivationDependencies, deviceId: string, pending: Pending): Promise<void> {
+  switch (pending.kind) {
+    case 'activate':
+      if (pending.slotId === undefined) return;
+      await deps.contracts.confirm(pending.applicationId, pending.slotId);
+      return deps.failpoints('devices.confirmed');
+    case 'deactivate':
+      if (pending.slotId === undefined) return;
+      await returnSlot(deps, pending.applicationId, deviceId, pending.slotId);
+      return deps.failpoints('devices.released');
+    case 'release':
+      await deps.contracts.refundIntent(pending.applicationId, pending.intentId);
+      return deps.failpoints('devices.released');
+    case 'reset':
   }
 }
 

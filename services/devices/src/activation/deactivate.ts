@@ -12,8 +12,8 @@ export function deactivateDevice(
   deps: ActivationDependencies,
   request: ChangeActivatedRequest,
 ): Promise<void> {
-  return changeActivated(deps, request, async (activation) => {
-    await deps.devices.deactivate(request.deviceId, request.transactionId, activation);
+  return changeActivated(deps, request, async (activation, { slot }) => {
+    await deps.devices.deactivate(request.deviceId, request.transactionId, activation, slot);
     deps.failpoints('devices.deactivated');
   });
 }

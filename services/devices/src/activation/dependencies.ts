@@ -16,6 +16,8 @@ export interface ActivationDependencies {
   readonly openClientSecret: (deviceId: string, sealed: string) => string;
   readonly lifecycle: LifecycleEvents;
   readonly clock: Clock;
+  /** Draws an id that is never drawn again. */
+  readonly newId: () => string;
   readonly failpoints: Failpoints;
   readonly logger: Logger;
   /** How long a first activation may take before another call or the sweeper abandons it. */

@@ -1,22 +1,23 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { DeviceState } from '../domain/device.ts';
-import type { ActivationStore, ContractStore, DeviceReader } from '../ports.ts';
+import type { SlotCount } from '../domain/slots.ts';
+import type { ActivationStore, ContractStore } from '../ports.ts';
+import { settleReturn, settleTake } from './slots.ts';
 
 export interface ReconcilerDependencies {
   readonly contracts: ContractStore;
   readonly devices: ActivationStore;
-  readonly reader: DeviceReader;
   readonly clock: Clock;
+  readonly failpoints: Failpoints;
   readonly logger: Logger;
 }
 
 const contractsAtOnce = 10;
-const devicesAtOnce = 500;
 
 /**
- * Recounts contracts that are due: frees slots that no device vouches for, gives one to a device
- * that is activated without (ruling B8). Answers how many slots were wrong.
+ * Looks after contracts that are due (ruling B8, ADR 0011): settles what calls left under way, and now
+ * and then recounts. Answers how many slots it put right.
  */
 export async function reconcileContracts(
   deps: ReconcilerDependencies,
@@ -25,60 +26,56 @@ export async function reconcileContracts(
   const nowMs = deps.clock.now();
   const due = await deps.contracts.claimUnchecked(nowMs, nowMs + options.intervalMs, contractsAtOnce);
   let repaired = 0;
-  for (const applicationId of due) repaired += await reconcile(deps, applicationId, options.graceMs);
+  for (const applicationId of due) {
+    repaired += await settleOld(deps, applicationId, options.graceMs);
+    repaired += await recount(deps, applicationId, nowMs + options.intervalMs);
+  }
   return repaired;
 }
 
-async function reconcile(
+async function settleOld(
   deps: ReconcilerDependencies,
   applicationId: string,
   graceMs: number,
 ): Promise<number> {
-  const { contracts, devices, reader, clock, logger } = deps;
-  const activated = new Set<string>();
-  for (let after = ''; ; ) {
-    const page = await reader.activatedBy(applicationId, after, devicesAtOnce);
-    for (const { deviceId } of page) activated.add(deviceId);
-    if (page.length < devicesAtOnce) break;
-    after = page.at(-1)?.deviceId ?? '';
+  const { contracts, clock, logger } = deps;
+  const { takes = [], returns = [] } = (await contracts.count(applicationId)) ?? {};
+  const nowMs = clock.now();
+  const isOld = ({ atMs }: { readonly atMs: number }) => atMs <= nowMs - graceMs;
+  let refunded = 0;
+  let left = [...takes, ...returns].filter((entry) => !isOld(entry)).map(({ atMs }) => atMs);
+  for (const take of takes.filter(isOld)) {
+    const outcome = await settleTake(deps, applicationId, take);
+    if (outcome === 'open') left = [...left, nowMs];
+    if (outcome !== 'refunded') continue;
+    logger.warn({ applicationId, deviceId: take.deviceId }, 'freed a slot that no device used');
+    refunded += 1;
   }
-  // Read after the devices: a slot is taken before its device is activated.
-  const slots = await contracts.slots(applicationId);
-  let repaired = 0;
-  for (const slot of slots) {
-    if (activated.delete(slot.deviceId)) continue;
-    if (slot.takenAtMs > clock.now() - graceMs) {
-      // Its activation is under way, or was cut short just now.
-      await contracts.checkBefore(applicationId, slot.takenAtMs + graceMs + 1);
-      continue;
-    }
-    if (vouches(await devices.find(slot.deviceId), applicationId, slot.slotId)) continue;
-    if (!(await contracts.freeSlot(applicationId, slot))) continue;
-    logger.warn({ applicationId, deviceId: slot.deviceId }, 'freed a slot that no device used');
-    repaired += 1;
+  for (const entry of returns.filter(isOld)) {
+    if (!(await settleReturn(deps, applicationId, entry))) left = [...left, nowMs];
   }
-  for (const deviceId of activated) {
-    const { activation } = (await devices.find(deviceId)) ?? {};
-    if (activation?.applicationId !== applicationId) continue;
-    const slot = { deviceId, slotId: activation.slotId, takenAtMs: clock.now() };
-    if (!(await contracts.grantSlot(applicationId, slot))) continue;
-    logger.error({ applicationId, deviceId }, 'a device was activated without a slot');
-    repaired += 1;
-  }
-  return repaired;
+  if (left.length > 0) await contracts.checkBefore(applicationId, Math.min(...left) + graceMs);
+  return refunded;
 }
 
-/** A device stands for its slot from its intent until the release is done. */
-function vouches(device: DeviceState | undefined, applicationId: string, slotId: number): boolean {
-  if (!device) return false;
-  return (
-    (device.activation?.applicationId === applicationId && device.activation.slotId === slotId) ||
-    (device.intent?.applicationId === applicationId && device.intent.transactionId === slotId) ||
-    device.pending.some(
-      (p) =>
-        (p.kind === 'deactivate' || p.kind === 'release') &&
-        p.applicationId === applicationId &&
-        p.slotId === slotId,
-    )
-  );
+/**
+ * While nothing is under way and nothing changes, exactly as many slots are in use as devices have one.
+ * A count that says otherwise was changed by hand or by a defect.
+ */
+async function recount(
+  { contracts, devices, clock, logger }: ReconcilerDependencies,
+  applicationId: string,
+  nextAtMs: number,
+): Promise<number> {
+  const seen = await contracts.count(applicationId);
+  if (!seen || !isQuiet(seen) || seen.recountAtMs > clock.now()) return 0;
+  const slotsInUse = await devices.countSlots(applicationId);
+  const wrong = Math.abs(seen.activationLimit - slotsInUse - seen.freeSlots);
+  if (!(await contracts.recount(applicationId, seen, slotsInUse, nextAtMs))) return 0;
+  if (wrong > 0) logger.error({ applicationId, slotsInUse, wrong }, "a contract's count of slots was wrong");
+  return wrong;
+}
+
+function isQuiet({ takes, returns }: SlotCount): boolean {
+  return takes.length === 0 && returns.length === 0;
 }

@@ -1,6 +1,9 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { requireActivationLimit, requireContractDevices } from '../domain/provisioning.ts';
+import { pageSize, requireActivationLimit, requireContractDevices } from '../domain/provisioning.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
+
+/** IMEIs in a contract's answer: a contract may name more than a message holds. */
+const devicesShown = 1000;
 
 /** Contracts: how many devices an application may have activated at once, and which. */
 export function contractHandlers({
@@ -8,16 +11,17 @@ export function contractHandlers({
   contracts,
   registry,
   clock,
-}: AdminDependencies): Pick<AdminHandlers, 'putContract' | 'getContract'> {
+}: AdminDependencies): Pick<AdminHandlers, 'putContract' | 'getContract' | 'listContractDevices'> {
   async function show(applicationId: string) {
+    const { activationLimit, slotsInUse } = await contractOf(applicationId);
+    const deviceIds = await contracts.devices(applicationId, '', devicesShown);
+    return { contract: { applicationId, activationLimit, deviceIds, activated: slotsInUse } };
+  }
+
+  async function contractOf(applicationId: string) {
     const found = await contracts.get(applicationId);
-    if (!found) {
-      throw new DomainError('not_found', `The application ${applicationId} has no contract. Put one first.`);
-    }
-    const { activationLimit, slotsInUse, deviceIds } = found;
-    return {
-      contract: { applicationId, activationLimit, deviceIds: [...deviceIds], activated: slotsInUse },
-    };
+    if (found) return found;
+    throw new DomainError('not_found', `The application ${applicationId} has no contract. Put one first.`);
   }
 
   return {
@@ -37,5 +41,10 @@ export function contractHandlers({
       return show(applicationId);
     },
     getContract: ({ applicationId }) => show(applicationId),
+    async listContractDevices({ applicationId, afterDeviceId, limit }) {
+      const most = pageSize(limit);
+      await contractOf(applicationId);
+      return { deviceIds: await contracts.devices(applicationId, afterDeviceId, most) };
+    },
   };
 }

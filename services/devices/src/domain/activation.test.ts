@@ -9,10 +9,10 @@ const idle: DeviceState = {
   pending: [],
   lifecycle: [],
 };
-const activation = { applicationId: 'app', clientId: 'c', epoch: 1, sinceEpoch: 1, slotId: 5 };
+const activation = { applicationId: 'app', clientId: 'c', epoch: 1, sinceEpoch: 1 };
 const active: DeviceState = { ...idle, epoch: 1, lastTransactionId: 5, recent: [5], activation };
-const intent = { applicationId: 'app', transactionId: 7, untilMs: 100 };
-const release = { kind: 'release', transactionId: 3, applicationId: 'app', slotId: 3 } as const;
+const intent = { id: 'i', applicationId: 'app', transactionId: 7, untilMs: 100 };
+const release = { kind: 'release', transactionId: 3, applicationId: 'app', intentId: 'i0' } as const;
 
 const activate = (device: DeviceState, transactionId = 7, applicationId = 'app', nowMs = 50) => {
   try {

@@ -1,3 +1,5 @@
+import type { Slot } from './slots.ts';
+
 /**
  * What the platform decides about a device, all of it in one document, changed by one conditional
  * update at a time. Ids of transactions order the changes: each has a greater id than the one before.
@@ -15,6 +17,10 @@ export interface DeviceState {
   readonly activation?: Activation;
   /** A first activation on its way: whoever holds it may take a slot and activate. */
   readonly intent?: Intent;
+  /** The slot that it has: from its activation until it is given back after the deactivation. */
+  readonly slot?: Slot;
+  /** The newest slot that it gave back, and the return that brought it to its contract. */
+  readonly returned?: { readonly slotId: string; readonly id: string };
   /** What is still to be done elsewhere, in order. */
   readonly pending: readonly Pending[];
   /** Lifecycle events that are not known to be in the log yet, in order. */
@@ -29,11 +35,11 @@ export interface Activation {
   readonly epoch: number;
   /** The epoch from which on, without a break, this application has had the device activated. */
   readonly sinceEpoch: number;
-  /** Names the contract's slot: the transaction of the activation that took it. */
-  readonly slotId: number;
 }
 
 export interface Intent {
+  /** Never drawn twice, unlike the transaction of a call that is repeated. */
+  readonly id: string;
   readonly applicationId: string;
   readonly transactionId: number;
   /** Afterwards anyone may abandon it; milliseconds since 1970. */
@@ -52,10 +58,13 @@ export type Pending =
       readonly epoch: number;
       readonly clientId: string;
       readonly clientSecret?: string;
+      /** The slot that a first activation took. */
+      readonly slotId?: string;
     })
-  | (PendingBase & { readonly kind: 'deactivate'; readonly epoch: number; readonly slotId: number })
+  | (PendingBase & { readonly kind: 'deactivate'; readonly epoch: number; readonly slotId?: string })
   | (PendingBase & { readonly kind: 'reset'; readonly epoch: number })
-  | (PendingBase & { readonly kind: 'release'; readonly slotId: number });
+  /** An abandoned intent may have taken a slot. */
+  | (PendingBase & { readonly kind: 'release'; readonly intentId: string });
 
 /** An activation or deactivation that has taken effect, as other services hear of it. */
 export interface LifecycleChange {

@@ -36,8 +36,8 @@ export function requireClientIds(values: readonly string[]): string[] {
   return [...new Set(values)];
 }
 
-/** A contract's slots live in its document, some 50 bytes each; MongoDB's documents end at 16 MB. */
-export const mostSlots = 100_000;
+/** Far above any fleet: a greater limit is a slip. Nothing grows with it. */
+export const mostSlots = 10_000_000;
 
 export function requireActivationLimit(value: number): number {
   if (Number.isInteger(value) && value >= 0 && value <= mostSlots) return value;

@@ -7,6 +7,7 @@ import {
 } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { activateDeviceHandler } from './activate-device.ts';
 import { authorizeApplicationHandler } from './authorize-application.ts';
+import { authorizeDeveloperHandler } from './authorize-developer.ts';
 import { deactivateDeviceHandler } from './deactivate-device.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { getActivationHandler } from './get-activation.ts';
@@ -28,6 +29,7 @@ export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
   return [
     bind(ApplicationsService, {
       authorizeApplication: authorizeApplicationHandler(deps),
+      authorizeDeveloper: authorizeDeveloperHandler(deps),
       getSettings: getSettingsHandler(deps),
       updateSettings: updateSettingsHandler(deps),
       refreshAuthenticationKey: refreshAuthenticationKeyHandler(deps),

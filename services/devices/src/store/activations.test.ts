@@ -4,14 +4,20 @@ import { createActivationStore } from './activations.ts';
 import type { DeviceDocument } from './documents.ts';
 
 const deviceId = imei(0);
-const intent = (transactionId: number) => ({ applicationId: 'app', transactionId, untilMs: 1 });
-const activation = (slotId: number, epoch = 1, clientId = 'c'): Activation => ({
+const intent = (transactionId: number) => ({
+  id: `intent-${transactionId}`,
+  applicationId: 'app',
+  transactionId,
+  untilMs: 1,
+});
+const activation = (epoch = 1, clientId = 'c'): Activation => ({
   applicationId: 'app',
   clientId,
   epoch,
   sinceEpoch: epoch,
-  slotId,
 });
+
+const slot = { applicationId: 'app', id: 'take' };
 
 let world: World;
 let store: ReturnType<typeof createActivationStore>;
@@ -27,8 +33,8 @@ afterEach(() => world.close());
 test('one intent at a time, and none below the newest change', async () => {
   expect(await store.intend(deviceId, intent(5))).toBe(true);
   expect(await store.intend(deviceId, intent(6))).toBe(false);
-  await store.activate(deviceId, activation(5));
-  expect(await store.deactivate(deviceId, 7, activation(5))).toBe('changed');
+  await store.activate(deviceId, intent(5), activation(), 'take');
+  expect(await store.deactivate(deviceId, 7, activation(), slot)).toBe('changed');
   for (const pending of (await store.find(deviceId))?.pending ?? []) await store.settle(deviceId, pending);
   expect(await store.intend(deviceId, intent(6))).toBe(false);
   expect(await store.intend(deviceId, intent(8))).toBe(true);
@@ -42,18 +48,18 @@ test('no intent while work is pending', async () => {
 
 test('only the holder of the intent activates', async () => {
   await store.intend(deviceId, intent(5));
-  expect(await store.activate(deviceId, activation(6))).toBe('lost');
+  expect(await store.activate(deviceId, intent(6), activation(), 'take')).toBe('lost');
   await store.abandon(deviceId, intent(5), false);
-  expect(await store.activate(deviceId, activation(5))).toBe('lost');
+  expect(await store.activate(deviceId, intent(5), activation(), 'take')).toBe('lost');
 });
 
 test('changes come in the order of their transaction ids, of the activation that was seen', async () => {
   await store.intend(deviceId, intent(5));
-  await store.activate(deviceId, activation(5));
-  expect(await store.reactivate(deviceId, 8, activation(5, 1, 'd'))).toBe('changed');
-  expect(await store.reactivate(deviceId, 7, activation(5, 1, 'e'))).toBe('lost');
-  expect(await store.deactivate(deviceId, 7, activation(5))).toBe('lost');
-  expect(await store.deactivate(deviceId, 9, activation(5, 2))).toBe('lost');
+  await store.activate(deviceId, intent(5), activation(), 'take');
+  expect(await store.reactivate(deviceId, 8, activation(1, 'd'))).toBe('changed');
+  expect(await store.reactivate(deviceId, 7, activation(1, 'e'))).toBe('lost');
+  expect(await store.deactivate(deviceId, 7, activation(), slot)).toBe('lost');
+  expect(await store.deactivate(deviceId, 9, activation(2), slot)).toBe('lost');
   expect((await store.find(deviceId))?.pending.map((p) => p.transactionId)).toEqual([5, 8]);
 });
 
@@ -61,4 +67,21 @@ test('work that is due is taken by one of several instances', async () => {
   await store.intend(deviceId, intent(5));
   const claims = await Promise.all([1, 2, 3].map((n) => store.claimDue(10, 10_000 + n, 10)));
   expect(claims.flat()).toEqual([deviceId]);
+});
+
+test('a device has the slot of its activation until it is given back, with one return', async () => {
+  await store.intend(deviceId, intent(5));
+  await store.activate(deviceId, intent(5), activation(), 'take');
+  await store.deactivate(deviceId, 7, activation(), slot);
+  expect(await store.find(deviceId)).toMatchObject({
+    slot,
+    pending: [{ slotId: 'take' }, { slotId: 'take' }],
+  });
+  expect(await store.countSlots('app')).toBe(1);
+  await store.giveBack(deviceId, 'another', 'return-0');
+  await Promise.all([1, 2].map((n) => store.giveBack(deviceId, 'take', `return-${n}`)));
+  const after = await store.find(deviceId);
+  expect(after?.slot).toBeUndefined();
+  expect(after?.returned).toEqual({ slotId: 'take', id: 'return-1' });
+  expect(await store.countSlots('app')).toBe(0);
 });

@@ -18,6 +18,8 @@ const stateFields = {
   recent: 1,
   activation: 1,
   intent: 1,
+  slot: 1,
+  returned: 1,
   pending: 1,
   lifecycle: 1,
 } as const;
@@ -108,20 +110,22 @@ export function createActivationStore(
       return outcome === 'changed';
     },
 
-    activate(deviceId, activation) {
-      const { applicationId, clientId, clientSecret, epoch, slotId } = activation;
+    activate(deviceId, intent, activation, slotId) {
+      const { applicationId, clientId, clientSecret, epoch } = activation;
       const pending: Pending = {
         kind: 'activate',
-        transactionId: slotId,
+        transactionId: intent.transactionId,
         applicationId,
         epoch,
         clientId,
         ...(clientSecret !== undefined && { clientSecret }),
+        slotId,
       };
-      const effect = takesEffect(slotId, pending, 'activated');
+      const effect = takesEffect(intent.transactionId, pending, 'activated');
+      const slot = { applicationId, id: slotId };
       return change(
-        { _id: deviceId, 'intent.transactionId': slotId, epoch: epoch - 1, activation: { $exists: false } },
-        { ...effect, $set: { ...effect.$set, activation, epoch }, $unset: { intent: '' } },
+        { _id: deviceId, 'intent.id': intent.id, epoch: epoch - 1, activation: { $exists: false } },
+        { ...effect, $set: { ...effect.$set, activation, slot, epoch }, $unset: { intent: '' } },
       );
     },
 
@@ -141,10 +145,11 @@ export function createActivationStore(
       );
     },
 
-    deactivate(deviceId, transactionId, ended) {
-      const { applicationId, slotId, sinceEpoch } = ended;
+    deactivate(deviceId, transactionId, ended, slot) {
+      const { applicationId, sinceEpoch } = ended;
       const epoch = ended.epoch + 1;
-      const pending: Pending = { kind: 'deactivate', transactionId, applicationId, epoch, slotId };
+      const slotId = slot?.applicationId === applicationId ? { slotId: slot.id } : {};
+      const pending: Pending = { kind: 'deactivate', transactionId, applicationId, epoch, ...slotId };
       const effect = takesEffect(transactionId, pending, 'deactivated');
       const past = { applicationId, sinceEpoch, untilEpoch: epoch };
       return change(
@@ -167,10 +172,21 @@ export function createActivationStore(
       );
     },
 
-    async abandon(deviceId, { applicationId, transactionId }, slotTaken) {
-      const release: Pending = { kind: 'release', transactionId, applicationId, slotId: transactionId };
+    async giveBack(deviceId, slotId, returnId) {
+      await devices.updateOne(
+        { _id: deviceId, 'slot.id': slotId },
+        { $unset: { slot: '' }, $set: { returned: { slotId, id: returnId } } },
+      );
+    },
+
+    countSlots(applicationId) {
+      return devices.countDocuments({ 'slot.applicationId': applicationId });
+    },
+
+    async abandon(deviceId, { id, applicationId, transactionId }, slotTaken) {
+      const release: Pending = { kind: 'release', transactionId, applicationId, intentId: id };
       const outcome = await change(
-        { _id: deviceId, 'intent.transactionId': transactionId },
+        { _id: deviceId, 'intent.id': id },
         {
           $unset: { intent: '' },
           ...(slotTaken && { $set: { dueAtMs: dueAtMs() }, $push: { pending: release } }),

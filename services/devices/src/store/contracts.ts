@@ -1,88 +1,129 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { Filter, UpdateFilter } from 'mongodb';
 import type { ContractStore } from '../ports.ts';
-import type { ContractDeviceDocument, ContractDocument, SlotEntry } from './documents.ts';
+import type { ContractDeviceDocument, ContractDocument } from './documents.ts';
 
-/** A letter first: a path part that is a number could be read as a position in an array. */
-const slotKey = (deviceId: string) => `d${deviceId}`;
+/** Most takes, and most returns, of a contract at a time: bounds its document to some 100 kB. */
+export const mostUnderWay = 256;
+
+const roomIn = (list: 'takes' | 'returns') =>
+  ({ [`${list}.${mostUnderWay - 1}`]: { $exists: false } }) as Filter<ContractDocument>;
+const countFields = {
+  activationLimit: 1,
+  freeSlots: 1,
+  takes: 1,
+  returns: 1,
+  changes: 1,
+  recountAtMs: 1,
+} as const;
 const contractDeviceId = (applicationId: string, deviceId: string) => `${applicationId}/${deviceId}`;
 
-/** `graceMs`: how long after it was taken a slot is checked for the first time. */
+/** `graceMs`: how old what is under way must be before somebody else looks after it. */
 export function createContractStore(
   contracts: StoreCollection<ContractDocument>,
   contractDevices: StoreCollection<ContractDeviceDocument>,
   graceMs: number,
 ): ContractStore {
-  async function slotOf(applicationId: string, deviceId: string) {
-    const key = slotKey(deviceId);
-    const found = await contracts.findOne(
-      { _id: applicationId },
-      { projection: { freeSlots: 1, [`slots.${key}`]: 1 } },
-    );
-    return { freeSlots: found?.freeSlots ?? 0, slot: found?.slots?.[key] };
+  /** One conditional update of one contract; every one is noted. */
+  async function change(filter: Filter<ContractDocument>, update: UpdateFilter<ContractDocument>) {
+    const noted = { ...update, $inc: { ...update.$inc, changes: 1 } } as UpdateFilter<ContractDocument>;
+    const { matchedCount } = await contracts.updateOne(filter, noted);
+    return matchedCount === 1;
   }
 
-  async function removeSlot(applicationId: string, deviceId: string, only: Partial<SlotEntry>) {
-    const path = `slots.${slotKey(deviceId)}`;
-    const same = Object.entries(only).map(([name, value]) => [`${path}.${name}`, value]);
-    const { matchedCount } = await contracts.updateOne(
-      { _id: applicationId, ...Object.fromEntries(same) },
-      { $unset: { [path]: '' }, $inc: { freeSlots: 1 } },
-    );
-    return matchedCount === 1;
+  async function count(applicationId: string) {
+    const found = await contracts.findOne({ _id: applicationId }, { projection: countFields });
+    if (!found) return undefined;
+    const { _id, ...counted } = found;
+    return counted;
   }
 
   return {
     async standing(applicationId, deviceId) {
-      const [named, { freeSlots, slot }] = await Promise.all([
+      const [named, counted] = await Promise.all([
         contractDevices.findOne({ _id: contractDeviceId(applicationId, deviceId) }),
-        slotOf(applicationId, deviceId),
+        count(applicationId),
       ]);
-      return { named: named !== null, freeSlots, holdsSlot: slot !== undefined };
+      return {
+        named: named !== null,
+        freeSlots: counted?.freeSlots ?? 0,
+        taking: counted?.takes.some((take) => take.deviceId === deviceId) ?? false,
+      };
     },
 
-    async takeSlot(applicationId, deviceId, slotId, nowMs) {
-      const path = `slots.${slotKey(deviceId)}`;
-      const entry: SlotEntry = { slotId, takenAtMs: nowMs };
-      const taken = { $set: { [path]: entry }, $min: { checkAtMs: nowMs + graceMs } };
+    async take(applicationId, take) {
       for (;;) {
-        const free = await contracts.updateOne(
-          { _id: applicationId, freeSlots: { $gt: 0 }, [path]: { $exists: false } },
-          { ...taken, $inc: { freeSlots: -1 } },
+        const taken = await change(
+          {
+            _id: applicationId,
+            freeSlots: { $gt: 0 },
+            'takes.intentId': { $ne: take.intentId },
+            ...roomIn('takes'),
+          },
+          {
+            $inc: { freeSlots: -1 },
+            $push: { takes: take },
+            $min: { checkAtMs: take.atMs + graceMs },
+          },
         );
-        if (free.matchedCount === 1) return true;
-        const { freeSlots, slot } = await slotOf(applicationId, deviceId);
-        if (slot) {
-          // Nobody else can use it: the device vouches only for the caller's intent.
-          const over = await contracts.updateOne(
-            { _id: applicationId, [`${path}.slotId`]: slot.slotId },
-            taken,
-          );
-          if (over.matchedCount === 1) return true;
-        } else if (freeSlots <= 0) return false;
+        if (taken) return { take };
+        const { freeSlots = 0, takes = [] } = (await count(applicationId)) ?? {};
+        const same = takes.find(({ intentId }) => intentId === take.intentId);
+        if (same) return { take: same };
+        if (freeSlots <= 0) return 'none';
+        if (takes.length >= mostUnderWay) return 'busy';
       }
     },
 
-    async releaseSlot(applicationId, deviceId, slotId) {
-      await removeSlot(applicationId, deviceId, { slotId });
+    async confirm(applicationId, takeId) {
+      await change({ _id: applicationId, 'takes.id': takeId }, { $pull: { takes: { id: takeId } } });
     },
 
-    freeSlot(applicationId, { deviceId, slotId, takenAtMs }) {
-      return removeSlot(applicationId, deviceId, { slotId, takenAtMs });
-    },
-
-    async grantSlot(applicationId, { deviceId, slotId, takenAtMs }) {
-      const path = `slots.${slotKey(deviceId)}`;
-      const { matchedCount } = await contracts.updateOne(
-        { _id: applicationId, [path]: { $exists: false } },
-        { $set: { [path]: { slotId, takenAtMs } }, $inc: { freeSlots: -1 } },
+    refund(applicationId, takeId) {
+      return change(
+        { _id: applicationId, 'takes.id': takeId },
+        { $pull: { takes: { id: takeId } }, $inc: { freeSlots: 1 } },
       );
-      return matchedCount === 1;
     },
 
-    async slots(applicationId) {
-      const found = await contracts.findOne({ _id: applicationId }, { projection: { slots: 1 } });
-      return Object.entries(found?.slots ?? {}).map(([key, entry]) => ({ deviceId: key.slice(1), ...entry }));
+    async refundIntent(applicationId, intentId) {
+      // `take` lets an intent have one at a time.
+      await change(
+        { _id: applicationId, 'takes.intentId': intentId },
+        { $pull: { takes: { intentId } }, $inc: { freeSlots: 1 } },
+      );
+    },
+
+    beginReturn(applicationId, entry) {
+      return change(
+        { _id: applicationId, ...roomIn('returns') },
+        {
+          $push: { returns: entry },
+          $pull: { takes: { id: entry.slotId } },
+          $min: { checkAtMs: entry.atMs + graceMs },
+        },
+      );
+    },
+
+    async finishReturn(applicationId, returnId) {
+      await change(
+        { _id: applicationId, 'returns.id': returnId },
+        { $pull: { returns: { id: returnId } }, $inc: { freeSlots: 1 } },
+      );
+    },
+
+    async cancelReturn(applicationId, returnId) {
+      await change({ _id: applicationId, 'returns.id': returnId }, { $pull: { returns: { id: returnId } } });
+    },
+
+    count,
+
+    recount(applicationId, { activationLimit, changes }, slotsInUse, recountAtMs) {
+      return change(
+        { _id: applicationId, changes },
+        { $set: { freeSlots: activationLimit - slotsInUse, recountAtMs } },
+      );
     },
 
     async claimUnchecked(nowMs, untilMs, limit) {
@@ -108,40 +149,24 @@ export function createContractStore(
     },
 
     async get(applicationId) {
-      const [contract, named] = await Promise.all([
-        contracts.findOne({ _id: applicationId }, { projection: { activationLimit: 1, freeSlots: 1 } }),
-        contractDevices
-          .find({ applicationId }, { sort: { deviceId: 1 }, projection: { deviceId: 1 } })
-          .toArray(),
-      ]);
-      if (!contract) return undefined;
-      return {
-        applicationId,
-        activationLimit: contract.activationLimit,
-        slotsInUse: contract.activationLimit - contract.freeSlots,
-        deviceIds: named.map(({ deviceId }) => deviceId),
-      };
+      const found = await count(applicationId);
+      if (!found) return undefined;
+      const { activationLimit, freeSlots } = found;
+      return { applicationId, activationLimit, slotsInUse: activationLimit - freeSlots };
+    },
+
+    async devices(applicationId, afterDeviceId, limit) {
+      const found = await contractDevices
+        .find(
+          { applicationId, deviceId: { $gt: afterDeviceId } },
+          { sort: { deviceId: 1 }, limit, projection: { deviceId: 1 } },
+        )
+        .toArray();
+      return found.map(({ deviceId }) => deviceId);
     },
 
     async put(applicationId, { activationLimit, add, remove }, nowMs) {
-      for (;;) {
-        const found = await contracts.findOne({ _id: applicationId }, { projection: { activationLimit: 1 } });
-        if (!found) {
-          const blank = { activationLimit, freeSlots: activationLimit, slots: {}, checkAtMs: nowMs };
-          try {
-            await contracts.insertOne({ _id: applicationId, ...blank });
-            break;
-          } catch (error) {
-            if (!isDuplicateKey(error)) throw error;
-            continue;
-          }
-        }
-        const { matchedCount } = await contracts.updateOne(
-          { _id: applicationId, activationLimit: found.activationLimit },
-          { $set: { activationLimit }, $inc: { freeSlots: activationLimit - found.activationLimit } },
-        );
-        if (matchedCount === 1) break;
-      }
+      await setLimit(applicationId, activationLimit, nowMs);
       const operations = [
         ...add.map((deviceId) => ({
           updateOne: {
@@ -157,4 +182,31 @@ export function createContractStore(
       if (operations.length > 0) await contractDevices.bulkWrite(operations, { ordered: false });
     },
   };
+
+  async function setLimit(applicationId: string, activationLimit: number, nowMs: number): Promise<void> {
+    const blank = {
+      activationLimit,
+      freeSlots: activationLimit,
+      takes: [],
+      returns: [],
+      changes: 0,
+      checkAtMs: nowMs,
+      recountAtMs: nowMs,
+    };
+    for (;;) {
+      const found = await contracts.findOne({ _id: applicationId }, { projection: { activationLimit: 1 } });
+      if (found) {
+        const more = activationLimit - found.activationLimit;
+        const seen = { _id: applicationId, activationLimit: found.activationLimit };
+        if (await change(seen, { $set: { activationLimit }, $inc: { freeSlots: more } })) return;
+        continue;
+      }
+      try {
+        await contracts.insertOne({ _id: applicationId, ...blank });
+        return;
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+      }
+    }
+  }
 }

@@ -6,6 +6,7 @@ import type { Camera, HardwareModel } from '../domain/hardware.ts';
 import type { HeadsetKey } from '../domain/headset-key.ts';
 import type { Reported } from '../domain/reported.ts';
 import type { AddressSetting } from '../domain/settings.ts';
+import type { Return, Slot, Take } from '../domain/slots.ts';
 
 export interface DeveloperDocument {
   _id: string;
@@ -31,21 +32,25 @@ export interface ApplicationDocument {
   createdAt: Date;
 }
 
-export interface SlotEntry {
-  slotId: number;
-  takenAtMs: number;
-}
-
 export interface ContractDocument {
   /** Application id. */
   _id: string;
   activationLimit: number;
-  /** activationLimit minus the slots in use; below 0 after the limit was lowered under them. */
+  /**
+   * activationLimit minus the slots that devices have and those on their way; below 0 after the limit
+   * was lowered under them.
+   */
   freeSlots: number;
-  /** By device: `slotKey`. */
-  slots: Record<string, SlotEntry>;
-  /** When to recount. */
+  /** On their way to a device; at most `mostUnderWay`. */
+  takes: Take[];
+  /** On their way back; at most `mostUnderWay`. */
+  returns: Return[];
+  /** Rises with every change of the above. */
+  changes: number;
+  /** When to look after what is under way. */
   checkAtMs: number;
+  /** When to recount. */
+  recountAtMs: number;
 }
 
 /** One document for each IMEI that a contract names: contracts may name thousands. */
@@ -65,6 +70,9 @@ export interface DeviceDocument {
   recent: number[];
   activation?: StoredActivation;
   intent?: Intent;
+  /** Its index counts a contract's slots: one field, whatever else changes beside it. */
+  slot?: Slot;
+  returned?: { slotId: string; id: string };
   pending: Pending[];
   /** Absent in documents from before there was one: as if empty. */
   lifecycle?: LifecycleChange[];
@@ -111,6 +119,7 @@ export const devicesIndexes: Readonly<Record<string, IndexDescription[]>> = {
     { name: 'clientId', key: { 'activation.clientId': 1 }, unique: true, sparse: true },
     { name: 'application', key: { 'activation.applicationId': 1, _id: 1 } },
     { name: 'due', key: { dueAtMs: 1 }, sparse: true },
+    { name: 'slot', key: { 'slot.applicationId': 1 }, sparse: true },
   ],
   [collections.idempotency]: idempotencyIndexes,
 };

@@ -24,6 +24,7 @@ export class RecordingDevices {
           throw new DomainError('developer_not_registered', 'The developer is not registered.');
         return { developerId };
       },
+      authorizeDeveloper: unused,
       getSettings: unused,
       updateSettings: unused,
       refreshAuthenticationKey: unused,

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file headset/devices/v1/admin.proto.
  */
 export const file_headset_devices_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("Ch5oZWFkc2V0L2RldmljZXMvdjEvYWRtaW4ucHJvdG8SEmhlYWRzZXQuZGV2aWNlcy52MSJDCglEZXZlbG9wZXISFAoMZGV2ZWxvcGVyX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEgoKY2xpZW50X2lkcxgDIAMoCSJHChNQdXREZXZlbG9wZXJSZXF1ZXN0EjAKCWRldmVsb3BlchgBIAEoCzIdLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZlbG9wZXIiSAoUUHV0RGV2ZWxvcGVyUmVzcG9uc2USMAoJZGV2ZWxvcGVyGAEgASgLMh0uaGVhZHNldC5kZXZpY2VzLnYxLkRldmVsb3BlciIXChVMaXN0RGV2ZWxvcGVyc1JlcXVlc3QiSwoWTGlzdERldmVsb3BlcnNSZXNwb25zZRIxCgpkZXZlbG9wZXJzGAEgAygLMh0uaGVhZHNldC5kZXZpY2VzLnYxLkRldmVsb3BlciJJCgtBcHBsaWNhdGlvbhIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIUCgxkZXZlbG9wZXJfaWQYAiABKAkSDAoEbmFtZRgDIAEoCSJQChhDcmVhdGVBcHBsaWNhdGlvblJlcXVlc3QSNAoLYXBwbGljYXRpb24YASABKAsyHy5oZWFkc2V0LmRldmljZXMudjEuQXBwbGljYXRpb24iUQoZQ3JlYXRlQXBwbGljYXRpb25SZXNwb25zZRI0CgthcHBsaWNhdGlvbhgBIAEoCzIfLmhlYWRzZXQuZGV2aWNlcy52MS5BcHBsaWNhdGlvbiIvChdMaXN0QXBwbGljYXRpb25zUmVxdWVzdBIUCgxkZXZlbG9wZXJfaWQYASABKAkiUQoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEjUKDGFwcGxpY2F0aW9ucxgBIAMoCzIfLmhlYWRzZXQuZGV2aWNlcy52MS5BcHBsaWNhdGlvbiJjCghDb250cmFjdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIYChBhY3RpdmF0aW9uX2xpbWl0GAIgASgNEhIKCmRldmljZV9pZHMYAyADKAkSEQoJYWN0aXZhdGVkGAQgASgNInkKElB1dENvbnRyYWN0UmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIYChBhY3RpdmF0aW9uX2xpbWl0GAIgASgNEhYKDmFkZF9kZXZpY2VfaWRzGAMgAygJEhkKEXJlbW92ZV9kZXZpY2VfaWRzGAQgAygJIkUKE1B1dENvbnRyYWN0UmVzcG9uc2USLgoIY29udHJhY3QYASABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuQ29udHJhY3QiLAoSR2V0Q29udHJhY3RSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJIkUKE0dldENvbnRyYWN0UmVzcG9uc2USLgoIY29udHJhY3QYASABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuQ29udHJhY3QivwEKBkRldmljZRIRCglkZXZpY2VfaWQYASABKAkSDwoHa2V5X2lkcxgCIAMoCRIRCglhY3RpdmF0ZWQYAyABKAgSFgoOYXBwbGljYXRpb25faWQYBCABKAkSHAoUc3BlY2lmaWNfZGVzdGluYXRpb24YBSABKAkSMAoGc3RhdHVzGAYgASgLMiAuaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZVN0YXR1cxIWCg5jbGllbnRfdmVyc2lvbhgHIAEoCSJLChdQdXRIYXJkd2FyZU1vZGVsUmVxdWVzdBIwCgVtb2RlbBgBIAEoCzIhLmhlYWRzZXQuZGV2aWNlcy52MS5IYXJkd2FyZU1vZGVsIkwKGFB1dEhhcmR3YXJlTW9kZWxSZXNwb25zZRIwCgVtb2RlbBgBIAEoCzIhLmhlYWRzZXQuZGV2aWNlcy52MS5IYXJkd2FyZU1vZGVsIhsKGUxpc3RIYXJkd2FyZU1vZGVsc1JlcXVlc3QiTwoaTGlzdEhhcmR3YXJlTW9kZWxzUmVzcG9uc2USMQoGbW9kZWxzGAEgAygLMiEuaGVhZHNldC5kZXZpY2VzLnYxLkhhcmR3YXJlTW9kZWwiYQoQUHV0RGV2aWNlUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSIQoUc3BlY2lmaWNfZGVzdGluYXRpb24YAiABKAlIAIgBAUIXChVfc3BlY2lmaWNfZGVzdGluYXRpb24iPwoRUHV0RGV2aWNlUmVzcG9uc2USKgoGZGV2aWNlGAEgASgLMhouaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZSIlChBHZXREZXZpY2VSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCSI/ChFHZXREZXZpY2VSZXNwb25zZRIqCgZkZXZpY2UYASABKAsyGi5oZWFkc2V0LmRldmljZXMudjEuRGV2aWNlIjwKEkxpc3REZXZpY2VzUmVxdWVzdBIXCg9hZnRlcl9kZXZpY2VfaWQYASABKAkSDQoFbGltaXQYAiABKA0iQgoTTGlzdERldmljZXNSZXNwb25zZRIrCgdkZXZpY2VzGAEgAygLMhouaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZSJBChRBZGRIZWFkc2V0S2V5UmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSFgoOcHVibGljX2tleV9wZW0YAiABKAkiJwoVQWRkSGVhZHNldEtleVJlc3BvbnNlEg4KBmtleV9pZBgBIAEoCSI8ChdSZW1vdmVIZWFkc2V0S2V5UmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJIhoKGFJlbW92ZUhlYWRzZXRLZXlSZXNwb25zZTLPCgoTRGV2aWNlc0FkbWluU2VydmljZRJhCgxQdXREZXZlbG9wZXISJy5oZWFkc2V0LmRldmljZXMudjEuUHV0RGV2ZWxvcGVyUmVxdWVzdBooLmhlYWRzZXQuZGV2aWNlcy52MS5QdXREZXZlbG9wZXJSZXNwb25zZRJnCg5MaXN0RGV2ZWxvcGVycxIpLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0RGV2ZWxvcGVyc1JlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuTGlzdERldmVsb3BlcnNSZXNwb25zZRJwChFDcmVhdGVBcHBsaWNhdGlvbhIsLmhlYWRzZXQuZGV2aWNlcy52MS5DcmVhdGVBcHBsaWNhdGlvblJlcXVlc3QaLS5oZWFkc2V0LmRldmljZXMudjEuQ3JlYXRlQXBwbGljYXRpb25SZXNwb25zZRJtChBMaXN0QXBwbGljYXRpb25zEisuaGVhZHNldC5kZXZpY2VzLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0GiwuaGVhZHNldC5kZXZpY2VzLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXNwb25zZRJeCgtQdXRDb250cmFjdBImLmhlYWRzZXQuZGV2aWNlcy52MS5QdXRDb250cmFjdFJlcXVlc3QaJy5oZWFkc2V0LmRldmljZXMudjEuUHV0Q29udHJhY3RSZXNwb25zZRJeCgtHZXRDb250cmFjdBImLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRDb250cmFjdFJlcXVlc3QaJy5oZWFkc2V0LmRldmljZXMudjEuR2V0Q29udHJhY3RSZXNwb25zZRJYCglQdXREZXZpY2USJC5oZWFkc2V0LmRldmljZXMudjEuUHV0RGV2aWNlUmVxdWVzdBolLmhlYWRzZXQuZGV2aWNlcy52MS5QdXREZXZpY2VSZXNwb25zZRJYCglHZXREZXZpY2USJC5oZWFkc2V0LmRldmljZXMudjEuR2V0RGV2aWNlUmVxdWVzdBolLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXZpY2VSZXNwb25zZRJeCgtMaXN0RGV2aWNlcxImLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0RGV2aWNlc1JlcXVlc3QaJy5oZWFkc2V0LmRldmljZXMudjEuTGlzdERldmljZXNSZXNwb25zZRJtChBQdXRIYXJkd2FyZU1vZGVsEisuaGVhZHNldC5kZXZpY2VzLnYxLlB1dEhhcmR3YXJlTW9kZWxSZXF1ZXN0GiwuaGVhZHNldC5kZXZpY2VzLnYxLlB1dEhhcmR3YXJlTW9kZWxSZXNwb25zZRJzChJMaXN0SGFyZHdhcmVNb2RlbHMSLS5oZWFkc2V0LmRldmljZXMudjEuTGlzdEhhcmR3YXJlTW9kZWxzUmVxdWVzdBouLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0SGFyZHdhcmVNb2RlbHNSZXNwb25zZRJkCg1BZGRIZWFkc2V0S2V5EiguaGVhZHNldC5kZXZpY2VzLnYxLkFkZEhlYWRzZXRLZXlSZXF1ZXN0GikuaGVhZHNldC5kZXZpY2VzLnYxLkFkZEhlYWRzZXRLZXlSZXNwb25zZRJtChBSZW1vdmVIZWFkc2V0S2V5EisuaGVhZHNldC5kZXZpY2VzLnYxLlJlbW92ZUhlYWRzZXRLZXlSZXF1ZXN0GiwuaGVhZHNldC5kZXZpY2VzLnYxLlJlbW92ZUhlYWRzZXRLZXlSZXNwb25zZWIGcHJvdG8z", [file_headset_devices_v1_service]);
+  fileDesc("Ch5oZWFkc2V0L2RldmljZXMvdjEvYWRtaW4ucHJvdG8SEmhlYWRzZXQuZGV2aWNlcy52MSJDCglEZXZlbG9wZXISFAoMZGV2ZWxvcGVyX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEgoKY2xpZW50X2lkcxgDIAMoCSJHChNQdXREZXZlbG9wZXJSZXF1ZXN0EjAKCWRldmVsb3BlchgBIAEoCzIdLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZlbG9wZXIiSAoUUHV0RGV2ZWxvcGVyUmVzcG9uc2USMAoJZGV2ZWxvcGVyGAEgASgLMh0uaGVhZHNldC5kZXZpY2VzLnYxLkRldmVsb3BlciIXChVMaXN0RGV2ZWxvcGVyc1JlcXVlc3QiSwoWTGlzdERldmVsb3BlcnNSZXNwb25zZRIxCgpkZXZlbG9wZXJzGAEgAygLMh0uaGVhZHNldC5kZXZpY2VzLnYxLkRldmVsb3BlciJJCgtBcHBsaWNhdGlvbhIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIUCgxkZXZlbG9wZXJfaWQYAiABKAkSDAoEbmFtZRgDIAEoCSJQChhDcmVhdGVBcHBsaWNhdGlvblJlcXVlc3QSNAoLYXBwbGljYXRpb24YASABKAsyHy5oZWFkc2V0LmRldmljZXMudjEuQXBwbGljYXRpb24iUQoZQ3JlYXRlQXBwbGljYXRpb25SZXNwb25zZRI0CgthcHBsaWNhdGlvbhgBIAEoCzIfLmhlYWRzZXQuZGV2aWNlcy52MS5BcHBsaWNhdGlvbiIvChdMaXN0QXBwbGljYXRpb25zUmVxdWVzdBIUCgxkZXZlbG9wZXJfaWQYASABKAkiUQoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEjUKDGFwcGxpY2F0aW9ucxgBIAMoCzIfLmhlYWRzZXQuZGV2aWNlcy52MS5BcHBsaWNhdGlvbiJjCghDb250cmFjdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIYChBhY3RpdmF0aW9uX2xpbWl0GAIgASgNEhIKCmRldmljZV9pZHMYAyADKAkSEQoJYWN0aXZhdGVkGAQgASgNInkKElB1dENvbnRyYWN0UmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIYChBhY3RpdmF0aW9uX2xpbWl0GAIgASgNEhYKDmFkZF9kZXZpY2VfaWRzGAMgAygJEhkKEXJlbW92ZV9kZXZpY2VfaWRzGAQgAygJIkUKE1B1dENvbnRyYWN0UmVzcG9uc2USLgoIY29udHJhY3QYASABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuQ29udHJhY3QiLAoSR2V0Q29udHJhY3RSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJIkUKE0dldENvbnRyYWN0UmVzcG9uc2USLgoIY29udHJhY3QYASABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuQ29udHJhY3QiXAoaTGlzdENvbnRyYWN0RGV2aWNlc1JlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSFwoPYWZ0ZXJfZGV2aWNlX2lkGAIgASgJEg0KBWxpbWl0GAMgASgNIjEKG0xpc3RDb250cmFjdERldmljZXNSZXNwb25zZRISCgpkZXZpY2VfaWRzGAEgAygJIr8BCgZEZXZpY2USEQoJZGV2aWNlX2lkGAEgASgJEg8KB2tleV9pZHMYAiADKAkSEQoJYWN0aXZhdGVkGAMgASgIEhYKDmFwcGxpY2F0aW9uX2lkGAQgASgJEhwKFHNwZWNpZmljX2Rlc3RpbmF0aW9uGAUgASgJEjAKBnN0YXR1cxgGIAEoCzIgLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZpY2VTdGF0dXMSFgoOY2xpZW50X3ZlcnNpb24YByABKAkiSwoXUHV0SGFyZHdhcmVNb2RlbFJlcXVlc3QSMAoFbW9kZWwYASABKAsyIS5oZWFkc2V0LmRldmljZXMudjEuSGFyZHdhcmVNb2RlbCJMChhQdXRIYXJkd2FyZU1vZGVsUmVzcG9uc2USMAoFbW9kZWwYASABKAsyIS5oZWFkc2V0LmRldmljZXMudjEuSGFyZHdhcmVNb2RlbCIbChlMaXN0SGFyZHdhcmVNb2RlbHNSZXF1ZXN0Ik8KGkxpc3RIYXJkd2FyZU1vZGVsc1Jlc3BvbnNlEjEKBm1vZGVscxgBIAMoCzIhLmhlYWRzZXQuZGV2aWNlcy52MS5IYXJkd2FyZU1vZGVsImEKEFB1dERldmljZVJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEiEKFHNwZWNpZmljX2Rlc3RpbmF0aW9uGAIgASgJSACIAQFCFwoVX3NwZWNpZmljX2Rlc3RpbmF0aW9uIj8KEVB1dERldmljZVJlc3BvbnNlEioKBmRldmljZRgBIAEoCzIaLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZpY2UiJQoQR2V0RGV2aWNlUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkiPwoRR2V0RGV2aWNlUmVzcG9uc2USKgoGZGV2aWNlGAEgASgLMhouaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZSI8ChJMaXN0RGV2aWNlc1JlcXVlc3QSFwoPYWZ0ZXJfZGV2aWNlX2lkGAEgASgJEg0KBWxpbWl0GAIgASgNIkIKE0xpc3REZXZpY2VzUmVzcG9uc2USKwoHZGV2aWNlcxgBIAMoCzIaLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZpY2UiQQoUQWRkSGVhZHNldEtleVJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhYKDnB1YmxpY19rZXlfcGVtGAIgASgJIicKFUFkZEhlYWRzZXRLZXlSZXNwb25zZRIOCgZrZXlfaWQYASABKAkiPAoXUmVtb3ZlSGVhZHNldEtleVJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCSIaChhSZW1vdmVIZWFkc2V0S2V5UmVzcG9uc2UyxwsKE0RldmljZXNBZG1pblNlcnZpY2USYQoMUHV0RGV2ZWxvcGVyEicuaGVhZHNldC5kZXZpY2VzLnYxLlB1dERldmVsb3BlclJlcXVlc3QaKC5oZWFkc2V0LmRldmljZXMudjEuUHV0RGV2ZWxvcGVyUmVzcG9uc2USZwoOTGlzdERldmVsb3BlcnMSKS5oZWFkc2V0LmRldmljZXMudjEuTGlzdERldmVsb3BlcnNSZXF1ZXN0GiouaGVhZHNldC5kZXZpY2VzLnYxLkxpc3REZXZlbG9wZXJzUmVzcG9uc2UScAoRQ3JlYXRlQXBwbGljYXRpb24SLC5oZWFkc2V0LmRldmljZXMudjEuQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0Gi0uaGVhZHNldC5kZXZpY2VzLnYxLkNyZWF0ZUFwcGxpY2F0aW9uUmVzcG9uc2USbQoQTGlzdEFwcGxpY2F0aW9ucxIrLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0QXBwbGljYXRpb25zUmVxdWVzdBosLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0QXBwbGljYXRpb25zUmVzcG9uc2USXgoLUHV0Q29udHJhY3QSJi5oZWFkc2V0LmRldmljZXMudjEuUHV0Q29udHJhY3RSZXF1ZXN0GicuaGVhZHNldC5kZXZpY2VzLnYxLlB1dENvbnRyYWN0UmVzcG9uc2USXgoLR2V0Q29udHJhY3QSJi5oZWFkc2V0LmRldmljZXMudjEuR2V0Q29udHJhY3RSZXF1ZXN0GicuaGVhZHNldC5kZXZpY2VzLnYxLkdldENvbnRyYWN0UmVzcG9uc2USdgoTTGlzdENvbnRyYWN0RGV2aWNlcxIuLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0Q29udHJhY3REZXZpY2VzUmVxdWVzdBovLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0Q29udHJhY3REZXZpY2VzUmVzcG9uc2USWAoJUHV0RGV2aWNlEiQuaGVhZHNldC5kZXZpY2VzLnYxLlB1dERldmljZVJlcXVlc3QaJS5oZWFkc2V0LmRldmljZXMudjEuUHV0RGV2aWNlUmVzcG9uc2USWAoJR2V0RGV2aWNlEiQuaGVhZHNldC5kZXZpY2VzLnYxLkdldERldmljZVJlcXVlc3QaJS5oZWFkc2V0LmRldmljZXMudjEuR2V0RGV2aWNlUmVzcG9uc2USXgoLTGlzdERldmljZXMSJi5oZWFkc2V0LmRldmljZXMudjEuTGlzdERldmljZXNSZXF1ZXN0GicuaGVhZHNldC5kZXZpY2VzLnYxLkxpc3REZXZpY2VzUmVzcG9uc2USbQoQUHV0SGFyZHdhcmVNb2RlbBIrLmhlYWRzZXQuZGV2aWNlcy52MS5QdXRIYXJkd2FyZU1vZGVsUmVxdWVzdBosLmhlYWRzZXQuZGV2aWNlcy52MS5QdXRIYXJkd2FyZU1vZGVsUmVzcG9uc2UScwoSTGlzdEhhcmR3YXJlTW9kZWxzEi0uaGVhZHNldC5kZXZpY2VzLnYxLkxpc3RIYXJkd2FyZU1vZGVsc1JlcXVlc3QaLi5oZWFkc2V0LmRldmljZXMudjEuTGlzdEhhcmR3YXJlTW9kZWxzUmVzcG9uc2USZAoNQWRkSGVhZHNldEtleRIoLmhlYWRzZXQuZGV2aWNlcy52MS5BZGRIZWFkc2V0S2V5UmVxdWVzdBopLmhlYWRzZXQuZGV2aWNlcy52MS5BZGRIZWFkc2V0S2V5UmVzcG9uc2USbQoQUmVtb3ZlSGVhZHNldEtleRIrLmhlYWRzZXQuZGV2aWNlcy52MS5SZW1vdmVIZWFkc2V0S2V5UmVxdWVzdBosLmhlYWRzZXQuZGV2aWNlcy52MS5SZW1vdmVIZWFkc2V0S2V5UmVzcG9uc2ViBnByb3RvMw", [file_headset_devices_v1_service]);
 
 /**
  * @generated from message headset.devices.v1.Developer
@@ -221,7 +221,7 @@ export type Contract = Message<"headset.devices.v1.Contract"> & {
   activationLimit: number;
 
   /**
-   * IMEIs that the contract names.
+   * The first 1000 of the IMEIs that the contract names, in order; ListContractDevices has the rest.
    *
    * @generated from field: repeated string device_ids = 3;
    */
@@ -330,6 +330,56 @@ export const GetContractResponseSchema: GenMessage<GetContractResponse> = /*@__P
   messageDesc(file_headset_devices_v1_admin, 14);
 
 /**
+ * @generated from message headset.devices.v1.ListContractDevicesRequest
+ */
+export type ListContractDevicesRequest = Message<"headset.devices.v1.ListContractDevicesRequest"> & {
+  /**
+   * @generated from field: string application_id = 1;
+   */
+  applicationId: string;
+
+  /**
+   * Exclusive; empty from the start.
+   *
+   * @generated from field: string after_device_id = 2;
+   */
+  afterDeviceId: string;
+
+  /**
+   * At most 1000; default 100.
+   *
+   * @generated from field: uint32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message headset.devices.v1.ListContractDevicesRequest.
+ * Use `create(ListContractDevicesRequestSchema)` to create a new message.
+ */
+export const ListContractDevicesRequestSchema: GenMessage<ListContractDevicesRequest> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_admin, 15);
+
+/**
+ * @generated from message headset.devices.v1.ListContractDevicesResponse
+ */
+export type ListContractDevicesResponse = Message<"headset.devices.v1.ListContractDevicesResponse"> & {
+  /**
+   * Fewer than the limit: these were the last.
+   *
+   * @generated from field: repeated string device_ids = 1;
+   */
+  deviceIds: string[];
+};
+
+/**
+ * Describes the message headset.devices.v1.ListContractDevicesResponse.
+ * Use `create(ListContractDevicesResponseSchema)` to create a new message.
+ */
+export const ListContractDevicesResponseSchema: GenMessage<ListContractDevicesResponse> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_admin, 16);
+
+/**
  * @generated from message headset.devices.v1.Device
  */
 export type Device = Message<"headset.devices.v1.Device"> & {
@@ -384,7 +434,7 @@ export type Device = Message<"headset.devices.v1.Device"> & {
  * Use `create(DeviceSchema)` to create a new message.
  */
 export const DeviceSchema: GenMessage<Device> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 15);
+  messageDesc(file_headset_devices_v1_admin, 17);
 
 /**
  * @generated from message headset.devices.v1.PutHardwareModelRequest
@@ -401,7 +451,7 @@ export type PutHardwareModelRequest = Message<"headset.devices.v1.PutHardwareMod
  * Use `create(PutHardwareModelRequestSchema)` to create a new message.
  */
 export const PutHardwareModelRequestSchema: GenMessage<PutHardwareModelRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 16);
+  messageDesc(file_headset_devices_v1_admin, 18);
 
 /**
  * @generated from message headset.devices.v1.PutHardwareModelResponse
@@ -418,7 +468,7 @@ export type PutHardwareModelResponse = Message<"headset.devices.v1.PutHardwareMo
  * Use `create(PutHardwareModelResponseSchema)` to create a new message.
  */
 export const PutHardwareModelResponseSchema: GenMessage<PutHardwareModelResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 17);
+  messageDesc(file_headset_devices_v1_admin, 19);
 
 /**
  * @generated from message headset.devices.v1.ListHardwareModelsRequest
@@ -431,7 +481,7 @@ export type ListHardwareModelsRequest = Message<"headset.devices.v1.ListHardware
  * Use `create(ListHardwareModelsRequestSchema)` to create a new message.
  */
 export const ListHardwareModelsRequestSchema: GenMessage<ListHardwareModelsRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 18);
+  messageDesc(file_headset_devices_v1_admin, 20);
 
 /**
  * @generated from message headset.devices.v1.ListHardwareModelsResponse
@@ -448,7 +498,7 @@ export type ListHardwareModelsResponse = Message<"headset.devices.v1.ListHardwar
  * Use `create(ListHardwareModelsResponseSchema)` to create a new message.
  */
 export const ListHardwareModelsResponseSchema: GenMessage<ListHardwareModelsResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 19);
+  messageDesc(file_headset_devices_v1_admin, 21);
 
 /**
  * @generated from message headset.devices.v1.PutDeviceRequest
@@ -472,7 +522,7 @@ export type PutDeviceRequest = Message<"headset.devices.v1.PutDeviceRequest"> & 
  * Use `create(PutDeviceRequestSchema)` to create a new message.
  */
 export const PutDeviceRequestSchema: GenMessage<PutDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 20);
+  messageDesc(file_headset_devices_v1_admin, 22);
 
 /**
  * @generated from message headset.devices.v1.PutDeviceResponse
@@ -489,7 +539,7 @@ export type PutDeviceResponse = Message<"headset.devices.v1.PutDeviceResponse"> 
  * Use `create(PutDeviceResponseSchema)` to create a new message.
  */
 export const PutDeviceResponseSchema: GenMessage<PutDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 21);
+  messageDesc(file_headset_devices_v1_admin, 23);
 
 /**
  * @generated from message headset.devices.v1.GetDeviceRequest
@@ -506,7 +556,7 @@ export type GetDeviceRequest = Message<"headset.devices.v1.GetDeviceRequest"> & 
  * Use `create(GetDeviceRequestSchema)` to create a new message.
  */
 export const GetDeviceRequestSchema: GenMessage<GetDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 22);
+  messageDesc(file_headset_devices_v1_admin, 24);
 
 /**
  * @generated from message headset.devices.v1.GetDeviceResponse
@@ -523,7 +573,7 @@ export type GetDeviceResponse = Message<"headset.devices.v1.GetDeviceResponse"> 
  * Use `create(GetDeviceResponseSchema)` to create a new message.
  */
 export const GetDeviceResponseSchema: GenMessage<GetDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 23);
+  messageDesc(file_headset_devices_v1_admin, 25);
 
 /**
  * @generated from message headset.devices.v1.ListDevicesRequest
@@ -549,7 +599,7 @@ export type ListDevicesRequest = Message<"headset.devices.v1.ListDevicesRequest"
  * Use `create(ListDevicesRequestSchema)` to create a new message.
  */
 export const ListDevicesRequestSchema: GenMessage<ListDevicesRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 24);
+  messageDesc(file_headset_devices_v1_admin, 26);
 
 /**
  * @generated from message headset.devices.v1.ListDevicesResponse
@@ -566,7 +616,7 @@ export type ListDevicesResponse = Message<"headset.devices.v1.ListDevicesRespons
  * Use `create(ListDevicesResponseSchema)` to create a new message.
  */
 export const ListDevicesResponseSchema: GenMessage<ListDevicesResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 25);
+  messageDesc(file_headset_devices_v1_admin, 27);
 
 /**
  * @generated from message headset.devices.v1.AddHeadsetKeyRequest
@@ -590,7 +640,7 @@ export type AddHeadsetKeyRequest = Message<"headset.devices.v1.AddHeadsetKeyRequ
  * Use `create(AddHeadsetKeyRequestSchema)` to create a new message.
  */
 export const AddHeadsetKeyRequestSchema: GenMessage<AddHeadsetKeyRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 26);
+  messageDesc(file_headset_devices_v1_admin, 28);
 
 /**
  * @generated from message headset.devices.v1.AddHeadsetKeyResponse
@@ -609,7 +659,7 @@ export type AddHeadsetKeyResponse = Message<"headset.devices.v1.AddHeadsetKeyRes
  * Use `create(AddHeadsetKeyResponseSchema)` to create a new message.
  */
 export const AddHeadsetKeyResponseSchema: GenMessage<AddHeadsetKeyResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 27);
+  messageDesc(file_headset_devices_v1_admin, 29);
 
 /**
  * @generated from message headset.devices.v1.RemoveHeadsetKeyRequest
@@ -631,7 +681,7 @@ export type RemoveHeadsetKeyRequest = Message<"headset.devices.v1.RemoveHeadsetK
  * Use `create(RemoveHeadsetKeyRequestSchema)` to create a new message.
  */
 export const RemoveHeadsetKeyRequestSchema: GenMessage<RemoveHeadsetKeyRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 28);
+  messageDesc(file_headset_devices_v1_admin, 30);
 
 /**
  * @generated from message headset.devices.v1.RemoveHeadsetKeyResponse
@@ -644,7 +694,7 @@ export type RemoveHeadsetKeyResponse = Message<"headset.devices.v1.RemoveHeadset
  * Use `create(RemoveHeadsetKeyResponseSchema)` to create a new message.
  */
 export const RemoveHeadsetKeyResponseSchema: GenMessage<RemoveHeadsetKeyResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_admin, 29);
+  messageDesc(file_headset_devices_v1_admin, 31);
 
 /**
  * The operators' door of devices (decision 17): developers, applications, contracts, devices, keys.
@@ -703,6 +753,16 @@ export const DevicesAdminService: GenService<{
     methodKind: "unary";
     input: typeof GetContractRequestSchema;
     output: typeof GetContractResponseSchema;
+  },
+  /**
+   * The IMEIs that a contract names, in order, a page at a time.
+   *
+   * @generated from rpc headset.devices.v1.DevicesAdminService.ListContractDevices
+   */
+  listContractDevices: {
+    methodKind: "unary";
+    input: typeof ListContractDevicesRequestSchema;
+    output: typeof ListContractDevicesResponseSchema;
   },
   /**
    * @generated from rpc headset.devices.v1.DevicesAdminService.PutDevice

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file headset/devices/v1/service.proto.
  */
 export const file_headset_devices_v1_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBoZWFkc2V0L2RldmljZXMvdjEvc2VydmljZS5wcm90bxISaGVhZHNldC5kZXZpY2VzLnYxIkgKG0F1dGhvcml6ZUFwcGxpY2F0aW9uUmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkSFgoOYXBwbGljYXRpb25faWQYAiABKAkiNAocQXV0aG9yaXplQXBwbGljYXRpb25SZXNwb25zZRIUCgxkZXZlbG9wZXJfaWQYASABKAkimgQKCFNldHRpbmdzEh8KEmF1dGhlbnRpY2F0aW9uX2tleRgBIAEoCUgAiAEBEhkKDGRldmljZV9ldmVudBgCIAEoCUgBiAEBEiEKFHJlbW90ZV9zdXBwb3J0X2V2ZW50GAMgASgJSAKIAQESFwoKc29yYV9ldmVudBgEIAEoCUgDiAEBEiEKFHNvcmFfZmlsZV9zZW5kX2V2ZW50GAUgASgJSASIAQESJwoac29yYV9yZWNfZ2V0X3ByZXNpZ25lZF91cmwYBiABKAlIBYgBARItCiBzb3JhX3JlY19nZXRfbXVsdGlfcHJlc2lnbmVkX3VybBgHIAEoCUgGiAEBEh4KEWZpbGVfdXBsb2FkX2V2ZW50GAggASgJSAeIAQESIAoTZmlsZV91cGxvYWRfZ2V0X3VybBgJIAEoCUgIiAEBQhUKE19hdXRoZW50aWNhdGlvbl9rZXlCDwoNX2RldmljZV9ldmVudEIXChVfcmVtb3RlX3N1cHBvcnRfZXZlbnRCDQoLX3NvcmFfZXZlbnRCFwoVX3NvcmFfZmlsZV9zZW5kX2V2ZW50Qh0KG19zb3JhX3JlY19nZXRfcHJlc2lnbmVkX3VybEIjCiFfc29yYV9yZWNfZ2V0X211bHRpX3ByZXNpZ25lZF91cmxCFAoSX2ZpbGVfdXBsb2FkX2V2ZW50QhYKFF9maWxlX3VwbG9hZF9nZXRfdXJsIiwKEkdldFNldHRpbmdzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCSJFChNHZXRTZXR0aW5nc1Jlc3BvbnNlEi4KCHNldHRpbmdzGAEgASgLMhwuaGVhZHNldC5kZXZpY2VzLnYxLlNldHRpbmdzIn0KFVVwZGF0ZVNldHRpbmdzUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXISKQoDc2V0GAIgASgLMhwuaGVhZHNldC5kZXZpY2VzLnYxLlNldHRpbmdzEg4KBnJlbW92ZRgDIAMoCSJIChZVcGRhdGVTZXR0aW5nc1Jlc3BvbnNlEi4KCHNldHRpbmdzGAEgASgLMhwuaGVhZHNldC5kZXZpY2VzLnYxLlNldHRpbmdzIkwKH1JlZnJlc2hBdXRoZW50aWNhdGlvbktleVJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkuaGVhZHNldC5jb21tb24udjEuQ2FsbGVyIj4KIFJlZnJlc2hBdXRoZW50aWNhdGlvbktleVJlc3BvbnNlEhoKEmF1dGhlbnRpY2F0aW9uX2tleRgBIAEoCSJAChVHZXREZXN0aW5hdGlvblJlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSDwoHc2V0dGluZxgCIAEoCSJBChZHZXREZXN0aW5hdGlvblJlc3BvbnNlEgsKA3VybBgBIAEoCRIaChJhdXRoZW50aWNhdGlvbl9rZXkYAiABKAkiQQoUR2V0QWN0aXZhdGlvblJlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSEQoJZGV2aWNlX2lkGAIgASgJImMKFUdldEFjdGl2YXRpb25SZXNwb25zZRIRCglkZXZpY2VfaWQYASABKAkSEQoJYWN0aXZhdGVkGAIgASgIEhYKCWNsaWVudF9pZBgDIAEoCUgAiAEBQgwKCl9jbGllbnRfaWQifwoVQWN0aXZhdGVEZXZpY2VSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIRCglkZXZpY2VfaWQYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJEhUKDWNsaWVudF9zZWNyZXQYBCABKAkiMAoWQWN0aXZhdGVEZXZpY2VSZXNwb25zZRIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAyJXChdEZWFjdGl2YXRlRGV2aWNlUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXISEQoJZGV2aWNlX2lkGAIgASgJIjIKGERlYWN0aXZhdGVEZXZpY2VSZXNwb25zZRIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAyKxAQoUU2VuZE9wZXJhdGlvblJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkuaGVhZHNldC5jb21tb24udjEuQ2FsbGVyEhEKCWRldmljZV9pZBgCIAEoCRIUCgxvcGVyYXRpb25faWQYAyABKAkSNAoJb3BlcmF0aW9uGAQgASgLMiEuaGVhZHNldC5kZXZpY2VfbGluay52MS5PcGVyYXRpb24SDwoHc3ViamVjdBgFIAEoCSIvChVTZW5kT3BlcmF0aW9uUmVzcG9uc2USFgoOdHJhbnNhY3Rpb25faWQYASABKAMiUgoSUmVzZXREZXZpY2VSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIRCglkZXZpY2VfaWQYAiABKAkiLQoTUmVzZXREZXZpY2VSZXNwb25zZRIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAyJEChxHZXRIYXJkd2FyZVByb3BlcnRpZXNSZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCRIRCglkZXZpY2VfaWQYAiABKAkikgIKHUdldEhhcmR3YXJlUHJvcGVydGllc1Jlc3BvbnNlEhEKCWRldmljZV9pZBgBIAEoCRIwCgVtb2RlbBgCIAEoCzIhLmhlYWRzZXQuZGV2aWNlcy52MS5IYXJkd2FyZU1vZGVsEh0KEG1hY19hZGRyZXNzX3dpZmkYAyABKAlIAIgBARIiChVtYWNfYWRkcmVzc19ibHVldG9vdGgYBCABKAlIAYgBARIhChRzcGVjaWZpY19kZXN0aW5hdGlvbhgFIAEoCUgCiAEBQhMKEV9tYWNfYWRkcmVzc193aWZpQhgKFl9tYWNfYWRkcmVzc19ibHVldG9vdGhCFwoVX3NwZWNpZmljX2Rlc3RpbmF0aW9uIoIBCg1IYXJkd2FyZU1vZGVsEhIKCmlkZW50aWZpZXIYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRINCgVzaGFwZRgEIAEoCRIrCgdjYW1lcmFzGAUgAygLMhouaGVhZHNldC5kZXZpY2VzLnYxLkNhbWVyYSJcCgZDYW1lcmESEQoJZGlyZWN0aW9uGAEgASgJEhgKEG1vdW50ZWRfcG9zaXRpb24YAiABKAkSEQoJbWF4X3dpZHRoGAMgASgNEhIKCm1heF9oZWlnaHQYBCABKA0iKgoVR2V0QXNzb2NpYXRpb25SZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCSJUChZHZXRBc3NvY2lhdGlvblJlc3BvbnNlEhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhMKC3NpbmNlX2Vwb2NoGAIgASgEEg0KBWVwb2NoGAMgASgEIqEGCgxEZXZpY2VTdGF0dXMSEQoJZGV2aWNlX2lkGAEgASgJEhIKBXBvd2VyGAIgASgJSACIAQESFAoHd2VhcmluZxgDIAEoCUgBiAEBEhQKB25ldHdvcmsYBCABKAlIAogBARIVCghjaGFyZ2luZxgFIAEoCUgDiAEBEh8KEmJhdHRlcnlfcGVyY2VudGFnZRgGIAEoDUgEiAEBEhUKCGxhdGl0dWRlGAcgASgBSAWIAQESFgoJbG9uZ2l0dWRlGAggASgBSAaIAQESHQoQZmlybXdhcmVfdmVyc2lvbhgJIAEoCUgHiAEBEikKBGFwcHMYCiADKAsyGy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkFwcBIRCglsYW5ndWFnZXMYCyADKAkSIAoTcG93ZXJfdXBkYXRlZF9hdF9tcxgMIAEoA0gIiAEBEiIKFXdlYXJpbmdfdXBkYXRlZF9hdF9tcxgNIAEoA0gJiAEBEiIKFW5ldHdvcmtfdXBkYXRlZF9hdF9tcxgOIAEoA0gKiAEBEiMKFmNoYXJnaW5nX3VwZGF0ZWRfYXRfbXMYDyABKANIC4gBARIiChViYXR0ZXJ5X3VwZGF0ZWRfYXRfbXMYECABKANIDIgBARIjChZsb2NhdGlvbl91cGRhdGVkX2F0X21zGBEgASgDSA2IAQESEAoIcmVwb3J0ZWQYEiABKAhCCAoGX3Bvd2VyQgoKCF93ZWFyaW5nQgoKCF9uZXR3b3JrQgsKCV9jaGFyZ2luZ0IVChNfYmF0dGVyeV9wZXJjZW50YWdlQgsKCV9sYXRpdHVkZUIMCgpfbG9uZ2l0dWRlQhMKEV9maXJtd2FyZV92ZXJzaW9uQhYKFF9wb3dlcl91cGRhdGVkX2F0X21zQhgKFl93ZWFyaW5nX3VwZGF0ZWRfYXRfbXNCGAoWX25ldHdvcmtfdXBkYXRlZF9hdF9tc0IZChdfY2hhcmdpbmdfdXBkYXRlZF9hdF9tc0IYChZfYmF0dGVyeV91cGRhdGVkX2F0X21zQhkKF19sb2NhdGlvbl91cGRhdGVkX2F0X21zIkMKFkdldERldmljZVN0YXR1c1JlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSEQoJZGV2aWNlX2lkGAIgASgJIksKF0dldERldmljZVN0YXR1c1Jlc3BvbnNlEjAKBnN0YXR1cxgBIAEoCzIgLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZpY2VTdGF0dXMiWwoZTGlzdERldmljZVN0YXR1c2VzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIXCg9hZnRlcl9kZXZpY2VfaWQYAiABKAkSDQoFbGltaXQYAyABKA0iXgoaTGlzdERldmljZVN0YXR1c2VzUmVzcG9uc2USMgoIc3RhdHVzZXMYASADKAsyIC5oZWFkc2V0LmRldmljZXMudjEuRGV2aWNlU3RhdHVzEgwKBG1vcmUYAiABKAgiKgoVR2V0SGVhZHNldEtleXNSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCSKcAQoWR2V0SGVhZHNldEtleXNSZXNwb25zZRJPCgtwdWJsaWNfa2V5cxgBIAMoCzI6LmhlYWRzZXQuZGV2aWNlcy52MS5HZXRIZWFkc2V0S2V5c1Jlc3BvbnNlLlB1YmxpY0tleXNFbnRyeRoxCg9QdWJsaWNLZXlzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJfChNHZXRVcGxvYWRVcmxSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRI1CgZ1cGxvYWQYAiABKAsyJS5oZWFkc2V0LmRldmljZV9saW5rLnYxLlVwbG9hZFJlcXVlc3QiWAoUR2V0VXBsb2FkVXJsUmVzcG9uc2USCwoDdXJsGAEgASgJEjMKB3JlZnVzYWwYAiABKA4yIi5oZWFkc2V0LmRldmljZV9saW5rLnYxLlVybFJlZnVzYWwyygQKE0FwcGxpY2F0aW9uc1NlcnZpY2USeQoUQXV0aG9yaXplQXBwbGljYXRpb24SLy5oZWFkc2V0LmRldmljZXMudjEuQXV0aG9yaXplQXBwbGljYXRpb25SZXF1ZXN0GjAuaGVhZHNldC5kZXZpY2VzLnYxLkF1dGhvcml6ZUFwcGxpY2F0aW9uUmVzcG9uc2USXgoLR2V0U2V0dGluZ3MSJi5oZWFkc2V0LmRldmljZXMudjEuR2V0U2V0dGluZ3NSZXF1ZXN0GicuaGVhZHNldC5kZXZpY2VzLnYxLkdldFNldHRpbmdzUmVzcG9uc2USZwoOVXBkYXRlU2V0dGluZ3MSKS5oZWFkc2V0LmRldmljZXMudjEuVXBkYXRlU2V0dGluZ3NSZXF1ZXN0GiouaGVhZHNldC5kZXZpY2VzLnYxLlVwZGF0ZVNldHRpbmdzUmVzcG9uc2UShQEKGFJlZnJlc2hBdXRoZW50aWNhdGlvbktleRIzLmhlYWRzZXQuZGV2aWNlcy52MS5SZWZyZXNoQXV0aGVudGljYXRpb25LZXlSZXF1ZXN0GjQuaGVhZHNldC5kZXZpY2VzLnYxLlJlZnJlc2hBdXRoZW50aWNhdGlvbktleVJlc3BvbnNlEmcKDkdldERlc3RpbmF0aW9uEikuaGVhZHNldC5kZXZpY2VzLnYxLkdldERlc3RpbmF0aW9uUmVxdWVzdBoqLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXN0aW5hdGlvblJlc3BvbnNlMtwHCg5EZXZpY2VzU2VydmljZRJkCg1HZXRBY3RpdmF0aW9uEiguaGVhZHNldC5kZXZpY2VzLnYxLkdldEFjdGl2YXRpb25SZXF1ZXN0GikuaGVhZHNldC5kZXZpY2VzLnYxLkdldEFjdGl2YXRpb25SZXNwb25zZRJnCg5BY3RpdmF0ZURldmljZRIpLmhlYWRzZXQuZGV2aWNlcy52MS5BY3RpdmF0ZURldmljZVJlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuQWN0aXZhdGVEZXZpY2VSZXNwb25zZRJtChBEZWFjdGl2YXRlRGV2aWNlEisuaGVhZHNldC5kZXZpY2VzLnYxLkRlYWN0aXZhdGVEZXZpY2VSZXF1ZXN0GiwuaGVhZHNldC5kZXZpY2VzLnYxLkRlYWN0aXZhdGVEZXZpY2VSZXNwb25zZRJkCg1TZW5kT3BlcmF0aW9uEiguaGVhZHNldC5kZXZpY2VzLnYxLlNlbmRPcGVyYXRpb25SZXF1ZXN0GikuaGVhZHNldC5kZXZpY2VzLnYxLlNlbmRPcGVyYXRpb25SZXNwb25zZRJeCgtSZXNldERldmljZRImLmhlYWRzZXQuZGV2aWNlcy52MS5SZXNldERldmljZVJlcXVlc3QaJy5oZWFkc2V0LmRldmljZXMudjEuUmVzZXREZXZpY2VSZXNwb25zZRJ8ChVHZXRIYXJkd2FyZVByb3BlcnRpZXMSMC5oZWFkc2V0LmRldmljZXMudjEuR2V0SGFyZHdhcmVQcm9wZXJ0aWVzUmVxdWVzdBoxLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRIYXJkd2FyZVByb3BlcnRpZXNSZXNwb25zZRJnCg5HZXRBc3NvY2lhdGlvbhIpLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRBc3NvY2lhdGlvblJlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuR2V0QXNzb2NpYXRpb25SZXNwb25zZRJqCg9HZXREZXZpY2VTdGF0dXMSKi5oZWFkc2V0LmRldmljZXMudjEuR2V0RGV2aWNlU3RhdHVzUmVxdWVzdBorLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXZpY2VTdGF0dXNSZXNwb25zZRJzChJMaXN0RGV2aWNlU3RhdHVzZXMSLS5oZWFkc2V0LmRldmljZXMudjEuTGlzdERldmljZVN0YXR1c2VzUmVxdWVzdBouLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0RGV2aWNlU3RhdHVzZXNSZXNwb25zZTJ4ChNIZWFkc2V0RmlsZXNTZXJ2aWNlEmEKDEdldFVwbG9hZFVybBInLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRVcGxvYWRVcmxSZXF1ZXN0GiguaGVhZHNldC5kZXZpY2VzLnYxLkdldFVwbG9hZFVybFJlc3BvbnNlMn0KEkhlYWRzZXRLZXlzU2VydmljZRJnCg5HZXRIZWFkc2V0S2V5cxIpLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRIZWFkc2V0S2V5c1JlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuR2V0SGVhZHNldEtleXNSZXNwb25zZWIGcHJvdG8z", [file_headset_common_v1_common, file_headset_device_link_v1_device_link]);
+  fileDesc("CiBoZWFkc2V0L2RldmljZXMvdjEvc2VydmljZS5wcm90bxISaGVhZHNldC5kZXZpY2VzLnYxIkgKG0F1dGhvcml6ZUFwcGxpY2F0aW9uUmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkSFgoOYXBwbGljYXRpb25faWQYAiABKAkiNAocQXV0aG9yaXplQXBwbGljYXRpb25SZXNwb25zZRIUCgxkZXZlbG9wZXJfaWQYASABKAkiLgoZQXV0aG9yaXplRGV2ZWxvcGVyUmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkiMgoaQXV0aG9yaXplRGV2ZWxvcGVyUmVzcG9uc2USFAoMZGV2ZWxvcGVyX2lkGAEgASgJIpoECghTZXR0aW5ncxIfChJhdXRoZW50aWNhdGlvbl9rZXkYASABKAlIAIgBARIZCgxkZXZpY2VfZXZlbnQYAiABKAlIAYgBARIhChRyZW1vdGVfc3VwcG9ydF9ldmVudBgDIAEoCUgCiAEBEhcKCnNvcmFfZXZlbnQYBCABKAlIA4gBARIhChRzb3JhX2ZpbGVfc2VuZF9ldmVudBgFIAEoCUgEiAEBEicKGnNvcmFfcmVjX2dldF9wcmVzaWduZWRfdXJsGAYgASgJSAWIAQESLQogc29yYV9yZWNfZ2V0X211bHRpX3ByZXNpZ25lZF91cmwYByABKAlIBogBARIeChFmaWxlX3VwbG9hZF9ldmVudBgIIAEoCUgHiAEBEiAKE2ZpbGVfdXBsb2FkX2dldF91cmwYCSABKAlICIgBAUIVChNfYXV0aGVudGljYXRpb25fa2V5Qg8KDV9kZXZpY2VfZXZlbnRCFwoVX3JlbW90ZV9zdXBwb3J0X2V2ZW50Qg0KC19zb3JhX2V2ZW50QhcKFV9zb3JhX2ZpbGVfc2VuZF9ldmVudEIdChtfc29yYV9yZWNfZ2V0X3ByZXNpZ25lZF91cmxCIwohX3NvcmFfcmVjX2dldF9tdWx0aV9wcmVzaWduZWRfdXJsQhQKEl9maWxlX3VwbG9hZF9ldmVudEIWChRfZmlsZV91cGxvYWRfZ2V0X3VybCIsChJHZXRTZXR0aW5nc1JlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkiRQoTR2V0U2V0dGluZ3NSZXNwb25zZRIuCghzZXR0aW5ncxgBIAEoCzIcLmhlYWRzZXQuZGV2aWNlcy52MS5TZXR0aW5ncyJ9ChVVcGRhdGVTZXR0aW5nc1JlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkuaGVhZHNldC5jb21tb24udjEuQ2FsbGVyEikKA3NldBgCIAEoCzIcLmhlYWRzZXQuZGV2aWNlcy52MS5TZXR0aW5ncxIOCgZyZW1vdmUYAyADKAkiSAoWVXBkYXRlU2V0dGluZ3NSZXNwb25zZRIuCghzZXR0aW5ncxgBIAEoCzIcLmhlYWRzZXQuZGV2aWNlcy52MS5TZXR0aW5ncyJMCh9SZWZyZXNoQXV0aGVudGljYXRpb25LZXlSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlciI+CiBSZWZyZXNoQXV0aGVudGljYXRpb25LZXlSZXNwb25zZRIaChJhdXRoZW50aWNhdGlvbl9rZXkYASABKAkiQAoVR2V0RGVzdGluYXRpb25SZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEg8KB3NldHRpbmcYAiABKAkiQQoWR2V0RGVzdGluYXRpb25SZXNwb25zZRILCgN1cmwYASABKAkSGgoSYXV0aGVudGljYXRpb25fa2V5GAIgASgJIkEKFEdldEFjdGl2YXRpb25SZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhEKCWRldmljZV9pZBgCIAEoCSJjChVHZXRBY3RpdmF0aW9uUmVzcG9uc2USEQoJZGV2aWNlX2lkGAEgASgJEhEKCWFjdGl2YXRlZBgCIAEoCBIWCgljbGllbnRfaWQYAyABKAlIAIgBAUIMCgpfY2xpZW50X2lkIn8KFUFjdGl2YXRlRGV2aWNlUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXISEQoJZGV2aWNlX2lkGAIgASgJEhEKCWNsaWVudF9pZBgDIAEoCRIVCg1jbGllbnRfc2VjcmV0GAQgASgJIjAKFkFjdGl2YXRlRGV2aWNlUmVzcG9uc2USFgoOdHJhbnNhY3Rpb25faWQYASABKAMiVwoXRGVhY3RpdmF0ZURldmljZVJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkuaGVhZHNldC5jb21tb24udjEuQ2FsbGVyEhEKCWRldmljZV9pZBgCIAEoCSIyChhEZWFjdGl2YXRlRGV2aWNlUmVzcG9uc2USFgoOdHJhbnNhY3Rpb25faWQYASABKAMisQEKFFNlbmRPcGVyYXRpb25SZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIRCglkZXZpY2VfaWQYAiABKAkSFAoMb3BlcmF0aW9uX2lkGAMgASgJEjQKCW9wZXJhdGlvbhgEIAEoCzIhLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuT3BlcmF0aW9uEg8KB3N1YmplY3QYBSABKAkiLwoVU2VuZE9wZXJhdGlvblJlc3BvbnNlEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIlIKElJlc2V0RGV2aWNlUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXISEQoJZGV2aWNlX2lkGAIgASgJIi0KE1Jlc2V0RGV2aWNlUmVzcG9uc2USFgoOdHJhbnNhY3Rpb25faWQYASABKAMiRAocR2V0SGFyZHdhcmVQcm9wZXJ0aWVzUmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkSEQoJZGV2aWNlX2lkGAIgASgJIpICCh1HZXRIYXJkd2FyZVByb3BlcnRpZXNSZXNwb25zZRIRCglkZXZpY2VfaWQYASABKAkSMAoFbW9kZWwYAiABKAsyIS5oZWFkc2V0LmRldmljZXMudjEuSGFyZHdhcmVNb2RlbBIdChBtYWNfYWRkcmVzc193aWZpGAMgASgJSACIAQESIgoVbWFjX2FkZHJlc3NfYmx1ZXRvb3RoGAQgASgJSAGIAQESIQoUc3BlY2lmaWNfZGVzdGluYXRpb24YBSABKAlIAogBAUITChFfbWFjX2FkZHJlc3Nfd2lmaUIYChZfbWFjX2FkZHJlc3NfYmx1ZXRvb3RoQhcKFV9zcGVjaWZpY19kZXN0aW5hdGlvbiKCAQoNSGFyZHdhcmVNb2RlbBISCgppZGVudGlmaWVyGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSDQoFc2hhcGUYBCABKAkSKwoHY2FtZXJhcxgFIAMoCzIaLmhlYWRzZXQuZGV2aWNlcy52MS5DYW1lcmEiXAoGQ2FtZXJhEhEKCWRpcmVjdGlvbhgBIAEoCRIYChBtb3VudGVkX3Bvc2l0aW9uGAIgASgJEhEKCW1heF93aWR0aBgDIAEoDRISCgptYXhfaGVpZ2h0GAQgASgNIioKFUdldEFzc29jaWF0aW9uUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkiVAoWR2V0QXNzb2NpYXRpb25SZXNwb25zZRIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRITCgtzaW5jZV9lcG9jaBgCIAEoBBINCgVlcG9jaBgDIAEoBCKhBgoMRGV2aWNlU3RhdHVzEhEKCWRldmljZV9pZBgBIAEoCRISCgVwb3dlchgCIAEoCUgAiAEBEhQKB3dlYXJpbmcYAyABKAlIAYgBARIUCgduZXR3b3JrGAQgASgJSAKIAQESFQoIY2hhcmdpbmcYBSABKAlIA4gBARIfChJiYXR0ZXJ5X3BlcmNlbnRhZ2UYBiABKA1IBIgBARIVCghsYXRpdHVkZRgHIAEoAUgFiAEBEhYKCWxvbmdpdHVkZRgIIAEoAUgGiAEBEh0KEGZpcm13YXJlX3ZlcnNpb24YCSABKAlIB4gBARIpCgRhcHBzGAogAygLMhsuaGVhZHNldC5kZXZpY2VfbGluay52MS5BcHASEQoJbGFuZ3VhZ2VzGAsgAygJEiAKE3Bvd2VyX3VwZGF0ZWRfYXRfbXMYDCABKANICIgBARIiChV3ZWFyaW5nX3VwZGF0ZWRfYXRfbXMYDSABKANICYgBARIiChVuZXR3b3JrX3VwZGF0ZWRfYXRfbXMYDiABKANICogBARIjChZjaGFyZ2luZ191cGRhdGVkX2F0X21zGA8gASgDSAuIAQESIgoVYmF0dGVyeV91cGRhdGVkX2F0X21zGBAgASgDSAyIAQESIwoWbG9jYXRpb25fdXBkYXRlZF9hdF9tcxgRIAEoA0gNiAEBEhAKCHJlcG9ydGVkGBIgASgIQggKBl9wb3dlckIKCghfd2VhcmluZ0IKCghfbmV0d29ya0ILCglfY2hhcmdpbmdCFQoTX2JhdHRlcnlfcGVyY2VudGFnZUILCglfbGF0aXR1ZGVCDAoKX2xvbmdpdHVkZUITChFfZmlybXdhcmVfdmVyc2lvbkIWChRfcG93ZXJfdXBkYXRlZF9hdF9tc0IYChZfd2VhcmluZ191cGRhdGVkX2F0X21zQhgKFl9uZXR3b3JrX3VwZGF0ZWRfYXRfbXNCGQoXX2NoYXJnaW5nX3VwZGF0ZWRfYXRfbXNCGAoWX2JhdHRlcnlfdXBkYXRlZF9hdF9tc0IZChdfbG9jYXRpb25fdXBkYXRlZF9hdF9tcyJDChZHZXREZXZpY2VTdGF0dXNSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhEKCWRldmljZV9pZBgCIAEoCSJLChdHZXREZXZpY2VTdGF0dXNSZXNwb25zZRIwCgZzdGF0dXMYASABKAsyIC5oZWFkc2V0LmRldmljZXMudjEuRGV2aWNlU3RhdHVzIlsKGUxpc3REZXZpY2VTdGF0dXNlc1JlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSFwoPYWZ0ZXJfZGV2aWNlX2lkGAIgASgJEg0KBWxpbWl0GAMgASgNIl4KGkxpc3REZXZpY2VTdGF0dXNlc1Jlc3BvbnNlEjIKCHN0YXR1c2VzGAEgAygLMiAuaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZVN0YXR1cxIMCgRtb3JlGAIgASgIIioKFUdldEhlYWRzZXRLZXlzUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkinAEKFkdldEhlYWRzZXRLZXlzUmVzcG9uc2USTwoLcHVibGljX2tleXMYASADKAsyOi5oZWFkc2V0LmRldmljZXMudjEuR2V0SGVhZHNldEtleXNSZXNwb25zZS5QdWJsaWNLZXlzRW50cnkaMQoPUHVibGljS2V5c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiXwoTR2V0VXBsb2FkVXJsUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSNQoGdXBsb2FkGAIgASgLMiUuaGVhZHNldC5kZXZpY2VfbGluay52MS5VcGxvYWRSZXF1ZXN0IlgKFEdldFVwbG9hZFVybFJlc3BvbnNlEgsKA3VybBgBIAEoCRIzCgdyZWZ1c2FsGAIgASgOMiIuaGVhZHNldC5kZXZpY2VfbGluay52MS5VcmxSZWZ1c2FsMr8FChNBcHBsaWNhdGlvbnNTZXJ2aWNlEnkKFEF1dGhvcml6ZUFwcGxpY2F0aW9uEi8uaGVhZHNldC5kZXZpY2VzLnYxLkF1dGhvcml6ZUFwcGxpY2F0aW9uUmVxdWVzdBowLmhlYWRzZXQuZGV2aWNlcy52MS5BdXRob3JpemVBcHBsaWNhdGlvblJlc3BvbnNlEnMKEkF1dGhvcml6ZURldmVsb3BlchItLmhlYWRzZXQuZGV2aWNlcy52MS5BdXRob3JpemVEZXZlbG9wZXJSZXF1ZXN0Gi4uaGVhZHNldC5kZXZpY2VzLnYxLkF1dGhvcml6ZURldmVsb3BlclJlc3BvbnNlEl4KC0dldFNldHRpbmdzEiYuaGVhZHNldC5kZXZpY2VzLnYxLkdldFNldHRpbmdzUmVxdWVzdBonLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRTZXR0aW5nc1Jlc3BvbnNlEmcKDlVwZGF0ZVNldHRpbmdzEikuaGVhZHNldC5kZXZpY2VzLnYxLlVwZGF0ZVNldHRpbmdzUmVxdWVzdBoqLmhlYWRzZXQuZGV2aWNlcy52MS5VcGRhdGVTZXR0aW5nc1Jlc3BvbnNlEoUBChhSZWZyZXNoQXV0aGVudGljYXRpb25LZXkSMy5oZWFkc2V0LmRldmljZXMudjEuUmVmcmVzaEF1dGhlbnRpY2F0aW9uS2V5UmVxdWVzdBo0LmhlYWRzZXQuZGV2aWNlcy52MS5SZWZyZXNoQXV0aGVudGljYXRpb25LZXlSZXNwb25zZRJnCg5HZXREZXN0aW5hdGlvbhIpLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXN0aW5hdGlvblJlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuR2V0RGVzdGluYXRpb25SZXNwb25zZTLcBwoORGV2aWNlc1NlcnZpY2USZAoNR2V0QWN0aXZhdGlvbhIoLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRBY3RpdmF0aW9uUmVxdWVzdBopLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRBY3RpdmF0aW9uUmVzcG9uc2USZwoOQWN0aXZhdGVEZXZpY2USKS5oZWFkc2V0LmRldmljZXMudjEuQWN0aXZhdGVEZXZpY2VSZXF1ZXN0GiouaGVhZHNldC5kZXZpY2VzLnYxLkFjdGl2YXRlRGV2aWNlUmVzcG9uc2USbQoQRGVhY3RpdmF0ZURldmljZRIrLmhlYWRzZXQuZGV2aWNlcy52MS5EZWFjdGl2YXRlRGV2aWNlUmVxdWVzdBosLmhlYWRzZXQuZGV2aWNlcy52MS5EZWFjdGl2YXRlRGV2aWNlUmVzcG9uc2USZAoNU2VuZE9wZXJhdGlvbhIoLmhlYWRzZXQuZGV2aWNlcy52MS5TZW5kT3BlcmF0aW9uUmVxdWVzdBopLmhlYWRzZXQuZGV2aWNlcy52MS5TZW5kT3BlcmF0aW9uUmVzcG9uc2USXgoLUmVzZXREZXZpY2USJi5oZWFkc2V0LmRldmljZXMudjEuUmVzZXREZXZpY2VSZXF1ZXN0GicuaGVhZHNldC5kZXZpY2VzLnYxLlJlc2V0RGV2aWNlUmVzcG9uc2USfAoVR2V0SGFyZHdhcmVQcm9wZXJ0aWVzEjAuaGVhZHNldC5kZXZpY2VzLnYxLkdldEhhcmR3YXJlUHJvcGVydGllc1JlcXVlc3QaMS5oZWFkc2V0LmRldmljZXMudjEuR2V0SGFyZHdhcmVQcm9wZXJ0aWVzUmVzcG9uc2USZwoOR2V0QXNzb2NpYXRpb24SKS5oZWFkc2V0LmRldmljZXMudjEuR2V0QXNzb2NpYXRpb25SZXF1ZXN0GiouaGVhZHNldC5kZXZpY2VzLnYxLkdldEFzc29jaWF0aW9uUmVzcG9uc2USagoPR2V0RGV2aWNlU3RhdHVzEiouaGVhZHNldC5kZXZpY2VzLnYxLkdldERldmljZVN0YXR1c1JlcXVlc3QaKy5oZWFkc2V0LmRldmljZXMudjEuR2V0RGV2aWNlU3RhdHVzUmVzcG9uc2UScwoSTGlzdERldmljZVN0YXR1c2VzEi0uaGVhZHNldC5kZXZpY2VzLnYxLkxpc3REZXZpY2VTdGF0dXNlc1JlcXVlc3QaLi5oZWFkc2V0LmRldmljZXMudjEuTGlzdERldmljZVN0YXR1c2VzUmVzcG9uc2UyeAoTSGVhZHNldEZpbGVzU2VydmljZRJhCgxHZXRVcGxvYWRVcmwSJy5oZWFkc2V0LmRldmljZXMudjEuR2V0VXBsb2FkVXJsUmVxdWVzdBooLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRVcGxvYWRVcmxSZXNwb25zZTJ9ChJIZWFkc2V0S2V5c1NlcnZpY2USZwoOR2V0SGVhZHNldEtleXMSKS5oZWFkc2V0LmRldmljZXMudjEuR2V0SGVhZHNldEtleXNSZXF1ZXN0GiouaGVhZHNldC5kZXZpY2VzLnYxLkdldEhlYWRzZXRLZXlzUmVzcG9uc2ViBnByb3RvMw", [file_headset_common_v1_common, file_headset_device_link_v1_device_link]);
 
 /**
  * @generated from message headset.devices.v1.AuthorizeApplicationRequest
@@ -56,6 +56,40 @@ export type AuthorizeApplicationResponse = Message<"headset.devices.v1.Authorize
  */
 export const AuthorizeApplicationResponseSchema: GenMessage<AuthorizeApplicationResponse> = /*@__PURE__*/
   messageDesc(file_headset_devices_v1_service, 1);
+
+/**
+ * @generated from message headset.devices.v1.AuthorizeDeveloperRequest
+ */
+export type AuthorizeDeveloperRequest = Message<"headset.devices.v1.AuthorizeDeveloperRequest"> & {
+  /**
+   * @generated from field: string client_id = 1;
+   */
+  clientId: string;
+};
+
+/**
+ * Describes the message headset.devices.v1.AuthorizeDeveloperRequest.
+ * Use `create(AuthorizeDeveloperRequestSchema)` to create a new message.
+ */
+export const AuthorizeDeveloperRequestSchema: GenMessage<AuthorizeDeveloperRequest> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_service, 2);
+
+/**
+ * @generated from message headset.devices.v1.AuthorizeDeveloperResponse
+ */
+export type AuthorizeDeveloperResponse = Message<"headset.devices.v1.AuthorizeDeveloperResponse"> & {
+  /**
+   * @generated from field: string developer_id = 1;
+   */
+  developerId: string;
+};
+
+/**
+ * Describes the message headset.devices.v1.AuthorizeDeveloperResponse.
+ * Use `create(AuthorizeDeveloperResponseSchema)` to create a new message.
+ */
+export const AuthorizeDeveloperResponseSchema: GenMessage<AuthorizeDeveloperResponse> = /*@__PURE__*/
+  messageDesc(file_headset_devices_v1_service, 3);
 
 /**
  * Absent: not set. Field names as in the specification (section 3).
@@ -114,7 +148,7 @@ export type Settings = Message<"headset.devices.v1.Settings"> & {
  * Use `create(SettingsSchema)` to create a new message.
  */
 export const SettingsSchema: GenMessage<Settings> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 2);
+  messageDesc(file_headset_devices_v1_service, 4);
 
 /**
  * @generated from message headset.devices.v1.GetSettingsRequest
@@ -131,7 +165,7 @@ export type GetSettingsRequest = Message<"headset.devices.v1.GetSettingsRequest"
  * Use `create(GetSettingsRequestSchema)` to create a new message.
  */
 export const GetSettingsRequestSchema: GenMessage<GetSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 3);
+  messageDesc(file_headset_devices_v1_service, 5);
 
 /**
  * @generated from message headset.devices.v1.GetSettingsResponse
@@ -148,7 +182,7 @@ export type GetSettingsResponse = Message<"headset.devices.v1.GetSettingsRespons
  * Use `create(GetSettingsResponseSchema)` to create a new message.
  */
 export const GetSettingsResponseSchema: GenMessage<GetSettingsResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 4);
+  messageDesc(file_headset_devices_v1_service, 6);
 
 /**
  * @generated from message headset.devices.v1.UpdateSettingsRequest
@@ -179,7 +213,7 @@ export type UpdateSettingsRequest = Message<"headset.devices.v1.UpdateSettingsRe
  * Use `create(UpdateSettingsRequestSchema)` to create a new message.
  */
 export const UpdateSettingsRequestSchema: GenMessage<UpdateSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 5);
+  messageDesc(file_headset_devices_v1_service, 7);
 
 /**
  * @generated from message headset.devices.v1.UpdateSettingsResponse
@@ -196,7 +230,7 @@ export type UpdateSettingsResponse = Message<"headset.devices.v1.UpdateSettingsR
  * Use `create(UpdateSettingsResponseSchema)` to create a new message.
  */
 export const UpdateSettingsResponseSchema: GenMessage<UpdateSettingsResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 6);
+  messageDesc(file_headset_devices_v1_service, 8);
 
 /**
  * @generated from message headset.devices.v1.RefreshAuthenticationKeyRequest
@@ -213,7 +247,7 @@ export type RefreshAuthenticationKeyRequest = Message<"headset.devices.v1.Refres
  * Use `create(RefreshAuthenticationKeyRequestSchema)` to create a new message.
  */
 export const RefreshAuthenticationKeyRequestSchema: GenMessage<RefreshAuthenticationKeyRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 7);
+  messageDesc(file_headset_devices_v1_service, 9);
 
 /**
  * @generated from message headset.devices.v1.RefreshAuthenticationKeyResponse
@@ -230,7 +264,7 @@ export type RefreshAuthenticationKeyResponse = Message<"headset.devices.v1.Refre
  * Use `create(RefreshAuthenticationKeyResponseSchema)` to create a new message.
  */
 export const RefreshAuthenticationKeyResponseSchema: GenMessage<RefreshAuthenticationKeyResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 8);
+  messageDesc(file_headset_devices_v1_service, 10);
 
 /**
  * @generated from message headset.devices.v1.GetDestinationRequest
@@ -254,7 +288,7 @@ export type GetDestinationRequest = Message<"headset.devices.v1.GetDestinationRe
  * Use `create(GetDestinationRequestSchema)` to create a new message.
  */
 export const GetDestinationRequestSchema: GenMessage<GetDestinationRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 9);
+  messageDesc(file_headset_devices_v1_service, 11);
 
 /**
  * @generated from message headset.devices.v1.GetDestinationResponse
@@ -280,7 +314,7 @@ export type GetDestinationResponse = Message<"headset.devices.v1.GetDestinationR
  * Use `create(GetDestinationResponseSchema)` to create a new message.
  */
 export const GetDestinationResponseSchema: GenMessage<GetDestinationResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 10);
+  messageDesc(file_headset_devices_v1_service, 12);
 
 /**
  * @generated from message headset.devices.v1.GetActivationRequest
@@ -302,7 +336,7 @@ export type GetActivationRequest = Message<"headset.devices.v1.GetActivationRequ
  * Use `create(GetActivationRequestSchema)` to create a new message.
  */
 export const GetActivationRequestSchema: GenMessage<GetActivationRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 11);
+  messageDesc(file_headset_devices_v1_service, 13);
 
 /**
  * @generated from message headset.devices.v1.GetActivationResponse
@@ -331,7 +365,7 @@ export type GetActivationResponse = Message<"headset.devices.v1.GetActivationRes
  * Use `create(GetActivationResponseSchema)` to create a new message.
  */
 export const GetActivationResponseSchema: GenMessage<GetActivationResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 12);
+  messageDesc(file_headset_devices_v1_service, 14);
 
 /**
  * @generated from message headset.devices.v1.ActivateDeviceRequest
@@ -365,7 +399,7 @@ export type ActivateDeviceRequest = Message<"headset.devices.v1.ActivateDeviceRe
  * Use `create(ActivateDeviceRequestSchema)` to create a new message.
  */
 export const ActivateDeviceRequestSchema: GenMessage<ActivateDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 13);
+  messageDesc(file_headset_devices_v1_service, 15);
 
 /**
  * @generated from message headset.devices.v1.ActivateDeviceResponse
@@ -382,7 +416,7 @@ export type ActivateDeviceResponse = Message<"headset.devices.v1.ActivateDeviceR
  * Use `create(ActivateDeviceResponseSchema)` to create a new message.
  */
 export const ActivateDeviceResponseSchema: GenMessage<ActivateDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 14);
+  messageDesc(file_headset_devices_v1_service, 16);
 
 /**
  * @generated from message headset.devices.v1.DeactivateDeviceRequest
@@ -404,7 +438,7 @@ export type DeactivateDeviceRequest = Message<"headset.devices.v1.DeactivateDevi
  * Use `create(DeactivateDeviceRequestSchema)` to create a new message.
  */
 export const DeactivateDeviceRequestSchema: GenMessage<DeactivateDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 15);
+  messageDesc(file_headset_devices_v1_service, 17);
 
 /**
  * @generated from message headset.devices.v1.DeactivateDeviceResponse
@@ -421,7 +455,7 @@ export type DeactivateDeviceResponse = Message<"headset.devices.v1.DeactivateDev
  * Use `create(DeactivateDeviceResponseSchema)` to create a new message.
  */
 export const DeactivateDeviceResponseSchema: GenMessage<DeactivateDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 16);
+  messageDesc(file_headset_devices_v1_service, 18);
 
 /**
  * @generated from message headset.devices.v1.SendOperationRequest
@@ -462,7 +496,7 @@ export type SendOperationRequest = Message<"headset.devices.v1.SendOperationRequ
  * Use `create(SendOperationRequestSchema)` to create a new message.
  */
 export const SendOperationRequestSchema: GenMessage<SendOperationRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 17);
+  messageDesc(file_headset_devices_v1_service, 19);
 
 /**
  * @generated from message headset.devices.v1.SendOperationResponse
@@ -479,7 +513,7 @@ export type SendOperationResponse = Message<"headset.devices.v1.SendOperationRes
  * Use `create(SendOperationResponseSchema)` to create a new message.
  */
 export const SendOperationResponseSchema: GenMessage<SendOperationResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 18);
+  messageDesc(file_headset_devices_v1_service, 20);
 
 /**
  * @generated from message headset.devices.v1.ResetDeviceRequest
@@ -501,7 +535,7 @@ export type ResetDeviceRequest = Message<"headset.devices.v1.ResetDeviceRequest"
  * Use `create(ResetDeviceRequestSchema)` to create a new message.
  */
 export const ResetDeviceRequestSchema: GenMessage<ResetDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 19);
+  messageDesc(file_headset_devices_v1_service, 21);
 
 /**
  * @generated from message headset.devices.v1.ResetDeviceResponse
@@ -518,7 +552,7 @@ export type ResetDeviceResponse = Message<"headset.devices.v1.ResetDeviceRespons
  * Use `create(ResetDeviceResponseSchema)` to create a new message.
  */
 export const ResetDeviceResponseSchema: GenMessage<ResetDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 20);
+  messageDesc(file_headset_devices_v1_service, 22);
 
 /**
  * @generated from message headset.devices.v1.GetHardwarePropertiesRequest
@@ -542,7 +576,7 @@ export type GetHardwarePropertiesRequest = Message<"headset.devices.v1.GetHardwa
  * Use `create(GetHardwarePropertiesRequestSchema)` to create a new message.
  */
 export const GetHardwarePropertiesRequestSchema: GenMessage<GetHardwarePropertiesRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 21);
+  messageDesc(file_headset_devices_v1_service, 23);
 
 /**
  * @generated from message headset.devices.v1.GetHardwarePropertiesResponse
@@ -583,7 +617,7 @@ export type GetHardwarePropertiesResponse = Message<"headset.devices.v1.GetHardw
  * Use `create(GetHardwarePropertiesResponseSchema)` to create a new message.
  */
 export const GetHardwarePropertiesResponseSchema: GenMessage<GetHardwarePropertiesResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 22);
+  messageDesc(file_headset_devices_v1_service, 24);
 
 /**
  * @generated from message headset.devices.v1.HardwareModel
@@ -626,7 +660,7 @@ export type HardwareModel = Message<"headset.devices.v1.HardwareModel"> & {
  * Use `create(HardwareModelSchema)` to create a new message.
  */
 export const HardwareModelSchema: GenMessage<HardwareModel> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 23);
+  messageDesc(file_headset_devices_v1_service, 25);
 
 /**
  * @generated from message headset.devices.v1.Camera
@@ -660,7 +694,7 @@ export type Camera = Message<"headset.devices.v1.Camera"> & {
  * Use `create(CameraSchema)` to create a new message.
  */
 export const CameraSchema: GenMessage<Camera> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 24);
+  messageDesc(file_headset_devices_v1_service, 26);
 
 /**
  * @generated from message headset.devices.v1.GetAssociationRequest
@@ -677,7 +711,7 @@ export type GetAssociationRequest = Message<"headset.devices.v1.GetAssociationRe
  * Use `create(GetAssociationRequestSchema)` to create a new message.
  */
 export const GetAssociationRequestSchema: GenMessage<GetAssociationRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 25);
+  messageDesc(file_headset_devices_v1_service, 27);
 
 /**
  * @generated from message headset.devices.v1.GetAssociationResponse
@@ -710,7 +744,7 @@ export type GetAssociationResponse = Message<"headset.devices.v1.GetAssociationR
  * Use `create(GetAssociationResponseSchema)` to create a new message.
  */
 export const GetAssociationResponseSchema: GenMessage<GetAssociationResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 26);
+  messageDesc(file_headset_devices_v1_service, 28);
 
 /**
  * @generated from message headset.devices.v1.DeviceStatus
@@ -814,7 +848,7 @@ export type DeviceStatus = Message<"headset.devices.v1.DeviceStatus"> & {
  * Use `create(DeviceStatusSchema)` to create a new message.
  */
 export const DeviceStatusSchema: GenMessage<DeviceStatus> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 27);
+  messageDesc(file_headset_devices_v1_service, 29);
 
 /**
  * @generated from message headset.devices.v1.GetDeviceStatusRequest
@@ -836,7 +870,7 @@ export type GetDeviceStatusRequest = Message<"headset.devices.v1.GetDeviceStatus
  * Use `create(GetDeviceStatusRequestSchema)` to create a new message.
  */
 export const GetDeviceStatusRequestSchema: GenMessage<GetDeviceStatusRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 28);
+  messageDesc(file_headset_devices_v1_service, 30);
 
 /**
  * @generated from message headset.devices.v1.GetDeviceStatusResponse
@@ -853,7 +887,7 @@ export type GetDeviceStatusResponse = Message<"headset.devices.v1.GetDeviceStatu
  * Use `create(GetDeviceStatusResponseSchema)` to create a new message.
  */
 export const GetDeviceStatusResponseSchema: GenMessage<GetDeviceStatusResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 29);
+  messageDesc(file_headset_devices_v1_service, 31);
 
 /**
  * @generated from message headset.devices.v1.ListDeviceStatusesRequest
@@ -882,7 +916,7 @@ export type ListDeviceStatusesRequest = Message<"headset.devices.v1.ListDeviceSt
  * Use `create(ListDeviceStatusesRequestSchema)` to create a new message.
  */
 export const ListDeviceStatusesRequestSchema: GenMessage<ListDeviceStatusesRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 30);
+  messageDesc(file_headset_devices_v1_service, 32);
 
 /**
  * @generated from message headset.devices.v1.ListDeviceStatusesResponse
@@ -904,7 +938,7 @@ export type ListDeviceStatusesResponse = Message<"headset.devices.v1.ListDeviceS
  * Use `create(ListDeviceStatusesResponseSchema)` to create a new message.
  */
 export const ListDeviceStatusesResponseSchema: GenMessage<ListDeviceStatusesResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 31);
+  messageDesc(file_headset_devices_v1_service, 33);
 
 /**
  * @generated from message headset.devices.v1.GetHeadsetKeysRequest
@@ -921,7 +955,7 @@ export type GetHeadsetKeysRequest = Message<"headset.devices.v1.GetHeadsetKeysRe
  * Use `create(GetHeadsetKeysRequestSchema)` to create a new message.
  */
 export const GetHeadsetKeysRequestSchema: GenMessage<GetHeadsetKeysRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 32);
+  messageDesc(file_headset_devices_v1_service, 34);
 
 /**
  * @generated from message headset.devices.v1.GetHeadsetKeysResponse
@@ -940,7 +974,7 @@ export type GetHeadsetKeysResponse = Message<"headset.devices.v1.GetHeadsetKeysR
  * Use `create(GetHeadsetKeysResponseSchema)` to create a new message.
  */
 export const GetHeadsetKeysResponseSchema: GenMessage<GetHeadsetKeysResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 33);
+  messageDesc(file_headset_devices_v1_service, 35);
 
 /**
  * @generated from message headset.devices.v1.GetUploadUrlRequest
@@ -962,7 +996,7 @@ export type GetUploadUrlRequest = Message<"headset.devices.v1.GetUploadUrlReques
  * Use `create(GetUploadUrlRequestSchema)` to create a new message.
  */
 export const GetUploadUrlRequestSchema: GenMessage<GetUploadUrlRequest> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 34);
+  messageDesc(file_headset_devices_v1_service, 36);
 
 /**
  * @generated from message headset.devices.v1.GetUploadUrlResponse
@@ -986,7 +1020,7 @@ export type GetUploadUrlResponse = Message<"headset.devices.v1.GetUploadUrlRespo
  * Use `create(GetUploadUrlResponseSchema)` to create a new message.
  */
 export const GetUploadUrlResponseSchema: GenMessage<GetUploadUrlResponse> = /*@__PURE__*/
-  messageDesc(file_headset_devices_v1_service, 35);
+  messageDesc(file_headset_devices_v1_service, 37);
 
 /**
  * Application settings and ownership, for the gateway and the notifier.
@@ -1004,6 +1038,16 @@ export const ApplicationsService: GenService<{
     methodKind: "unary";
     input: typeof AuthorizeApplicationRequestSchema;
     output: typeof AuthorizeApplicationResponseSchema;
+  },
+  /**
+   * For a call without an application: does the token's client belong to a developer?
+   *
+   * @generated from rpc headset.devices.v1.ApplicationsService.AuthorizeDeveloper
+   */
+  authorizeDeveloper: {
+    methodKind: "unary";
+    input: typeof AuthorizeDeveloperRequestSchema;
+    output: typeof AuthorizeDeveloperResponseSchema;
   },
   /**
    * @generated from rpc headset.devices.v1.ApplicationsService.GetSettings

@@ -1,0 +1,15 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { ApplicationsService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { refusals } from '../domain/refusals.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/** Does the token's client belong to a developer? Asked for API calls that name no application. */
+export function authorizeDeveloperHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof ApplicationsService>['authorizeDeveloper'] {
+  return async ({ clientId }) => {
+    const developerId = await deps.developers.developerOfClient(clientId);
+    if (developerId === undefined) throw refusals.developerNotRegistered();
+    return { developerId };
+  };
+}
