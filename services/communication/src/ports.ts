@@ -74,6 +74,8 @@ export interface StoredEvent {
   readonly seq: number;
   readonly arrivedAtMs: number;
   readonly body: string;
+  /** The webhook's trace, as a W3C traceparent; empty: none. */
+  readonly traceparent: string;
 }
 
 export interface EventStore {
@@ -112,6 +114,8 @@ export interface Recording extends RecordingState {
   readonly recordingId: string;
   /** The notification is owed. */
   readonly owed: boolean;
+  /** Trace of the webhook that told of it last, as a W3C traceparent; empty: none. */
+  readonly traceparent: string;
 }
 
 /** An instance's claim on a recording; every change is made only while it holds. */
@@ -129,7 +133,7 @@ export interface RecordingStore {
    */
   note(
     news: RecordingNews,
-    of: { applicationId: string; channelId: string; endpointId: string },
+    of: { applicationId: string; channelId: string; endpointId: string; traceparent: string },
     nowMs: number,
     waitUntilMs: number,
   ): Promise<Recording | undefined>;

@@ -88,6 +88,8 @@ export interface World {
   webhookUrl(): string;
   /** As published, repeats included. */
   callbacks(): Promise<Callback[]>;
+  /** The callbacks' traces, by their ids: what the event says and what its header says. */
+  traces(): Promise<Record<string, readonly [string, string | undefined]>>;
   usage(): Promise<Body[]>;
   /** One more instance on the same data. */
   startAnother(): Promise<void>;
@@ -191,6 +193,15 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
         const parsed = JSON.parse(Buffer.from(body).toString());
         return { id: notificationId, applicationId, destination, orderKey, sequence, body: parsed };
       });
+    },
+    async traces() {
+      const events = await log.readNewest(topics.notifications, 1000);
+      return Object.fromEntries(
+        events.map(({ value, headers }) => {
+          const { notificationId, traceparent } = fromBinary(NotificationEventSchema, value);
+          return [notificationId, [traceparent, headers['traceparent']]];
+        }),
+      );
     },
     async usage() {
       const events = await log.readNewest(topics.usage, 1000);
