@@ -126,6 +126,14 @@ export interface Claim {
 
 export type RecordingChange = Partial<RecordingState> & { readonly owed?: boolean };
 
+/** Recordings that are not done with; `untold`: ended, and the notification is owed. */
+export const openRecordingStates = ['waiting', 'uploading', 'untold'] as const;
+
+/** How many recordings are not done with, and since when there has been news of the oldest. */
+export type RecordingBacklog = Readonly<
+  Record<(typeof openRecordingStates)[number], { count: number; oldestCreatedAtMs: number | undefined }>
+>;
+
 export interface RecordingStore {
   /**
    * Adds what an event tells, once. When everything is known the recording is due at once, else at
@@ -138,6 +146,7 @@ export interface RecordingStore {
     waitUntilMs: number,
   ): Promise<Recording | undefined>;
   get(recordingId: string): Promise<Recording | undefined>;
+  backlog(): Promise<RecordingBacklog>;
   /** Newest first; all applications' where none is named. */
   list(applicationId: string | undefined, limit: number): Promise<Recording[]>;
   /** The recording that has been due for longest, taken by this instance; none of the applications `except`. */

@@ -79,6 +79,21 @@ export function createRecordingStore(
       return found.map(recordingOf);
     },
 
+    async backlog() {
+      const open = {
+        waiting: { count: 0, oldestCreatedAtMs: undefined as number | undefined },
+        uploading: { count: 0, oldestCreatedAtMs: undefined as number | undefined },
+        untold: { count: 0, oldestCreatedAtMs: undefined as number | undefined },
+      };
+      const projection = { state: 1, createdAtMs: 1 } as const;
+      for await (const { state, createdAtMs } of recordings.find({ dueAtMs: { $gte: 0 } }, { projection })) {
+        const one = open[state === 'waiting' || state === 'uploading' ? state : 'untold'];
+        one.count += 1;
+        one.oldestCreatedAtMs = Math.min(createdAtMs, one.oldestCreatedAtMs ?? createdAtMs);
+      }
+      return open;
+    },
+
     async claimDue(nowMs, untilMs, claim, except) {
       const found = await recordings.findOneAndUpdate(
         { dueAtMs: { $lte: nowMs }, ...(except.length > 0 && { applicationId: { $nin: [...except] } }) },
