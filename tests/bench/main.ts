@@ -5,10 +5,12 @@ import { closeAll } from './lib/cleanup.ts';
 import { type Figure, type Report, reached, table } from './lib/figures.ts';
 import { readSettings, type Settings } from './lib/settings.ts';
 import { measureCallbacks } from './measures/callbacks.ts';
+import { measureChannels } from './measures/channels.ts';
 import { measureCount } from './measures/count.ts';
 import { measureCreate } from './measures/create.ts';
 import { measureIdle } from './measures/idle.ts';
 import { measureJobs, measureLatency } from './measures/jobs.ts';
+import { measureRecording } from './measures/recording.ts';
 import { measureScale } from './measures/scale.ts';
 import { measureStatusList } from './measures/status-list.ts';
 import { measureUp } from './measures/up.ts';
@@ -16,7 +18,7 @@ import { measureValidation } from './measures/validation.ts';
 
 /**
  * Speed and memory of the platform against their floors, on this machine, as ratios:
- * `node tests/bench/main.ts [create jobs latency idle callbacks up scale status-list validation count]`, STACK=embedded or real
+ * `node tests/bench/main.ts [create jobs latency idle callbacks up scale status-list validation channels recording count]`, STACK=embedded or real
  * (default: both, where MongoDB and Kafka can be had). Lengths: lib/settings.ts.
  */
 const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) => Promise<Report>>> = {
@@ -29,6 +31,8 @@ const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) =>
   scale: measureScale,
   'status-list': measureStatusList,
   validation: measureValidation,
+  channels: measureChannels,
+  recording: measureRecording,
   count: measureCount,
 };
 

@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { createApiClient } from '../support/api.ts';
+import { type ApiClient, createApiClient } from '../support/api.ts';
 import { Headset } from '../support/headset/headset.ts';
 import { type IntegratorServer, startIntegrator } from '../support/integrator/server.ts';
-import { createAdmin, provisionApplication, provisionDevice } from '../support/provision.ts';
+import { type Admin, createAdmin, provisionApplication, provisionDevice } from '../support/provision.ts';
+import { SoraSimulator } from '../support/sora/simulator.ts';
+import { type Storage, startStorage } from '../support/sora/storage.ts';
 import { type Stack, startStack } from '../support/stack/stack.ts';
 import { describeOnStack, imei, stack as suiteStack } from './harness.ts';
 import { type Collector, startCollector } from './otlp.ts';
@@ -21,6 +23,8 @@ describeOnStack('one trace', () => {
   let headset: Headset;
   let run: (method: string, path: string, body: unknown, trace: string) => Promise<number>;
   let deviceId: string;
+  let admin: Admin;
+  let api: ApiClient;
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'headset-cloud-trace-'));
@@ -38,14 +42,14 @@ describeOnStack('one trace', () => {
         OTEL_LOGS_EXPORTER: 'none',
       },
     });
-    const admin = createAdmin(traced.admin);
+    admin = createAdmin(traced.admin);
     const identity = await provisionDevice(admin, imei());
     deviceId = identity.deviceId;
     const applicationId = await provisionApplication(admin, {
       ...{ developerId: 'traced', clientIds: [client.clientId], name: 'traced', activationLimit: 1 },
       deviceIds: [deviceId],
     });
-    const api = createApiClient({
+    api = createApiClient({
       apiUrl: traced.apiUrl,
       tokenUrl: traced.tokenUrl,
       applicationId,
@@ -145,5 +149,66 @@ describeOnStack('one trace', () => {
     const named = (pattern: RegExp) => spansOf(traceId).some((s) => pattern.test(s.name));
     await waitFor('the permit', () => named(/Accept$/));
     await waitFor('the report', () => named(/report/i));
+  });
+
+  describe('of a webhook of Sora', () => {
+    let sora: SoraSimulator;
+    let storage: Storage;
+    let channelId: string;
+    beforeAll(async () => {
+      const secret = randomBytes(24).toString('base64url');
+      sora = new SoraSimulator({ endpointId: 'traced', secret, webhookUrl: traced?.soraWebhookUrl ?? '' });
+      await sora.start();
+      storage = await startStorage();
+      storage.keys.push(...integrator.keys);
+      await admin.communication.putEndpoint({
+        endpoint: {
+          ...{ endpointId: 'traced', signalingUrl: 'wss://traced.example.com/', soraVersion: '1.0.0' },
+          ...{ connectionLimit: 10, archiveUrl: sora.archiveUrl, webhookSecret: secret },
+        },
+      });
+      await api.app('PATCH', '', {
+        ...{ soraEvent: integrator.url, soraFileSendEvent: integrator.url },
+        soraRecGetPresignedUrl: `${storage.origin}/single`,
+      });
+      channelId = (await api.app('POST', '/channels', {})).body.channelId;
+    });
+    afterAll(async () => {
+      await sora?.close();
+      await storage?.close();
+    });
+    const told = (what: string, is: (body: { event?: string; channel?: object }) => boolean) =>
+      waitFor(what, () => integrator.received.find((r) => is(r.body)), { timeoutMs: 20_000 });
+    const parentOf = (traceId: string) => `00-${traceId}-${randomBytes(8).toString('hex')}-01`;
+
+    it('goes to the callback, and from a recording’s last webhook to its notification', async () => {
+      const [first, second] = [newTrace(), newTrace()];
+      const connection = sora.join(channelId);
+      await sora.created(connection).send({ traceparent: parentOf(first) });
+      const event = await told('the event', (body) => body.event === 'connection.created');
+      expect(event.traceparent).toMatch(`00-${first}-`);
+      for (const hook of sora.record([connection]).webhooks) {
+        await hook.send({ traceparent: parentOf(second) });
+      }
+      const notification = await told('the recording', (body) => 'channel' in body);
+      expect(notification.traceparent).toMatch(`00-${second}-`);
+      const names = () => spansOf(second).map((s) => s.name);
+      const expected = [
+        /^POST \/webhooks\/sora/,
+        /^recording upload$/,
+        /RequestSignedUrls$/,
+        /^callback\.send$/,
+      ];
+      await waitFor('the spans', () => expected.every((part) => names().some((name) => part.test(name))));
+    });
+
+    it('begins with the webhook where it brings none', async () => {
+      await sora.destroyed(sora.join(channelId)).send();
+      const event = await told('the event', (body) => body.event === 'connection.destroyed');
+      const traceId = /^00-([0-9a-f]{32})-/.exec(event.traceparent)?.[1] ?? 'none';
+      const roots = () => spansOf(traceId).filter((s) => !s.parentSpanId);
+      await waitFor('its first span', () => roots().length > 0);
+      expect(roots().map((s) => s.name)).toEqual(['POST /webhooks/sora/{endpointId}']);
+    });
   });
 });

@@ -1,8 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
-import { type FileStore, startFileStore } from '../e2e/file-store.ts';
 import { type ApiClient, createApiClient } from '../support/api.ts';
+import { type FileStore, startFileStore } from '../support/integrator/file-store.ts';
 import { type IntegratorServer, startIntegrator } from '../support/integrator/server.ts';
 import {
   type Admin,

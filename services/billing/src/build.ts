@@ -9,6 +9,7 @@ import { deviceLifecycleGroup, deviceLifecycleHandler } from './consumers/device
 import { usageGroup, usageHandler } from './consumers/usage.ts';
 import { parseZone } from './domain/month.ts';
 import { getBillHandler } from './grpc/get-bill.ts';
+import { createMetrics } from './metrics.ts';
 import { createActivityStore } from './store/activity.ts';
 import {
   billingIndexes,
@@ -32,11 +33,12 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
   const activity = createActivityStore(store.collection<LifecycleDocument>(collections.lifecycle));
   const plans = createPlansStore(store.collection<PlansDocument>(collections.plans));
   const sources = { usage, activity, plans, clock, zone: parseZone(config.BILLING_TIME_ZONE) };
+  const metrics = createMetrics(ctx.metrics);
   let running: RunningSubscription[] = [];
 
   return {
     name: 'billing',
-    rpc: [bind(BillingService, { getBill: getBillHandler(sources) })],
+    rpc: [bind(BillingService, { getBill: getBillHandler(sources, metrics) })],
     admin: adminBindings(sources),
     async start() {
       await ensureIndexes(store, billingIndexes);
@@ -45,7 +47,7 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
         await log.subscribe({
           topic: topics.usage,
           group: usageGroup,
-          handle: usageHandler(usage),
+          handle: usageHandler(usage, metrics),
         }),
         await log.subscribe({
           topic: topics.deviceLifecycle,

@@ -12,17 +12,16 @@ import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import { CommunicationService } from '@headset-cloud/proto/headset/communication/v1/service_pb.ts';
 import { Agent } from 'undici';
 import { communicationAdmin } from './admin/admin.ts';
-import { ChannelAllocator } from './channels/allocator.ts';
 import { createDevices } from './clients/devices.ts';
 import { createRequestSignedUrls } from './clients/signed-urls.ts';
 import type { CommunicationConfig } from './config.ts';
+import { countedAllocator, countedUploader } from './counted.ts';
 import { createConnectionEffects } from './events/effects.ts';
 import { EventProcessor } from './events/processor.ts';
 import { createChannelHandler } from './grpc/create-channel.ts';
 import { listSoraVersionsHandler } from './grpc/list-sora-versions.ts';
 import { createMetrics } from './metrics.ts';
 import { createArchiveReader } from './recordings/archive.ts';
-import { createUploader } from './recordings/uploader.ts';
 import { RecordingWorker } from './recordings/worker.ts';
 import { createChannelStore } from './store/channels.ts';
 import { createConnectionStore } from './store/connections.ts';
@@ -67,7 +66,6 @@ export function buildCommunication(
 ): CommunicationApp {
   const { store, clock, secrets, logger, failpoints, log } = ctx;
   const keepMs = config.COMMUNICATION_KEEP_DAYS * dayMs;
-  const metrics = createMetrics(ctx.metrics);
   const endpoints = createEndpointStore(
     store.collection<EndpointDocument>(collections.endpoints),
     store.collection<SettingsDocument>(collections.settings),
@@ -83,13 +81,14 @@ export function buildCommunication(
     secrets,
     keepMs,
   );
+  const metrics = createMetrics(ctx.metrics, { endpoints, recordings, clock, logger });
   const idempotency = createIdempotency({
     collection: store.collection<IdempotencyDocument>(collections.idempotency),
     secrets,
     clock,
   });
   const devices = createDevices(ctx.channel('devices'));
-  const allocator = new ChannelAllocator({
+  const allocator = countedAllocator(metrics, {
     ...{ endpoints, channels, clock, failpoints },
     reservationMs: config.COMMUNICATION_RESERVATION_MS,
   });
@@ -106,7 +105,7 @@ export function buildCommunication(
       connectTimeoutMs,
     }),
   });
-  const uploader = createUploader({
+  const uploader = countedUploader(metrics, {
     ...{ archives: archiveAgent, storage: storageAgent, stallMs },
     minRate: config.COMMUNICATION_UPLOAD_MIN_RATE,
   });

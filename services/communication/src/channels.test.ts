@@ -79,6 +79,21 @@ test('a reservation that nobody joins runs out', async () => {
   expect(await endpointCounts(world)).toEqual({ a: 1 });
 });
 
+test('places that have run out are given again, exactly, evenly and at once', async () => {
+  await world.admin.putEndpoint(endpoint('a', { connectionLimit: 5 }));
+  await Promise.all([create(), create(), create()]);
+  await world.admin.putEndpoint(endpoint('b', { connectionLimit: 5 }));
+  world.nowMs += 60_000;
+  await Promise.all([create(), create()]);
+  expect(await endpointCounts(world)).toEqual({ a: 3, b: 2 });
+  world.nowMs += 60_000;
+  // What has run out no longer counts when the fewest are looked for.
+  expect((await create()).endpointUrl).toContain('//a.');
+  const answers = await Promise.allSettled(Array.from({ length: 20 }, () => create()));
+  expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(7);
+  expect(await endpointCounts(world)).toEqual({ a: 5, b: 5 });
+});
+
 test('the version asked for is the version given; one that no endpoint has is refused', async () => {
   await world.admin.putEndpoint(endpoint('old', { soraVersion: '2023.2.0' }));
   await world.admin.putEndpoint(endpoint('new', { soraVersion: '2024.1.0' }));

@@ -1,28 +1,134 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { takenAt } from './domain/places.ts';
+import { type EndpointStore, openRecordingStates, type RecordingStore, type UploadResult } from './ports.ts';
 import type { RunOutcome } from './recordings/runner.ts';
 import type { Receipt } from './webhook/receive.ts';
 
 export interface CommunicationMetrics {
   webhook(outcome: Receipt | 'refused'): void;
+  /** A run of a recording's upload is over. */
   recording(outcome: RunOutcome['end']): void;
+  /** One attempt to send a part or a whole file. */
+  sent(outcome: UploadResult['outcome'], bytes: number): void;
+  /** What came of a call for a channel: undefined, or why there is none. */
+  channel(error?: unknown): void;
 }
 
-/** What this service counts. */
-export function createMetrics(registry: Registry): CommunicationMetrics {
-  const webhooks = new Counter({
-    name: 'communication_sora_webhooks_total',
-    help: "Sora's webhooks by what became of them.",
-    labelNames: ['outcome'],
-    registers: [registry],
+/** What this service counts, and what it asks its database at each scrape. */
+export function createMetrics(
+  registry: Registry,
+  sources: {
+    endpoints: Pick<EndpointStore, 'enabled'>;
+    recordings: Pick<RecordingStore, 'backlog'>;
+    clock: Clock;
+    logger: Logger;
+  },
+): CommunicationMetrics {
+  const { clock, logger } = sources;
+  const registers = [registry];
+  const backlog = sharedLook(() => sources.recordings.backlog(), logger);
+  const endpoints = sharedLook(() => sources.endpoints.enabled(), logger);
+
+  new Gauge({
+    name: 'headset_recordings_open',
+    help: 'Recordings that have not ended, by state: waiting (for news of Sora), uploading, untold (its notification is owed).',
+    ...{ labelNames: ['state'], registers },
+    async collect() {
+      const open = await backlog();
+      for (const state of openRecordingStates) if (open) this.set({ state }, open[state].count);
+    },
   });
-  const recordings = new Counter({
-    name: 'communication_recordings_total',
-    help: 'Recordings that have ended, by their end.',
-    labelNames: ['outcome'],
-    registers: [registry],
+  new Gauge({
+    name: 'headset_recordings_oldest_open_age_seconds',
+    help: 'Age of the oldest such recording, since the first news of it; 0 when there is none.',
+    ...{ labelNames: ['state'], registers },
+    async collect() {
+      const open = await backlog();
+      for (const state of openRecordingStates) {
+        const at = open?.[state].oldestCreatedAtMs;
+        if (open) this.set({ state }, at === undefined ? 0 : Math.max(0, clock.now() - at) / 1000);
+      }
+    },
+  });
+  new Gauge({
+    name: 'headset_sora_places_taken',
+    help: 'Places taken on each endpoint of Sora that takes channels: reservations and connections.',
+    ...{ labelNames: ['endpoint'], registers },
+    async collect() {
+      const all = await endpoints();
+      if (all) this.reset();
+      for (const { endpointId, places } of all ?? []) {
+        this.set({ endpoint: endpointId }, takenAt(places, clock.now()));
+      }
+    },
+  });
+  new Gauge({
+    name: 'headset_sora_places_limit',
+    help: 'Connection limit of each endpoint of Sora that takes channels.',
+    ...{ labelNames: ['endpoint'], registers },
+    async collect() {
+      const all = await endpoints();
+      if (all) this.reset();
+      for (const { endpointId, connectionLimit } of all ?? []) {
+        this.set({ endpoint: endpointId }, connectionLimit);
+      }
+    },
+  });
+  const webhooks = new Counter({
+    name: 'headset_sora_webhooks_total',
+    help: "Sora's webhooks by what became of them: stored, repeated, unknown_channel, refused.",
+    ...{ labelNames: ['outcome'], registers },
+  });
+  const runs = new Counter({
+    name: 'headset_recordings_ended_total',
+    help: 'Recordings that have ended, by their end: saved, failed, unset (nothing is set up to be told about).',
+    ...{ labelNames: ['outcome'], registers },
+  });
+  const parts = new Counter({
+    name: 'headset_recording_parts_total',
+    help: 'Attempts to send a part or a whole file, by outcome: stored, missing, refused, forbidden, failed.',
+    ...{ labelNames: ['outcome'], registers },
+  });
+  const bytes = new Counter({
+    name: 'headset_recording_stored_bytes_total',
+    help: "Bytes of recordings that integrators' storages have taken.",
+    registers,
+  });
+  const channels = new Counter({
+    name: 'headset_channels_total',
+    help: 'Calls for a channel, by outcome: created, or the error: unavailable (every endpoint is full, or the database is away), invalid_argument (the version), internal.',
+    ...{ labelNames: ['outcome'], registers },
   });
   return {
     webhook: (outcome) => webhooks.inc({ outcome }),
-    recording: (outcome) => recordings.inc({ outcome }),
+    recording: (outcome) => runs.inc({ outcome }),
+    sent(outcome, size) {
+      parts.inc({ outcome });
+      if (outcome === 'stored') bytes.inc(size);
+    },
+    channel(error) {
+      if (error === undefined) channels.inc({ outcome: 'created' });
+      else channels.inc({ outcome: error instanceof DomainError ? error.code : 'internal' });
+    },
+  };
+}
+
+/** One look at the database for all gauges of a scrape. Undefined: it failed, the last values stay. */
+function sharedLook<T>(look: () => Promise<T>, logger: Logger): () => Promise<T | undefined> {
+  let looking: Promise<T | undefined> | undefined;
+  return () => {
+    looking ??= look()
+      .catch((error: unknown) => {
+        // The database's own readiness tells of it.
+        logger.warn({ err: error }, 'recordings or endpoints not counted');
+        return undefined;
+      })
+      .finally(() => {
+        looking = undefined;
+      });
+    return looking;
   };
 }

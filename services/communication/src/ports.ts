@@ -74,6 +74,8 @@ export interface StoredEvent {
   readonly seq: number;
   readonly arrivedAtMs: number;
   readonly body: string;
+  /** The webhook's trace, as a W3C traceparent; empty: none. */
+  readonly traceparent: string;
 }
 
 export interface EventStore {
@@ -112,6 +114,8 @@ export interface Recording extends RecordingState {
   readonly recordingId: string;
   /** The notification is owed. */
   readonly owed: boolean;
+  /** Trace of the webhook that told of it last, as a W3C traceparent; empty: none. */
+  readonly traceparent: string;
 }
 
 /** An instance's claim on a recording; every change is made only while it holds. */
@@ -122,6 +126,14 @@ export interface Claim {
 
 export type RecordingChange = Partial<RecordingState> & { readonly owed?: boolean };
 
+/** Recordings that are not done with; `untold`: ended, and the notification is owed. */
+export const openRecordingStates = ['waiting', 'uploading', 'untold'] as const;
+
+/** How many recordings are not done with, and since when there has been news of the oldest. */
+export type RecordingBacklog = Readonly<
+  Record<(typeof openRecordingStates)[number], { count: number; oldestCreatedAtMs: number | undefined }>
+>;
+
 export interface RecordingStore {
   /**
    * Adds what an event tells, once. When everything is known the recording is due at once, else at
@@ -129,11 +141,12 @@ export interface RecordingStore {
    */
   note(
     news: RecordingNews,
-    of: { applicationId: string; channelId: string; endpointId: string },
+    of: { applicationId: string; channelId: string; endpointId: string; traceparent: string },
     nowMs: number,
     waitUntilMs: number,
   ): Promise<Recording | undefined>;
   get(recordingId: string): Promise<Recording | undefined>;
+  backlog(): Promise<RecordingBacklog>;
   /** Newest first; all applications' where none is named. */
   list(applicationId: string | undefined, limit: number): Promise<Recording[]>;
   /** The recording that has been due for longest, taken by this instance; none of the applications `except`. */

@@ -49,6 +49,7 @@ let associations: Map<string, { applicationId: string; sinceEpoch: bigint }>;
 let away: number;
 let asked: string[];
 
+let registry: Registry;
 let log: EventLog;
 let service: Service;
 let client: Client<typeof ConnectivityService>;
@@ -60,6 +61,7 @@ beforeEach(async () => {
   associations = new Map([[deviceId, { applicationId: 'app', sinceEpoch: 3n }]]);
   away = 0;
   asked = [];
+  registry = new Registry();
   const directory = mkdtempSync(join(tmpdir(), 'connectivity-'));
   const db = openEmbeddedDatabase({ directory });
   const logger = createLogger({ service: 'connectivity', level: 'silent' });
@@ -86,7 +88,7 @@ beforeEach(async () => {
       log,
       channel: () => channel,
       secrets: createSecretBox('a test secret of more than thirty-two characters'),
-      metrics: new Registry(),
+      metrics: registry,
       failpoints: () => {},
       instanceId: 'test',
     },
@@ -385,4 +387,39 @@ test('other reports are none of its business; what cannot be read goes to the de
   );
   expect(found.map(({ notificationId }) => notificationId)).toEqual([`device-${deviceId}-9`]);
   expect(await log.readNewest(deadLetterTopic(topics.deviceReports), 10)).toHaveLength(1);
+});
+
+const samples = async (name: string) =>
+  (await registry.getSingleMetricAsString(name))
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+
+test('calls are counted by outcome, and timed', async () => {
+  await client.readState({ caller, deviceId });
+  await client.readState({ caller, deviceId });
+  refusal = new DomainError('unavailable', 'away');
+  await expect(client.readState({ caller, deviceId })).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(client.addPairing({ caller, deviceId, macAddress: 'no' })).rejects.toMatchObject({
+    code: 'invalid_body',
+  });
+  expect(await samples('headset_connectivity_calls_total')).toEqual([
+    'headset_connectivity_calls_total{call="readState",outcome="ok"} 2',
+    'headset_connectivity_calls_total{call="readState",outcome="unavailable"} 1',
+    'headset_connectivity_calls_total{call="addPairing",outcome="invalid_body"} 1',
+  ]);
+  const timed = await samples('headset_connectivity_call_seconds');
+  expect(timed.filter((line) => line.includes('_count'))).toEqual([
+    'headset_connectivity_call_seconds_count{call="readState"} 3',
+    'headset_connectivity_call_seconds_count{call="addPairing"} 1',
+  ]);
+});
+
+test('connections that headsets report are counted, those of nobody’s application apart', async () => {
+  await handle(report());
+  associations.clear();
+  await handle(report());
+  expect(await samples('headset_bluetooth_reports_total')).toEqual([
+    'headset_bluetooth_reports_total{outcome="published"} 1',
+    'headset_bluetooth_reports_total{outcome="not_associated"} 1',
+  ]);
 });

@@ -6,7 +6,7 @@ import { ApplicationsService, DevicesService } from '@headset-cloud/proto/headse
 import { adminBindings } from './admin/bindings.ts';
 import type { UpdatesConfig } from './config.ts';
 import { rpcBindings } from './grpc/bindings.ts';
-import { checkCounter } from './metrics.ts';
+import { createMetrics } from './metrics.ts';
 import { chooseStorage } from './storage/choose.ts';
 import { createCatalogue } from './store/catalogue.ts';
 import {
@@ -48,7 +48,7 @@ export function buildUpdates(ctx: ServiceContext, config: UpdatesConfig): Servic
     ...{ catalogue, uploads, storage, clock, failpoints, logger },
     leaseMs: config.UPDATES_CHECK_LEASE_MS,
     lifetimeMs: config.UPDATES_UPLOAD_URL_SECONDS * 1000,
-    onOutcome: checkCounter(ctx.metrics),
+    onOutcome: createMetrics(ctx.metrics, uploads, clock, logger),
   });
   const opener = createOpener({
     ...{ catalogue, uploads, storage, clock, failpoints },

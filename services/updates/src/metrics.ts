@@ -1,15 +1,65 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { UploadStore } from './ports.ts';
 import type { CheckOutcome } from './uploads/checker.ts';
 
-/** Counts what looks at uploads found; those that found nothing are left out. */
-export function checkCounter(registry: Registry): (outcome: CheckOutcome['kind']) => void {
+/**
+ * Registers the service's metrics (decision 18). What is due is asked of the database at each scrape.
+ * Answers what counts a check; checks that found nothing are left out.
+ */
+export function createMetrics(
+  registry: Registry,
+  uploads: Pick<UploadStore, 'overdue'>,
+  clock: Clock,
+  logger: Logger,
+): (outcome: CheckOutcome) => void {
+  let looking: ReturnType<typeof uploads.overdue> | undefined;
+  // One look at the database for both gauges of a scrape.
+  const look = () => {
+    looking ??= uploads.overdue(clock.now()).finally(() => {
+      looking = undefined;
+    });
+    return looking.catch((error: unknown) => {
+      // The last values stay; the database's own readiness tells of it.
+      logger.warn({ err: error }, 'uploads that are due not counted');
+      return undefined;
+    });
+  };
+  new Gauge({
+    name: 'headset_updates_checks_due',
+    help: 'Uploads whose next look is due and that nobody looks at yet.',
+    registers: [registry],
+    async collect() {
+      const due = await look();
+      if (due) this.set(due.count);
+    },
+  });
+  new Gauge({
+    name: 'headset_updates_checks_oldest_due_age_seconds',
+    help: 'For how long the oldest of them has been due; 0 when there is none.',
+    registers: [registry],
+    async collect() {
+      const due = await look();
+      if (!due) return;
+      this.set(due.oldestDueAtMs === undefined ? 0 : Math.max(0, clock.now() - due.oldestDueAtMs) / 1000);
+    },
+  });
   const checks = new Counter({
     name: 'headset_updates_checks_total',
-    help: 'Uploads that were checked, by outcome.',
+    help: 'Uploads that were checked, by outcome: deliverable, rejected, superseded.',
     labelNames: ['outcome'],
     registers: [registry],
   });
+  const rejections = new Counter({
+    name: 'headset_updates_rejected_total',
+    help: 'Uploads that were rejected, by the rule they break: size, not_whole, bounds, manifest, other_name (another package or version).',
+    labelNames: ['rule'],
+    registers: [registry],
+  });
   return (outcome) => {
-    if (outcome !== 'absent' && outcome !== 'busy') checks.inc({ outcome });
+    if (outcome.kind === 'absent' || outcome.kind === 'busy') return;
+    checks.inc({ outcome: outcome.kind });
+    if (outcome.kind === 'rejected') rejections.inc({ rule: outcome.rule });
   };
 }

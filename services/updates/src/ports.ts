@@ -104,6 +104,8 @@ export interface UploadStore {
   /** Ids of uploads that a look may find something new at. */
   unsettled(of: { artifactId: string } | { developerId: string }, limit: number): Promise<string[]>;
   due(nowMs: number, limit: number): Promise<string[]>;
+  /** How many are due, and since when the first. */
+  overdue(nowMs: number): Promise<{ count: number; oldestDueAtMs: number | undefined }>;
   /** Takes it for a check; undefined: another has it, or it is gone. */
   claim(id: string, nowMs: number, untilMs: number): Promise<Upload | undefined>;
   /** Keeps a claim. */

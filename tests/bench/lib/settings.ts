@@ -10,6 +10,8 @@ export interface Settings {
   readonly idleSeconds: number;
   /** Interleaved runs of the idle measure, each with fresh processes. BENCH_IDLE_RUNS. */
   readonly idleRuns: number;
+  /** Size of the recording; bytes. BENCH_RECORDING_BYTES. */
+  readonly recordingBytes: number;
   /** A missed goal fails the run. BENCH_STRICT=1. */
   readonly strict: boolean;
   /** Folder for CPU profiles of the platform's processes; none by default. BENCH_PROFILE. */
@@ -29,6 +31,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
     idleHeadsets: Math.round(number('BENCH_IDLE_HEADSETS', 5000)),
     idleSeconds: number('BENCH_IDLE_SECONDS', 20),
     idleRuns: Math.round(number('BENCH_IDLE_RUNS', 1)),
+    recordingBytes: Math.round(number('BENCH_RECORDING_BYTES', 5 * 2 ** 30)),
     strict: env['BENCH_STRICT'] === '1',
     profileDir: env['BENCH_PROFILE'] || undefined,
   };

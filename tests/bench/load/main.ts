@@ -1,5 +1,6 @@
 import { serveCommands } from '../lib/worker.ts';
 import { closedLoop, openLoop } from './arrivals.ts';
+import { askForChannels } from './channels.ts';
 import { createHops } from './hops.ts';
 import { createSender } from './http.ts';
 import { startReceiver } from './receiver.ts';
@@ -102,6 +103,9 @@ const commands = {
     await hops.close();
     return times;
   },
+
+  /** Channels' endpoints, of the platform or of the floor; answers each call's milliseconds, rising. */
+  channels: askForChannels,
 
   /** What must be nothing when all jobs are done. */
   leftOver: async () => ({ halves: receiver.halves(), refused: receiver.refused }),

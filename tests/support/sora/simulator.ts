@@ -6,11 +6,18 @@ import { Archives } from './archives.ts';
 
 type Json = Record<string, unknown>;
 
+export interface SendOptions {
+  readonly secret?: string;
+  readonly endpointId?: string;
+  /** W3C trace context, as a proxy beside Sora may add it. */
+  readonly traceparent?: string;
+}
+
 /** A webhook as it is sent; sending it again is a repeat. */
 export interface Webhook {
   readonly body: Json;
   /** Sends it; answers the status. */
-  send(options?: { secret?: string; endpointId?: string }): Promise<number>;
+  send(options?: SendOptions): Promise<number>;
 }
 
 export interface SimulatedConnection {
@@ -167,7 +174,7 @@ export class SoraSimulator {
     });
   }
 
-  async #send(body: Json, { secret, endpointId }: { secret?: string; endpointId?: string }): Promise<number> {
+  async #send(body: Json, { secret, endpointId, traceparent }: SendOptions): Promise<number> {
     const path = `/webhooks/sora/${endpointId ?? this.#options.endpointId}`;
     const { webhookUrl } = this.#options;
     const origin = typeof webhookUrl === 'string' ? webhookUrl : webhookUrl();
@@ -176,6 +183,7 @@ export class SoraSimulator {
       headers: {
         'content-type': 'application/json',
         authorization: `Bearer ${secret ?? this.#options.secret}`,
+        ...(traceparent && { traceparent }),
       },
       body: JSON.stringify(body),
     });

@@ -2,6 +2,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
 import { UsageEventSchema } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
 import type { Usage } from '../domain/usage.ts';
+import type { BillingMetrics } from '../metrics.ts';
 import type { UsageStore } from '../ports.ts';
 import { usageOfMessage } from '../usage-message.ts';
 
@@ -14,11 +15,14 @@ export const usageGroup = 'billing-usage';
  */
 export function usageHandler(
   store: Pick<UsageStore, 'record'>,
+  metrics: Pick<BillingMetrics, 'usage'>,
 ): (events: readonly LogEvent[]) => Promise<void> {
   return async (events) => {
-    const usages = events.map(decode);
-    const { conflicting } = await store.record(usages);
-    if (conflicting.size === 0) return;
+    const usages = events.map((event) => decode(event, metrics));
+    const { added, conflicting } = await store.record(usages);
+    metrics.usage('taken', added);
+    if (conflicting.size === 0) return metrics.usage('duplicate', usages.length - added);
+    metrics.usage('conflicting', 1);
     const index = await firstConflict(events, usages, store);
     if (index >= 0)
       throw new PoisonEventError(events[index] as LogEvent, 'the usage is known with other content');
@@ -38,10 +42,11 @@ async function firstConflict(
   return -1;
 }
 
-function decode(event: LogEvent): Usage {
+function decode(event: LogEvent, metrics: Pick<BillingMetrics, 'usage'>): Usage {
   try {
     return usageOfMessage(fromBinary(UsageEventSchema, event.value));
   } catch (cause) {
+    metrics.usage('malformed', 1);
     throw new PoisonEventError(event, `not usage: ${(cause as Error).message}`, { cause });
   }
 }

@@ -2,10 +2,16 @@ import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { BillingService } from '@headset-cloud/proto/headset/billing/v1/service_pb.ts';
 import { requireMonth } from '../domain/month.ts';
 import { type BillSources, makeBill } from '../make-bill.ts';
+import type { BillingMetrics } from '../metrics.ts';
 import { billMessage } from './map.ts';
 
 /** An application's month, for the gateway. */
-export function getBillHandler(sources: BillSources): Handlers<typeof BillingService>['getBill'] {
+export function getBillHandler(
+  sources: BillSources,
+  metrics: Pick<BillingMetrics, 'bill'>,
+): Handlers<typeof BillingService>['getBill'] {
   return async ({ applicationId, year, month }) =>
-    billMessage(await makeBill(sources, applicationId, requireMonth({ year, month })));
+    metrics.bill(async () =>
+      billMessage(await makeBill(sources, applicationId, requireMonth({ year, month }))),
+    );
 }

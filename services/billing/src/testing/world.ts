@@ -47,6 +47,8 @@ export interface World {
   use(...events: MessageInitShape<typeof UsageEventSchema>[]): Promise<void>;
   /** Publishes changes of activations and waits until they are consumed. */
   change(...events: MessageInitShape<typeof DeviceLifecycleEventSchema>[]): Promise<void>;
+  /** A metric's samples, as they are shown. */
+  metrics(name: string): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -62,6 +64,7 @@ export async function openWorld(zone = 'UTC+9'): Promise<World> {
   const store = (mongo ?? embedded).database('billing');
   const logger = createLogger({ service: 'billing', level: 'silent' });
   const log = createEmbeddedLog(db, logger);
+  const registry = new Registry();
   const channel = new LocalChannel();
   const service = buildBilling(
     {
@@ -71,7 +74,7 @@ export async function openWorld(zone = 'UTC+9'): Promise<World> {
       log,
       channel: () => channel,
       secrets: createSecretBox('a test secret of more than thirty-two characters'),
-      metrics: new Registry(),
+      metrics: registry,
       failpoints: (name) => {
         if (world.cutAt !== name) return;
         world.cutAt = undefined;
@@ -93,6 +96,10 @@ export async function openWorld(zone = 'UTC+9'): Promise<World> {
     nowMs: Date.UTC(2026, 10, 21),
     cutAt: undefined,
     documentsExamined: () => embedded.statistics.documentsExamined,
+    async metrics(name) {
+      const text = await registry.getSingleMetricAsString(name);
+      return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    },
     async use(...events) {
       await log.publish(
         topics.usage,

@@ -1,7 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
-import { allot, reservationOf, takenAt } from '../domain/places.ts';
+import { allot, type Place, reservationOf, takenAt } from '../domain/places.ts';
 import { defaultVersion } from '../domain/versions.ts';
 import type { Channel, ChannelStore, EndpointStore, EndpointWithPlaces } from '../ports.ts';
 
@@ -81,42 +81,44 @@ export class ChannelAllocator {
   async #serve(batch: readonly Waiting[]): Promise<void> {
     let open = batch;
     const placed = new Map<Waiting, EndpointWithPlaces>();
-    const configured = await this.#endpoints.defaultVersion();
+    const [configured, seen] = await Promise.all([
+      this.#endpoints.defaultVersion(),
+      this.#endpoints.enabled(),
+    ]);
+    let endpoints = seen;
     for (let round = 0; open.length > 0; round += 1) {
       if (round === mostRounds) {
         for (const { reject } of open) reject(allFull());
         break;
       }
-      const endpoints = await this.#fresh();
+      if (round > 0) endpoints = await this.#endpoints.enabled();
+      const nowMs = this.#clock.now();
       // A repeat after a crash finds the place that its first run has taken.
       for (const waiting of open) {
         const id = reservationOf(waiting.request.channelId);
-        const held = endpoints.find(({ places }) => places.some((place) => place.id === id));
+        const isHeld = (place: Place) => place.id === id && place.untilMs > nowMs;
+        const held = endpoints.find(({ places }) => places.some(isHeld));
         if (held) placed.set(waiting, held);
       }
       open = open.filter((waiting) => !placed.has(waiting));
-      open = await this.#place(open, endpoints, configured, placed);
+      open = await this.#place(open, endpoints, configured, placed, nowMs);
     }
     await this.#store(placed);
   }
 
-  /** The endpoints, without places that have run out. */
-  async #fresh(): Promise<EndpointWithPlaces[]> {
-    const nowMs = this.#clock.now();
-    const endpoints = await this.#endpoints.enabled();
-    const stale = endpoints.filter(({ places }) => takenAt(places, nowMs) < places.length);
-    if (stale.length === 0) return endpoints;
-    await Promise.all(stale.map(({ endpointId }) => this.#endpoints.clear(endpointId, nowMs)));
-    return this.#endpoints.enabled();
-  }
-
-  /** One attempt; answers those that lost their endpoint to another instance. */
+  /**
+   * One attempt; answers those that lost their endpoint to another instance, or need the room of places
+   * that have run out. Those are cleared beside it: nobody waits for that but who needs the room.
+   */
   async #place(
     open: readonly Waiting[],
     endpoints: readonly EndpointWithPlaces[],
     configured: string | undefined,
     placed: Map<Waiting, EndpointWithPlaces>,
+    nowMs: number,
   ): Promise<Waiting[]> {
+    const lost: Waiting[] = [];
+    const stale = ({ places }: EndpointWithPlaces) => places.length - takenAt(places, nowMs);
     const versions = endpoints.map(({ soraVersion }) => soraVersion);
     const byVersion = Map.groupBy(
       open,
@@ -129,26 +131,30 @@ export class ChannelAllocator {
         for (const { reject } of waiting) reject(unknownVersion(version));
         continue;
       }
-      const capacities = fitting.map(({ endpointId, connectionLimit, places }) => ({
-        ...{ endpointId, limit: connectionLimit, taken: places.length },
+      const capacities = fitting.map((endpoint) => ({
+        endpointId: endpoint.endpointId,
+        // Places that have run out count no more, but are in the set until they are cleared.
+        limit: endpoint.connectionLimit - stale(endpoint),
+        taken: takenAt(endpoint.places, nowMs),
       }));
       for (const [i, endpointId] of allot(capacities, waiting.length).entries()) {
         const one = waiting[i] as Waiting;
         const endpoint = fitting.find((candidate) => candidate.endpointId === endpointId);
         if (endpoint) chosen.set(endpoint, [...(chosen.get(endpoint) ?? []), one]);
+        else if (fitting.some(stale)) lost.push(one);
         else one.reject(allFull());
       }
     }
-    const untilMs = this.#clock.now() + this.#reservationMs;
-    const lost: Waiting[] = [];
-    await Promise.all(
-      [...chosen].map(async ([endpoint, waiting]) => {
+    const untilMs = nowMs + this.#reservationMs;
+    await Promise.all([
+      ...endpoints.filter(stale).map(({ endpointId }) => this.#endpoints.clear(endpointId, nowMs)),
+      ...[...chosen].map(async ([endpoint, waiting]) => {
         const places = waiting.map(({ request }) => ({ id: reservationOf(request.channelId), untilMs }));
         if (await this.#endpoints.take(endpoint, places)) {
           for (const one of waiting) placed.set(one, endpoint);
         } else lost.push(...waiting);
       }),
-    );
+    ]);
     if (placed.size > 0) this.#failpoints('communication.reserved');
     return lost;
   }

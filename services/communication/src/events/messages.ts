@@ -16,14 +16,21 @@ export function notification(options: {
   sequence: number;
   body: unknown;
   createdAtMs: number;
+  /** The trace that it goes on from; empty: none. */
+  traceparent: string;
 }): OutgoingEvent {
   const { id, applicationId, deviceId, destination, orderKey, sequence, body, createdAtMs } = options;
+  const { traceparent } = options;
   const message = create(NotificationEventSchema, {
-    ...{ notificationId: id, applicationId, destination, orderKey, sequence },
+    ...{ notificationId: id, applicationId, destination, orderKey, sequence, traceparent },
     body: Buffer.from(JSON.stringify(body)),
     createdAtMs: BigInt(createdAtMs),
   });
-  return { key: deviceId ?? applicationId, value: toBinary(NotificationEventSchema, message) };
+  return {
+    key: deviceId ?? applicationId,
+    value: toBinary(NotificationEventSchema, message),
+    ...(traceparent && { headers: { traceparent } }),
+  };
 }
 
 /** A connection's time in a meeting, for billing; the same id whenever it is published (ruling B11). */
@@ -33,13 +40,18 @@ export function videoUsage(options: {
   deviceId: string | null;
   startedAtMs: number;
   durationMs: number;
+  traceparent: string;
 }): OutgoingEvent {
-  const { connectionId, applicationId, deviceId, startedAtMs, durationMs } = options;
+  const { connectionId, applicationId, deviceId, startedAtMs, durationMs, traceparent } = options;
   const message = create(UsageEventSchema, {
     ...{ usageId: `sora-${connectionId}`, applicationId, deviceId: deviceId ?? '' },
     kind: UsageKind.VIDEO_MEETING,
     startedAtMs: BigInt(startedAtMs),
     durationMs: BigInt(durationMs),
   });
-  return { key: deviceId ?? applicationId, value: toBinary(UsageEventSchema, message) };
+  return {
+    key: deviceId ?? applicationId,
+    value: toBinary(UsageEventSchema, message),
+    ...(traceparent && { headers: { traceparent } }),
+  };
 }

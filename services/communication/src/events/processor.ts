@@ -2,6 +2,7 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import { Destination } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
 import { soraEventBody } from '../domain/callbacks.ts';
 import { isComplete, readRecordingNews } from '../domain/recording.ts';
@@ -95,7 +96,15 @@ export class EventProcessor {
     }
   }
 
-  async #apply(stored: StoredEvent, event: SoraEvent | undefined): Promise<void> {
+  /** In the webhook's trace, whoever finishes the work and however late. */
+  #apply(stored: StoredEvent, event: SoraEvent | undefined): Promise<void> {
+    const { traceparent } = stored;
+    if (!traceparent) return this.#applyNow(stored, event);
+    const options = { kind: SpanKind.CONSUMER, parent: traceparent };
+    return inSpan('sora event process', options, () => this.#applyNow(stored, event));
+  }
+
+  async #applyNow(stored: StoredEvent, event: SoraEvent | undefined): Promise<void> {
     const { events, effects, failpoints } = this.#deps;
     if (event) {
       const known = await effects.apply(stored, event);
@@ -113,7 +122,8 @@ export class EventProcessor {
     if (!news) return;
     const { applicationId, channelId, endpointId } = stored;
     const nowMs = clock.now();
-    const of = { applicationId, channelId, endpointId };
+    const traceparent = traceOf(stored);
+    const of = { applicationId, channelId, endpointId, traceparent };
     const recording = await recordings.note(news, of, nowMs, nowMs + recordingWaitMs);
     if (recording && isComplete(recording)) onRecordingReady();
   }
@@ -127,21 +137,26 @@ export class EventProcessor {
     const { applicationId, channelId } = stored;
     const { deviceId } = known;
     if (!event.forwarded) return;
+    const traceparent = traceOf(stored);
     const callback = notification({
       ...{ id: `sora-${stored.key}`, applicationId, deviceId, destination: Destination.SORA_EVENT },
       ...{ orderKey: `sora-${channelId}`, sequence: stored.seq, createdAtMs: stored.arrivedAtMs },
-      body: soraEventBody(applicationId, deviceId, event),
+      ...{ body: soraEventBody(applicationId, deviceId, event), traceparent },
     });
     const published = [log.publish(topics.notifications, [callback])];
     const { connectionId } = event;
     if (event.type === 'connection.destroyed' && connectionId !== null) {
       const time = meetingTime(event, known.createdAtMs);
       if (time) {
-        published.push(
-          log.publish(topics.usage, [videoUsage({ connectionId, applicationId, deviceId, ...time })]),
-        );
+        const usage = videoUsage({ connectionId, applicationId, deviceId, traceparent, ...time });
+        published.push(log.publish(topics.usage, [usage]));
       } else logger.warn({ channelId, connectionId }, 'a connection of unknown length is not billed');
     }
     await Promise.all(published);
   }
+}
+
+/** What is done now, as a trace to go on from; without telemetry the webhook's own. */
+function traceOf(stored: StoredEvent): string {
+  return currentTraceparent() || stored.traceparent;
 }

@@ -9,7 +9,7 @@ import type { ChannelStore } from '../ports.ts';
 
 /** POST /v1/applications/{applicationId}/channels. */
 export function createChannelHandler(deps: {
-  allocator: ChannelAllocator;
+  allocator: Pick<ChannelAllocator, 'create'>;
   channels: ChannelStore;
   idempotency: Idempotency;
   clock: Clock;

@@ -1,4 +1,5 @@
 import { Transform } from 'node:stream';
+import { releasePassedBuffers } from './buffers.ts';
 
 /** Ends what makes no progress for a while. */
 export interface StallWatch {
@@ -20,23 +21,25 @@ export function watchStalls(stallMs: number, outer: AbortSignal, totalMs?: numbe
     totalMs === undefined
       ? undefined
       : setTimeout(() => stall.abort(new Error(`not done within ${totalMs} ms`)), totalMs);
-  let timer: NodeJS.Timeout;
+  const timer = setTimeout(() => stall.abort(new Error(`no progress within ${stallMs} ms`)), stallMs);
+  let stopped = false;
   const progress = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(() => stall.abort(new Error(`no progress within ${stallMs} ms`)), stallMs);
+    // A timer that is refreshed after it was cleared would start again.
+    if (!stopped) timer.refresh();
   };
-  progress();
   return {
     signal: AbortSignal.any([stall.signal, outer]),
     progress,
     meter: () =>
       new Transform({
-        transform(chunk, _, done) {
+        transform(chunk: Buffer, _, done) {
           progress();
+          releasePassedBuffers(chunk.length);
           done(null, chunk);
         },
       }),
     stop() {
+      stopped = true;
       clearTimeout(timer);
       clearTimeout(total);
     },

@@ -1,5 +1,6 @@
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { type Repetition, repeat } from '@headset-cloud/kit/repeat.ts';
+import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import { Destination } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
 import { recordingBody } from '../domain/callbacks.ts';
 import { archivesOf } from '../domain/recording.ts';
@@ -63,7 +64,7 @@ export class RecordingWorker {
       const nowMs = clock.now();
       const recording = await recordings.claimDue(nowMs, nowMs + leaseMs, claim, this.#crowding());
       if (!recording) break;
-      const work = this.#work(recording, { recordingId: recording.recordingId, claim }).finally(() => {
+      const work = this.#inTrace(recording, claim).finally(() => {
         this.#running.delete(work);
         this.wake();
       });
@@ -77,6 +78,14 @@ export class RecordingWorker {
     const share = Math.ceil(this.#o.atOnce / 2);
     const counts = Map.groupBy(this.#running.values(), (applicationId) => applicationId);
     return [...counts].filter(([, running]) => running.length >= share).map(([id]) => id);
+  }
+
+  /** In the trace of the webhook that completed it. */
+  #inTrace(recording: Recording, claim: string): Promise<void> {
+    const { recordingId, traceparent } = recording;
+    const work = () => this.#work(recording, { recordingId, claim });
+    if (!traceparent) return work();
+    return inSpan('recording upload', { kind: SpanKind.CONSUMER, parent: traceparent }, work);
   }
 
   async #work(recording: Recording, claim: Claim): Promise<void> {
@@ -142,7 +151,7 @@ export class RecordingWorker {
         notification({
           ...{ id: `recording-${recordingId}`, applicationId, deviceId, body },
           ...{ destination: Destination.SORA_FILE_SEND_EVENT, orderKey: '', sequence: 0 },
-          createdAtMs: endedAtMs,
+          ...{ createdAtMs: endedAtMs, traceparent: currentTraceparent() || recording.traceparent },
         }),
       ]);
       failpoints('communication.recording-published');

@@ -48,6 +48,8 @@ export interface EventDocument {
   arrivedAtMs: number;
   /** The webhook's body. */
   body: string;
+  /** Its trace; absent: none. */
+  traceparent?: string;
   /** When the sweeper takes it over; absent: nothing is left to do. */
   dueAtMs?: number;
   expiresAt: Date;
@@ -76,6 +78,8 @@ export interface RecordingDocument extends RecordingState {
   urls?: string;
   /** The notification is owed. */
   owed: boolean;
+  /** Trace of the webhook that told of it last; absent: none. */
+  traceparent?: string;
   expiresAt?: Date;
 }
 

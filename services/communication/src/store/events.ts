@@ -1,5 +1,6 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { WithId } from 'mongodb';
 import type { EventStore, StoredEvent } from '../ports.ts';
 import type { EventDocument } from './documents.ts';
 
@@ -10,11 +11,12 @@ export function createEventStore(events: StoreCollection<EventDocument>, keepMs:
       return (await events.findOne({ _id: key }, { projection: { _id: 1 } })) !== null;
     },
 
-    async insert({ key, ...event }, dueAtMs) {
+    async insert({ key, traceparent, ...event }, dueAtMs) {
       try {
         await events.insertOne({
           _id: key,
           ...event,
+          ...(traceparent && { traceparent }),
           ...(dueAtMs !== undefined && { dueAtMs }),
           expiresAt: new Date(event.arrivedAtMs + keepMs),
         });
@@ -32,18 +34,24 @@ export function createEventStore(events: StoreCollection<EventDocument>, keepMs:
     async undoneBefore(channelId, seq) {
       const filter = { channelId, seq: { $lt: seq }, dueAtMs: { $exists: true } };
       const found = await events.find(filter, { sort: { seq: 1 } }).toArray();
-      return found.map(({ _id, dueAtMs: _, expiresAt: __, ...event }) => ({ key: _id, ...event }));
+      return found.map(eventOf);
     },
 
     async claimDue(nowMs, untilMs, limit) {
       const due = await events.find({ dueAtMs: { $lte: nowMs } }, { sort: { dueAtMs: 1 }, limit }).toArray();
       const claimed: StoredEvent[] = [];
-      for (const { _id, dueAtMs, expiresAt: _, ...event } of due) {
+      for (const document of due) {
+        const { _id, dueAtMs } = document;
         if (dueAtMs === undefined) continue;
         const { matchedCount } = await events.updateOne({ _id, dueAtMs }, { $set: { dueAtMs: untilMs } });
-        if (matchedCount === 1) claimed.push({ key: _id, ...event });
+        if (matchedCount === 1) claimed.push(eventOf(document));
       }
       return claimed.sort((a, b) => a.seq - b.seq);
     },
   };
+}
+
+function eventOf(document: WithId<EventDocument>): StoredEvent {
+  const { _id, dueAtMs: _due, expiresAt: _expires, traceparent = '', ...event } = document;
+  return { key: _id, traceparent, ...event };
 }

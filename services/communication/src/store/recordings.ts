@@ -23,7 +23,7 @@ export function createRecordingStore(
   }
 
   return {
-    async note(news, of, nowMs, waitUntilMs) {
+    async note(news, { traceparent, ...of }, nowMs, waitUntilMs) {
       const _id = news.recordingId;
       const blank: RecordingDocument = {
         ...{
@@ -45,17 +45,18 @@ export function createRecordingStore(
           if (!isDuplicateKey(error)) throw error;
         }
       }
+      const told = { dueAtMs: waitUntilMs, ...(traceparent && { traceparent }) };
       const open: Filter<RecordingDocument> = { _id, channelId: of.channelId, state: 'waiting' };
       if ('archive' in news) {
         await recordings.updateOne(
           { ...open, 'archives.connectionId': { $ne: news.archive.connectionId } },
-          { $push: { archives: news.archive }, $set: { dueAtMs: waitUntilMs } },
+          { $push: { archives: news.archive }, $set: told },
         );
       } else {
         const { reportFile, expected } = news;
         await recordings.updateOne(
           { ...open, reportFile: null },
-          { $set: { reportFile, expected, dueAtMs: waitUntilMs } },
+          { $set: { reportFile, expected, ...told } },
         );
       }
       const found = await recordings.findOne({ _id }, { projection: withoutUrls });
@@ -76,6 +77,21 @@ export function createRecordingStore(
         .find(filter, { sort: { createdAtMs: -1 }, limit, projection: withoutUrls })
         .toArray();
       return found.map(recordingOf);
+    },
+
+    async backlog() {
+      const open = {
+        waiting: { count: 0, oldestCreatedAtMs: undefined as number | undefined },
+        uploading: { count: 0, oldestCreatedAtMs: undefined as number | undefined },
+        untold: { count: 0, oldestCreatedAtMs: undefined as number | undefined },
+      };
+      const projection = { state: 1, createdAtMs: 1 } as const;
+      for await (const { state, createdAtMs } of recordings.find({ dueAtMs: { $gte: 0 } }, { projection })) {
+        const one = open[state === 'waiting' || state === 'uploading' ? state : 'untold'];
+        one.count += 1;
+        one.oldestCreatedAtMs = Math.min(createdAtMs, one.oldestCreatedAtMs ?? createdAtMs);
+      }
+      return open;
     },
 
     async claimDue(nowMs, untilMs, claim, except) {
@@ -126,6 +142,7 @@ export function createRecordingStore(
 }
 
 function recordingOf(document: WithId<RecordingDocument>): Recording {
-  const { _id, dueAtMs: _due, claim: _claim, urls: _urls, expiresAt: _expires, ...recording } = document;
-  return { recordingId: _id, ...recording };
+  const { _id, dueAtMs: _due, claim: _claim, urls: _urls, expiresAt: _expires, ...rest } = document;
+  const { traceparent = '', ...recording } = rest;
+  return { recordingId: _id, traceparent, ...recording };
 }

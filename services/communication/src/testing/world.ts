@@ -86,8 +86,12 @@ export interface World {
   /** The failpoint at which the next thing that reaches it is cut off. */
   cutAt: string | undefined;
   webhookUrl(): string;
+  /** The service's metrics by their names, each with its samples as they are shown. */
+  metrics(name: string): Promise<string[]>;
   /** As published, repeats included. */
   callbacks(): Promise<Callback[]>;
+  /** The callbacks' traces, by their ids: what the event says and what its header says. */
+  traces(): Promise<Record<string, readonly [string, string | undefined]>>;
   usage(): Promise<Body[]>;
   /** One more instance on the same data. */
   startAnother(): Promise<void>;
@@ -114,13 +118,18 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
   });
   const log = createEmbeddedLog(db, logger);
   let app: CommunicationApp;
+  let metrics: Registry;
 
   const others: CommunicationApp[] = [];
 
-  function build(channel: LocalChannel, changed: Partial<CommunicationConfig> = {}): CommunicationApp {
+  function build(
+    channel: LocalChannel,
+    changed: Partial<CommunicationConfig> = {},
+    registry = new Registry(),
+  ): CommunicationApp {
     return buildCommunication(
       {
-        ...{ logger, store, log, channel: () => channel, metrics: new Registry(), instanceId: 'test' },
+        ...{ logger, store, log, channel: () => channel, metrics: registry, instanceId: 'test' },
         clock: { now: () => world.nowMs },
         secrets: createSecretBox('a test secret of more than thirty-two characters'),
         failpoints(name) {
@@ -135,7 +144,8 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
 
   async function open(changed: Partial<CommunicationConfig>): Promise<void> {
     const channel = new LocalChannel();
-    app = build(channel, changed);
+    metrics = new Registry();
+    app = build(channel, changed, metrics);
     channel.register([...app.rpc, ...app.admin, ...fakes()]);
     Object.assign(world, {
       admin: createClient(CommunicationAdminService, channel),
@@ -196,6 +206,19 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
         const parsed = JSON.parse(Buffer.from(body).toString());
         return { id: notificationId, applicationId, destination, orderKey, sequence, body: parsed };
       });
+    },
+    async metrics(name: string) {
+      const text = await metrics.getSingleMetricAsString(name);
+      return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    },
+    async traces() {
+      const events = await log.readNewest(topics.notifications, 1000);
+      return Object.fromEntries(
+        events.map(({ value, headers }) => {
+          const { notificationId, traceparent } = fromBinary(NotificationEventSchema, value);
+          return [notificationId, [traceparent, headers['traceparent']]];
+        }),
+      );
     },
     async usage() {
       const events = await log.readNewest(topics.usage, 1000);

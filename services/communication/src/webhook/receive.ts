@@ -13,8 +13,8 @@ export type Receipt = 'stored' | 'repeated' | 'unknown_channel' | 'malformed';
 export interface Receiver {
   /** Compares in constant time; an endpoint that is not known takes as long as one that is. */
   authenticate(endpointId: string, token: string): Promise<boolean>;
-  /** Rejects while the database cannot store it. */
-  receive(endpointId: string, body: Buffer): Promise<Receipt>;
+  /** Rejects while the database cannot store it. `traceparent`: the trace it belongs to; empty: none. */
+  receive(endpointId: string, body: Buffer, traceparent: string): Promise<Receipt>;
 }
 
 export function createReceiver(deps: {
@@ -36,7 +36,7 @@ export function createReceiver(deps: {
       return right && known !== undefined;
     },
 
-    async receive(endpointId, bytes) {
+    async receive(endpointId, bytes, traceparent) {
       const arrivedAtMs = clock.now();
       const body = parse(bytes);
       const event = readSoraEvent(body, arrivedAtMs);
@@ -47,7 +47,7 @@ export function createReceiver(deps: {
       const place = await channels.nextEvent(channelId, endpointId, arrivedAtMs);
       const stored = {
         ...{ key, endpointId, channelId, applicationId: place?.applicationId ?? '', seq: place?.seq ?? 0 },
-        ...{ arrivedAtMs, body: bytes.toString('utf8') },
+        ...{ arrivedAtMs, body: bytes.toString('utf8'), traceparent },
       };
       const dueAtMs = place ? arrivedAtMs + deps.leftoverAfterMs : undefined;
       if (!(await events.insert(stored, dueAtMs))) return 'repeated';

@@ -3,10 +3,12 @@ import type { AddressInfo } from 'node:net';
 import type { ListenAddress } from '@headset-cloud/kit/config.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import type { Receipt, Receiver } from './receive.ts';
 
 const requestTimeoutMs = 10_000;
 const mostConnections = 1000;
+const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const path = /^\/webhooks\/sora\/([A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
 
 /** A refusal, with the headers that go with it. */
@@ -43,7 +45,8 @@ export function createWebhookServer(options: {
       if (!(await receiver.authenticate(endpointId, token))) {
         throw new Refusal(401, 'The bearer token is missing or wrong.', { 'www-authenticate': 'Bearer' });
       }
-      const outcome = await receiver.receive(endpointId, await readBody(request, options.maxBytes));
+      const body = await readBody(request, options.maxBytes);
+      const outcome = await receiver.receive(endpointId, body, currentTraceparent() || traceOf(request));
       if (outcome === 'malformed') throw new Refusal(400, 'The body is not an event of Sora.');
       onAnswer(outcome);
       answer(response, 200, {});
@@ -65,7 +68,8 @@ export function createWebhookServer(options: {
     port: () => (server?.address() as AddressInfo | null)?.port ?? 0,
     async start() {
       const listening = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
-        void handle(request, response);
+        const span = { kind: SpanKind.SERVER, parent: traceOf(request) };
+        void inSpan('POST /webhooks/sora/{endpointId}', span, () => handle(request, response));
       });
       listening.maxConnections = mostConnections;
       await new Promise<void>((resolve, reject) => {
@@ -84,6 +88,11 @@ export function createWebhookServer(options: {
       });
     },
   };
+}
+
+/** The trace that whoever sends the webhook says it belongs to (W3C); empty: it begins one. */
+function traceOf({ headers: { traceparent } }: IncomingMessage): string {
+  return typeof traceparent === 'string' && traceparentForm.test(traceparent) ? traceparent : '';
 }
 
 async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {

@@ -22,6 +22,7 @@ import {
   connectionBody,
   connectionNotificationId,
 } from '../domain/connection.ts';
+import type { ConnectivityMetrics } from '../metrics.ts';
 
 /** The consumer group: each report reaches this service once, or again after a crash. */
 export const deviceReportsGroup = 'connectivity';
@@ -46,6 +47,7 @@ export function deviceReportsHandler(deps: {
   devices: Pick<Client<typeof DevicesService>, 'getAssociation'>;
   log: Pick<EventLog, 'publish'>;
   failpoints: Failpoints;
+  metrics: Pick<ConnectivityMetrics, 'reports'>;
 }): (events: readonly LogEvent[]) => Promise<void> {
   return async (events) => {
     const reported = events.map(connectionOf).filter((one) => one !== undefined);
@@ -58,8 +60,10 @@ export function deviceReportsHandler(deps: {
       const association = associations.get(one.deviceId);
       return association && belongsTo(one.report, association) ? [notification(one, association)] : [];
     });
+    deps.metrics.reports('not_associated', reported.length - notifications.length);
     if (notifications.length === 0) return;
     await deps.log.publish(topics.notifications, notifications);
+    deps.metrics.reports('published', notifications.length);
     deps.failpoints('connectivity.published');
   };
 }

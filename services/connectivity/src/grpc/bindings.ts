@@ -1,5 +1,6 @@
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { ConnectivityService } from '@headset-cloud/proto/headset/connectivity/v1/service_pb.ts';
+import type { ConnectivityMetrics } from '../metrics.ts';
 import { addPairingHandler } from './add-pairing.ts';
 import { changePairingHandler } from './change-pairing.ts';
 import { changeStateHandler } from './change-state.ts';
@@ -10,16 +11,19 @@ import { readStateHandler } from './read-state.ts';
 import { resetConnectivityHandler } from './reset-connectivity.ts';
 
 /** What this service serves to the gateway. */
-export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
+export function rpcBindings(
+  deps: HandlerDependencies,
+  { counted }: Pick<ConnectivityMetrics, 'counted'>,
+): RpcBinding[] {
   return [
     bind(ConnectivityService, {
-      listConnectivity: listConnectivityHandler(deps),
-      readState: readStateHandler(deps),
-      changeState: changeStateHandler(deps),
-      resetConnectivity: resetConnectivityHandler(deps),
-      addPairing: addPairingHandler(deps),
-      changePairing: changePairingHandler(deps),
-      deletePairing: deletePairingHandler(deps),
+      listConnectivity: counted('listConnectivity', listConnectivityHandler(deps)),
+      readState: counted('readState', readStateHandler(deps)),
+      changeState: counted('changeState', changeStateHandler(deps)),
+      resetConnectivity: counted('resetConnectivity', resetConnectivityHandler(deps)),
+      addPairing: counted('addPairing', addPairingHandler(deps)),
+      changePairing: counted('changePairing', changePairingHandler(deps)),
+      deletePairing: counted('deletePairing', deletePairingHandler(deps)),
     }),
   ];
 }

@@ -11,10 +11,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function inspect(bytes: Buffer, signal = AbortSignal.timeout(20_000)): Promise<string | undefined> {
+async function inspect(bytes: Buffer, signal = AbortSignal.timeout(20_000)): Promise<string | undefined> {
   const path = join(folder, 'a.apk');
   writeFileSync(path, bytes);
-  return inspectPackage(path, declared, signal);
+  return (await inspectPackage(path, declared, signal))?.reason;
 }
 
 test('a package of the declared name and version is fit', async () => {

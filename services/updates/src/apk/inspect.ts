@@ -13,8 +13,22 @@ export const bounds = {
   freeBytes: 16 * 1024 ** 2,
 };
 
-/** Why a package is rejected; for the uploader. */
-class Unfit extends Error {}
+/** Which kind of rule a rejected upload breaks; for operators' figures. */
+export type BrokenRule = 'size' | 'not_whole' | 'bounds' | 'manifest' | 'other_name';
+
+/** Why an upload is rejected; the reason is for the uploader. */
+export interface Rejection {
+  readonly rule: BrokenRule;
+  readonly reason: string;
+}
+
+class Unfit extends Error {
+  readonly rule: BrokenRule;
+  constructor(rule: BrokenRule, reason: string) {
+    super(reason);
+    this.rule = rule;
+  }
+}
 
 const manifestName = 'AndroidManifest.xml';
 
@@ -27,7 +41,7 @@ export async function inspectPackage(
   path: string,
   declared: { readonly package: string; readonly version: string },
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Rejection | undefined> {
   try {
     const zip = await open(path);
     try {
@@ -40,16 +54,21 @@ export async function inspectPackage(
     return undefined;
   } catch (error) {
     if (signal.aborted) throw error;
-    if (error instanceof Unfit || error instanceof ManifestError) return error.message;
+    if (error instanceof Unfit) return { rule: error.rule, reason: error.message };
+    if (error instanceof ManifestError) return { rule: 'manifest', reason: error.message };
     // Errors of the file system carry a system call; anything else is what the package does to its reader.
     if ((error as NodeJS.ErrnoException).syscall) throw error;
-    return `It is not a whole Android package: ${bounded((error as Error).message)}`;
+    const reason = `It is not a whole Android package: ${bounded((error as Error).message)}`;
+    return { rule: 'not_whole', reason };
   }
 }
 
 function requireEqual(what: string, actual: string, declared: string): void {
   if (actual !== declared) {
-    throw new Unfit(`Its manifest's ${what} is ${bounded(actual)}, not ${declared} as was requested.`);
+    throw new Unfit(
+      'other_name',
+      `Its manifest's ${what} is ${bounded(actual)}, not ${declared} as was requested.`,
+    );
   }
 }
 
@@ -61,19 +80,20 @@ function bounded(text: string): string {
 
 /** Walks through all entries; answers the manifest. */
 async function manifestOf(zip: ZipFile, signal: AbortSignal): Promise<Buffer> {
-  if (zip.entryCount > bounds.entries) throw new Unfit(`It has more than ${bounds.entries} entries.`);
+  if (zip.entryCount > bounds.entries)
+    throw new Unfit('bounds', `It has more than ${bounds.entries} entries.`);
   let unpacked = 0;
   let manifest: Buffer | undefined;
   for await (const entry of entries(zip)) {
     signal.throwIfAborted();
     unpacked += entry.uncompressedSize;
     const most = Math.min(bounds.unpackedBytes, Math.max(bounds.freeBytes, zip.fileSize * bounds.ratio));
-    if (unpacked > most) throw new Unfit(`It unpacks to more than ${most} bytes.`);
-    if (entry.isEncrypted()) throw new Unfit('It has encrypted entries.');
+    if (unpacked > most) throw new Unfit('bounds', `It unpacks to more than ${most} bytes.`);
+    if (entry.isEncrypted()) throw new Unfit('not_whole', 'It has encrypted entries.');
     const isManifest = entry.fileName === manifestName;
-    if (isManifest && manifest) throw new Unfit(`It has more than one ${manifestName}.`);
+    if (isManifest && manifest) throw new Unfit('manifest', `It has more than one ${manifestName}.`);
     if (isManifest && entry.uncompressedSize > bounds.manifestBytes) {
-      throw new Unfit(`Its ${manifestName} is larger than ${bounds.manifestBytes} bytes.`);
+      throw new Unfit('bounds', `Its ${manifestName} is larger than ${bounds.manifestBytes} bytes.`);
     }
     const kept: Buffer[] = [];
     let checksum = 0;
@@ -82,10 +102,11 @@ async function manifestOf(zip: ZipFile, signal: AbortSignal): Promise<Buffer> {
       checksum = crc32(chunk, checksum);
       if (isManifest) kept.push(chunk);
     }
-    if (checksum !== entry.crc32) throw new Unfit(`Its entry ${bounded(entry.fileName)} is broken.`);
+    if (checksum !== entry.crc32)
+      throw new Unfit('not_whole', `Its entry ${bounded(entry.fileName)} is broken.`);
     if (isManifest) manifest = Buffer.concat(kept);
   }
-  if (!manifest) throw new Unfit(`It has no ${manifestName}.`);
+  if (!manifest) throw new Unfit('manifest', `It has no ${manifestName}.`);
   return manifest;
 }
 

@@ -49,6 +49,13 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
       return found.map((u) => u._id);
     },
 
+    async overdue(nowMs) {
+      const due = { dueAtMs: { $lte: nowMs } };
+      const options = { sort: { dueAtMs: 1 }, projection: { dueAtMs: 1 } } as const;
+      const [count, first] = await Promise.all([uploads.countDocuments(due), uploads.findOne(due, options)]);
+      return { count, oldestDueAtMs: first?.dueAtMs };
+    },
+
     async claim(id, nowMs, untilMs) {
       const claimed = await uploads.findOneAndUpdate(
         { _id: id, leaseUntilMs: { $lte: nowMs } },

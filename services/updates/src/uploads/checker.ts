@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { inspectPackage } from '../apk/inspect.ts';
+import { inspectPackage, type Rejection } from '../apk/inspect.ts';
 import { type Artifact, checkedKey, isOwnContent, openStates, uploadKey } from '../domain/artifact.ts';
 import { closesAtMs, nextLookMs, type Upload } from '../domain/upload.ts';
 import { type ArtifactStorage, type Catalogue, ObjectChanged, type UploadStore } from '../ports.ts';
@@ -15,7 +15,7 @@ export type CheckOutcome =
   | { readonly kind: 'busy' }
   | { readonly kind: 'absent' }
   | { readonly kind: 'deliverable' }
-  | { readonly kind: 'rejected'; readonly reason: string }
+  | ({ readonly kind: 'rejected' } & Rejection)
   /** Another upload of the version was first, or the version was withdrawn. */
   | { readonly kind: 'superseded' };
 
@@ -29,7 +29,7 @@ export interface CheckerDependencies {
   readonly leaseMs: number;
   /** How long a URL is valid; uploads stay open for that long after it. */
   readonly lifetimeMs: number;
-  readonly onOutcome: (outcome: CheckOutcome['kind']) => void;
+  readonly onOutcome: (outcome: CheckOutcome) => void;
 }
 
 /** Longest that one check may take. */
@@ -56,14 +56,15 @@ export function createChecker(deps: CheckerDependencies): Checker {
       return own ? { kind: 'deliverable' } : { kind: 'superseded' };
     }
     if (object.sizeBytes !== upload.sizeBytes) {
-      return reject(upload, `It has ${object.sizeBytes} bytes, not ${upload.sizeBytes} as was requested.`);
+      const reason = `It has ${object.sizeBytes} bytes, not ${upload.sizeBytes} as was requested.`;
+      return reject(upload, { rule: 'size', reason });
     }
     const copy = await storage.fetch(key, object.tag);
     let sha256: string;
     try {
       const signal = AbortSignal.timeout(checkTimeoutMs);
-      const reason = await unfit(artifact, copy.path, signal);
-      if (reason !== undefined) return await reject(upload, reason);
+      const rejection = await unfit(artifact, copy.path, signal);
+      if (rejection) return await reject(upload, rejection);
       sha256 = await hashOf(copy.path, signal);
     } finally {
       await copy.dispose();
@@ -80,11 +81,11 @@ export function createChecker(deps: CheckerDependencies): Checker {
     return { kind: won ? 'deliverable' : 'superseded' };
   }
 
-  async function reject(upload: Upload, reason: string): Promise<CheckOutcome> {
+  async function reject(upload: Upload, { rule, reason }: Rejection): Promise<CheckOutcome> {
     await catalogue.reject(upload.artifactId, reason, clock.now());
     await storage.remove(uploadKey(upload.id));
     logger.info({ artifact: upload.artifactId, reason }, 'an upload was rejected');
-    return { kind: 'rejected', reason };
+    return { kind: 'rejected', rule, reason };
   }
 
   /** Answers what the store is told about the next look. */
@@ -117,7 +118,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
       });
       clearInterval(renewal);
       await settle(upload, outcome);
-      deps.onOutcome(outcome.kind);
+      deps.onOutcome(outcome);
       return outcome;
     } catch (error) {
       clearInterval(renewal);
@@ -129,7 +130,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
   };
 }
 
-async function unfit(artifact: Artifact, path: string, signal: AbortSignal): Promise<string | undefined> {
+async function unfit(artifact: Artifact, path: string, signal: AbortSignal): Promise<Rejection | undefined> {
   return artifact.kind === 'software' ? inspectPackage(path, artifact, signal) : undefined;
 }
 

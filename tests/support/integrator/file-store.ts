@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { verifyCallback } from '../support/integrator/verify.ts';
+import { verifyCallback } from './verify.ts';
 
 /** A request for a signed URL as it came. */
 export interface UrlRequest {

@@ -1,0 +1,102 @@
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { jest } from '@jest/globals';
+import { openStudio, type Studio } from './testing/recordings.ts';
+import { caller, endpoint } from './testing/world.ts';
+
+// Each opens a store of its own on the disk and waits for what happens in the background.
+jest.setTimeout(30_000);
+
+let studio: Studio;
+beforeEach(async () => {
+  studio = await openStudio();
+});
+afterEach(() => studio.close());
+
+const samples = (name: string) => studio.world.metrics(name);
+
+test('places are counted by endpoint, beside its limit; a removed endpoint is gone', async () => {
+  const { world, sora } = studio;
+  await world.admin.putEndpoint(endpoint('two', { connectionLimit: 3 }));
+  await sora.created(studio.connections[0] ?? sora.join(studio.channelId)).send();
+  await world.communication.createChannel({ caller: caller() });
+  await waitFor('the connection to be counted', async () =>
+    (await samples('headset_sora_places_taken')).includes('headset_sora_places_taken{endpoint="one"} 1'),
+  );
+  expect(await samples('headset_sora_places_taken')).toEqual([
+    'headset_sora_places_taken{endpoint="one"} 1',
+    'headset_sora_places_taken{endpoint="two"} 1',
+  ]);
+  expect(await samples('headset_sora_places_limit')).toEqual([
+    'headset_sora_places_limit{endpoint="one"} 10',
+    'headset_sora_places_limit{endpoint="two"} 3',
+  ]);
+  world.nowMs += 120_000;
+  expect(await samples('headset_sora_places_taken')).toContain('headset_sora_places_taken{endpoint="two"} 0');
+  await world.admin.removeEndpoint({ endpointId: 'two' });
+  expect(await samples('headset_sora_places_limit')).toEqual([
+    'headset_sora_places_limit{endpoint="one"} 10',
+  ]);
+  expect(await samples('headset_sora_places_taken')).toHaveLength(1);
+});
+
+test('channels are counted, and refusals by their reason', async () => {
+  const { world } = studio;
+  await world.admin.putEndpoint(endpoint('one', { connectionLimit: 2 }));
+  const create = (soraVersion = '') => world.communication.createChannel({ caller: caller(), soraVersion });
+  await create();
+  await expect(create()).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(create('0.0.0')).rejects.toMatchObject({ code: 'invalid_argument' });
+  expect(await samples('headset_channels_total')).toEqual([
+    'headset_channels_total{outcome="created"} 2',
+    'headset_channels_total{outcome="unavailable"} 1',
+    'headset_channels_total{outcome="invalid_argument"} 1',
+  ]);
+});
+
+test('recordings that are open are counted by state, with their age; parts by outcome; ends', async () => {
+  const { world, sora, storage } = studio;
+  world.set.add('soraRecGetPresignedUrl');
+  const open = (waiting: number, uploading: number) => [
+    `headset_recordings_open{state="waiting"} ${waiting}`,
+    `headset_recordings_open{state="uploading"} ${uploading}`,
+    'headset_recordings_open{state="untold"} 0',
+  ];
+  expect(await samples('headset_recordings_open')).toEqual(open(0, 0));
+  const recording = sora.record(studio.connections.slice(0, 1));
+  const [available, report] = recording.webhooks;
+  await available?.send();
+  await waitFor('the news', async () => (await studio.state(recording)) === 'waiting');
+  world.nowMs += 5000;
+  expect(await samples('headset_recordings_open')).toEqual(open(1, 0));
+  expect(await samples('headset_recordings_oldest_open_age_seconds')).toEqual([
+    'headset_recordings_oldest_open_age_seconds{state="waiting"} 5',
+    'headset_recordings_oldest_open_age_seconds{state="uploading"} 0',
+    'headset_recordings_oldest_open_age_seconds{state="untold"} 0',
+  ]);
+  const { promise: gate, resolve: letGo } = Promise.withResolvers<void>();
+  sora.archives.gate = gate;
+  let refusals = 1;
+  storage.trouble = () => (refusals-- > 0 ? { status: 503 } : undefined);
+  await report?.send();
+  await waitFor('the upload', async () => (await studio.state(recording)) === 'uploading');
+  expect(await samples('headset_recordings_open')).toEqual(open(0, 1));
+  letGo();
+  await studio.notification(recording);
+  expect(await samples('headset_recordings_open')).toEqual(open(0, 0));
+  expect(await samples('headset_recordings_ended_total')).toEqual([
+    'headset_recordings_ended_total{outcome="saved"} 1',
+  ]);
+  expect((await samples('headset_recording_parts_total')).toSorted()).toEqual([
+    'headset_recording_parts_total{outcome="failed"} 1',
+    'headset_recording_parts_total{outcome="stored"} 3',
+  ]);
+  // The report's 700 bytes, the webm's 1000, the metadata's 300.
+  expect(await samples('headset_recording_stored_bytes_total')).toEqual([
+    'headset_recording_stored_bytes_total 2000',
+  ]);
+  await available?.send();
+  expect(await samples('headset_sora_webhooks_total')).toEqual([
+    'headset_sora_webhooks_total{outcome="stored"} 2',
+    'headset_sora_webhooks_total{outcome="repeated"} 1',
+  ]);
+});

@@ -1,0 +1,56 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { Counter, Histogram, type Registry } from 'prom-client';
+
+/** What this service counts. */
+export interface ConnectivityMetrics {
+  /** The same handler, its calls counted under that name by outcome, and timed. */
+  counted<Request extends unknown[], Answer>(
+    call: string,
+    handler: (...request: Request) => Promise<Answer>,
+  ): (...request: Request) => Promise<Answer>;
+  /** Bluetooth connections that headsets reported. */
+  reports(outcome: 'published' | 'not_associated', count: number): void;
+}
+
+/** Registers the service's metrics (decision 18). */
+export function createMetrics(registry: Registry): ConnectivityMetrics {
+  const calls = new Counter({
+    name: 'headset_connectivity_calls_total',
+    help: 'Connectivity calls, by call and outcome: ok, or the error.',
+    labelNames: ['call', 'outcome'],
+    registers: [registry],
+  });
+  const seconds = new Histogram({
+    name: 'headset_connectivity_call_seconds',
+    help: 'How long a connectivity call takes, which is mostly the wait for devices and transactions, by call.',
+    labelNames: ['call'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  });
+  const reports = new Counter({
+    name: 'headset_bluetooth_reports_total',
+    help: 'Bluetooth connections that headsets reported, by outcome: published, not_associated (of an earlier or no activation).',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  return {
+    counted:
+      (call, handler) =>
+      async (...request) => {
+        const end = seconds.startTimer({ call });
+        try {
+          const answer = await handler(...request);
+          calls.inc({ call, outcome: 'ok' });
+          return answer;
+        } catch (error) {
+          calls.inc({ call, outcome: error instanceof DomainError ? error.code : 'internal' });
+          throw error;
+        } finally {
+          end();
+        }
+      },
+    reports(outcome, count) {
+      if (count > 0) reports.inc({ outcome }, count);
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { makeApk } from '@headset-cloud/tests/support/apk.ts';
+import { callerOf, World } from './testing/world.ts';
+
+let world: World;
+beforeEach(async () => {
+  // Nobody looks by itself.
+  world = await new World({ UPDATES_SWEEP_INTERVAL_MS: '60000' }).start();
+});
+afterEach(() => world.close());
+
+const app = 'com.example.app';
+async function upload(version: string, bytes: Buffer, sizeBytes = bytes.length) {
+  const size = BigInt(sizeBytes);
+  return (await world.updates.requestUpload({ caller: callerOf(), package: app, version, sizeBytes: size }))
+    .urls[0]?.uploadUrl as string;
+}
+async function put(url: string, bytes: Buffer): Promise<number> {
+  const headers = { 'content-type': 'application/vnd.android.package-archive' };
+  return (await fetch(url, { method: 'PUT', body: new Uint8Array(bytes), headers })).status;
+}
+const samples = async (name: string) =>
+  (await world.metrics.getSingleMetricAsString(name))
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+
+test('uploads that wait for their check are counted, with the age of the oldest', async () => {
+  expect(await samples('headset_updates_checks_due')).toEqual(['headset_updates_checks_due 0']);
+  expect(await samples('headset_updates_checks_oldest_due_age_seconds')).toEqual([
+    'headset_updates_checks_oldest_due_age_seconds 0',
+  ]);
+  await upload('1.0.0', Buffer.alloc(10));
+  world.nowMs += 3000;
+  await upload('2.0.0', Buffer.alloc(10));
+  // The first look is due after half a second.
+  expect(await samples('headset_updates_checks_due')).toEqual(['headset_updates_checks_due 1']);
+  world.nowMs += 4000;
+  expect(await samples('headset_updates_checks_due')).toEqual(['headset_updates_checks_due 2']);
+  expect(await samples('headset_updates_checks_oldest_due_age_seconds')).toEqual([
+    'headset_updates_checks_oldest_due_age_seconds 6.5',
+  ]);
+});
+
+test('rejected uploads are counted by the rule they break', async () => {
+  const whole = await makeApk({ package: app, versionName: '1.0.0' });
+  const spoiled = Buffer.from(whole).fill(0);
+  expect(await put(await upload('1.0.0', spoiled), spoiled)).toBe(422);
+  expect(await put(await upload('2.0.0', whole), whole)).toBe(422);
+  expect(await put(await upload('1.0.0', whole), whole)).toBe(200);
+  expect(await samples('headset_updates_rejected_total')).toEqual([
+    'headset_updates_rejected_total{rule="not_whole"} 1',
+    'headset_updates_rejected_total{rule="other_name"} 1',
+  ]);
+});

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import type { StackKind } from '../../support/stack/stack.ts';
+import type { ChannelsFloor } from '../floors/channels.ts';
+import { figure, interleave, percentile, type Report } from '../lib/figures.ts';
+import type { Settings } from '../lib/settings.ts';
+import { startWorker } from '../lib/worker.ts';
+import { startWorld, type World } from '../lib/world.ts';
+import type { ChannelTarget } from '../load/channels.ts';
+import type { Load } from '../load/main.ts';
+
+const callers = 64;
+const endpoints = 4;
+const soraVersion = '2025.1.0';
+/** So short that the endpoints never fill, however fast they are asked for. */
+const reservationMs = 1000;
+
+/** The call that answers a video call's endpoint, against a bare gRPC call. */
+export async function measureChannels(kind: StackKind, settings: Settings): Promise<Report> {
+  const world = await startWorld(kind, settings, { COMMUNICATION_RESERVATION_MS: String(reservationMs) });
+  const load = startWorker<Load>('load/main.ts');
+  const floor = startWorker<ChannelsFloor>('floors/channels.ts');
+  try {
+    await putEndpoints(world);
+    const grpc = await floor.call('start', {});
+    const ours: ChannelTarget = {
+      origin: world.stack.apiUrl,
+      token: await world.api.token(),
+      applicationId: world.applicationId,
+    };
+    const { seconds } = settings;
+    const ask = (target: ChannelTarget) => () =>
+      load.call('channels', { target, soraVersion, callers, seconds });
+    const runs = await interleave(settings.runs, { floor: ask({ grpc }), ours: ask(ours) });
+    const at = (share: number) => ({
+      floor: runs.floor.map((times) => percentile(times, share)),
+      ours: runs.ours.map((times) => percentile(times, share)),
+    });
+    const rate = runs.ours.map((times) => Math.round(times.length / seconds)).join(', ');
+    return {
+      figures: [
+        figure(`channels p50, ${callers} callers`, 'ms', undefined, at(0.5)),
+        figure(`channels p99, ${callers} callers`, 'ms', { atMost: 10 }, at(0.99)),
+      ],
+      notes: [
+        `channels: ${endpoints} endpoints, reservations of ${reservationMs} ms that nobody joins; ${rate} channels/s.`,
+      ],
+    };
+  } finally {
+    await Promise.all([load.stop(), floor.stop()]);
+    await world.close();
+  }
+}
+
+async function putEndpoints(world: World): Promise<void> {
+  for (let i = 0; i < endpoints; i++) {
+    await world.admin.communication.putEndpoint({
+      endpoint: {
+        endpointId: `sora-${i}`,
+        signalingUrl: `wss://sora-${i}.example.com/signaling`,
+        soraVersion,
+        connectionLimit: 10_000,
+        archiveUrl: '',
+        webhookSecret: randomBytes(24).toString('base64url'),
+      },
+    });
+  }
+}
