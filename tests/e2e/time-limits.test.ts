@@ -143,7 +143,7 @@ describeOnStack('what never answers', () => {
       expect(effects).toEqual([id]);
       expect(await own.status(id)).toBe('processed');
       expect(arrivalsOf(taking, id).map(({ body }) => [body.notificationType, body.result])).toEqual([
-        ['accepted', undefined],
+        ['accepted', 'success'],
         ['processed', 'success'],
       ]);
     } finally {

@@ -10,7 +10,7 @@ export interface VanishingLine {
   readonly connections: number;
   /** host:port to which new connections lead. */
   target: string;
-  /** From now on nothing gets through: not over open connections, ever; not over new ones, until `comeBack`. */
+  /** From now on nothing gets through open connections, ever; new ones fail at once, as without a network. */
   vanish(): void;
   /** New connections get through again. Those from before stay as they are: no byte and no end passes. */
   comeBack(): void;
@@ -31,9 +31,8 @@ export async function startVanishingLine(target: string): Promise<VanishingLine>
   };
   const server = createServer((inner) => {
     keep(inner);
-    // Taken by the machine and lost: to whoever connects it looks like a network without an answer.
     if (away) {
-      inner.resume();
+      inner.destroy();
       return;
     }
     connections += 1;
