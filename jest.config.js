@@ -14,6 +14,8 @@ export default {
     '<rootDir>/tests/support/**/*.test.ts',
     '<rootDir>/tests/faults/**/*.test.ts',
   ],
+  // Jest would leave one core to itself, and on two use only one.
+  maxWorkers: '100%',
   // So that a busy machine is not taken for a broken one: no test measures time.
   testTimeout: 60_000,
   testPathIgnorePatterns: ['/node_modules/', '\\.contract\\.test\\.ts$'],

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /**
- * Runs every check that CI runs, one after the other, shows how long each took, and ends with the
- * line `N passed, N failed, N skipped`. `check` as an argument runs only the quick ones.
+ * Runs every check that CI runs, shows how long each took, and ends with the line
+ * `N passed, N failed, N skipped`. The quick ones come first, the unit tests beside the others of them;
+ * what measures or waits runs alone. `check` as an argument runs only the quick ones.
  */
 const root = resolve(import.meta.dirname, '..');
 const bin = (name: string) => join(root, 'node_modules', '.bin', name);
@@ -25,6 +26,8 @@ interface Step {
   /** A jest run counts its tests; anything else counts as one. */
   readonly counts?: 'jest' | 'line';
   readonly quick?: true;
+  /** Runs beside the other quick ones; it takes as long as all of them. */
+  readonly beside?: true;
 }
 
 const jestStep = (name: string, args: string[], env: Record<string, string> = {}): Step => ({
@@ -54,7 +57,7 @@ const steps: Step[] = [
     quick: true,
   },
   { ...jestStep('architecture', ['-c', 'tests/jest.architecture.config.js']), quick: true },
-  { ...jestStep('unit', []), quick: true },
+  { ...jestStep('unit', []), quick: true, beside: true },
   jestStep('contract (embedded against MongoDB, Kafka and S3)', [
     '-c',
     'tests/jest.contract.config.js',
@@ -100,20 +103,30 @@ interface Tally {
   skipped: number;
 }
 
-async function run(step: Step, index: number): Promise<{ tally: Tally; seconds: number }> {
+interface Outcome {
+  readonly step: Step;
+  readonly tally: Tally;
+  readonly seconds: number;
+}
+
+async function run(step: Step, index: number): Promise<Omit<Outcome, 'step'>> {
   const file = join(results, `${index}.json`);
   const started = Date.now();
   const args =
     step.counts === 'jest' ? [...step.args, '--json', `--outputFile=${file}`, '--silent=false'] : step.args;
-  process.stdout.write(`\n── ${step.name}\n`);
+  // What runs beside others is shown as a whole when it has ended.
+  const held: Buffer[] = [];
+  const show = (data: Buffer) => (step.quick ? held.push(data) : process.stdout.write(data));
+  show(Buffer.from(`\n── ${step.name}\n`));
   const child = spawn(step.command, args, {
     cwd: step.cwd ? join(root, step.cwd) : root,
     env: { ...process.env, PATH: `${join(root, 'node_modules/.bin')}:${process.env['PATH']}`, ...step.env },
-    stdio: ['ignore', step.counts === 'jest' ? 'ignore' : 'pipe', 'inherit'],
+    stdio: ['ignore', step.counts === 'jest' ? 'ignore' : 'pipe', step.quick ? 'pipe' : 'inherit'],
   });
   let last = '';
+  child.stderr?.on('data', show);
   child.stdout?.on('data', (data: Buffer) => {
-    process.stdout.write(data);
+    show(data);
     last = (last + data.toString()).slice(-2000);
   });
   const code = await new Promise<number>((done) => {
@@ -123,6 +136,7 @@ async function run(step: Step, index: number): Promise<{ tally: Tally; seconds: 
       done(1);
     });
   });
+  process.stdout.write(Buffer.concat(held));
   return { tally: count(step, code, file, last), seconds: (Date.now() - started) / 1000 };
 }
 
@@ -148,20 +162,26 @@ function count(step: Step, code: number, file: string, output: string): Tally {
   return code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 };
 }
 
-const chosen = process.argv[2] === 'check' ? steps.filter((s) => s.quick) : steps;
-const total: Tally = { passed: 0, failed: 0, skipped: 0 };
-const table: string[] = [];
-for (const [index, step] of chosen.entries()) {
-  const { tally, seconds } = await run(step, index);
-  total.passed += tally.passed;
-  total.failed += tally.failed;
-  total.skipped += tally.skipped;
-  table.push(
-    `${seconds.toFixed(1).padStart(7)} s  ${tally.failed > 0 ? 'FAILED' : 'ok    '}  ${step.name}: ${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`,
-  );
+async function runAll(some: readonly Step[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const step of some) outcomes.push({ step, ...(await run(step, steps.indexOf(step))) });
+  return outcomes;
 }
+
+const quick = steps.filter((s) => s.quick);
+const lanes = await Promise.all([
+  runAll(quick.filter((s) => !s.beside)),
+  runAll(quick.filter((s) => s.beside)),
+]);
+const slow = process.argv[2] === 'check' ? [] : await runAll(steps.filter((s) => !s.quick));
+const outcomes = [...lanes.flat(), ...slow];
+const sum = (of: keyof Tally) => outcomes.reduce((all, { tally }) => all + tally[of], 0);
+const table = outcomes.map(
+  ({ step, tally, seconds }) =>
+    `${seconds.toFixed(1).padStart(7)} s  ${tally.failed > 0 ? 'FAILED' : 'ok    '}  ${step.name}: ${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`,
+);
 rmSync(results, { recursive: true, force: true });
 process.stdout.write(
-  `\n${table.join('\n')}\n\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped\n`,
+  `\n${table.join('\n')}\n\n${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped\n`,
 );
-process.exit(total.failed > 0 ? 1 : 0);
+process.exit(sum('failed') > 0 ? 1 : 0);

@@ -2,7 +2,7 @@ import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { addressConfig, commonConfig } from '@headset-cloud/kit/common-config.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
-import { addressesOf, createChannels, createMetrics, main } from '@headset-cloud/kit/host.ts';
+import { addressesOf, createChannels, createMetrics, keepaliveOf, main } from '@headset-cloud/kit/host.ts';
 import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { createTracing } from '@headset-cloud/kit/tracing.ts';
@@ -21,7 +21,7 @@ await main(async () => {
   const signal = untilSignal();
 
   await lifecycle.start(createTracing('gateway', process.env));
-  const channels = createChannels(addressesOf(common));
+  const channels = createChannels(addressesOf(common), keepaliveOf(common));
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
   await lifecycle.start(
     createAdminServer({

@@ -18,15 +18,18 @@ const device = `${app}/devices/${deviceId}`;
 const caller = { clientId: 'client-1', applicationId: 'app-1' };
 const message = (text: string) => JSON.parse(text).message as string;
 
+/** `start`: what a value of the right form begins with. */
 const textLimits =
-  (method: string, path: string, body: Record<string, unknown>, name: string) => async (): Promise<void> => {
-    expect((await send(method, path, { ...body, [name]: 'x'.repeat(128) })).status).toBe(201);
+  (method: string, path: string, body: Record<string, unknown>, name: string, start = '') =>
+  async (): Promise<void> => {
+    const longest = start.padEnd(128, 'x');
+    expect((await send(method, path, { ...body, [name]: longest })).status).toBe(201);
     await refused(method, path, { ...body, [name]: undefined }, `/${name} is required.`);
     await refused(method, path, { ...body, [name]: '' }, `/${name} must NOT have fewer than 1 characters.`);
     await refused(
       method,
       path,
-      { ...body, [name]: 'x'.repeat(129) },
+      { ...body, [name]: `${longest}x` },
       `/${name} must NOT have more than 128 characters.`,
     );
     for (const wrong of [null, 1, ['x']])
@@ -48,7 +51,20 @@ describe('update of software now', () => {
       create(UpdateAppRequestSchema, { caller, deviceId, ...body }),
     );
   });
-  test('package is required and has 1 to 128 characters', textLimits('PUT', path, body, 'package'));
+  test('package is required and has 1 to 128 characters', textLimits('PUT', path, body, 'package', 'x.'));
+  const forms = {
+    package: '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z][A-Za-z0-9_]*)+$',
+    version: '^[0-9A-Za-z][0-9A-Za-z._+-]*$',
+  };
+  test.each([
+    ['package', 'app'],
+    ['package', 'com.1example'],
+    ['package', 'com..example'],
+    ['version', '1 0'],
+    ['version', '.1'],
+  ] as const)('%s %j is of no form that a catalogue has', (name, wrong) =>
+    refused('PUT', path, { ...body, [name]: wrong }, `/${name} must match pattern "${forms[name]}".`),
+  );
   test('version is required and has 1 to 128 characters', textLimits('PUT', path, body, 'version'));
   test('an unknown field is refused', () =>
     refused('PUT', path, { ...body, url: 'x' }, '/url is not a known field.'));

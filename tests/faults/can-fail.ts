@@ -5,7 +5,7 @@ import type { FailpointStep, Round } from './schedule.ts';
 /** Runs with one safeguard left out: the judge must find what that costs. */
 interface Sabotage {
   readonly name: string;
-  readonly switches: string;
+  readonly env: Readonly<Record<string, string>>;
   readonly rounds: readonly Round[];
   readonly load: RunOptions['load'];
   readonly effectMs: number;
@@ -23,7 +23,7 @@ const quietRound = (restMs: number): Round => ({
 const sabotages: readonly Sabotage[] = [
   {
     name: 'without the sweeper it finds a lost callback',
-    switches: 'no-sweeper',
+    env: { TRANSACTIONS_UNSAFE_SWITCHES: 'no-sweeper' },
     rounds: [
       dies(at('transactions.finished', 1), at('transactions.changed', 2)),
       dies(at('transactions.finished', 2), at('transactions.inserted', 1)),
@@ -36,12 +36,21 @@ const sabotages: readonly Sabotage[] = [
   },
   {
     name: 'without the start permit it finds a canceled operation that took effect',
-    switches: 'no-start-permit',
+    env: { TRANSACTIONS_UNSAFE_SWITCHES: 'no-start-permit' },
     // The load does it: headsets go away while they work, and their commands are canceled.
     rounds: [quietRound(3000), quietRound(3000)],
     load: { commanders: 4, cancelAwayShare: 0.6, pauseMs: 80 },
     effectMs: 200,
     finds: 'nothing canceled by request took effect',
+  },
+  {
+    name: 'without the memory of known usage it finds usage that is recorded twice',
+    env: { BILLING_UNSAFE_SWITCHES: 'no-idempotence' },
+    // What was recorded when the process died comes from the log again.
+    rounds: [dies(at('billing.usageOnSheet', 1))],
+    load: { commanders: 1, cancelAwayShare: 0, pauseMs: 80 },
+    effectMs: 0,
+    finds: 'every use is recorded once',
   },
 ];
 
@@ -53,7 +62,7 @@ export async function showThatItCanFail(seed: number, say: (line: string) => voi
       kind: 'embedded',
       seed,
       rounds: () => s.rounds,
-      env: { TRANSACTIONS_UNSAFE_SWITCHES: s.switches },
+      env: s.env,
       instances: 1,
       load: s.load,
       effectMs: s.effectMs,

@@ -443,9 +443,9 @@ onEmbedded(
   },
 );
 
-test('a bill of ten thousand devices', async () => {
-  const count = 10_000;
-  const portion = 2000;
+test('a bill of thousands of devices', async () => {
+  const count = 3000;
+  const portion = 1500;
   for (let first = 0; first < count; first += portion) {
     const devices = Array.from({ length: portion }, (_, n) => first + n);
     await world.change(...devices.map((n) => activated(n, 1n, '2026-11-01T00:00:00')));

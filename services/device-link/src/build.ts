@@ -26,12 +26,12 @@ import { createGate } from './link/retry.ts';
 import { connectMethod, transportLimitBytes } from './link/wire.ts';
 import { createSessionDirectory, directoryIndexes, renewEveryMs } from './store/session-directory.ts';
 
-/** A dead peer is noticed after at most 28 s: a ping each 20 s, an answer within 8 s (decision 6). */
-const streamOptions: ChannelOptions = {
-  'grpc.keepalive_time_ms': 20_000,
-  'grpc.keepalive_timeout_ms': 8_000,
+/** A dead peer is noticed after a ping's turn and the wait for its answer: at most 28 s (decision 6). */
+const streamOptions = (config: DeviceLinkConfig): ChannelOptions => ({
+  'grpc.keepalive_time_ms': config.DEVICE_LINK_KEEPALIVE_MS,
+  'grpc.keepalive_timeout_ms': config.DEVICE_LINK_KEEPALIVE_TIMEOUT_MS,
   'grpc.max_receive_message_length': transportLimitBytes,
-};
+});
 
 /** Calls to devices and transactions; milliseconds. */
 const callDeadlineMs = 5000;
@@ -89,7 +89,7 @@ export function buildDeviceLink(
       onEnded: (session) => hub.ended(session),
     },
   });
-  const link = new RpcServer([], logger, streamOptions);
+  const link = new RpcServer([], logger, streamOptions(config));
   link.server.addService({ connect: connectMethod }, { connect: door.connect });
 
   const deps: DeliveryDeps = { hub, directory, peers, instanceId };

@@ -32,6 +32,21 @@ export const deviceLinkConfig = {
     min: 100,
     max: 60_000,
   }),
+  // Nobody can make them so long that a silent headset is noticed later than the protocol page promises.
+  DEVICE_LINK_KEEPALIVE_MS: integer({
+    doc: 'How often a headset is asked for a sign of life (HTTP/2 ping); milliseconds.',
+    example: '20000',
+    default: 20_000,
+    min: 100,
+    max: 20_000,
+  }),
+  DEVICE_LINK_KEEPALIVE_TIMEOUT_MS: integer({
+    doc: 'A headset that has not answered a ping for this long is offline; milliseconds.',
+    example: '8000',
+    default: 8000,
+    min: 100,
+    max: 8000,
+  }),
   DEVICE_LINK_MAX_SESSIONS: integer({
     doc: 'Headsets that one instance serves at most; more are sent away with UNAVAILABLE.',
     example: '20000',

@@ -34,8 +34,22 @@ export const commonConfig = {
   }),
 } as const;
 
-/** Where a process finds the services. */
+/** Where a process finds the services, and when it takes one for gone. */
 export const addressConfig = {
+  RPC_KEEPALIVE_MS: integer({
+    doc: 'How often a service that owes an answer is asked for a sign of life (HTTP/2 ping); milliseconds.',
+    example: '20000',
+    default: 20_000,
+    min: 100,
+    max: 600_000,
+  }),
+  RPC_KEEPALIVE_TIMEOUT_MS: integer({
+    doc: 'A connection to a service without an answer to a ping for this long is dropped for a new one; milliseconds.',
+    example: '5000',
+    default: 5000,
+    min: 100,
+    max: 600_000,
+  }),
   DEVICES_ADDRESS: text({
     doc: 'gRPC address of devices.',
     example: 'dns:///devices:9000',

@@ -56,6 +56,18 @@ export function integer<const O extends KeyOptions<number> & { min: number; max:
   };
 }
 
+/** A number within bounds, fractions included. */
+export function decimal<const O extends KeyOptions<number> & { min: number; max: number }>(o: O) {
+  return {
+    ...o,
+    parse: (value: string): number => {
+      const n = /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
+      if (!(n >= o.min && n <= o.max)) throw new Error(`is not a number from ${o.min} to ${o.max}`);
+      return n;
+    },
+  };
+}
+
 /** true or false. */
 export function boolean<const O extends KeyOptions<boolean>>(o: O) {
   return {

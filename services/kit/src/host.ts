@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ChannelOptions } from '@grpc/grpc-js';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createAdminServer } from './admin-server.ts';
 import { systemClock } from './clock.ts';
@@ -33,8 +34,19 @@ export function addressesOf(config: ConfigOf<typeof addressConfig>): Record<Serv
   };
 }
 
+/** When a channel takes its peer for gone, from the configuration. */
+export function keepaliveOf(config: ConfigOf<typeof addressConfig>): ChannelOptions {
+  return {
+    'grpc.keepalive_time_ms': config.RPC_KEEPALIVE_MS,
+    'grpc.keepalive_timeout_ms': config.RPC_KEEPALIVE_TIMEOUT_MS,
+  };
+}
+
 /** Channels to the services, opened on first use. */
-export function createChannels(addresses: Record<ServiceName, string>): {
+export function createChannels(
+  addresses: Record<ServiceName, string>,
+  options: ChannelOptions = {},
+): {
   channel: (to: ServiceName) => Channel;
   close: () => Promise<void>;
 } {
@@ -43,7 +55,7 @@ export function createChannels(addresses: Record<ServiceName, string>): {
     channel(to) {
       let channel = open.get(to);
       if (!channel) {
-        channel = new GrpcChannel(addresses[to]);
+        channel = new GrpcChannel(addresses[to], options);
         open.set(to, channel);
       }
       return channel;
@@ -114,7 +126,7 @@ export async function hostService<S extends ConfigSpec>(
     stop: () => log.close(),
     notReady: () => log.notReady(),
   });
-  const channels = createChannels(addressesOf(common));
+  const channels = createChannels(addressesOf(common), keepaliveOf(common));
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
   const service = options.build(
     {

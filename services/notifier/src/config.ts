@@ -1,4 +1,4 @@
-import { type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
+import { type ConfigOf, decimal, integer, text } from '@headset-cloud/kit/config.ts';
 import { parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
 
 /** Every key of the notifier, with its default (decision 10, ruling B10). */
@@ -27,11 +27,11 @@ export const notifierConfigSpec = {
     min: 20,
     max: 120_000,
   }),
-  NOTIFIER_MAX_AGE_HOURS: integer({
+  NOTIFIER_MAX_AGE_HOURS: decimal({
     doc: 'How long a callback is tried before it is kept as dead, in hours from its creation.',
     example: '72',
     default: 72,
-    min: 1,
+    min: 0.001,
     max: 24 * 30,
   }),
   NOTIFIER_BACKOFF_FIRST_MS: integer({

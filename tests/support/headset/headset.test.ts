@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deviceId, type Instance, offer, World } from '@headset-cloud/device-link/testing/world.ts';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { apply } from './actions.ts';
 import { describe as describeHeadset, listenForControl } from './control.ts';
@@ -163,7 +164,7 @@ describe('a headset that misbehaves', () => {
     await deliver(1);
     await waitFor('the offer', () => made.journal.held.has(1));
     made.report({ case: 'stateChange', value: { power: 'started' } });
-    await waitFor('a later report', async () => (await world.reportIds()).length === 1);
+    await waitFor('a later report', async () => (await world.reportIds(topics.deviceReports)).length === 1);
     expect(world.accepts).toEqual([]);
   });
 });
@@ -182,7 +183,7 @@ describe('the control', () => {
       expect(made.behaviour.effectMs).toBe(1);
       expect((await post({ action: 'set', behaviour: { nothing: 1 } })).status).toBe(400);
       expect((await post({ action: 'report', stateChange: { batteryPercentage: 80 } })).status).toBe(200);
-      await waitFor('the report', async () => (await world.reportIds()).length === 1);
+      await waitFor('the report', async () => (await world.reportIds(topics.deviceReports)).length === 1);
       await runScript(headsets, [{ action: 'disconnect' }]);
       await waitFor('the next session', () => made.sessionEpoch === 2);
       apply(headsets, { action: 'away', ms: 3_600_000 });

@@ -56,6 +56,8 @@ export interface StackOptions {
   readonly instances?: InstanceCounts;
   /** Added to the environment of every process. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Where the gateway reaches a service of the real stack, given its address: through something of the test's own. */
+  readonly gatewayReaches?: (service: ServiceName, address: string) => string;
   /** Fixed ports: gateway, issuer, headsets, files, Sora's webhooks, admin; otherwise free ones, kept over restarts. */
   readonly ports?: FixedPorts;
 }
@@ -134,7 +136,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     processes['gateway'] = manageProcess({
       name: 'gateway',
       entry: 'gateway/src/main.ts',
-      env: { ...shared, ADMIN_LISTEN: `127.0.0.1:${ports.admin}` },
+      env: {
+        ...shared,
+        ...(options.gatewayReaches && reachedThrough(options.gatewayReaches, instances, ports.grpc)),
+        ADMIN_LISTEN: `127.0.0.1:${ports.admin}`,
+      },
       logFile: logFile('gateway'),
     });
   }
@@ -191,6 +197,18 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     throw error;
   }
   return stack;
+}
+
+function reachedThrough(
+  way: (service: ServiceName, address: string) => string,
+  instances: readonly Instance[],
+  ports: Readonly<Record<string, number>>,
+): Record<string, string> {
+  return Object.fromEntries(
+    instances.flatMap((one) =>
+      Object.entries(grpcAddresses([one], ports)).map(([key, address]) => [key, way(one.service, address)]),
+    ),
+  );
 }
 
 async function isReady(adminUrl: string): Promise<boolean> {

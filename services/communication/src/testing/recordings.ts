@@ -8,7 +8,12 @@ import {
 } from '@headset-cloud/tests/support/sora/simulator.ts';
 import { type Storage, startStorage } from '@headset-cloud/tests/support/sora/storage.ts';
 import type { CommunicationConfig } from '../config.ts';
-import { type Callback, caller, endpoint, openWorld, type World } from './world.ts';
+import { type Body, type Callback, caller, endpoint, MiB, openWorld, type World } from './world.ts';
+
+export const single = 'soraRecGetPresignedUrl';
+export const multi = 'soraRecGetMultiPresignedUrl';
+/** Bytes of a part, which is read and sent in several pieces; the service takes no parts below 5 MiB from its environment. */
+export const part = MiB;
 
 /** A world with an endpoint that keeps recordings, a channel with two connections, and a storage. */
 export interface Studio {
@@ -24,11 +29,23 @@ export interface Studio {
   /** The notification as soon as it is out. */
   told(recording: SimulatedRecording): Promise<Callback>;
   state(recording: SimulatedRecording): Promise<string>;
+  /** A recording of both connections. */
+  record(webmBytes?: number): SimulatedRecording;
+  /** A recording of one connection in `parts` parts, the last of one byte. */
+  recordParts(parts: number): SimulatedRecording;
+  /** Parts stored for a file, in their order, repeats included. */
+  partsOf(file: string | undefined): Storage['stored'];
+  /** The same, their numbers. */
+  numbers(file: string | undefined): number[];
+  /** Time goes by, so that what has paused goes on; until the timer is cleared. */
+  tick(): NodeJS.Timeout;
+  /** Tells of a recording; the body of its notification. */
+  failure(recording: SimulatedRecording): Promise<Body>;
   close(): Promise<void>;
 }
 
 export async function openStudio(config: Partial<CommunicationConfig> = {}): Promise<Studio> {
-  const world = await openWorld(config);
+  const world = await openWorld({ COMMUNICATION_PART_BYTES: part, ...config });
   const storage = await startStorage();
   const sora = new SoraSimulator({
     endpointId: 'one',
@@ -47,10 +64,22 @@ export async function openStudio(config: Partial<CommunicationConfig> = {}): Pro
     (await world.callbacks()).filter(({ id }) => id === `recording-${recordingId}`);
   const told = (recording: SimulatedRecording) =>
     waitFor('the notification', async () => (await ours(recording))[0], { timeoutMs: 20_000 });
-  return {
+  const connections = [sora.join(channelId), sora.join(channelId)];
+  const partsOf = (file: string | undefined) => storage.stored.filter((one) => one.file === file);
+  const studio: Studio = {
     ...{ told },
-    ...{ world, sora, storage, channelId, state },
-    connections: [sora.join(channelId), sora.join(channelId)],
+    ...{ world, sora, storage, channelId, state, connections, partsOf },
+    record: (webmBytes = 1000) => sora.record(connections, { webmBytes }),
+    recordParts: (parts) => sora.record(connections.slice(0, 1), { webmBytes: (parts - 1) * part + 1 }),
+    numbers: (file) => partsOf(file).map(({ partNumber }) => partNumber),
+    tick: () =>
+      setInterval(() => {
+        world.nowMs += 50;
+      }, 10),
+    async failure(recording) {
+      await studio.tell(recording);
+      return (await studio.notification(recording)).body;
+    },
     async tell(recording) {
       for (const webhook of recording.webhooks) {
         if ((await webhook.send()) !== 200) throw new Error('a webhook was refused');
@@ -74,6 +103,7 @@ export async function openStudio(config: Partial<CommunicationConfig> = {}): Pro
       await storage.close();
     },
   };
+  return studio;
 }
 
 /** SHA-256 of a part of an archived file, hexadecimal. */

@@ -216,8 +216,8 @@ export class World {
     return events.map((event) => fromBinary(DeviceReportEventSchema, event.value));
   }
 
-  async reportIds(): Promise<number[]> {
-    return (await this.reports()).flatMap(({ body }) =>
+  async reportIds(topic?: string): Promise<number[]> {
+    return (await this.reports(topic)).flatMap(({ body }) =>
       body.case === 'report' ? [Number(body.value.reportId)] : [],
     );
   }

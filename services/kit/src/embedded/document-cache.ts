@@ -6,19 +6,22 @@ const mostBytes = 32 * 1024 * 1024;
 const mostDocuments = 50_000;
 /** Added for what a document costs however small it is. */
 const overheadBytes = 64;
+/** So that there are never more than `mostDocuments`; a `max` would have lru-cache reserve their places at once. */
+const leastBytes = Math.ceil(mostBytes / mostDocuments);
 /** Record numbers of one collection stay below this. */
 const records = 2 ** 36;
 
 /** Decoded documents of all collections, those used last; bounded. */
 export class DocumentCache {
-  readonly #cache = new LRUCache<number, { document: Document }>({ max: mostDocuments, maxSize: mostBytes });
+  readonly #cache = new LRUCache<number, { document: Document }>({ maxSize: mostBytes });
 
   get(collection: number, rid: number): Document | undefined {
     return this.#cache.get(collection * records + rid)?.document;
   }
 
   set(collection: number, rid: number, document: Document, bytes: number): void {
-    this.#cache.set(collection * records + rid, { document }, { size: bytes + overheadBytes });
+    const size = Math.max(bytes + overheadBytes, leastBytes);
+    this.#cache.set(collection * records + rid, { document }, { size });
   }
 
   delete(collection: number, rid: number): void {

@@ -3,14 +3,19 @@ import { Binary, BSON, type BSONRegExp, type Document, Long, ObjectId } from 'mo
 /** Options by which documents become bytes and come back, the same as the driver's defaults. */
 const serializeOptions = { ignoreUndefined: false } as const;
 
-const plainPrototypes: readonly unknown[] = [Object.prototype, null];
+// Kept here, as these are asked for each value: a lookup in the global object is slow in a VM context.
+const { getPrototypeOf, hasOwn, prototype: plainPrototype } = Object;
+const { isArray } = Array;
+const plainPrototypes: readonly unknown[] = [plainPrototype, null];
 
 /** True for an embedded document: an object that is none of BSON's other types. */
 export function isDocument(value: unknown): value is Document {
+  if (typeof value !== 'object' || value === null) return false;
+  if (getPrototypeOf(value) === plainPrototype) {
+    return (value as { _bsontype?: unknown })._bsontype === undefined;
+  }
   return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
+    !isArray(value) &&
     !(value instanceof Date) &&
     !(value instanceof RegExp) &&
     (value as { _bsontype?: unknown })._bsontype === undefined
@@ -33,7 +38,7 @@ export function decodeDocument(bytes: Uint8Array): Document {
  */
 export function cloneValue<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) {
+  if (isArray(value)) {
     const copy = new Array<unknown>(value.length);
     for (let i = 0; i < value.length; i++) copy[i] = cloneValue(value[i]);
     return copy as T;
@@ -67,10 +72,10 @@ export function normalise(value: unknown): unknown {
       return promoteLong(Long.fromBigInt(value));
   }
   if (value === null) return null;
-  if (Array.isArray(value)) return value.map(normalise);
+  if (isArray(value)) return value.map(normalise);
   if (value instanceof Date) return new Date(value.getTime());
   if (value instanceof RegExp) return new RegExp(value.source, value.flags);
-  if (plainPrototypes.includes(Object.getPrototypeOf(value))) return normaliseDocument(value as Document);
+  if (plainPrototypes.includes(getPrototypeOf(value))) return normaliseDocument(value as Document);
   return normaliseObject(value as Document & { _bsontype?: string; toBSON?: () => unknown });
 }
 
@@ -128,7 +133,7 @@ export function assign(target: Document, key: string, value: unknown): void {
 
 /** A document's own field, or undefined. */
 export function ownField(target: Document, key: string): unknown {
-  return Object.hasOwn(target, key) ? target[key] : undefined;
+  return hasOwn(target, key) ? target[key] : undefined;
 }
 
 function promoteLong(value: Long): unknown {

@@ -4,8 +4,6 @@ import { type ISocketFactory, Kafka, type KafkaConfig, logLevel, type SASLOption
 import type { Logger } from '../logger.ts';
 import { stopIdleTimers } from './kafka-pending.ts';
 
-stopIdleTimers();
-
 /** How to reach Kafka and how its topics are made. */
 export interface KafkaOptions {
   /** host:port of some brokers. */
@@ -47,6 +45,7 @@ export const defaultSessionTimeoutMs = 6000;
  * groups' offsets, which one member's rebalance would clear under another.
  */
 export function createClient(options: KafkaOptions, retries = 2): Kafka {
+  stopIdleTimers();
   const config: KafkaConfig = {
     brokers: [...options.brokers],
     clientId: options.clientId,

@@ -1,8 +1,8 @@
 import type { AppAnswer, Report } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
 import { bounded, textBounds } from '../domain/bounds.ts';
-import type { ReportDeps } from './transaction-reports.ts';
 import { reportTime } from './report-time.ts';
+import type { ReportDeps } from './transaction-reports.ts';
 
 /** The called app's own answer; ends the transaction where it comes before the result (ruling A8). */
 export async function applyAnswer(

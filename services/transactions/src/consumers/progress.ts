@@ -1,8 +1,8 @@
 import type { Progress, Report } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
 import { bounded, share, textBounds } from '../domain/bounds.ts';
-import type { ReportDeps } from './transaction-reports.ts';
 import { reportTime } from './report-time.ts';
+import type { ReportDeps } from './transaction-reports.ts';
 
 /**
  * How far an update is. Only while it is accepted; a report that came before, or is older than the

@@ -2,8 +2,8 @@ import type { Report, Result } from '@headset-cloud/proto/headset/device_link/v1
 import type { DeviceReportEvent } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
 import { bounded, textBounds } from '../domain/bounds.ts';
 import { findingOf } from '../domain/forms/connectivity.ts';
-import type { ReportDeps } from './transaction-reports.ts';
 import { reportTime } from './report-time.ts';
+import type { ReportDeps } from './transaction-reports.ts';
 
 /** A transaction's result ends it; one that comes after its end is recorded (decision 7). */
 export async function applyResult(

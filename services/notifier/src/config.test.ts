@@ -1,0 +1,29 @@
+import { readConfig } from '@headset-cloud/kit/config.ts';
+import { notifierConfigSpec } from './config.ts';
+
+const read = (env: Record<string, string> = {}) => readConfig(notifierConfigSpec, env);
+
+test('unless configured otherwise an attempt ends after 15 s, 5 s of them to connect, and a callback is dead after 72 h', () => {
+  expect(read()).toMatchObject({
+    NOTIFIER_CONNECT_TIMEOUT_MS: 5000,
+    NOTIFIER_TOTAL_TIMEOUT_MS: 15_000,
+    NOTIFIER_MAX_AGE_HOURS: 72,
+  });
+});
+
+test.each([
+  ['0.001', 0.001],
+  ['1.5', 1.5],
+  ['720', 720],
+])('a callback may be tried for %s hours', (text, hours) => {
+  expect(read({ NOTIFIER_MAX_AGE_HOURS: text }).NOTIFIER_MAX_AGE_HOURS).toBe(hours);
+});
+
+test.each(['0', '0.0009', '720.1', '-1', '1e2', '.5', '5.', '72h'])(
+  'a callback cannot be tried for %s hours',
+  (text) => {
+    expect(() => read({ NOTIFIER_MAX_AGE_HOURS: text })).toThrow(
+      `NOTIFIER_MAX_AGE_HOURS: "${text}" is not a number from 0.001 to 720.`,
+    );
+  },
+);

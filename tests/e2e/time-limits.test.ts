@@ -1,0 +1,171 @@
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { request } from 'undici';
+import type { Headset, HeadsetOptions } from '../support/headset/headset.ts';
+import { startVanishingLine, type VanishingLine } from '../support/vanishing-line.ts';
+import { describeOnStack, stack as suiteStack } from './harness.ts';
+import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
+import type { Arrival, Receiver } from './receiver.ts';
+
+const attemptMs = 1000;
+const maxAgeHours = 0.004;
+const keepalive = { everyMs: 700, answerMs: 500 };
+
+// The same limits as in production, shorter; config tests say what they are there.
+describeOnStack('what never answers', () => {
+  let own: OwnPlatform;
+  let line: VanishingLine;
+
+  beforeAll(async () => {
+    line = await startVanishingLine('');
+    own = await openOwnPlatform({
+      env: {
+        NOTIFIER_TOTAL_TIMEOUT_MS: String(attemptMs),
+        NOTIFIER_MAX_AGE_HOURS: String(maxAgeHours),
+        NOTIFIER_BACKOFF_FIRST_MS: '50',
+        NOTIFIER_BACKOFF_MAX_MS: '1000',
+        NOTIFIER_PROBE_MAX_MS: '500',
+        DEVICE_LINK_KEEPALIVE_MS: String(keepalive.everyMs),
+        DEVICE_LINK_KEEPALIVE_TIMEOUT_MS: String(keepalive.answerMs),
+        RPC_KEEPALIVE_MS: String(keepalive.everyMs),
+        RPC_KEEPALIVE_TIMEOUT_MS: String(keepalive.answerMs),
+        UPSTREAM_DEADLINE_MS: '2500',
+      },
+      gatewayReaches: (service, address) => {
+        if (service !== 'billing') return address;
+        line.target = address;
+        return line.address;
+      },
+    });
+  }, 180_000);
+  afterAll(async () => {
+    await own?.close();
+    await line?.close();
+  });
+
+  afterEach(async () => {
+    await Promise.all(headsets.splice(0).map((headset) => headset.close()));
+  });
+
+  const headsets: Headset[] = [];
+  async function online(options: Partial<HeadsetOptions> = {}): Promise<Headset> {
+    const headset = own.headset(options);
+    headsets.push(headset);
+    headset.connect();
+    await waitFor('the session', () => headset.sessionEpoch > 0);
+    return headset;
+  }
+  const arrivalsOf = (receiver: Receiver, id: number) =>
+    receiver.arrivals.filter(({ body }) => body.transactionId === id);
+  const record = async (id: number) =>
+    own.admin.notifier.getDelivery({ notificationId: `tx-${id}-processed` });
+  /** A command that has nothing to call ends at once, with one callback. */
+  const failingCommand = () => own.command({ launchType: 'activity' });
+  const sessions = async () => {
+    const url = own.stack.adminUrls['device-link'] ?? own.stack.adminUrls['platform'];
+    const { body } = await request(`${url}/metrics`);
+    return Number(/^headset_sessions(?:\{[^}]*\})? (\d+)/m.exec(await body.text())?.[1]);
+  };
+
+  it('an integrator’s server that hangs is cut off at the time limit, and is sent the same again', async () => {
+    const ends: number[] = [];
+    const hanging = await own.receiver((_, earlier) =>
+      earlier.length > 0 ? 204 : (response) => response.once('close', () => ends.push(Date.now())),
+    );
+    await online();
+    const id = await failingCommand();
+    const [first, second] = await waitFor('the second attempt', () => {
+      const found = arrivalsOf(hanging, id);
+      return found.length >= 2 && (found as [Arrival, Arrival]);
+    });
+    // The attempt begins before it arrives, by the time to connect.
+    expect((ends[0] as number) - first.atMs).toBeGreaterThan(attemptMs / 2);
+    expect(second.atMs).toBeGreaterThanOrEqual(ends[0] as number);
+    expect(second.headers['webhook-id']).toBe(first.headers['webhook-id']);
+    expect(second.bytes.equals(first.bytes)).toBe(true);
+    const { delivery, recentAttempts } = await waitFor('the record', async () => {
+      const found = await record(id);
+      return found.delivery?.status === 'delivered' && found;
+    });
+    expect(delivery).toMatchObject({ attempts: 2, lastOutcome: '204' });
+    const [cut] = recentAttempts.toSorted((a, b) => Number(a.atMs - b.atMs));
+    expect(cut).toMatchObject({ statusCode: 0, error: `no complete answer within ${attemptMs} ms` });
+    expect(cut?.durationMs).toBeGreaterThanOrEqual(attemptMs);
+  });
+
+  it('a callback that nobody takes is tried until its time is over; then it is dead, and is not sent again', async () => {
+    const failing = await own.receiver(() => 503);
+    await online();
+    const id = await failingCommand();
+    await waitFor('several attempts', () => arrivalsOf(failing, id).length >= 3);
+    expect((await record(id)).delivery?.status).toBe('pending');
+    const dead = await waitFor('its end', async () => {
+      const { delivery } = await record(id);
+      return delivery?.status === 'dead' && delivery;
+    });
+    const tried = arrivalsOf(failing, id);
+    const lifeMs = maxAgeHours * 3_600_000;
+    expect(Date.now() - Number(dead.createdAtMs)).toBeGreaterThanOrEqual(lifeMs);
+    expect((tried.at(-1) as Arrival).atMs - Number(dead.createdAtMs)).toBeGreaterThan(lifeMs / 2);
+    expect(dead).toMatchObject({ attempts: tried.length, nextAttemptAtMs: 0n });
+    // What comes after it goes out; the dead one does not.
+    const taking = await own.receiver(() => 204);
+    const next = await failingCommand();
+    await waitFor('the next one', () => arrivalsOf(taking, next).length > 0);
+    expect([arrivalsOf(taking, id), arrivalsOf(failing, id).length]).toEqual([[], tried.length]);
+  });
+
+  it('a headset whose network vanishes is offline soon; what it is sent waits, and it gets it once when it is back', async () => {
+    const taking = await own.receiver(() => 204);
+    await waitFor('no session of the tests before', async () => (await sessions()) === 0);
+    const network = await startVanishingLine(own.stack.deviceLinkUrl);
+    try {
+      const headset = await online({
+        server: network.address,
+        channelOptions: {
+          'grpc.keepalive_time_ms': keepalive.everyMs,
+          'grpc.keepalive_timeout_ms': keepalive.answerMs,
+        },
+      });
+      const effects: number[] = [];
+      headset.on('effect', (id) => effects.push(id));
+      const epoch = headset.sessionEpoch;
+      expect(await sessions()).toBe(1);
+      network.vanish();
+      // The command may go out to the session that nobody listens to any more.
+      const id = await own.command();
+      await waitFor('it to be offline', async () => (await sessions()) === 0, { timeoutMs: 20_000 });
+      expect([await own.status(id), effects, arrivalsOf(taking, id)]).toEqual(['published', [], []]);
+      network.comeBack();
+      await waitFor('a new session', () => headset.sessionEpoch > epoch);
+      await waitFor('the end', () =>
+        arrivalsOf(taking, id).some(({ body }) => body.notificationType === 'processed'),
+      );
+      expect(effects).toEqual([id]);
+      expect(await own.status(id)).toBe('processed');
+      expect(arrivalsOf(taking, id).map(({ body }) => [body.notificationType, body.result])).toEqual([
+        ['accepted', 'success'],
+        ['processed', 'success'],
+      ]);
+    } finally {
+      await network.close();
+    }
+  });
+
+  // In one process no network lies between the parts.
+  (suiteStack.kind === 'real' ? it : it.skip)(
+    'a service whose connection vanishes costs a call its deadline: 503; the calls after it work, over a new connection',
+    async () => {
+      const bill = () => own.api.app('GET', '/billing?year=2026&month=10');
+      expect((await bill()).status).toBe(200);
+      const before = line.connections;
+      line.vanish();
+      const lost = await bill();
+      expect(lost.status).toBe(503);
+      expect(lost.headers['retry-after']).toMatch(/^\d+$/);
+      line.comeBack();
+      await waitFor('an answer', async () => (await bill()).status === 200, { timeoutMs: 20_000 });
+      expect((await bill()).status).toBe(200);
+      expect(line.connections).toBeGreaterThan(before);
+    },
+  );
+});

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+
+/** A way through the network that can vanish: then bytes get lost, and neither end is told. */
+export interface VanishingLine {
+  /** host:port to connect to instead of the target. */
+  readonly address: string;
+  /** Connections that were forwarded so far. */
+  readonly connections: number;
+  /** host:port to which new connections lead. */
+  target: string;
+  /** From now on nothing gets through open connections, ever; new ones fail at once, as without a network. */
+  vanish(): void;
+  /** New connections get through again. Those from before stay as they are: no byte and no end passes. */
+  comeBack(): void;
+  close(): Promise<void>;
+}
+
+/** Starts one on a free port of loopback. */
+export async function startVanishingLine(target: string): Promise<VanishingLine> {
+  const sockets = new Set<Socket>();
+  /** Pairs that are forwarded; a pair that is not in here is dead, and nobody knows. */
+  const alive = new Set<readonly Socket[]>();
+  let away = false;
+  let connections = 0;
+
+  const keep = (socket: Socket): Socket => {
+    sockets.add(socket);
+    return socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+  };
+  const server = createServer((inner) => {
+    keep(inner);
+    if (away) {
+      inner.destroy();
+      return;
+    }
+    connections += 1;
+    const [host = '', port = ''] = line.target.split(':');
+    const outer = keep(connect(Number(port), host));
+    const pair = [inner, outer];
+    alive.add(pair);
+    for (const [from, to] of [pair, pair.toReversed()] as [Socket, Socket][]) {
+      from.on('data', (bytes) => {
+        if (alive.has(pair)) to.write(bytes);
+      });
+      from.on('close', () => {
+        if (alive.delete(pair)) to.destroy();
+      });
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  const line: VanishingLine = {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get connections() {
+      return connections;
+    },
+    target,
+    vanish() {
+      away = true;
+      alive.clear();
+    },
+    comeBack() {
+      away = false;
+    },
+    async close() {
+      server.close();
+      alive.clear();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+  return line;
+}
