@@ -149,12 +149,12 @@ export interface RecordingStore {
   backlog(): Promise<RecordingBacklog>;
   /** Newest first; all applications' where none is named. */
   list(applicationId: string | undefined, limit: number): Promise<Recording[]>;
-  /** The recording that has been due for longest, taken by this instance; none of the applications `except`. */
+  /** The recording that has been due for longest, taken by this instance; none of those in `except`. */
   claimDue(
     nowMs: number,
     untilMs: number,
     claim: string,
-    except: readonly string[],
+    except: { readonly applicationIds: readonly string[]; readonly recordingIds: readonly string[] },
   ): Promise<Recording | undefined>;
   renew(claim: Claim, untilMs: number): Promise<boolean>;
   /** False: the claim is lost. */

@@ -74,6 +74,25 @@ test('a stop hands the recording over at once', async () => {
   expect(studio.numbers(recording.webmFiles[0])).toEqual([1, 2, 3]);
 });
 
+test('an instance whose claim ran out amid the work goes on with it, as nobody else has taken it', async () => {
+  await studio.close();
+  studio = await openStudio({ COMMUNICATION_RECORDINGS_AT_ONCE: 4 });
+  studio.world.set.add(multi);
+  const recording = studio.recordParts(3);
+  let slow = false;
+  studio.storage.trouble = ({ partNumber }) => {
+    slow ||= partNumber === 2;
+    return partNumber === 2 ? 'drip' : undefined;
+  };
+  await studio.tell(recording);
+  await waitFor('the slow part', () => slow);
+  // Far past the claim, while the search for recordings goes on.
+  studio.world.nowMs += 100_000;
+  await studio.notification(recording);
+  expect(studio.numbers(recording.webmFiles[0])).toEqual([1, 2, 3]);
+  expect(studio.world.asked).toHaveLength(1);
+});
+
 test('several instances share the work: no recording is uploaded by two', async () => {
   await studio.world.startAnother();
   const recordings = Array.from({ length: 6 }, () => studio.recordParts(1));

@@ -30,8 +30,8 @@ const unsetMessage = 'Neither soraRecGetPresignedUrl nor soraRecGetMultiPresigne
 export class RecordingWorker {
   readonly #o: RecordingWorkerOptions;
   readonly #repetition: Repetition;
-  /** What is under way, with whose recording it is. */
-  readonly #running = new Map<Promise<void>, string>();
+  /** What is under way. */
+  readonly #running = new Map<Promise<void>, Recording>();
   readonly #stop = new AbortController();
 
   constructor(options: RecordingWorkerOptions) {
@@ -62,13 +62,17 @@ export class RecordingWorker {
     while (this.#running.size < atOnce && !this.#stop.signal.aborted) {
       const claim = drawClaim();
       const nowMs = clock.now();
-      const recording = await recordings.claimDue(nowMs, nowMs + leaseMs, claim, this.#crowding());
+      const recording = await recordings.claimDue(nowMs, nowMs + leaseMs, claim, {
+        applicationIds: this.#crowding(),
+        // A claim that was renewed late is still the work's own, unless another instance has taken it.
+        recordingIds: [...this.#running.values()].map(({ recordingId }) => recordingId),
+      });
       if (!recording) break;
       const work = this.#inTrace(recording, claim).finally(() => {
         this.#running.delete(work);
         this.wake();
       });
-      this.#running.set(work, recording.applicationId);
+      this.#running.set(work, recording);
     }
     return 0;
   }
@@ -76,7 +80,7 @@ export class RecordingWorker {
   /** Applications that have their share: a slow storage holds up no other application's recordings. */
   #crowding(): string[] {
     const share = Math.ceil(this.#o.atOnce / 2);
-    const counts = Map.groupBy(this.#running.values(), (applicationId) => applicationId);
+    const counts = Map.groupBy(this.#running.values(), ({ applicationId }) => applicationId);
     return [...counts].filter(([, running]) => running.length >= share).map(([id]) => id);
   }
 

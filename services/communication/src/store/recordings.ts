@@ -95,8 +95,13 @@ export function createRecordingStore(
     },
 
     async claimDue(nowMs, untilMs, claim, except) {
+      const { applicationIds, recordingIds } = except;
       const found = await recordings.findOneAndUpdate(
-        { dueAtMs: { $lte: nowMs }, ...(except.length > 0 && { applicationId: { $nin: [...except] } }) },
+        {
+          dueAtMs: { $lte: nowMs },
+          ...(applicationIds.length > 0 && { applicationId: { $nin: [...applicationIds] } }),
+          ...(recordingIds.length > 0 && { _id: { $nin: [...recordingIds] } }),
+        },
         { $set: { dueAtMs: untilMs, claim } },
         { sort: { dueAtMs: 1 }, returnDocument: 'after', projection: withoutUrls },
       );
