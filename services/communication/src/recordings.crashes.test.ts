@@ -79,16 +79,17 @@ test('an instance whose claim ran out amid the work goes on with it, as nobody e
   studio = await openStudio({ COMMUNICATION_RECORDINGS_AT_ONCE: 4 });
   studio.world.set.add(multi);
   const recording = studio.recordParts(3);
-  let slow = false;
-  studio.storage.trouble = ({ partNumber }) => {
-    slow ||= partNumber === 2;
+  const begun: number[] = [];
+  studio.storage.trouble = ({ file, partNumber }) => {
+    if (file === recording.webmFiles[0]) begun.push(partNumber);
     return partNumber === 2 ? 'drip' : undefined;
   };
   await studio.tell(recording);
-  await waitFor('the slow part', () => slow);
+  await waitFor('the slow part', () => begun.includes(2));
   // Far past the claim, while the search for recordings goes on.
   studio.world.nowMs += 100_000;
   await studio.notification(recording);
+  expect(begun).toEqual([1, 2, 3]);
   expect(studio.numbers(recording.webmFiles[0])).toEqual([1, 2, 3]);
   expect(studio.world.asked).toHaveLength(1);
 });
