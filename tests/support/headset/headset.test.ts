@@ -1,4 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deviceId, type Instance, offer, World } from '@headset-cloud/device-link/testing/world.ts';
@@ -139,6 +140,22 @@ describe('a headset', () => {
     instance = await world.start({ DEVICE_LINK_LISTEN: { host: '127.0.0.1', port } });
     await waitFor('the session', () => made.sessionEpoch === 2);
   });
+});
+
+test('a connection that is taken and then stays silent is given up for a new one', async () => {
+  const connections: Socket[] = [];
+  const silent = createServer((socket) => {
+    socket.on('error', () => {});
+    connections.push(socket);
+  });
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const { port } = silent.address() as AddressInfo;
+  const made = headset({ server: `127.0.0.1:${port}`, welcomeMs: 50 });
+  made.connect();
+  await waitFor('new connections', () => connections.length >= 3);
+  await made.close();
+  for (const socket of connections) socket.destroy();
+  silent.close();
 });
 
 describe('a headset that misbehaves', () => {

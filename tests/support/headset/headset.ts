@@ -42,6 +42,8 @@ export interface HeadsetOptions extends SelfDescription, Installed {
   readonly behaviour?: Partial<Behaviour>;
   /** Bounds of the wait between two tries to connect; milliseconds. Default 500 to 60 000. */
   readonly backoff?: { readonly firstMs: number; readonly longestMs: number };
+  /** How long a welcome is waited for; milliseconds. Default 10 000. */
+  readonly welcomeMs?: number;
   /** Called at each named point; a simulator's process may kill itself there. */
   readonly atPoint?: (point: DeathPoint, transactionId: number) => void;
   readonly channelOptions?: ChannelOptions;
@@ -84,6 +86,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   #call: LineCall | undefined;
   #wanted = false;
   #timer: NodeJS.Timeout | undefined;
+  #unwelcome: NodeJS.Timeout | undefined;
   #failures = 0;
   #clockCorrectionMs = 0;
   #notBefore = 0;
@@ -155,6 +158,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   async close(): Promise<void> {
     this.#wanted = false;
     clearTimeout(this.#timer);
+    clearTimeout(this.#unwelcome);
     const call = this.#call;
     if (call) {
       await new Promise<void>((resolve) => {
@@ -221,6 +225,11 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     const token = mintToken(this.#options.identity, audience, this.now() + this.#clockCorrectionMs);
     const call = this.#line.connect(token);
     this.#call = call;
+    // A connection that was taken and then stays silent never ends by itself.
+    this.#unwelcome = setTimeout(() => {
+      this.#line.renew();
+      call.cancel();
+    }, this.#options.welcomeMs ?? 10_000);
     call.on('data', (message: ConnectResponse) => this.#receive(message));
     call.on('error', (error: ServiceError) => this.#ended(call, error));
     call.on('status', (s: ServiceError) => this.#ended(call, s));
@@ -230,6 +239,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   #ended(call: LineCall, end: Pick<ServiceError, 'code' | 'details' | 'metadata'>): void {
     if (this.#call !== call) return;
     this.#call = undefined;
+    clearTimeout(this.#unwelcome);
     this.sessionEpoch = 0;
     this.#outbox.close();
     this.#urls.close();
@@ -252,6 +262,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     const { body } = message;
     switch (body.case) {
       case 'welcome':
+        clearTimeout(this.#unwelcome);
         this.#failures = 0;
         this.sessionEpoch = Number(body.value.sessionEpoch);
         this.#clockCorrectionMs = Number(body.value.serverTimeMs) - this.now();

@@ -18,10 +18,11 @@ function bytes(data: Uint8Array): Buffer {
 
 /** A headset's own connection to the cloud; each headset has one, as real ones do. */
 export class Line {
-  readonly #client: Client;
+  readonly #dial: () => Client;
+  #client: Client;
 
   constructor(server: string, options: ChannelOptions = {}) {
-    this.#client = new Client(server, credentials.createInsecure(), {
+    const allOptions = {
       'grpc.keepalive_time_ms': 20_000,
       'grpc.keepalive_timeout_ms': 8_000,
       'grpc.keepalive_permit_without_calls': 0,
@@ -30,7 +31,15 @@ export class Line {
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 1000,
       ...options,
-    });
+    };
+    this.#dial = () => new Client(server, credentials.createInsecure(), allOptions);
+    this.#client = this.#dial();
+  }
+
+  /** Gives the connection up: the next stream has a new one. */
+  renew(): void {
+    this.#client.close();
+    this.#client = this.#dial();
   }
 
   /** Opens the stream. */
