@@ -1,4 +1,4 @@
-import { UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
+import { type UsageEvent, UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
 import type { Admin } from '../support/provision.ts';
 import type { Billed, Usage } from './evidence.ts';
 import type { Tenant } from './world.ts';
@@ -7,15 +7,19 @@ const kinds: Readonly<Record<number, Usage['kind']>> = {
   [UsageKind.VIDEO_MEETING]: 'video',
   [UsageKind.SPEECH_RECOGNITION]: 'speech',
 };
-/** As many as the operators' list answers; more would be a load of a day. */
+/** As many as the operators' list answers at a time. */
 const limit = 1000;
 
 /** Every record of use in the month that the load used. */
 export async function gatherUsage(admin: Admin, { applicationId, said }: Tenant): Promise<Usage[]> {
-  const { usage } = await admin.billing.listUsage({ applicationId, ...said.month, limit });
-  if (usage.length >= limit)
-    throw new Error(`${applicationId} has more than ${limit} uses: list them by pages`);
-  return usage.map(({ deviceId, kind, durationMs }) => {
+  const found: UsageEvent[] = [];
+  for (let whole = false; !whole; ) {
+    const page = { applicationId, ...said.month, limit, offset: found.length };
+    const { usage } = await admin.billing.listUsage(page);
+    found.push(...usage);
+    whole = usage.length < limit;
+  }
+  return found.map(({ deviceId, kind, durationMs }) => {
     const name = kinds[kind];
     if (!name) throw new Error(`a use of kind ${kind}`);
     return { applicationId, deviceId, kind: name, durationMs: Number(durationMs) };

@@ -124,12 +124,15 @@ async function listed(tenant: Tenant, completionStatus?: string): Promise<Listed
 }
 
 async function deliverablePackages({ applicationId, api }: Tenant): Promise<Package[]> {
-  const answer = await api.app('GET', '/apps?limit=100');
-  if (answer.status !== 200) throw new Error(`the packages answered ${answer.status}`);
-  return answer.body.appVersions.map((version: Omit<Package, 'applicationId'>) => ({
-    applicationId,
-    ...version,
-  }));
+  const found: Package[] = [];
+  for (let whole = false; !whole; ) {
+    const answer = await api.app('GET', `/apps?limit=${perPage}&offset=${found.length}`);
+    if (answer.status !== 200) throw new Error(`the packages answered ${answer.status}`);
+    const { appVersions } = answer.body as { appVersions: Omit<Package, 'applicationId'>[] };
+    for (const version of appVersions) found.push({ applicationId, ...version });
+    whole = appVersions.length < perPage;
+  }
+  return found;
 }
 
 /** Whatever may have cut an upload of a recording. */

@@ -392,7 +392,7 @@ describe('operators', () => {
     expect(answers.filter(({ added }) => added)).toHaveLength(1);
   });
 
-  test('usage is listed oldest first, up to a limit, with what goes over the border', async () => {
+  test('usage is listed oldest first, by pages, with what goes over the border', async () => {
     await world.use(
       usage('late', { startedAtMs: started + 2n }),
       usage('early', { startedAtMs: started }),
@@ -403,12 +403,15 @@ describe('operators', () => {
       usage('after', { startedAtMs: at('2026-12-01T00:00:00') }),
       usage('foreign', { applicationId: 'other' }),
     );
-    const list = async (limit?: number) => {
-      const request = { applicationId: 'app', year: 2026, month: 11, ...(limit && { limit }) };
+    const list = async (limit = 0, offset = 0) => {
+      const request = { applicationId: 'app', year: 2026, month: 11, limit, offset };
       return (await world.admin.listUsage(request)).usage.map(({ usageId }) => usageId);
     };
     expect(await list()).toEqual(['over', 'none', 'early', 'middle', 'late']);
     expect(await list(2)).toEqual(['over', 'none']);
+    expect(await list(2, 2)).toEqual(['early', 'middle']);
+    expect(await list(2, 4)).toEqual(['late']);
+    expect(await list(2, 5)).toEqual([]);
     await expect(list(1001)).rejects.toMatchObject({ code: 'invalid_argument' });
     const { usage: whole } = await world.admin.listUsage({ applicationId: 'other', year: 2026, month: 11 });
     expect(whole).toMatchObject([

@@ -13,7 +13,12 @@ export interface UsageStore {
     month: Month,
   ): AsyncIterable<Pick<Usage, 'deviceId' | 'kind' | 'startedAtMs' | 'durationMs'>>;
   /** Those that lie in the month, oldest first. */
-  list(applicationId: string, month: Month, span: Span, limit: number): Promise<Usage[]>;
+  list(
+    applicationId: string,
+    month: Month,
+    span: Span,
+    page: { readonly limit: number; readonly offset: number },
+  ): Promise<Usage[]>;
 }
 
 /** Activations and deactivations, as they were heard of. */

@@ -69,7 +69,7 @@ test.each([
   ['plans list app', 'basic 100  none'],
   ['usage add u1 app --kind video --started 2026-11-10T12:00:00Z --duration-ms 1', 'added  yes'],
   ['usage add u2 app --kind video --started 2026-11-10T12:00:00Z --duration-ms 1', 'no, it was known'],
-  ['usage list app --month 2026-09 --limit 7', 'app-2026-9-7  -       speech'],
+  ['usage list app --month 2026-09 --limit 7 --offset 14', 'app-2026-9-7-14  -       speech'],
   ['bill show app --month 2026-11', 'activated now         2'],
   ['bill show app --month 2025-09', 'activated now         -'],
   ['sora endpoints list', 'No endpoints. Add one'],

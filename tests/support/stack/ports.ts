@@ -7,14 +7,19 @@ import { createServer } from 'node:net';
  */
 const range = { from: 15_000, to: 30_000 };
 
-/** Ports that were free a moment ago, all different. */
+/** Given out before: whoever has it may not listen yet. */
+const given = new Set<number>();
+
+/** Ports that were free a moment ago, all different, also from those that this process got before. */
 export async function freePorts(count: number): Promise<number[]> {
-  const chosen = new Set<number>();
-  while (chosen.size < count) {
+  const chosen: number[] = [];
+  while (chosen.length < count) {
     const port = randomInt(range.from, range.to);
-    if (!chosen.has(port) && (await isFree(port))) chosen.add(port);
+    if (given.has(port)) continue;
+    given.add(port);
+    if (await isFree(port)) chosen.push(port);
   }
-  return [...chosen];
+  return chosen;
 }
 
 /** One such port. */

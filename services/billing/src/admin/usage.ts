@@ -27,13 +27,14 @@ export function usageHandlers({
       return { added: added === 1 };
     },
 
-    async listUsage({ applicationId, year, month: number, limit }) {
+    async listUsage({ applicationId, year, month: number, limit, offset }) {
       requireApplicationId(applicationId);
       const month = requireMonth({ year, month: number });
       if (limit > mostListed) {
         throw new DomainError('invalid_argument', `limit ${limit} is more than ${mostListed}.`);
       }
-      const found = await store.list(applicationId, month, spanOf(month, zone), limit || 100);
+      const page = { limit: limit || 100, offset };
+      const found = await store.list(applicationId, month, spanOf(month, zone), page);
       return { usage: found.map(usageMessage) };
     },
   };

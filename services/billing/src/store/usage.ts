@@ -75,11 +75,14 @@ export function createUsageStore(
       yield* onSheets(sheets, applicationId, month, counted);
     },
 
-    async list(applicationId, month, span, limit) {
+    async list(applicationId, month, span, { limit, offset }) {
       const found: Usage[] = [];
+      let passed = 0;
       const sort = { startedAtMs: 1, _id: 1 } as const;
       for await (const document of collection.find({ applicationId, months: monthKey(month) }, { sort })) {
         if (usedWithin(document, span) === 0 && !beginsIn(document, span)) continue;
+        passed += 1;
+        if (passed <= offset) continue;
         found.push(usageOf(document));
         if (found.length >= limit) break;
       }

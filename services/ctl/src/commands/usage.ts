@@ -46,9 +46,11 @@ export function addUsage(program: Command, session: Session): void {
     .description('what was used in a month, oldest first')
     .requiredOption('--month <month>', 'which month, as 2026-11', month)
     .option('--limit <usages>', 'most to show, up to 1000', wholeNumber, 100)
-    .action(async (applicationId: string, { month, limit }: { month: Month; limit: number }) => {
+    .option('--offset <usages>', 'how many to leave out first', wholeNumber, 0)
+    .action(async (applicationId: string, options: { month: Month; limit: number; offset: number }) => {
+      const { month, limit, offset } = options;
       const answer = await session.call('billing', BillingAdminService, (c) =>
-        c.listUsage({ applicationId, ...month, limit }),
+        c.listUsage({ applicationId, ...month, limit, offset }),
       );
       session.show(ListUsageResponseSchema, answer, ({ usage }) =>
         table(

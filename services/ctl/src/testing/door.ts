@@ -132,8 +132,13 @@ export async function openDoor(
       billingCalls.push(toJson(AddUsageRequestSchema, request));
       return { added: request.usage?.usageId === 'u1' };
     },
-    listUsage: async ({ applicationId, year, month, limit }) => ({
-      usage: [{ usageId: `${applicationId}-${year}-${month}-${limit}`, kind: UsageKind.SPEECH_RECOGNITION }],
+    listUsage: async ({ applicationId, year, month, limit, offset }) => ({
+      usage: [
+        {
+          usageId: `${applicationId}-${year}-${month}-${limit}-${offset}`,
+          kind: UsageKind.SPEECH_RECOGNITION,
+        },
+      ],
     }),
     showBill: async ({ year, month }) => {
       if (month === 13)
