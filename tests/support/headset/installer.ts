@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Artifact } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import type { Behaviour } from './behaviour.ts';
+import { sizeOf } from './download.ts';
 import type { ReportBody } from './outbox.ts';
 import { ProgressReports } from './progress.ts';
 import { loadArtifact } from './update.ts';
@@ -59,10 +60,12 @@ export class Installer {
     const { behaviour, urls, signal, nowMs, report, atLoading } = this.#options;
     const progress = new ProgressReports(transactionId, behaviour, report);
     const sizeBytes = Number(artifact.sizeBytes);
+    const path = this.#path(this.#directory(), transactionId);
     try {
+      // After a restart: what is there counts, also while nothing can be loaded yet.
+      progress.loaded((await sizeOf(path)) / sizeBytes);
       const failure = await loadArtifact({
-        ...{ artifact, urls, behaviour, signal, nowMs },
-        path: this.#path(this.#directory(), transactionId),
+        ...{ artifact, urls, behaviour, signal, nowMs, path },
         onBytes: (bytes) => {
           progress.loaded(bytes / sizeBytes);
           if (bytes > 0 && bytes < sizeBytes) atLoading(transactionId);

@@ -257,6 +257,22 @@ describe('an update', () => {
   });
 
   // proves api/9/progress, cb/9/progress, cb/4/in-progress
+  it('tells after a restart what is loaded already, also while it gets no address', async () => {
+    const first = await cloud.online({ behaviour: { ...quick, downloadBytesPerSecond: 100_000 } });
+    update();
+    const part = join(cloud.stateDir, `${deviceId}.update-1.part`);
+    await waitFor('some bytes', () => parts().length === 1 && statSync(part).size > 0);
+    await first.close();
+    const share = (0.9 * statSync(part).size) / sizeBytes;
+    const told = cloud.reported('progress').length;
+    cloud.onUrl = () => ({ refusal: UrlRefusal.UNAVAILABLE, retryAfterMs: 5 });
+    await cloud.online({ behaviour: { ...quick, progressIntervalMs: 20 } });
+    await waitFor('progress', () => cloud.reported('progress').length > told + 1);
+    for (const { progress } of cloud.reported('progress').slice(told)) {
+      expect(progress).toBeCloseTo(share, 5);
+    }
+  });
+
   it('tells its progress every 10 s unless it is told otherwise', async () => {
     const made = await cloud.online();
     expect(made.behaviour.progressIntervalMs).toBe(10_000);
