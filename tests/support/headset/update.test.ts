@@ -256,7 +256,6 @@ describe('an update', () => {
     expect(cloud.reports.at(-1)?.body.case).toBe('result');
   });
 
-  // proves api/9/progress, cb/9/progress, cb/4/in-progress
   it('tells after a restart what is loaded already, also while it gets no address', async () => {
     const first = await cloud.online({ behaviour: { ...quick, downloadBytesPerSecond: 100_000 } });
     update();
@@ -273,6 +272,7 @@ describe('an update', () => {
     }
   });
 
+  // proves api/9/progress, cb/9/progress, cb/4/in-progress
   it('tells its progress every 10 s unless it is told otherwise', async () => {
     const made = await cloud.online();
     expect(made.behaviour.progressIntervalMs).toBe(10_000);
