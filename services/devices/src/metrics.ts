@@ -35,7 +35,7 @@ export function createMetrics(
   return {
     reports: new Counter({
       name: 'headset_device_reports_total',
-      help: 'Reports and introductions of headsets that were handled, by kind.',
+      help: 'What headsets reported of themselves, and their introductions, as far as it was handled; by kind.',
       labelNames: ['kind'],
       registers: [registry],
     }),
