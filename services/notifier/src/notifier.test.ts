@@ -40,6 +40,23 @@ async function status(notifier: Awaited<ReturnType<Bench['start']>>, notificatio
   return delivery?.status;
 }
 
+test('a callback is not sent before the disk has it, so that its receipt is never forgotten', async () => {
+  const server = await integrator();
+  pointTo('a-1', server);
+  const notifier = await bench.start();
+  bench.disk.hold();
+  const published = bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  // The event is handed over before the disk has it; its delivery is the second to wait for the disk.
+  const stored = () => bench.store.collection('deliveries', { settle: 'in-order' }).countDocuments();
+  await waitFor('the delivery', async () => (await stored()) === 1);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(server.arrivals).toEqual([]);
+  bench.disk.release();
+  await published;
+  await waitFor('the callback', () => ids(server).length === 1);
+  await waitFor('its mark', async () => (await status(notifier, 'n-1')) === 'delivered');
+});
+
 test('a callback is sent once, with both signatures right over the bytes, to the path that is set', async () => {
   const server = await integrator();
   pointTo('a-1', server);

@@ -52,6 +52,27 @@ describe('transactions', () => {
     expect(transactions.map((t) => Number(t.transactionId))).toEqual([id]);
   });
 
+  it('is answered and handed over only when the disk has it, for which it waits once', async () => {
+    await h.create();
+    await waitFor('the first hand-over', () => h.delivered.length === 1);
+    h.disk.hold();
+    let answered = 0;
+    const creating = h.create().then((id) => {
+      answered = id;
+      return id;
+    });
+    await waitFor('the disk to be asked', () => h.disk.asked > 0);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect({ answered, delivered: h.delivered.length, asked: h.disk.asked }).toEqual({
+      answered: 0,
+      delivered: 1,
+      asked: 1,
+    });
+    h.disk.release();
+    const id = await creating;
+    await waitFor('the hand-over', () => h.delivered.includes(id));
+  });
+
   it('gives rising ids to a device', async () => {
     const ids = await Promise.all(Array.from({ length: 30 }, () => h.create()));
     expect(new Set(ids).size).toBe(30);

@@ -67,6 +67,8 @@ export function createOutbox(deps: {
         value: encode(t, owed, traceparent),
         ...(traceparent && { headers: { traceparent } }),
       })),
+      // Only the outbox's being cleared depends on it, and that is written later.
+      { settle: 'in-order' },
     );
 
   return {

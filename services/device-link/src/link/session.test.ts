@@ -207,6 +207,20 @@ describe('reports', () => {
     expect(acks.length).toBeLessThan(500);
   });
 
+  it('are not acknowledged while the disk is busy, though they are on the log', async () => {
+    const headset = await connected();
+    const consumed = await world.consume();
+    world.disk.hold();
+    headset.result(1, 7);
+    await waitFor('the report', () =>
+      consumed.some(({ body }) => body.case === 'report' && body.value.reportId === 1n),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(headset.received.some((b) => b.case === 'reportAck')).toBe(false);
+    world.disk.release();
+    expect((await headset.next('reportAck')).reportId).toBe(1n);
+  });
+
   it('are tried again, in order and without an ack, while the log is away', async () => {
     const headset = await connected();
     await waitFor('the hello on the log', async () => (await world.reports()).length === 1);

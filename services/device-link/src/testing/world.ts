@@ -16,6 +16,7 @@ import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import { diskOf } from '@headset-cloud/kit/testing/disk.ts';
 import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
 import type { OfferSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import {
@@ -96,7 +97,8 @@ export class World {
   logHeld: Promise<void> | undefined;
   readonly #directory = mkdtempSync(join(tmpdir(), 'device-link-'));
   readonly #logger = createLogger({ service: 'test', level: 'silent' });
-  readonly #db = openEmbeddedDatabase({ directory: this.#directory });
+  readonly disk = diskOf(this.#directory);
+  readonly #db = openEmbeddedDatabase({ directory: this.#directory, walSync: this.disk.walSync });
   readonly #stores = createEmbeddedStore(this.#db);
   readonly #log = createEmbeddedLog(this.#db, this.#logger);
   readonly #channel = new LocalChannel();
@@ -216,6 +218,19 @@ export class World {
     return events.map((event) => fromBinary(DeviceReportEventSchema, event.value));
   }
 
+  /** What consumers of the reports on transactions get from now on. */
+  async consume(): Promise<DeviceReportEvent[]> {
+    const consumed: DeviceReportEvent[] = [];
+    await this.#log.subscribe({
+      topic: topics.transactionReports,
+      group: 'test',
+      handle: async (events) => {
+        consumed.push(...events.map((event) => fromBinary(DeviceReportEventSchema, event.value)));
+      },
+    });
+    return consumed;
+  }
+
   async reportIds(topic?: string): Promise<number[]> {
     return (await this.reports(topic)).flatMap(({ body }) =>
       body.case === 'report' ? [Number(body.value.reportId)] : [],
@@ -232,10 +247,10 @@ export class World {
   }
 
   #faultyLog(): EventLog {
-    const publish: EventLog['publish'] = async (topic, events) => {
+    const publish: EventLog['publish'] = async (topic, events, options) => {
       if (this.logAway) throw new DomainError('unavailable', 'The log is away.');
       await this.logHeld;
-      await this.#log.publish(topic, events);
+      await this.#log.publish(topic, events, options);
     };
     return new Proxy(this.#log, {
       get: (log, name) => {

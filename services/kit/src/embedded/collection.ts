@@ -18,7 +18,7 @@ import {
   type UpdateResult,
   type WithId,
 } from 'mongodb';
-import type { StoreCollection, StoreCursor } from '../store/types.ts';
+import type { Settle, StoreCollection, StoreCursor } from '../store/types.ts';
 import { Bulk, giveId, requireOperators } from './bulk.ts';
 import { EmbeddedCursor } from './cursor.ts';
 import type { EmbeddedDatabase } from './database.ts';
@@ -29,7 +29,7 @@ import { cloneValue, normalise, normaliseDocument } from './values.ts';
 
 /**
  * A collection of the embedded store, with the driver's methods, options, answers and errors. Each
- * operation takes effect at once, whole; its promise settles when it is durable.
+ * operation takes effect at once, whole; its promise settles as `settle` says.
  */
 export class EmbeddedCollection<T extends Document> implements StoreCollection<T> {
   readonly collectionName: string;
@@ -37,11 +37,13 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
   readonly batchesAtOnce = 16;
   readonly #db: EmbeddedDatabase;
   readonly #engine: CollectionEngine;
+  readonly #settle: Settle;
 
-  constructor(name: string, db: EmbeddedDatabase, engine: CollectionEngine) {
+  constructor(name: string, db: EmbeddedDatabase, engine: CollectionEngine, settle: Settle) {
     this.collectionName = name;
     this.#db = db;
     this.#engine = engine;
+    this.#settle = settle;
   }
 
   async findOne(filter: Filter<T>, options: FindOptions = {}): Promise<WithId<T> | null> {
@@ -130,13 +132,13 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
     options: BulkWriteOptions = {},
   ): Promise<BulkWriteResult> {
     const bulk = new Bulk(operations as readonly AnyBulkWriteOperation[], options.ordered !== false);
-    const outcome = await this.#db.write(() => bulk.run(this.#engine));
+    const outcome = await this.#db.write(() => bulk.run(this.#engine), this.#settle);
     if ('error' in outcome) throw outcome.error;
     return outcome.result;
   }
 
   async createIndexes(indexes: IndexDescription[]): Promise<string[]> {
-    return this.#db.write(() => this.#engine.createIndexes(indexes));
+    return this.#db.write(() => this.#engine.createIndexes(indexes), this.#settle);
   }
 
   async #update(
@@ -152,7 +154,7 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
 
   async #remove(filter: Filter<T>, many: boolean): Promise<DeleteResult> {
     const wanted = normaliseDocument(filter as Document);
-    const deletedCount = await this.#db.write(() => this.#engine.remove(wanted, many));
+    const deletedCount = await this.#db.write(() => this.#engine.remove(wanted, many), this.#settle);
     return { acknowledged: true, deletedCount };
   }
 
@@ -168,7 +170,7 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
         if (error instanceof MongoServerError) return { refused: error };
         throw error;
       }
-    });
+    }, this.#settle);
     if ('refused' in outcome) throw outcome.refused;
     return outcome.value;
   }
@@ -190,10 +192,11 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
   }
 
   /**
-   * Resolves when what a read saw, or saw missing, is durable. With an `_id` in the filter only that
-   * document's writes matter.
+   * Resolves when what a read saw, or saw missing, is durable, unless writes do not wait for that
+   * either. With an `_id` in the filter only that document's writes matter.
    */
   async #settled(id: unknown): Promise<void> {
+    if (this.#settle === 'in-order') return;
     if (this.#engine.isUncommitted(isPlainId(id) ? id : undefined)) await this.#db.afterCommit();
   }
 }

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type Clock, systemClock } from '../clock.ts';
+import type { Settle } from '../store/types.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { EmbeddedDatabaseError, explainFailure } from './database-errors.ts';
 import { lockDirectory } from './database-lock.ts';
@@ -12,20 +13,22 @@ export { EmbeddedDatabaseError } from './database-errors.ts';
 /**
  * One SQLite file that every embedded store and the embedded event log share (decision 5), with
  * group commit: a write takes effect at once inside the open transaction; the transaction is committed
- * at the end of the turn of the event loop, or as soon as the one before it is durable; and no write's
- * promise settles before its own is. The disk is waited for on another thread (wal-sync.ts).
+ * at the end of the turn of the event loop, or, when nobody needs it sooner, as soon as the one before
+ * it is durable; and no write's promise settles before its own is. The disk is waited for on another
+ * thread (wal-sync.ts).
  */
 export interface EmbeddedDatabase {
   /** The connection. Read with it at any time (uncommitted writes are seen); write only in `write`. */
   readonly sql: DatabaseSync;
   readonly clock: Clock;
   /**
-   * Runs `work` at once and synchronously. Resolves with its answer once that is durable. When `work`
-   * throws, nothing of it stays, and the promise rejects with its error (also after the commit, as
-   * what it saw may not have been durable). Rejects with EmbeddedDatabaseError when the commit fails;
-   * then nothing of the whole turn's writes stays.
+   * Runs `work` at once and synchronously. Resolves with its answer once that is durable; with `settle`
+   * 'in-order' once it is committed, which every later write's being durable includes (ADR 0012). When
+   * `work` throws, nothing of it stays, and the promise rejects with its error (also after the commit,
+   * as what it saw may not have been durable). Rejects with EmbeddedDatabaseError when the commit
+   * fails; then nothing of the whole turn's writes stays.
    */
-  write<T>(work: () => T): Promise<T>;
+  write<T>(work: () => T, settle?: Settle): Promise<T>;
   /** Resolves when everything written so far is durable: at once if it is. Rejects when it got lost. */
   afterCommit(): Promise<void>;
   /** True while something is written that is not durable yet. */
@@ -62,8 +65,13 @@ export function openEmbeddedDatabase(options: {
   return new GroupCommitDatabase(options.directory, options.clock ?? systemClock, options.walSync);
 }
 
+/** The database's file in its directory. */
+export const databaseFile = 'headset-cloud.db';
+
 /** How long after a failed commit the disk is tried again, so that readiness comes back by itself. */
 const probeAfterMs = 1000;
+/** How long what nobody waits for may stay away from the disk. */
+const unwantedSyncMs = 50;
 
 class GroupCommitDatabase implements EmbeddedDatabase {
   readonly sql: DatabaseSync;
@@ -78,11 +86,16 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   readonly #closeListeners: (() => void | Promise<void>)[] = [];
   readonly #walSync: Pick<WalSync, 'sync' | 'close'>;
   readonly #checkpointer: Checkpointer;
-  /** Who waits for the open transaction. */
+  /** Who waits for the open transaction to be committed, and who for it to be durable. */
+  #commitWaiters: Waiter[] = [];
   #waiters: Waiter[] = [];
-  /** Who waits for the committed one that is on its way to the disk; undefined when none is. */
+  /** Who waits for what is committed and not yet on its way to the disk; undefined when nothing is. */
+  #unsynced: Waiter[] | undefined;
+  /** Who waits for what is on its way to the disk; undefined when nothing is. */
   #syncing: Waiter[] | undefined;
   #open = false;
+  /** The transaction that ends with this turn of the event loop. */
+  #ending = 0;
   #working = false;
   #transaction = 1;
   #durable = 0;
@@ -90,12 +103,13 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   /** Set once the disk has lost what was committed: only a restart finds out what is left. */
   #lost: EmbeddedDatabaseError | undefined;
   #probe: NodeJS.Timeout | undefined;
+  #syncLater: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
   #closed = false;
 
   constructor(directory: string, clock: Clock, walSync: Pick<WalSync, 'sync' | 'close'> | undefined) {
     this.clock = clock;
-    this.#path = join(directory, 'headset-cloud.db');
+    this.#path = join(directory, databaseFile);
     try {
       mkdirSync(directory, { recursive: true });
     } catch (error) {
@@ -124,7 +138,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   }
 
   get uncommitted(): boolean {
-    return this.#open || this.#syncing !== undefined;
+    return this.#open || this.#unsynced !== undefined || this.#syncing !== undefined;
   }
 
   get durable(): number {
@@ -135,7 +149,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     return this.#transaction;
   }
 
-  write<T>(work: () => T): Promise<T> {
+  write<T>(work: () => T, settle: Settle = 'durable'): Promise<T> {
     if (this.#working) throw new Error('EmbeddedDatabase.write was called inside another write.');
     if (this.#closed) return Promise.reject(closedError());
     if (this.#lost) return Promise.reject(this.#lost);
@@ -152,8 +166,10 @@ class GroupCommitDatabase implements EmbeddedDatabase {
       this.#working = false;
     }
     const settled = outcome;
+    if (settle === 'in-order') this.#commitAfterTurn();
+    const waiters = settle === 'in-order' ? this.#commitWaiters : this.#waiters;
     return new Promise<T>((resolve, reject) => {
-      this.#waiters.push({
+      waiters.push({
         resolve: () => ('thrown' in settled ? reject(settled.thrown) : resolve(settled.value)),
         reject,
       });
@@ -161,11 +177,13 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   }
 
   afterCommit(): Promise<void> {
-    const waiters = this.#open ? this.#waiters : this.#syncing;
+    const waiters = this.#open ? this.#waiters : (this.#unsynced ?? this.#syncing);
     if (!waiters) return this.#lost ? Promise.reject(this.#lost) : Promise.resolve();
-    return new Promise((resolve, reject) => {
+    const durable = new Promise<void>((resolve, reject) => {
       waiters.push({ resolve, reject });
     });
+    this.#syncWanted();
+    return durable;
   }
 
   onUndo(listener: () => void): void {
@@ -194,9 +212,11 @@ class GroupCommitDatabase implements EmbeddedDatabase {
 
   #commitAfterTurn(): void {
     const { transaction } = this;
+    if (this.#ending === transaction) return;
+    this.#ending = transaction;
     setImmediate(() => {
       // A failure may have ended that transaction, and a later write begun another, with its own turn.
-      if (this.#open && !this.#syncing && this.#transaction === transaction) this.#commit();
+      if (this.#open && this.#transaction === transaction) this.#commit();
     });
   }
 
@@ -222,13 +242,34 @@ class GroupCommitDatabase implements EmbeddedDatabase {
       this.#fail(error);
       return;
     }
-    const committed = this.#transaction;
-    this.#syncing = this.#end();
-    this.#walSync.sync((error) => this.#synced(committed, error));
+    const { waiters, commitWaiters } = this.#end();
+    this.#unsynced = [...(this.#unsynced ?? []), ...waiters];
+    this.#syncWanted();
     this.#checkpointer.afterCommit();
+    for (const waiter of commitWaiters) waiter.resolve();
   }
 
-  /** The disk has, or has not, what was committed. */
+  /** Sends what is committed to the disk: at once when somebody waits for it, else before long. */
+  #syncWanted(): void {
+    if (this.#syncing || !this.#unsynced) return;
+    if (this.#unsynced.length > 0) {
+      this.#sync();
+      return;
+    }
+    this.#syncLater ??= setTimeout(() => {
+      this.#syncLater = undefined;
+      if (this.#unsynced && !this.#syncing) this.#sync();
+    }, unwantedSyncMs);
+  }
+
+  #sync(): void {
+    const committed = this.#transaction - 1;
+    this.#syncing = this.#unsynced ?? [];
+    this.#unsynced = undefined;
+    this.#walSync.sync((error) => this.#synced(committed, error));
+  }
+
+  /** The disk has, or has not, what was committed before it was asked. */
   #synced(committed: number, error: Error | null): void {
     const waiters = this.#syncing ?? [];
     this.#syncing = undefined;
@@ -240,6 +281,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     this.#failure = undefined;
     for (const waiter of waiters) waiter.resolve();
     if (this.#open) this.#commitAfterTurn();
+    else this.#syncWanted();
   }
 
   /**
@@ -249,7 +291,8 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   #loseAll(error: Error, waiters: readonly Waiter[]): void {
     const cause = explainFailure(error, this.#path);
     this.#lost = new EmbeddedDatabaseError(`${cause.message} Restart the process.`, { cause });
-    for (const waiter of waiters) waiter.reject(this.#lost);
+    for (const waiter of [...waiters, ...(this.#unsynced ?? [])]) waiter.reject(this.#lost);
+    this.#unsynced = undefined;
     if (this.#open) this.#fail(this.#lost);
     this.#failure = this.#lost.message;
   }
@@ -262,20 +305,23 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     } catch {
       // Already rolled back by SQLite itself.
     }
-    const waiters = this.#end();
+    const { waiters, commitWaiters } = this.#end();
     this.#failure = failure.message;
     for (const listener of this.#undoListeners) listener();
-    for (const waiter of waiters) waiter.reject(failure);
+    for (const waiter of [...commitWaiters, ...waiters]) waiter.reject(failure);
+    // The transactions before it stay.
+    this.#syncWanted();
     this.#probeLater();
     return failure;
   }
 
-  #end(): Waiter[] {
-    const waiters = this.#waiters;
+  #end(): { waiters: Waiter[]; commitWaiters: Waiter[] } {
+    const ended = { waiters: this.#waiters, commitWaiters: this.#commitWaiters };
     this.#waiters = [];
+    this.#commitWaiters = [];
     this.#open = false;
     this.#transaction += 1;
-    return waiters;
+    return ended;
   }
 
   #probeLater(): void {
@@ -296,6 +342,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     this.#closed = true;
     // A failure has told everyone who waited.
     while (this.uncommitted) await this.afterCommit().catch(() => {});
+    clearTimeout(this.#syncLater);
     await this.#checkpointer.close();
     this.#walSync.close();
     this.sql.close();

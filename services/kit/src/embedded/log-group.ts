@@ -25,7 +25,7 @@ interface Member {
 
 /**
  * One consumer group on one topic. Its members take turns, one batch at a time, so that the events
- * of a key keep their order whichever member handles them. Wakes when events become durable.
+ * of a key keep their order whichever member handles them. Wakes when events are committed.
  */
 export class LogGroup {
   readonly #options: LogGroupOptions;
@@ -80,8 +80,8 @@ export class LogGroup {
     for (;;) {
       const member = this.#members[this.#turn++ % (this.#members.length || 1)];
       if (!member) break;
-      if (this.#position >= this.#options.topic.durable) {
-        // Nothing can become durable between this look and the listener: both are in one turn.
+      if (this.#position >= this.#options.topic.committed) {
+        // Nothing can be committed between this look and the listener: both are in one turn.
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });

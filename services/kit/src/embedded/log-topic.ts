@@ -25,9 +25,9 @@ interface Row {
 export class LogTopic {
   readonly id: number;
   readonly name: string;
-  /** Groups' wake-ups: called when events have become durable. */
+  /** Groups' wake-ups: called when events have been committed. */
   readonly listeners = new Set<() => void>();
-  #durable: number;
+  #committed: number;
   readonly #insert: StatementSync;
   readonly #read: StatementSync;
   readonly #newest: StatementSync;
@@ -57,12 +57,14 @@ export class LogTopic {
     );
     this.#trim = sql.prepare(`DELETE FROM ${table} WHERE timestamp < ?1 AND offset IN (
       SELECT offset FROM ${table} WHERE offset < ?2 ORDER BY offset LIMIT ?3)`);
-    this.#durable = Number(sql.prepare(`SELECT MAX(offset) AS offset FROM ${table}`).get()?.['offset'] ?? 0);
+    this.#committed = Number(
+      sql.prepare(`SELECT MAX(offset) AS offset FROM ${table}`).get()?.['offset'] ?? 0,
+    );
   }
 
-  /** The newest offset that a crash cannot take away; what comes after it must not be handled yet. */
-  get durable(): number {
-    return this.#durable;
+  /** The newest offset that can no longer be undone; what comes after it must not be handled yet. */
+  get committed(): number {
+    return this.#committed;
   }
 
   /** Inserts events, in a write; answers the last one's offset. */
@@ -77,27 +79,27 @@ export class LogTopic {
 
   /** Notes that everything up to this offset is committed, and wakes the groups. */
   advance(offset: number): void {
-    if (offset <= this.#durable) return;
-    this.#durable = offset;
+    if (offset <= this.#committed) return;
+    this.#committed = offset;
     for (const listener of this.listeners) listener();
   }
 
-  /** Durable events after an offset, oldest first. */
+  /** Committed events after an offset, oldest first. */
   read(after: number, limit: number): { offset: number; event: LogEvent }[] {
-    const rows = this.#read.all(after, this.#durable, limit) as unknown as Row[];
+    const rows = this.#read.all(after, this.#committed, limit) as unknown as Row[];
     return rows.map((row) => ({ offset: row.offset, event: this.#event(row) }));
   }
 
-  /** The newest durable events, oldest first. */
+  /** The newest committed events, oldest first. */
   readNewest(limit: number): LogEvent[] {
-    const rows = this.#newest.all(this.#durable, limit) as unknown as Row[];
+    const rows = this.#newest.all(this.#committed, limit) as unknown as Row[];
     return rows.reverse().map((row) => this.#event(row));
   }
 
   /** Offset before the oldest event that is kept. */
   start(): number {
     const first = this.#first.get()?.['offset'];
-    return first === null || first === undefined ? this.#durable : Number(first) - 1;
+    return first === null || first === undefined ? this.#committed : Number(first) - 1;
   }
 
   /** Each group's stored position: the offset of the last event it has done. */
@@ -115,7 +117,7 @@ export class LogTopic {
    * that every group has done; answers how many went.
    */
   trim(beforeMs: number, limit: number): number {
-    const passed = Math.min(this.#durable - 1, ...this.positions().values());
+    const passed = Math.min(this.#committed - 1, ...this.positions().values());
     return Number(this.#trim.run(beforeMs, passed + 1, limit).changes);
   }
 

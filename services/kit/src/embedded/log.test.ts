@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deadLetterTopic, type EventLog, type LogEvent } from '../eventlog/types.ts';
 import { createLogger } from '../logger.ts';
+import { diskOf } from '../testing/disk.ts';
 import { waitFor } from '../testing/wait.ts';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
 import { createEmbeddedLog, type EmbeddedLogOptions } from './log.ts';
@@ -50,7 +51,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('an event is not handed over before it is durable', async () => {
+test('an event is not handed over before it is committed', async () => {
   await open();
   const batches: number[][] = [];
   const handle = async (events: readonly LogEvent[]) => {
@@ -65,6 +66,25 @@ test('an event is not handed over before it is durable', async () => {
   await second;
   await waitFor('the second event', () => batches.length > 1);
   expect(batches).toEqual([[1], [2]]);
+});
+
+test('an event is handed over while the disk is busy, and only said to be published when it is durable', async () => {
+  const disk = diskOf(directory);
+  db = openEmbeddedDatabase({ directory, clock: { now: () => nowMs }, walSync: disk.walSync });
+  log = createEmbeddedLog(db, logger);
+  await log.ensureTopics([topic]);
+  const got = await consume('g');
+  disk.hold();
+  await log.publish(topic, [event(1)], { settle: 'in-order' });
+  let durable = false;
+  const published = log.publish(topic, [event(2)]).then(() => {
+    durable = true;
+  });
+  await waitFor('both events', () => got.length === 2);
+  await new Promise(setImmediate);
+  expect(durable).toBe(false);
+  disk.release();
+  await published;
 });
 
 test('each publish wakes its subscribers, without losing a wake-up', async () => {

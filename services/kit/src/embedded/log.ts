@@ -8,6 +8,7 @@ import {
   type Subscription,
 } from '../eventlog/types.ts';
 import type { Logger } from '../logger.ts';
+import type { Settle } from '../store/types.ts';
 import type { EmbeddedDatabase } from './database.ts';
 import { LogGroup } from './log-group.ts';
 import { LogTopic, logSchema } from './log-topic.ts';
@@ -79,12 +80,21 @@ class EmbeddedLog implements EventLog {
     }
   }
 
-  async publish(topicName: string, events: readonly OutgoingEvent[]): Promise<void> {
+  async publish(
+    topicName: string,
+    events: readonly OutgoingEvent[],
+    { settle = 'durable' }: { readonly settle?: Settle } = {},
+  ): Promise<void> {
     if (this.#closing) throw unavailable('the log is closed');
     checkEvents(topicName, events);
     if (events.length === 0) return;
     const topic = this.#topic(topicName);
-    topic.advance(await this.#write(() => topic.append(events, this.#db.clock.now())));
+    const append = () => topic.append(events, this.#db.clock.now());
+    await Promise.all([
+      // Handed over once committed: what a group writes because of it is only durable together with it.
+      this.#write(append, 'in-order').then((last) => topic.advance(last)),
+      settle === 'durable' ? this.#durable() : undefined,
+    ]);
   }
 
   async subscribe(subscription: Subscription): Promise<RunningSubscription> {
@@ -98,13 +108,15 @@ class EmbeddedLog implements EventLog {
   }
 
   async readNewest(topic: string, limit: number): Promise<LogEvent[]> {
-    return this.#topic(topic).readNewest(limit);
+    const events = this.#topic(topic).readNewest(limit);
+    await this.#durable();
+    return events;
   }
 
   async lag(group: string, topicName: string): Promise<number> {
     const topic = this.#topic(topicName);
     const position = this.#groups.get(topic)?.get(group)?.position ?? topic.positions().get(group) ?? 0;
-    return topic.durable - Math.max(position, topic.start());
+    return topic.committed - Math.max(position, topic.start());
   }
 
   notReady(): string | undefined {
@@ -189,9 +201,18 @@ class EmbeddedLog implements EventLog {
   }
 
   /** A write whose failure is transient to the caller. */
-  async #write<T>(work: () => T): Promise<T> {
+  async #write<T>(work: () => T, settle?: Settle): Promise<T> {
     try {
-      return await this.#db.write(work);
+      return await this.#db.write(work, settle);
+    } catch (error) {
+      throw unavailable('the embedded database failed', error);
+    }
+  }
+
+  /** Resolves when everything published so far is durable. */
+  async #durable(): Promise<void> {
+    try {
+      await this.#db.afterCommit();
     } catch (error) {
       throw unavailable('the embedded database failed', error);
     }

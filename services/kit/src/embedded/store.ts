@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import type { Store, StoreCollection, StoreConnection } from '../store/types.ts';
+import type { Settle, Store, StoreCollection, StoreConnection } from '../store/types.ts';
 import { Catalogue } from './catalogue.ts';
 import { EmbeddedCollection } from './collection.ts';
 import type { EmbeddedDatabase } from './database.ts';
@@ -34,19 +34,25 @@ export function createEmbeddedStore(
   const sweeper = startSweeper(() => sweepExpired(db, engines.values()), options.sweepMs ?? defaultSweepMs);
   db.onClose(() => sweeper.stop());
 
-  const collection = <T extends Document>(database: string, name: string): StoreCollection<T> => {
+  const collection = <T extends Document>(
+    database: string,
+    name: string,
+    settle: Settle = 'durable',
+  ): StoreCollection<T> => {
     const namespace = `${database}.${name}`;
     let engine = engines.get(namespace);
     if (!engine) {
       engine = new CollectionEngine(db, catalogue, cache, namespace, statistics);
       engines.set(namespace, engine);
     }
-    return new EmbeddedCollection<T>(name, db, engine);
+    return new EmbeddedCollection<T>(name, db, engine, settle);
   };
 
   return {
     statistics,
-    database: (database: string): Store => ({ collection: (name) => collection(database, name) }),
+    database: (database: string): Store => ({
+      collection: (name, options) => collection(database, name, options?.settle),
+    }),
     notReady: () => db.notReady(),
     sweepExpired: () => sweeper.run(),
     close: () => sweeper.stop(),

@@ -33,7 +33,7 @@ export function withMetrics(log: EventLog, registry: Registry): EventLog {
   });
   return {
     ensureTopics: (topics) => log.ensureTopics(topics),
-    publish: (topic, events) => log.publish(topic, events),
+    publish: (topic, events, options) => log.publish(topic, events, options),
     subscribe(subscription) {
       const { group, topic } = subscription;
       subscriptions.push({ group, topic });

@@ -1,3 +1,5 @@
+import type { Settle } from '../store/types.ts';
+
 /** One event as it is published: bytes under a key; events of one key keep their order. */
 export interface OutgoingEvent {
   readonly key: string;
@@ -22,8 +24,10 @@ export interface Subscription {
   /** Members of one group share the topic's events; each group sees all. */
   readonly group: string;
   /**
-   * Handles a batch, in order of each key. Resolves when everything in it is durable; then, and only
-   * then, the group's offset moves past it. When it throws:
+   * Handles a batch, in order of each key. Resolves when everything that it wrote has settled; then,
+   * and only then, the group's offset moves past it. On the embedded log an event may come before it is
+   * durable; whatever is durably written because of it makes it durable, too (ADR 0012): nothing may
+   * leave the platform because of an event alone. When it throws:
    *  - a transient error (kit/errors.ts isTransient): the batch is tried again, without end;
    *  - a PoisonEventError: the event it names goes to the dead letters, the rest is tried again;
    *  - any other error: tried again a few times, then event by event, and an event that still
@@ -58,11 +62,16 @@ export interface EventLog {
   /** Creates missing topics (and their dead-letter topics); idempotent. */
   ensureTopics(topics: readonly string[]): Promise<void>;
   /**
-   * Publishes in the given order; resolves when durable on the log (acks=all). Concurrent calls are
-   * batched together. Rejects with a transient DomainError('unavailable') when the log is away for
-   * longer than the given time (default 10 s); the events may then have been stored or not.
+   * Publishes in the given order; resolves when durable on the log (acks=all), or, where that makes a
+   * difference, as `settle` says (store/types.ts). Concurrent calls are batched together. Rejects with
+   * a transient DomainError('unavailable') when the log is away for longer than the given time
+   * (default 10 s); the events may then have been stored or not.
    */
-  publish(topic: string, events: readonly OutgoingEvent[]): Promise<void>;
+  publish(
+    topic: string,
+    events: readonly OutgoingEvent[],
+    options?: { readonly settle?: Settle },
+  ): Promise<void>;
   subscribe(subscription: Subscription): Promise<RunningSubscription>;
   /** Up to `limit` newest events of a topic, oldest first; for operators (dead letters). */
   readNewest(topic: string, limit: number): Promise<LogEvent[]>;

@@ -60,9 +60,21 @@ export interface StoreCursor<T> extends AsyncIterable<T> {
   close(): Promise<void>;
 }
 
+/**
+ * When a write resolves (ADR 0012): 'durable', the default, when it survives the loss of power;
+ * 'in-order' as soon as nothing that resolves later can be durable without it. What was written
+ * in order may only be acted on outside the platform after a later, durable write. Only where a
+ * store and the log are one journal is there a difference: elsewhere everything is durable.
+ */
+export type Settle = 'durable' | 'in-order';
+
 /** One service's database: the driver's `Db`, or the embedded one. */
 export interface Store {
-  collection<T extends Document = Document>(name: string): StoreCollection<T>;
+  /** With `settle` 'in-order' reads, too, answer what is not durable yet. */
+  collection<T extends Document = Document>(
+    name: string,
+    options?: { readonly settle?: Settle },
+  ): StoreCollection<T>;
 }
 
 /** Opens databases; knows when the server cannot be reached. */

@@ -15,6 +15,7 @@ import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, createClient, type Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import { diskOf } from '@headset-cloud/kit/testing/disk.ts';
 import { ApplicationsService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
@@ -42,7 +43,8 @@ export interface TestNotifier {
 export async function createBench() {
   const directory = await mkdtemp(join(tmpdir(), 'notifier-'));
   const logger = createLogger({ service: 'notifier', level: process.env['TEST_LOG'] ?? 'silent' });
-  const database = openEmbeddedDatabase({ directory });
+  const disk = diskOf(directory);
+  const database = openEmbeddedDatabase({ directory, walSync: disk.walSync });
   const connection = createEmbeddedStore(database);
   const log = createEmbeddedLog(database, logger);
   await log.ensureTopics([topics.notifications]);
@@ -107,6 +109,7 @@ export async function createBench() {
   };
 
   return {
+    disk,
     destinations,
     reads,
     store: connection.database('notifier'),

@@ -1,9 +1,9 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import { coalescedReader, coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { Store } from '@headset-cloud/kit/store/types.ts';
 import type { Filter, UpdateFilter } from 'mongodb';
 import type { TransactionStore } from '../ports.ts';
-import type { HeadDocument } from './documents.ts';
+import { collections, type HeadDocument } from './documents.ts';
 
 type HeadStore = Pick<TransactionStore, 'raiseHead' | 'floorOf' | 'claimDueFloors' | 'clearFloorDue'> & {
   /** Highest id created for the device; 0 if none. */
@@ -11,16 +11,22 @@ type HeadStore = Pick<TransactionStore, 'raiseHead' | 'floorOf' | 'claimDueFloor
 };
 
 /** The devices' head documents (ruling B4, ADR 0004). */
-export function createHeadStore(heads: StoreCollection<HeadDocument>): HeadStore {
+export function createHeadStore(store: Store): HeadStore {
+  const heads = store.collection<HeadDocument>(collections.heads);
   const read = coalescedReader(heads);
-  const raise = coalescedWriter<{ filter: Filter<HeadDocument>; update: UpdateFilter<HeadDocument> }>(heads, {
-    one: ({ filter, update }) => heads.updateOne(filter, update, { upsert: true }),
-    many: (raises) =>
-      heads.bulkWrite(
-        raises.map((r) => ({ updateOne: { ...r, upsert: true } })),
-        { ordered: false },
-      ),
-  });
+  // A raise is made known by the transaction that is inserted after it.
+  const raised = store.collection<HeadDocument>(collections.heads, { settle: 'in-order' });
+  const raise = coalescedWriter<{ filter: Filter<HeadDocument>; update: UpdateFilter<HeadDocument> }>(
+    raised,
+    {
+      one: ({ filter, update }) => raised.updateOne(filter, update, { upsert: true }),
+      many: (raises) =>
+        raised.bulkWrite(
+          raises.map((r) => ({ updateOne: { ...r, upsert: true } })),
+          { ordered: false },
+        ),
+    },
+  );
   return {
     async lastIdOf(deviceId) {
       return (await read(deviceId))?.lastId ?? 0;

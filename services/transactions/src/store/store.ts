@@ -31,7 +31,11 @@ export function createTransactionStore(
     one: (document) => transactions.insertOne(document),
     many: (documents) => transactions.insertMany([...documents], { ordered: false }),
   });
-  const headStore = createHeadStore(store.collection(collections.heads));
+  // What headsets report is durable in the log, and goes out as callbacks through the log again.
+  const reported: StoreCollection<TransactionDocument> = store.collection(collections.transactions, {
+    settle: 'in-order',
+  });
+  const headStore = createHeadStore(store);
   const resets = acceptedResets(transactions);
   const ended = (
     { success, message, atMs, connectivity }: ReportedEnd,
@@ -45,16 +49,15 @@ export function createTransactionStore(
 
   /** One conditional update by an event of the state table; owes its callbacks in the same write. */
   const apply = (
+    into: StoreCollection<TransactionDocument>,
     filter: Filter<TransactionDocument>,
     event: EventType,
     to: Status,
     change: Change,
   ): Promise<TransactionDocument | null> =>
-    transactions.findOneAndUpdate(
-      { ...filter, status: { $in: statesThatTake(event, to) } },
-      changes.to(to, change),
-      { returnDocument: 'after' },
-    );
+    into.findOneAndUpdate({ ...filter, status: { $in: statesThatTake(event, to) } }, changes.to(to, change), {
+      returnDocument: 'after',
+    });
 
   return {
     ...headStore,
@@ -179,6 +182,7 @@ export function createTransactionStore(
 
     async accept(id, session, floorEpoch, now) {
       const document = await apply(
+        transactions,
         {
           _id: id,
           deviceId: session.deviceId,
@@ -197,6 +201,7 @@ export function createTransactionStore(
     },
     async refuse(id, { deviceId, epoch }, floorEpoch, message, now) {
       const document = await apply(
+        transactions,
         { _id: id, deviceId, activationEpoch: { $gte: floorEpoch } },
         'refuse',
         'processed',
@@ -205,13 +210,14 @@ export function createTransactionStore(
       return document && toStored(document);
     },
     async finish(id, deviceId, end, now) {
-      const document = await apply({ _id: id, deviceId }, 'result', 'processed', ended(end, now));
+      const document = await apply(reported, { _id: id, deviceId }, 'result', 'processed', ended(end, now));
       return document && toStored(document);
     },
     acceptedResets: async (deviceId) =>
       (await resets(deviceId)).map(({ _id, sentEpoch }) => ({ id: _id, sentEpoch })),
     async finishReset(id, epoch, end, now) {
       const document = await apply(
+        reported,
         { _id: id, sentEpoch: { $lt: epoch } },
         'reset-done',
         'processed',
@@ -220,7 +226,7 @@ export function createTransactionStore(
       return document && toStored(document);
     },
     async progress(id, deviceId, { reportId, value, message, atMs }, now) {
-      const document = await transactions.findOneAndUpdate(
+      const document = await reported.findOneAndUpdate(
         {
           _id: id,
           deviceId,
@@ -255,7 +261,7 @@ export function createTransactionStore(
         operationId: commandOperation,
         answeredAt: { $exists: false },
       };
-      const after = await transactions.findOneAndUpdate(
+      const after = await reported.findOneAndUpdate(
         { ...unanswered, status: 'processed' },
         {
           $set: { answeredAt: new Date(now) },
@@ -267,7 +273,7 @@ export function createTransactionStore(
       );
       if (after) return toStored(after);
       const { success, message, atMs } = answer;
-      const ended = await transactions.findOneAndUpdate(
+      const ended = await reported.findOneAndUpdate(
         { ...unanswered, open: true },
         changes.to('processed', {
           now,
@@ -281,7 +287,7 @@ export function createTransactionStore(
       return ended && toStored(ended);
     },
     async recordLate(id, deviceId, end, now) {
-      await transactions.updateOne(
+      await reported.updateOne(
         {
           _id: id,
           deviceId,

@@ -15,6 +15,7 @@ import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service } from '@headset-cloud/kit/service.ts';
+import { diskOf } from '@headset-cloud/kit/testing/disk.ts';
 import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
 import type {
   HeldState,
@@ -43,6 +44,7 @@ export const command = 'put-v1-applications-devices-commands';
 export class Harness {
   readonly directory = mkdtempSync(join(tmpdir(), 'transactions-test-'));
   readonly logger = createLogger({ level: 'silent' });
+  readonly disk = diskOf(this.directory);
   readonly channel = new LocalChannel();
   /** Session epochs of headsets that are online. */
   readonly online = new Map<string, bigint>();
@@ -69,7 +71,7 @@ export class Harness {
   #stores: { close(): Promise<void> } | undefined;
 
   async start(): Promise<void> {
-    this.database = openEmbeddedDatabase({ directory: this.directory });
+    this.database = openEmbeddedDatabase({ directory: this.directory, walSync: this.disk.walSync });
     const stores = createEmbeddedStore(this.database);
     this.#stores = stores;
     this.log = createEmbeddedLog(this.database, this.logger);
@@ -223,9 +225,9 @@ export class Harness {
   }
 
   #faultyLog(): EventLog {
-    const publish: EventLog['publish'] = async (topic, events) => {
+    const publish: EventLog['publish'] = async (topic, events, options) => {
       if (this.logAway && topic === topics.notifications) throw new DomainError('unavailable', 'away');
-      await this.log.publish(topic, events);
+      await this.log.publish(topic, events, options);
     };
     return new Proxy(this.log, {
       get: (log, name) => {
