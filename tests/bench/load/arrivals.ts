@@ -4,6 +4,10 @@ export interface Throughput {
   readonly seconds: number;
 }
 
+export function perSecond({ done, seconds }: Throughput): number {
+  return done / seconds;
+}
+
 /**
  * Callers that each do one thing after the other until the time is over, and then end what they
  * have in hand. The first failure ends the run.

@@ -3,7 +3,13 @@ import { Pool } from 'undici';
 /** One way to send requests for everything that is measured: kept connections, one request at a time on each. */
 export interface Sender {
   /** Answers the body. Throws when the status is not the expected one. */
-  send(method: 'GET' | 'PUT' | 'POST', path: string, expected: number, body?: string): Promise<string>;
+  send(
+    method: 'GET' | 'PUT' | 'POST',
+    path: string,
+    expected: number,
+    body?: string,
+    more?: Readonly<Record<string, string>>,
+  ): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -15,11 +21,11 @@ export function createSender(
   const pool = new Pool(origin, { connections, pipelining: 1 });
   const withBody = { 'content-type': 'application/json', ...headers };
   return {
-    async send(method, path, expected, body) {
+    async send(method, path, expected, body, more) {
       const answer = await pool.request({
         method,
         path,
-        headers: body === undefined ? headers : withBody,
+        headers: { ...(body === undefined ? headers : withBody), ...more },
         ...(body !== undefined && { body }),
       });
       const text = await answer.body.text();

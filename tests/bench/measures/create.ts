@@ -2,9 +2,11 @@ import type { StackKind } from '../../support/stack/stack.ts';
 import type { CreateFloor } from '../floors/create.ts';
 import type { CreateStoreFloor } from '../floors/create-store.ts';
 import { figure, interleave, type Report } from '../lib/figures.ts';
+import { spendingOf } from '../lib/processor-time.ts';
 import type { Settings } from '../lib/settings.ts';
 import { startWorker, type Worker } from '../lib/worker.ts';
 import { startWorld, type World } from '../lib/world.ts';
+import { perSecond } from '../load/arrivals.ts';
 import type { CreateTarget, Load } from '../load/main.ts';
 
 const callers = 64;
@@ -24,17 +26,25 @@ export async function measureCreate(kind: StackKind, settings: Settings): Promis
       store,
       ...(handler && { handlerPort: await handler.call('start', store) }),
     });
-    const rate = async (target: CreateTarget) => {
-      const { done, seconds } = await load.call('create', { target, callers, seconds: settings.seconds });
-      return done / seconds;
-    };
+    const create = (target: CreateTarget) =>
+      load.call('create', { target, callers, seconds: settings.seconds });
+    const spending = spendingOf(world.stack);
     const runs = await interleave(settings.runs, {
-      floor: () => rate({ ...ours, origin }),
-      ours: () => rate(ours),
+      floor: async () => perSecond(await create({ ...ours, origin })),
+      ours: async () =>
+        perSecond(
+          await spending.during(
+            () => create(ours),
+            ({ done }) => done,
+          ),
+        ),
     });
     return {
       figures: [figure(`create, ${callers} callers`, '/s', { atLeast: 0.6 }, runs)],
-      notes: [`create: ${devices} activated devices, headsets away.`],
+      notes: [
+        `create: ${devices} activated devices, headsets away.`,
+        `processor time of a create: ${spending.inWords()}`,
+      ],
     };
   } finally {
     await Promise.all([load, floor, handler].map((w: Worker<never> | undefined) => w?.stop()));

@@ -1,9 +1,10 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { HeadsetKeyFile } from '../../support/provision.ts';
 import type { StackKind } from '../../support/stack/stack.ts';
-import { processFigures } from '../lib/process-figures.ts';
 import type { Settings } from '../lib/settings.ts';
 import { startWorker, type Worker } from '../lib/worker.ts';
 import { startWorld, type World } from '../lib/world.ts';
+import type { Throughput } from '../load/arrivals.ts';
 import type { CreateTarget, Load } from '../load/main.ts';
 
 export const headsets = 200;
@@ -13,10 +14,11 @@ export interface JobsWorld {
   readonly world: World;
   readonly load: Worker<Load>;
   readonly target: CreateTarget;
-  /** Whole jobs a second. */
-  rate(callers: number, seconds: number): Promise<number>;
-  /** Processor time since their start of the platform's processes and of those that it stands on; seconds. */
-  processorTime(): Readonly<Record<string, number>>;
+  readonly keys: readonly HeadsetKeyFile[];
+  /** Where the load takes callbacks, and the key they are signed with. */
+  readonly callbacks: { readonly callbacks: string; readonly authenticationKey: string };
+  /** Whole jobs until the time is over. */
+  run(callers: number, seconds: number): Promise<Throughput>;
   /** Throws when anything is left over: an open transaction, a missing, undelivered or unverified callback. */
   nothingLeftOver(): Promise<void>;
   close(): Promise<void>;
@@ -35,7 +37,9 @@ export async function startJobsWorld(
   };
   try {
     const keys = await world.devices(headsets);
-    await load.call('addKey', await world.callbacksTo(await load.call('receiver', undefined)));
+    const callbacks = await load.call('receiver', undefined);
+    const authenticationKey = await world.callbacksTo(callbacks);
+    await load.call('addKey', authenticationKey);
     const activations = await world.activate(keys);
     await world.headsets(keys);
     await load.call('ended', activations);
@@ -49,11 +53,9 @@ export async function startJobsWorld(
       world,
       load,
       target,
-      async rate(callers, seconds) {
-        const { done, seconds: took } = await load.call('jobs', { target, callers, seconds });
-        return done / took;
-      },
-      processorTime: () => processorTime(world),
+      keys,
+      callbacks: { callbacks, authenticationKey },
+      run: (callers, seconds) => load.call('jobs', { target, callers, seconds }),
       nothingLeftOver: () => nothingLeftOver(world, load),
       close,
     };
@@ -61,16 +63,6 @@ export async function startJobsWorld(
     await close();
     throw error;
   }
-}
-
-function processorTime({ stack: { processes, backing } }: World): Record<string, number> {
-  const { issuer, ...own } = processes;
-  const all = { ...own, MongoDB: backing?.mongo, Kafka: backing?.kafka };
-  const times: Record<string, number> = {};
-  for (const [name, part] of Object.entries(all)) {
-    if (part) times[name] = processFigures(part.pid).cpuSeconds;
-  }
-  return times;
 }
 
 async function nothingLeftOver(world: World, load: Worker<Load>): Promise<void> {

@@ -1,12 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { ManagedProcess } from '../../support/stack/process.ts';
 import type { StackKind } from '../../support/stack/stack.ts';
 import type { HopsFloor } from '../floors/hops.ts';
+import type { JobHops } from '../floors/job-hops.ts';
 import type { JobsFloor } from '../floors/jobs.ts';
 import { type Figure, figure, interleave, median, percentile, type Report } from '../lib/figures.ts';
+import { spendingOf } from '../lib/processor-time.ts';
 import type { Settings } from '../lib/settings.ts';
 import { startWorker } from '../lib/worker.ts';
+import { startHeadsets } from '../lib/world.ts';
+import { perSecond, type Throughput } from '../load/arrivals.ts';
 import { headsets, type JobsWorld, startJobsWorld } from './jobs-world.ts';
 
 const goals = { embedded: 0.65, real: 0.35 } as const;
@@ -21,21 +27,27 @@ export async function measureJobs(kind: StackKind, settings: Settings): Promise<
     const figures: Figure[] = [];
     const notes: string[] = [];
     for (const callers of [16, 64]) {
-      const spent: Spent = { jobs: 0, seconds: {} };
+      const spending = spendingOf(jobs.world.stack);
       const runs = await interleave(settings.runs, {
-        floor: async () => {
-          const { seconds } = settings;
-          const result = await jobs.load.call('floorJobs', { origin, callers, seconds });
-          return result.done / result.seconds;
-        },
-        ours: () => spending(jobs, callers, settings.seconds, spent),
+        floor: async () =>
+          perSecond(await jobs.load.call('floorJobs', { origin, callers, seconds: settings.seconds })),
+        ours: async () =>
+          perSecond(
+            await spending.during(
+              () => jobs.run(callers, settings.seconds),
+              ({ done }) => done,
+            ),
+          ),
       });
       figures.push(figure(`jobs, ${callers} callers`, '/s', { atLeast: goals[kind] }, runs));
-      notes.push(`processor time of a job, ${callers} callers: ${inWords(spent)}`);
+      notes.push(`processor time of a job, ${callers} callers: ${spending.inWords()}`);
     }
+    const hops = await measureHops(jobs, settings, () =>
+      jobs.load.call('floorJobs', { origin, callers: 64, seconds: settings.seconds }),
+    );
     await jobs.nothingLeftOver();
     return {
-      figures,
+      figures: [...figures, hops],
       notes: [
         `jobs: ${headsets} headsets in one simulator process (durability none); nothing was left over.`,
         ...notes,
@@ -48,28 +60,29 @@ export async function measureJobs(kind: StackKind, settings: Settings): Promise<
   }
 }
 
-/** Processor time of the platform's processes, and the jobs done in it. */
-interface Spent {
-  jobs: number;
-  readonly seconds: Record<string, number>;
-}
-
-/** One run's rate; its processor time is added to `spent`. */
-async function spending(jobs: JobsWorld, callers: number, seconds: number, spent: Spent): Promise<number> {
-  const before = jobs.processorTime();
-  const rate = await jobs.rate(callers, seconds);
-  for (const [name, after] of Object.entries(jobs.processorTime())) {
-    spent.seconds[name] = (spent.seconds[name] ?? 0) + after - (before[name] ?? 0);
+/** How far any platform could come here: a job's hops with nothing between them, against the same floor. */
+async function measureHops(
+  jobs: JobsWorld,
+  settings: Settings,
+  floor: () => Promise<Throughput>,
+): Promise<Figure> {
+  const hops = startWorker<JobHops>('floors/job-hops.ts');
+  let simulator: ManagedProcess | undefined;
+  try {
+    const { origin, address } = await hops.call('start', jobs.callbacks);
+    simulator = startHeadsets(jobs.world.dir, address, jobs.keys);
+    await waitFor('the headsets', async () => (await hops.call('streams', {})) >= headsets);
+    const { seconds } = settings;
+    const runs = await interleave(settings.runs, {
+      floor: async () => perSecond(await floor()),
+      ours: async () =>
+        perSecond(await jobs.load.call('jobs', { target: { ...jobs.target, origin }, callers: 64, seconds })),
+    });
+    return figure('jobs, their bare hops, 64 callers', '/s', undefined, runs);
+  } finally {
+    await simulator?.kill();
+    await hops.stop();
   }
-  spent.jobs += rate * seconds;
-  return rate;
-}
-
-function inWords({ jobs, seconds }: Spent): string {
-  const perJob = Object.entries(seconds).map(([name, s]) => ({ name, ms: (1000 * s) / jobs }));
-  const sum = perJob.reduce((total, { ms }) => total + ms, 0);
-  const parts = perJob.sort((a, b) => b.ms - a.ms).map(({ name, ms }) => `${name} ${ms.toFixed(2)}`);
-  return `${sum.toFixed(2)} ms (${parts.join(', ')})`;
 }
 
 /** Measure 3: jobs that arrive at a quarter of what 64 callers reach, against the sum of their bare hops. */
@@ -77,12 +90,12 @@ export async function measureLatency(kind: StackKind, settings: Settings): Promi
   const jobs = await startJobsWorld(kind, settings);
   const floor = startWorker<HopsFloor>('floors/hops.ts');
   try {
-    const perSecond = await quarterRate(jobs, settings.seconds);
+    const rate = await quarterRate(jobs, settings.seconds);
     const hops = await floor.call('start', {});
     const { seconds } = settings;
     const runs = await interleave(settings.runs, {
-      floor: () => jobs.load.call('openHops', { ...hops, perSecond, seconds }),
-      ours: () => jobs.load.call('openJobs', { target: jobs.target, perSecond, seconds }),
+      floor: () => jobs.load.call('openHops', { ...hops, perSecond: rate, seconds }),
+      ours: () => jobs.load.call('openJobs', { target: jobs.target, perSecond: rate, seconds }),
     });
     await jobs.nothingLeftOver();
     const at = (share: number) => ({
@@ -94,7 +107,7 @@ export async function measureLatency(kind: StackKind, settings: Settings): Promi
         figure('latency p50', 'ms', undefined, at(0.5)),
         figure('latency p99', 'ms', { atMost: 3 }, at(0.99)),
       ],
-      notes: [`latency: open loop, ${Math.round(perSecond)} jobs/s, a quarter of what 64 callers reach.`],
+      notes: [`latency: open loop, ${Math.round(rate)} jobs/s, a quarter of what 64 callers reach.`],
     };
   } finally {
     await floor.stop();
@@ -103,7 +116,8 @@ export async function measureLatency(kind: StackKind, settings: Settings): Promi
 }
 
 async function quarterRate(jobs: JobsWorld, seconds: number): Promise<number> {
-  await jobs.rate(64, seconds);
-  const rates = [await jobs.rate(64, seconds), await jobs.rate(64, seconds), await jobs.rate(64, seconds)];
+  await jobs.run(64, seconds);
+  const rates: number[] = [];
+  for (let run = 0; run < 3; run++) rates.push(perSecond(await jobs.run(64, seconds)));
   return median(rates) / 4;
 }

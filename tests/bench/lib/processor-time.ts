@@ -1,0 +1,44 @@
+import type { Stack } from '../../support/stack/stack.ts';
+import { processFigures } from './process-figures.ts';
+
+/** Processor time of the platform's processes over some runs, and what was done in it. */
+export interface Spending {
+  /** Runs `work`, which answers how many things it did, and adds up what the processes spent meanwhile. */
+  during<T>(work: () => Promise<T>, done: (result: T) => number): Promise<T>;
+  /** What one thing cost: all processes together, then each. */
+  inWords(): string;
+}
+
+/** Watches a stack's processes, and those that it stands on; not the stand-in of the identity provider. */
+export function spendingOf(stack: Stack): Spending {
+  const spentSeconds: Record<string, number> = {};
+  let count = 0;
+  return {
+    async during(work, done) {
+      const before = processorTime(stack);
+      const result = await work();
+      for (const [name, after] of Object.entries(processorTime(stack))) {
+        spentSeconds[name] = (spentSeconds[name] ?? 0) + after - (before[name] ?? 0);
+      }
+      count += done(result);
+      return result;
+    },
+    inWords() {
+      const each = Object.entries(spentSeconds).map(([name, s]) => ({ name, ms: (1000 * s) / count }));
+      const sum = each.reduce((total, { ms }) => total + ms, 0);
+      const parts = each.sort((a, b) => b.ms - a.ms).map(({ name, ms }) => `${name} ${ms.toFixed(2)}`);
+      return `${sum.toFixed(2)} ms (${parts.join(', ')})`;
+    },
+  };
+}
+
+/** Since the processes' start; seconds. */
+function processorTime({ processes, backing }: Stack): Record<string, number> {
+  const { issuer: _issuer, ...own } = processes;
+  const all = { ...own, MongoDB: backing?.mongo, Kafka: backing?.kafka };
+  const times: Record<string, number> = {};
+  for (const [name, part] of Object.entries(all)) {
+    if (part) times[name] = processFigures(part.pid).cpuSeconds;
+  }
+  return times;
+}
