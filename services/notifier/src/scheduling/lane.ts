@@ -1,24 +1,24 @@
 import { backoffMs } from '../domain/backoff.ts';
 import type { Chain, Held } from '../domain/chain.ts';
-import { type Delivery, type DeliveryChange, laneParts } from '../domain/delivery.ts';
+import { laneParts } from '../domain/delivery.ts';
 import { ended } from '../domain/outcome.ts';
 import type { Destinations } from '../ports.ts';
 import type { Attempted } from './attempts.ts';
 import type { SharedGate } from './gates.ts';
 import type { LaneContext, Verdict } from './lane-context.ts';
+import { LaneLedger } from './lane-ledger.ts';
 import { LaneQueue } from './lane-queue.ts';
 
-/** A pause up to this is waited for in memory; a longer one in the database, without an owner. */
-const holdMs = 5000;
 /** Held of a lane whose destination does not take callbacks: enough to probe it with. */
 const idleWindow = 16;
 const unknownBackoff = { firstMs: 200, maxMs: 10_000 };
 
-/** Works on one application's setting: queue, refills from the database, and what comes of attempts. */
+/** Works on one application's setting: when what starts, and refills from the database. */
 export class Lane {
   readonly name: string;
   readonly #c: LaneContext;
   readonly #queue = new LaneQueue(() => this.dispatch());
+  readonly #ledger: LaneLedger;
   #shared: SharedGate;
   #active = 0;
   #maybeMore = false;
@@ -32,6 +32,7 @@ export class Lane {
   constructor(name: string, context: LaneContext) {
     this.name = name;
     this.#c = context;
+    this.#ledger = new LaneLedger(this.#queue, context);
     this.#shared = context.gates.unknown();
   }
 
@@ -72,7 +73,7 @@ export class Lane {
   accept(deliveries: readonly Held[]): void {
     for (const held of deliveries) {
       for (const { delivery } of this.#queue.add(held))
-        this.#end(delivery, ended('replaced', this.#c.clock.now()));
+        this.#ledger.end(delivery, ended('replaced', this.#c.clock.now()));
     }
   }
 
@@ -116,7 +117,7 @@ export class Lane {
     const now = this.#c.clock.now();
     const reason = this.#unset ? 'destination not set' : 'destination failing';
     for (const { delivery } of this.#queue.pick((held) => held.delivery.deadlineAtMs <= now)) {
-      this.#end(delivery, { ...ended('dead', now), lastOutcome: delivery.lastOutcome || reason });
+      this.#ledger.end(delivery, { ...ended('dead', now), lastOutcome: delivery.lastOutcome || reason });
     }
   }
 
@@ -218,13 +219,13 @@ export class Lane {
     const now = clock.now();
     switch (verdict.kind) {
       case 'attempted':
-        this.#record(chain, held, verdict.attempted.change);
+        this.#ledger.attempted(chain, held, verdict.attempted.change);
         break;
       case 'blocked':
         // The earlier one may have come into this chain meanwhile.
         if (chain.first !== held) this.#queue.done(chain, 'again');
-        else if (this.#crowded) this.#release(chain, verdict.untilMs, {});
-        else this.#putOff(chain, verdict.untilMs, {});
+        else if (this.#crowded) this.#ledger.release(chain, verdict.untilMs, {});
+        else this.#ledger.putOff(chain, verdict.untilMs, {});
         break;
       case 'lost':
         this.#queue.remove(chain, held);
@@ -249,70 +250,13 @@ export class Lane {
     }
   }
 
-  #record(chain: Chain, held: Held, change: Attempted['change']): void {
-    const { clock, finished } = this.#c;
-    const delivery = { ...held.delivery, ...change };
-    held.delivery = delivery;
-    // A later event of its order key came while this progress was on its way.
-    const useless = delivery.replaceable && !delivery.takenOver && chain.all.at(-1) !== held;
-    if (change.status === 'pending' && !useless) {
-      this.#putOff(chain, delivery.nextAttemptAtMs, change);
-      return;
-    }
-    this.#queue.remove(chain, held);
-    this.#end(
-      delivery,
-      change.status === 'pending' ? { ...change, ...ended('replaced', clock.now()) } : change,
-    );
-    if (change.status === 'delivered' && delivery.ordered && delivery.orderKey !== '') {
-      finished.set(delivery.orderKey, delivery.sequence);
-    }
-    this.#queue.done(chain);
-  }
-
-  /** The chain goes on at `untilMs`: soon, from memory; later, from the database. */
-  #putOff(chain: Chain, untilMs: number, change: DeliveryChange): void {
-    const { clock, marks, instanceId: onlyIfOwner, stopping } = this.#c;
-    const delayMs = untilMs - clock.now();
-    if (delayMs > holdMs || stopping()) {
-      this.#release(chain, untilMs, change);
-      return;
-    }
-    if (change.attempts !== undefined) {
-      marks.add({ id: (chain.working as Held).delivery.id, change, onlyIfOwner });
-    }
-    this.#queue.putOff(chain, Math.max(delayMs, 0));
-  }
-
-  /** Gives the chain back to the database, due at `untilMs`. */
-  #release(chain: Chain, untilMs: number, change: DeliveryChange): void {
-    const { marks, instanceId: onlyIfOwner } = this.#c;
-    const first = chain.working;
-    for (const held of this.#queue.evict(chain)) {
-      const own = held === first ? change : {};
-      marks.add({ id: held.delivery.id, change: { ...own, owner: null, dueAtMs: untilMs }, onlyIfOwner });
-    }
-  }
-
-  #end(delivery: Delivery, change: DeliveryChange): void {
-    const { marks, instanceId } = this.#c;
-    // What was delivered was delivered, whoever owns it now.
-    const onlyIfOwner = change.status === 'delivered' ? undefined : instanceId;
-    marks.add({ id: delivery.id, change, onlyIfOwner });
-  }
-
   #shrink(): void {
     this.#giveBack(this.#queue.shrink(this.#limit));
   }
 
   #giveBack(given: readonly Held[]): void {
-    if (given.length === 0) return;
-    this.#maybeMore = true;
-    const now = this.#c.clock.now();
-    for (const { delivery } of given) {
-      const change = { owner: null, dueAtMs: Math.max(delivery.nextAttemptAtMs, now) };
-      this.#c.marks.add({ id: delivery.id, change, onlyIfOwner: this.#c.instanceId });
-    }
+    if (given.length > 0) this.#maybeMore = true;
+    this.#ledger.giveBack(given);
   }
 
   #refill(): void {
