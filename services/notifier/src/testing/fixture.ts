@@ -1,0 +1,55 @@
+import {
+  type Answer,
+  type IntegratorServer,
+  startIntegrator,
+} from '@headset-cloud/tests/support/integrator/server.ts';
+import { afterEach, beforeEach } from '@jest/globals';
+import { type Bench, createBench, type TestNotifier } from './harness.ts';
+
+export const key = 'the authentication key';
+
+/** Integrators' servers that end with each test, and a bench that is new for each. */
+export interface Fixture {
+  readonly bench: Bench;
+  integrator(
+    answer?: (callback: { webhookId: string }) => Answer | Promise<Answer>,
+    keys?: readonly string[],
+  ): Promise<IntegratorServer>;
+  /** Sets where the callbacks of an application go. */
+  pointTo(applicationId: string, server: IntegratorServer, authenticationKey?: string): void;
+}
+
+/** To be called once in a test file. */
+export function useBench(): Fixture {
+  let bench: Bench;
+  const servers: IntegratorServer[] = [];
+  beforeEach(async () => {
+    bench = await createBench();
+  });
+  afterEach(async () => {
+    await bench.close();
+    await Promise.all(servers.splice(0).map((server) => server.close()));
+  });
+  return {
+    get bench() {
+      return bench;
+    },
+    async integrator(answer, keys = [key]) {
+      const server = await startIntegrator({ keys, ...(answer && { answer }) });
+      servers.push(server);
+      return server;
+    },
+    pointTo(applicationId, server, authenticationKey = key) {
+      bench.destinations.set(applicationId, { url: `${server.origin}/callbacks?x=1`, authenticationKey });
+    },
+  };
+}
+
+/** Ids of the callbacks taken, in order, and of all that arrived. */
+export const ids = (server: IntegratorServer) => server.received.map((arrival) => arrival.webhookId);
+export const seen = (server: IntegratorServer) => server.arrivals.map((arrival) => arrival.webhookId);
+
+export async function status(notifier: TestNotifier, notificationId: string) {
+  const { delivery } = await notifier.admin.getDelivery({ notificationId });
+  return delivery?.status;
+}
