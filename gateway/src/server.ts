@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { listenOn } from '@headset-cloud/kit/http-listen.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Gateway } from './app.ts';
@@ -81,10 +81,10 @@ export function createGatewayServer(
     },
     notReady: () => (state === 'running' ? undefined : state === 'new' ? 'not started' : 'draining'),
     async start() {
-      await listen(server, config.GATEWAY_LISTEN);
+      const port = await listenOn(server, config.GATEWAY_LISTEN, 'GATEWAY_LISTEN');
       server.on('error', (error) => logger.error({ err: error }, 'gateway server failed'));
       state = 'running';
-      logger.info({ port: (server.address() as AddressInfo).port }, 'gateway listens');
+      logger.info({ port }, 'gateway listens');
     },
     async stop() {
       if (state !== 'running') return;
@@ -99,17 +99,6 @@ export function createGatewayServer(
       clearTimeout(late);
     },
   };
-}
-
-async function listen(server: Server, { host, port }: GatewayConfig['GATEWAY_LISTEN']): Promise<void> {
-  server.listen(port, host);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    throw new Error(
-      `cannot listen on ${host}:${port}: ${(error as Error).message}. Is the port taken? Choose another GATEWAY_LISTEN.`,
-    );
-  }
 }
 
 /** An answer may come before its request's body; a client that goes on sending is cut off. */

@@ -1,12 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { DescService } from '@bufbuild/protobuf';
 import { type Code, ConnectError, type ConnectRouter, type ServiceImpl } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { Registry } from 'prom-client';
 import { ConfigError, type ListenAddress } from './config.ts';
 import { errorCatalogue, toDomainError } from './errors.ts';
+import { closeNow, listenOn, portOf } from './http-listen.ts';
 import type { Component } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
 import type { RpcBinding } from './rpc/types.ts';
@@ -72,7 +72,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
   let server: Server | undefined;
   return {
     name: 'admin port',
-    port: () => (server?.address() as AddressInfo | null)?.port ?? 0,
+    port: () => portOf(server),
     async start() {
       const starting = createServer((request, response) => {
         answer(request, response).catch((error) => {
@@ -80,27 +80,10 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
           if (!response.headersSent) send(response, 500, 'text/plain', 'Internal error.\n');
         });
       });
-      await new Promise<void>((resolve, reject) => {
-        starting.once('error', (error) =>
-          reject(
-            new Error(
-              `cannot listen on ${listen.host}:${listen.port} (ADMIN_LISTEN): ${error.message}. ` +
-                'Stop what uses the port, or choose another.',
-            ),
-          ),
-        );
-        starting.listen(listen.port, listen.host, resolve);
-      });
+      await listenOn(starting, listen, 'ADMIN_LISTEN');
       server = starting;
     },
-    async stop() {
-      const stopping = server;
-      if (!stopping) return;
-      await new Promise<void>((resolve) => {
-        stopping.close(() => resolve());
-        stopping.closeAllConnections();
-      });
-    },
+    stop: () => closeNow(server),
   };
 }
 

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { ListenAddress } from '@headset-cloud/kit/config.ts';
+import { closeNow, listenOn } from '@headset-cloud/kit/http-listen.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Adapter, Configuration } from 'oidc-provider';
 import { type IssuerSecrets, loadIssuerSecrets } from './issuer-secrets.ts';
@@ -70,16 +69,9 @@ export async function startIssuer(options: IssuerOptions): Promise<Issuer> {
   const server = createServer({ requestTimeout: bodyMs, headersTimeout: bodyMs }, (req, res) =>
     handle(req, res),
   );
-  server.listen(listen.port, listen.host);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    throw new Error(
-      `the issuer cannot listen on ${listen.host}:${listen.port}: ${(error as Error).message}. Is the port taken? Choose another.`,
-    );
-  }
+  const port = await listenOn(server, listen, 'ISSUER_LISTEN');
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
-  const issuer = `http://${host}:${(server.address() as AddressInfo).port}`;
+  const issuer = `http://${host}:${port}`;
   const provider = new library.Provider(issuer, configuration(options, secrets, library.errors));
   provider.on('server_error', (_, error) => logger.error({ err: error }, 'the issuer failed'));
   provider.on('grant.error', (_, error) => logger.info({ error: error.error }, 'token request refused'));
@@ -87,12 +79,7 @@ export async function startIssuer(options: IssuerOptions): Promise<Issuer> {
   return {
     issuer,
     tokenUrl: `${issuer}/token`,
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    close: () => closeNow(server),
   };
 }
 

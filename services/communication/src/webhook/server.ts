@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { ListenAddress } from '@headset-cloud/kit/config.ts';
+import { listenOn, portOf } from '@headset-cloud/kit/http-listen.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
@@ -65,17 +65,14 @@ export function createWebhookServer(options: {
   let server: Server | undefined;
   return {
     name: "Sora's webhooks",
-    port: () => (server?.address() as AddressInfo | null)?.port ?? 0,
+    port: () => portOf(server),
     async start() {
       const listening = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
         const span = { kind: SpanKind.SERVER, parent: traceOf(request) };
         void inSpan('POST /webhooks/sora/{endpointId}', span, () => handle(request, response));
       });
       listening.maxConnections = mostConnections;
-      await new Promise<void>((resolve, reject) => {
-        listening.once('error', reject);
-        listening.listen(options.listen.port, options.listen.host, resolve);
-      });
+      await listenOn(listening, options.listen, 'COMMUNICATION_LISTEN');
       server = listening;
     },
     async stop() {

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { ListenAddress } from '@headset-cloud/kit/config.ts';
 import { toDomainError } from '@headset-cloud/kit/errors.ts';
+import { closeNow, listenOn, portOf } from '@headset-cloud/kit/http-listen.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
@@ -108,7 +108,7 @@ export function createLocalServer(options: LocalServerOptions): Component & { po
 
   return {
     name: 'artifact server',
-    port: () => (server?.address() as AddressInfo | null)?.port ?? 0,
+    port: () => portOf(server),
     async start() {
       const starting = createServer(
         {
@@ -123,28 +123,11 @@ export function createLocalServer(options: LocalServerOptions): Component & { po
       starting.on('checkContinue', (request, response) => handle(request, response, true));
       starting.timeout = options.idleTimeoutMs ?? 60_000;
       starting.maxHeadersCount = 100;
-      await new Promise<void>((resolve, reject) => {
-        starting.once('error', (error) =>
-          reject(
-            new Error(
-              `cannot listen on ${listen.host}:${listen.port} (UPDATES_LISTEN): ${error.message}. ` +
-                'Stop what uses the port, or choose another.',
-            ),
-          ),
-        );
-        starting.listen(listen.port, listen.host, resolve);
-      });
+      await listenOn(starting, listen, 'UPDATES_LISTEN');
       server = starting;
     },
-    async stop() {
-      const stopping = server;
-      if (!stopping) return;
-      await new Promise<void>((resolve) => {
-        stopping.close(() => resolve());
-        // Uploads and downloads go on elsewhere or resume: they are not waited for.
-        stopping.closeAllConnections();
-      });
-    },
+    // Uploads and downloads go on elsewhere or resume: they are not waited for.
+    stop: () => closeNow(server),
   };
 }
 
