@@ -1,17 +1,9 @@
 import { DomainError, type ErrorCode, errorCatalogue } from '@headset-cloud/kit/errors.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { deviceId } from './testing/fakes.ts';
-import { startTestGateway, type TestGateway } from './testing/gateway.ts';
+import { useGateway } from './testing/suite.ts';
 
-let gateway: TestGateway;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-});
-afterAll(() => gateway.stop());
-beforeEach(() => {
-  gateway.fakes.seen.length = 0;
-  gateway.fakes.answers = {};
-});
+const suite = useGateway();
 
 const app = '/v1/applications/app-1';
 const device = `${app}/devices/${deviceId}`;
@@ -42,7 +34,7 @@ describe('paths and methods (ruling A3)', () => {
     ['PUT', device],
     ['HEAD', device],
   ])('%s %s is 403 without a token', async (method, path) => {
-    const answer = await gateway.request(method, path, { headers: { authorization: undefined } });
+    const answer = await suite.gateway.request(method, path, { headers: { authorization: undefined } });
     expect(answer.status).toBe(403);
   });
 
@@ -53,13 +45,13 @@ describe('paths and methods (ruling A3)', () => {
       [`${app}/devices/status`, `${device}/status`, `${app}/devices/x/status`].map((p) => [m, p] as const),
     ),
   )('%s %s is 405 without a token', async (method, path) => {
-    const answer = await gateway.request(method, path, { headers: { authorization: undefined } });
+    const answer = await suite.gateway.request(method, path, { headers: { authorization: undefined } });
     expect(answer.status).toBe(405);
     expect(answer.headers['allow']).toBe('GET');
   });
 
   test('TRACE on a status path is 405', async () => {
-    const answer = await gateway.raw(
+    const answer = await suite.gateway.raw(
       `TRACE ${app}/devices/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
     );
     expect(answer).toMatch(/^HTTP\/1\.1 405 /);
@@ -71,7 +63,7 @@ describe('order of checks (ruling A3): the earlier refusal wins', () => {
   const body = '{';
   // proves api/8/401
   test('401 before everything else', async () => {
-    const answer = await gateway.request('PUT', bad, { body, headers: { authorization: 'Bearer x' } });
+    const answer = await suite.gateway.request('PUT', bad, { body, headers: { authorization: 'Bearer x' } });
     expect(answer.status).toBe(401);
     expect(answer.headers['www-authenticate']).toMatch(/^Bearer error="invalid_token"/);
   });
@@ -79,42 +71,44 @@ describe('order of checks (ruling A3): the earlier refusal wins', () => {
   test.each([undefined, 'Basic YTpi', 'Bearer', 'Bearer a b'])(
     'Authorization %p is 401',
     async (authorization) => {
-      expect((await gateway.request('GET', app, { headers: { authorization } })).status).toBe(401);
+      expect((await suite.gateway.request('GET', app, { headers: { authorization } })).status).toBe(401);
     },
   );
   test('scope before developer', async () => {
-    const authorization = `Bearer ${gateway.token({ scope: 'cws:device:read', client_id: 'unregistered' })}`;
-    const answer = await gateway.request('PUT', bad, { body, headers: { authorization } });
+    const authorization = `Bearer ${suite.gateway.token({ scope: 'cws:device:read', client_id: 'unregistered' })}`;
+    const answer = await suite.gateway.request('PUT', bad, { body, headers: { authorization } });
     expect(answer.status).toBe(403);
     expect(answer.headers['www-authenticate']).toContain('scope="cws:device:write"');
-    expect(gateway.fakes.seen).toEqual([]);
+    expect(suite.gateway.fakes.seen).toEqual([]);
   });
   test('developer before application, path and body', async () => {
-    const authorization = `Bearer ${gateway.token({ client_id: 'unregistered' })}`;
-    const answer = await gateway.request('PUT', bad, { body, headers: { authorization } });
+    const authorization = `Bearer ${suite.gateway.token({ client_id: 'unregistered' })}`;
+    const answer = await suite.gateway.request('PUT', bad, { body, headers: { authorization } });
     expect(answer.status).toBe(500);
     expect(answer.headers['retry-after']).toBeUndefined();
   });
   test('application before path and body', async () => {
-    expect((await gateway.request('PUT', bad, { body })).status).toBe(403);
+    expect((await suite.gateway.request('PUT', bad, { body })).status).toBe(403);
   });
   test('path parameter before query and body', async () => {
-    const answer = await gateway.request('PUT', `${app}/devices/x/commands`, { body });
+    const answer = await suite.gateway.request('PUT', `${app}/devices/x/commands`, { body });
     expect(answer.status).toBe(404);
     expect(message(answer.text)).toContain('deviceId');
   });
   test('body before what the device service refuses', async () => {
-    gateway.fakes.answers.sendOperation = async () => {
+    suite.gateway.fakes.answers.sendOperation = async () => {
       throw new DomainError('device_not_activated', 'The device is not activated.');
     };
-    expect((await gateway.request('PUT', commands, { body })).status).toBe(400);
-    expect((await gateway.request('PUT', commands, { body: command })).status).toBe(403);
+    expect((await suite.gateway.request('PUT', commands, { body })).status).toBe(400);
+    expect((await suite.gateway.request('PUT', commands, { body: command })).status).toBe(403);
   });
   test('a body that is too large is not looked at before the token', async () => {
     const large = 'x'.repeat(70_000);
     const without = { authorization: undefined };
-    expect((await gateway.request('PUT', commands, { body: large, headers: without })).status).toBe(401);
-    expect((await gateway.request('PUT', commands, { body: large })).status).toBe(413);
+    expect((await suite.gateway.request('PUT', commands, { body: large, headers: without })).status).toBe(
+      401,
+    );
+    expect((await suite.gateway.request('PUT', commands, { body: large })).status).toBe(413);
   });
 });
 
@@ -156,12 +150,12 @@ test.each([
   ['PUT', `${device}/connectivity/bluetooth`, 'cws:device:write'],
   ['DELETE', `${device}/connectivity/bluetooth`, 'cws:device:write'],
 ])('%s %s needs the scope %s', async (method, path, scope) => {
-  const authorization = `Bearer ${gateway.token({ scope: 'other' })}`;
-  const answer = await gateway.request(method, path, { headers: { authorization } });
+  const authorization = `Bearer ${suite.gateway.token({ scope: 'other' })}`;
+  const answer = await suite.gateway.request(method, path, { headers: { authorization } });
   expect(answer.status).toBe(403);
   expect(answer.headers['www-authenticate']).toBe(`Bearer error="insufficient_scope", scope="${scope}"`);
-  const enough = { authorization: `Bearer ${gateway.token({ scope })}` };
-  expect((await gateway.request(method, path, { headers: enough })).status).not.toBe(403);
+  const enough = { authorization: `Bearer ${suite.gateway.token({ scope })}` };
+  expect((await suite.gateway.request(method, path, { headers: enough })).status).not.toBe(403);
 });
 
 // proves api/8/404-parameter
@@ -169,15 +163,15 @@ test.each([
 test.each(['35000000000000', '3500000000000006', '35000000000000a', '３５0000000000006', '%00', 'status'])(
   'the device id %p is 404',
   async (id) => {
-    expect((await gateway.request('DELETE', `${app}/devices/${id}/transactions`)).status).toBe(404);
+    expect((await suite.gateway.request('DELETE', `${app}/devices/${id}/transactions`)).status).toBe(404);
   },
 );
 
 test.each(['0', '-1', '1.0', '1e3', '01x', 'x', '9007199254740992', '99999999999999999999'])(
   'the transaction id %p is 404',
   async (id) => {
-    expect((await gateway.request('GET', `${app}/transactions/${id}`)).status).toBe(404);
-    expect(gateway.fakes.seen.filter((s) => s.rpc === 'getTransaction')).toEqual([]);
+    expect((await suite.gateway.request('GET', `${app}/transactions/${id}`)).status).toBe(404);
+    expect(suite.gateway.fakes.seen.filter((s) => s.rpc === 'getTransaction')).toEqual([]);
   },
 );
 
@@ -189,10 +183,10 @@ describe('errors of the services', () => {
   test.each(codes.filter((c) => !own.includes(c)))(
     '%s has its status, its message and nothing else',
     async (code) => {
-      gateway.fakes.answers.sendOperation = async () => {
+      suite.gateway.fakes.answers.sendOperation = async () => {
         throw new DomainError(code, 'A public message.', { internal: 'secret', cause: new Error('secret') });
       };
-      const answer = await gateway.request('PUT', commands, { body: command });
+      const answer = await suite.gateway.request('PUT', commands, { body: command });
       expect(answer.status).toBe(errorCatalogue[code].http);
       expect(JSON.parse(answer.text)).toEqual({
         message: code === 'invalid_body' ? 'Invalid request body' : 'A public message.',
@@ -203,59 +197,61 @@ describe('errors of the services', () => {
   );
 
   test('Retry-After is in whole seconds, rounded up', async () => {
-    gateway.fakes.answers.sendOperation = async () => {
+    suite.gateway.fakes.answers.sendOperation = async () => {
       throw new DomainError('database_failed', 'The database failed.', { retryAfterMs: 2001 });
     };
-    expect((await gateway.request('PUT', commands, { body: command })).headers['retry-after']).toBe('3');
+    expect((await suite.gateway.request('PUT', commands, { body: command })).headers['retry-after']).toBe(
+      '3',
+    );
   });
 
   test('a failure that is no DomainError tells nothing', async () => {
-    gateway.fakes.answers.sendOperation = async () => {
+    suite.gateway.fakes.answers.sendOperation = async () => {
       throw new Error('mongodb://user:password@host');
     };
-    const answer = await gateway.request('PUT', commands, { body: command });
+    const answer = await suite.gateway.request('PUT', commands, { body: command });
     expect([answer.status, answer.text]).toEqual([500, '{"message":"Internal error."}']);
   });
 });
 
 describe('ownership', () => {
   test('is asked once for many requests, and again for another application', async () => {
-    const headers = { authorization: `Bearer ${gateway.token({ client_id: 'fresh' })}` };
-    await Promise.all(Array.from({ length: 20 }, () => gateway.request('GET', app, { headers })));
-    await gateway.request('GET', '/v1/applications/app-3', { headers });
-    expect(gateway.fakes.seen.filter((s) => s.rpc === 'authorizeApplication')).toHaveLength(2);
+    const headers = { authorization: `Bearer ${suite.gateway.token({ client_id: 'fresh' })}` };
+    await Promise.all(Array.from({ length: 20 }, () => suite.gateway.request('GET', app, { headers })));
+    await suite.gateway.request('GET', '/v1/applications/app-3', { headers });
+    expect(suite.gateway.fakes.seen.filter((s) => s.rpc === 'authorizeApplication')).toHaveLength(2);
   });
   test('a refusal is not remembered', async () => {
-    const headers = { authorization: `Bearer ${gateway.token({ client_id: 'later' })}` };
-    gateway.fakes.answers.authorizeApplication = async () => {
+    const headers = { authorization: `Bearer ${suite.gateway.token({ client_id: 'later' })}` };
+    suite.gateway.fakes.answers.authorizeApplication = async () => {
       throw new DomainError('application_forbidden', 'No such application.');
     };
-    expect((await gateway.request('GET', app, { headers })).status).toBe(403);
-    gateway.fakes.answers = {};
-    expect((await gateway.request('GET', app, { headers })).status).toBe(200);
+    expect((await suite.gateway.request('GET', app, { headers })).status).toBe(403);
+    suite.gateway.fakes.answers = {};
+    expect((await suite.gateway.request('GET', app, { headers })).status).toBe(200);
   });
 });
 
 describe('X-Request-Id', () => {
   test.each(['abc', 'A.b_c-9', 'x'.repeat(128)])('%p is taken over', async (id) => {
-    const answer = await gateway.request('GET', app, { headers: { 'x-request-id': id } });
+    const answer = await suite.gateway.request('GET', app, { headers: { 'x-request-id': id } });
     expect(answer.headers['x-request-id']).toBe(id);
   });
   test.each(['', 'x'.repeat(129), 'a b', 'a"b', 'ä'])('%p is replaced', async (id) => {
-    const answer = await gateway.request('GET', app, { headers: { 'x-request-id': id } });
+    const answer = await suite.gateway.request('GET', app, { headers: { 'x-request-id': id } });
     expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
 
 describe('observability', () => {
   test('a request is one log line with its route and ids, without body, token or query', async () => {
-    gateway.logs.length = 0;
+    suite.gateway.logs.length = 0;
     const secret = '{"mimiClientId":"m-1","mimiClientSecret":"hush-hush"}';
-    await gateway.request('POST', `${device}?q=hush-hush`, {
+    await suite.gateway.request('POST', `${device}?q=hush-hush`, {
       body: secret,
       headers: { 'x-request-id': 'r-1' },
     });
-    const lines = gateway.logs.filter((l) => l['requestId'] === 'r-1');
+    const lines = suite.gateway.logs.filter((l) => l['requestId'] === 'r-1');
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatchObject({
       method: 'POST',
@@ -264,12 +260,12 @@ describe('observability', () => {
       durationMs: expect.any(Number),
       clientId: 'client-1',
     });
-    expect(JSON.stringify(gateway.logs)).not.toMatch(/hush-hush|Bearer|eyJ/);
+    expect(JSON.stringify(suite.gateway.logs)).not.toMatch(/hush-hush|Bearer|eyJ/);
   });
   test('requests are measured by route, method and status, unknown paths together', async () => {
-    await gateway.request('GET', '/v1/nonsense');
-    await gateway.request('GET', app);
-    const text = await gateway.metrics.metrics();
+    await suite.gateway.request('GET', '/v1/nonsense');
+    await suite.gateway.request('GET', app);
+    const text = await suite.gateway.metrics.metrics();
     expect(text).toContain(
       'headset_gateway_request_duration_seconds_count{route="/v1/applications/{applicationId}",method="GET",status="200"}',
     );

@@ -1,29 +1,22 @@
 import { createHash } from 'node:crypto';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { deviceId } from './testing/fakes.ts';
-import { startTestGateway, type TestGateway } from './testing/gateway.ts';
+import { startTestGateway } from './testing/gateway.ts';
+import { useGateway } from './testing/suite.ts';
 
-let gateway: TestGateway;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-});
-afterAll(() => gateway.stop());
-beforeEach(() => {
-  gateway.fakes.seen.length = 0;
-  gateway.fakes.answers = {};
-});
+const suite = useGateway();
 
 const app = '/v1/applications/app-1';
 const device = `${app}/devices/${deviceId}`;
 const asked = (rpc: string) =>
-  gateway.fakes.seen.find((s) => s.rpc === rpc)?.request as Record<string, unknown>;
+  suite.gateway.fakes.seen.find((s) => s.rpc === rpc)?.request as Record<string, unknown>;
 
 describe('settings', () => {
   // proves api/3/settings-key, api/7/get-settings
   test('what is not set is null, a key that was never issued is absent', async () => {
-    const answer = await gateway.request('GET', app);
+    const answer = await suite.gateway.request('GET', app);
     expect(JSON.parse(answer.text)).toEqual({
       deviceEvent: 'https://a.test/e',
       remoteSupportEvent: null,
@@ -39,7 +32,7 @@ describe('settings', () => {
   // proves api/3/settings-fields, api/7/patch-settings
   test('PATCH sets what is given, removes what is null and leaves the rest, and answers the read form', async () => {
     const body = '{"deviceEvent":"http://b.test/","soraEvent":null}';
-    const answer = await gateway.request('PATCH', app, { body });
+    const answer = await suite.gateway.request('PATCH', app, { body });
     expect(JSON.parse(answer.text)).toMatchObject({
       authenticationKey: 'key-1',
       deviceEvent: 'http://b.test/',
@@ -61,7 +54,8 @@ describe('settings', () => {
     '%s is a setting',
     async (url) => {
       expect(
-        (await gateway.request('PATCH', app, { body: JSON.stringify({ fileUploadGetUrl: url }) })).status,
+        (await suite.gateway.request('PATCH', app, { body: JSON.stringify({ fileUploadGetUrl: url }) }))
+          .status,
       ).toBe(200);
     },
   );
@@ -81,14 +75,14 @@ describe('settings', () => {
     { authenticationKey: 'x' },
     { unknown: null },
   ])('%j is 400', async (body) => {
-    const answer = await gateway.request('PATCH', app, { body: JSON.stringify(body) });
+    const answer = await suite.gateway.request('PATCH', app, { body: JSON.stringify(body) });
     expect(answer.status).toBe(400);
     expect(asked('updateSettings')).toBeUndefined();
   });
 
   // proves api/3/authkey-response, api/7/refresh-authkey
   test('refresh_authkey answers the new key and ignores a body', async () => {
-    const answer = await gateway.request('POST', `${app}/refresh_authkey`, {
+    const answer = await suite.gateway.request('POST', `${app}/refresh_authkey`, {
       body: '{',
       headers: { 'content-type': 'text/plain' },
     });
@@ -101,14 +95,14 @@ describe('settings', () => {
 describe('activation', () => {
   // proves api/3/activation-status, api/7/get-activation
   test('reads an activated device and one that never was', async () => {
-    expect(JSON.parse((await gateway.request('GET', device)).text)).toEqual({
+    expect(JSON.parse((await suite.gateway.request('GET', device)).text)).toEqual({
       deviceId,
       activated: true,
       clientId: 'client-9',
       status: 'activated',
     });
-    gateway.fakes.answers.getActivation = async () => ({ deviceId, activated: false });
-    expect(JSON.parse((await gateway.request('GET', device)).text)).toEqual({
+    suite.gateway.fakes.answers.getActivation = async () => ({ deviceId, activated: false });
+    expect(JSON.parse((await suite.gateway.request('GET', device)).text)).toEqual({
       deviceId,
       activated: false,
       clientId: null,
@@ -126,7 +120,7 @@ describe('activation', () => {
       { clientId: 'm', clientSecret: 's'.repeat(255) },
     ],
   ])('%j activates', async (body, expected) => {
-    const answer = await gateway.request('POST', device, { body: JSON.stringify(body) });
+    const answer = await suite.gateway.request('POST', device, { body: JSON.stringify(body) });
     expect([answer.status, answer.headers['location']]).toEqual([201, `${app}/transactions/101`]);
     expect(asked('activateDevice')).toMatchObject({ deviceId, ...expected });
   });
@@ -144,7 +138,7 @@ describe('activation', () => {
     { clientId: 'c', other: 1 },
     [],
   ])('%j is 400', async (body) => {
-    const answer = await gateway.request('POST', device, { body: JSON.stringify(body) });
+    const answer = await suite.gateway.request('POST', device, { body: JSON.stringify(body) });
     expect(answer.status).toBe(400);
     expect(answer.headers['x-error-detail']).toBeDefined();
     expect(asked('activateDevice')).toBeUndefined();
@@ -152,7 +146,7 @@ describe('activation', () => {
 
   // proves api/7/deactivate
   test('deactivation answers its transaction; an Idempotency-Key is tied to the bytes that came', async () => {
-    const answer = await gateway.request('DELETE', device, { headers: { 'idempotency-key': 'k' } });
+    const answer = await suite.gateway.request('DELETE', device, { headers: { 'idempotency-key': 'k' } });
     expect([answer.status, answer.text]).toEqual([201, '{"transactionId":102}']);
     expect(asked('deactivateDevice')).toMatchObject({
       caller: {
@@ -164,7 +158,9 @@ describe('activation', () => {
 
 describe('status', () => {
   test('a device that reported nothing is all null', async () => {
-    const { deviceId: id, ...rest } = JSON.parse((await gateway.request('GET', `${device}/status`)).text);
+    const { deviceId: id, ...rest } = JSON.parse(
+      (await suite.gateway.request('GET', `${device}/status`)).text,
+    );
     expect(id).toBe(deviceId);
     expect(Object.values(rest).every((v) => v === null)).toBe(true);
   });
@@ -172,7 +168,7 @@ describe('status', () => {
   // proves api/3/status-firmware, api/3/status-apps, api/3/status-lang, api/3/status-location
   // proves api/3/status-battery, api/7/status
   test('what was reported is answered with its dates', async () => {
-    gateway.fakes.answers.getDeviceStatus = async () => ({
+    suite.gateway.fakes.answers.getDeviceStatus = async () => ({
       status: {
         deviceId,
         power: 'started',
@@ -187,7 +183,7 @@ describe('status', () => {
         reported: true,
       },
     });
-    expect(JSON.parse((await gateway.request('GET', `${device}/status`)).text)).toMatchObject({
+    expect(JSON.parse((await suite.gateway.request('GET', `${device}/status`)).text)).toMatchObject({
       power: 'started',
       wearing: null,
       batteryPercentage: 0,
@@ -205,7 +201,7 @@ describe('status', () => {
   const id = (n: number) => String(350_000_000_000_000 + n);
   // proves api/7/status-list
   test('the list of all devices is put together from pages', async () => {
-    gateway.fakes.answers.listDeviceStatuses = async ({ afterDeviceId, limit }) => {
+    suite.gateway.fakes.answers.listDeviceStatuses = async ({ afterDeviceId, limit }) => {
       const from = afterDeviceId === '' ? 0 : Number(afterDeviceId) - 350_000_000_000_000 + 1;
       const count = Math.min(limit, 450 - from);
       return {
@@ -213,31 +209,31 @@ describe('status', () => {
         more: from + count < 450,
       };
     };
-    const answer = await gateway.request('GET', `${app}/devices/status`);
+    const answer = await suite.gateway.request('GET', `${app}/devices/status`);
     const { devices } = JSON.parse(answer.text) as { devices: { deviceId: string }[] };
     expect(devices.map((d) => d.deviceId)).toEqual(Array.from({ length: 450 }, (_, i) => id(i)));
-    expect(gateway.fakes.seen.filter((s) => s.rpc === 'listDeviceStatuses')).toHaveLength(3);
+    expect(suite.gateway.fakes.seen.filter((s) => s.rpc === 'listDeviceStatuses')).toHaveLength(3);
   });
 
   test('no devices are an empty list', async () => {
-    expect((await gateway.request('GET', `${app}/devices/status`)).text).toBe('{"devices":[]}');
+    expect((await suite.gateway.request('GET', `${app}/devices/status`)).text).toBe('{"devices":[]}');
   });
 
   test('a failure before the first page is an error answer', async () => {
-    gateway.fakes.answers.listDeviceStatuses = async () => {
+    suite.gateway.fakes.answers.listDeviceStatuses = async () => {
       throw new DomainError('unavailable', 'Away.');
     };
-    expect((await gateway.request('GET', `${app}/devices/status`)).status).toBe(503);
+    expect((await suite.gateway.request('GET', `${app}/devices/status`)).status).toBe(503);
   });
 
   test('a failure midway cuts the connection: the answer never looks whole', async () => {
     let page = 0;
-    gateway.fakes.answers.listDeviceStatuses = async () => {
+    suite.gateway.fakes.answers.listDeviceStatuses = async () => {
       if (page++ > 0) throw new DomainError('database_failed', 'The database failed.');
       return { statuses: [{ deviceId }], more: true };
     };
-    await expect(gateway.request('GET', `${app}/devices/status`)).rejects.toThrow();
-    await waitFor('the log line', () => gateway.logs.some((l) => l['msg'] === 'answer cut off'));
+    await expect(suite.gateway.request('GET', `${app}/devices/status`)).rejects.toThrow();
+    await waitFor('the log line', () => suite.gateway.logs.some((l) => l['msg'] === 'answer cut off'));
   });
 });
 

@@ -1,24 +1,20 @@
 import { createHash } from 'node:crypto';
 import { ExtraType, LaunchType } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
 import type { SendOperationRequest } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { parse as parseLossless, stringify as stringifyLossless } from 'lossless-json';
 import { deviceId } from './testing/fakes.ts';
-import { startTestGateway, type TestGateway } from './testing/gateway.ts';
+import { useGateway } from './testing/suite.ts';
 
-let gateway: TestGateway;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-});
-afterAll(() => gateway.stop());
-beforeEach(() => {
-  gateway.fakes.seen.length = 0;
-});
+const suite = useGateway();
 
 const path = `/v1/applications/app-1/devices/${deviceId}/commands`;
-const put = (body: string | Uint8Array, headers = {}) => gateway.request('PUT', path, { body, headers });
+const put = (body: string | Uint8Array, headers = {}) =>
+  suite.gateway.request('PUT', path, { body, headers });
 const sent = () =>
-  gateway.fakes.seen.find((s) => s.rpc === 'sendOperation')?.request as SendOperationRequest | undefined;
+  suite.gateway.fakes.seen.find((s) => s.rpc === 'sendOperation')?.request as
+    | SendOperationRequest
+    | undefined;
 const command = () => {
   const kind = sent()?.operation?.kind;
   return kind?.case === 'command' ? kind.value : undefined;
@@ -55,7 +51,7 @@ test('a command reaches the devices service whole, and the answer names its tran
 });
 
 test('Location escapes the application id', async () => {
-  const answer = await gateway.request('PUT', path.replace('app-1', encodeURIComponent('アプリ')), {
+  const answer = await suite.gateway.request('PUT', path.replace('app-1', encodeURIComponent('アプリ')), {
     body: '{"launchType":"activity"}',
   });
   expect(answer.headers['location']).toBe(
@@ -110,8 +106,8 @@ describe('limits at their edge', () => {
     const body = (size: number) => `{"launchType":"activity"${' '.repeat(size - 25)}}`;
     expect((await put(body(65_536))).status).toBe(201);
     expect((await put(body(65_537))).status).toBe(413);
-    const chunked = `PUT ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nAuthorization: Bearer ${gateway.token()}\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n${body(65_537)}\r\n0\r\n\r\n`;
-    expect(await gateway.raw(chunked)).toMatch(/^HTTP\/1\.1 413 [\s\S]*\{"message":"[^"]+"\}$/);
+    const chunked = `PUT ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nAuthorization: Bearer ${suite.gateway.token()}\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n${body(65_537)}\r\n0\r\n\r\n`;
+    expect(await suite.gateway.raw(chunked)).toMatch(/^HTTP\/1\.1 413 [\s\S]*\{"message":"[^"]+"\}$/);
   });
 });
 
@@ -291,7 +287,7 @@ test('__proto__ and constructor in extras are passed on as data and pollute noth
 describe('Idempotency-Key', () => {
   const body = ' {"launchType":"activity"}';
   test.each(['k', 'x'.repeat(255), 'a b!~'])('%p is passed on with method, path and digest', async (key) => {
-    await gateway.request('PUT', `${path}?a=b`, { body, headers: { 'idempotency-key': key } });
+    await suite.gateway.request('PUT', `${path}?a=b`, { body, headers: { 'idempotency-key': key } });
     expect(sent()?.caller?.idempotency).toMatchObject({
       key,
       method: 'PUT',

@@ -3,29 +3,23 @@ import {
   SortBy,
   TransactionStatus,
 } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { deviceId } from './testing/fakes.ts';
-import { startTestGateway, type TestGateway } from './testing/gateway.ts';
+import { useGateway } from './testing/suite.ts';
 
-let gateway: TestGateway;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-});
-afterAll(() => gateway.stop());
-beforeEach(() => {
-  gateway.fakes.seen.length = 0;
-  gateway.fakes.answers = {};
-});
+const suite = useGateway();
 
 const app = '/v1/applications/app-1';
 const device = `${app}/devices/${deviceId}`;
 const asked = (rpc: string) =>
-  gateway.fakes.seen.find((s) => s.rpc === rpc)?.request as Record<string, unknown>;
+  suite.gateway.fakes.seen.find((s) => s.rpc === rpc)?.request as Record<string, unknown>;
 
 describe('transactions', () => {
   // proves api/3/transaction, api/7/get-transaction
   test('one transaction is answered with its dates', async () => {
-    expect(JSON.parse((await gateway.request('GET', `${app}/transactions/9007199254740991`)).text)).toEqual({
+    expect(
+      JSON.parse((await suite.gateway.request('GET', `${app}/transactions/9007199254740991`)).text),
+    ).toEqual({
       transactionId: 9007199254740991,
       deviceId,
       transactionStatus: 'accepted',
@@ -37,7 +31,7 @@ describe('transactions', () => {
 
   // proves api/3/transaction-list, api/7/list-transactions
   test('a list without parameters is page 1 of 100 by transactionId', async () => {
-    const answer = await gateway.request('GET', `${app}/transactions?unknown=1`);
+    const answer = await suite.gateway.request('GET', `${app}/transactions?unknown=1`);
     expect(JSON.parse(answer.text)).toEqual({
       transactions: [],
       parameters: {
@@ -62,7 +56,7 @@ describe('transactions', () => {
   });
 
   test('every parameter is passed on and answered', async () => {
-    gateway.fakes.answers.listTransactions = async () => ({
+    suite.gateway.fakes.answers.listTransactions = async () => ({
       transactions: [
         {
           transactionId: 5n,
@@ -76,7 +70,7 @@ describe('transactions', () => {
       isNext: true,
     });
     const query = `deviceId=${deviceId}&completionStatus=canceled&order=desc&sortBy=operationId&perPage=1&page=7`;
-    const answer = JSON.parse((await gateway.request('GET', `${app}/transactions?${query}`)).text);
+    const answer = JSON.parse((await suite.gateway.request('GET', `${app}/transactions?${query}`)).text);
     expect(answer.transactions).toHaveLength(1);
     expect(answer.parameters).toEqual({
       deviceId,
@@ -99,7 +93,7 @@ describe('transactions', () => {
 
   // proves api/9/transactions-page
   test.each(['perPage=1&page=1', 'perPage=100&page=1000000'])('%s is allowed', async (query) => {
-    expect((await gateway.request('GET', `${app}/transactions?${query}`)).status).toBe(200);
+    expect((await suite.gateway.request('GET', `${app}/transactions?${query}`)).status).toBe(200);
   });
   test.each([
     ['perPage=1', 'perPage'],
@@ -121,14 +115,14 @@ describe('transactions', () => {
     ['deviceId=1', 'deviceId'],
     ['deviceId=', 'deviceId'],
   ])('%s is 400 and names %s', async (query, name) => {
-    const answer = await gateway.request('GET', `${app}/transactions?${query}`);
+    const answer = await suite.gateway.request('GET', `${app}/transactions?${query}`);
     expect(answer.status).toBe(400);
     expect(JSON.parse(answer.text).message).toContain(name);
   });
 
   // proves api/3/cancel-result, api/7/cancel
   test('cancel answers the ids', async () => {
-    const answer = await gateway.request('DELETE', `${device}/transactions`);
+    const answer = await suite.gateway.request('DELETE', `${device}/transactions`);
     expect([answer.status, answer.text]).toEqual([200, '{"canceledTransactions":[7,8]}']);
   });
 });

@@ -1,23 +1,15 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { jest } from '@jest/globals';
-import { openStudio, type Studio } from './testing/recordings.ts';
+import { useStudio } from './testing/recordings.ts';
 import { caller, endpoint } from './testing/world.ts';
 
-// Each opens a store of its own on the disk and waits for what happens in the background.
-jest.setTimeout(30_000);
+const use = useStudio();
 
-let studio: Studio;
-beforeEach(async () => {
-  studio = await openStudio();
-});
-afterEach(() => studio.close());
-
-const samples = (name: string) => studio.world.metrics(name);
+const samples = (name: string) => use.studio.world.metrics(name);
 
 test('places are counted by endpoint, beside its limit; a removed endpoint is gone', async () => {
-  const { world, sora } = studio;
+  const { world, sora } = use.studio;
   await world.admin.putEndpoint(endpoint('two', { connectionLimit: 3 }));
-  await sora.created(studio.connections[0] ?? sora.join(studio.channelId)).send();
+  await sora.created(use.studio.connections[0] ?? sora.join(use.studio.channelId)).send();
   await world.communication.createChannel({ caller: caller() });
   await waitFor('the connection to be counted', async () =>
     (await samples('headset_sora_places_taken')).includes('headset_sora_places_taken{endpoint="one"} 1'),
@@ -40,7 +32,7 @@ test('places are counted by endpoint, beside its limit; a removed endpoint is go
 });
 
 test('channels are counted, and refusals by their reason', async () => {
-  const { world } = studio;
+  const { world } = use.studio;
   await world.admin.putEndpoint(endpoint('one', { connectionLimit: 2 }));
   const create = (soraVersion = '') => world.communication.createChannel({ caller: caller(), soraVersion });
   await create();
@@ -54,7 +46,7 @@ test('channels are counted, and refusals by their reason', async () => {
 });
 
 test('recordings that are open are counted by state, with their age; parts by outcome; ends', async () => {
-  const { world, sora, storage } = studio;
+  const { world, sora, storage } = use.studio;
   world.set.add('soraRecGetPresignedUrl');
   const open = (waiting: number, uploading: number) => [
     `headset_recordings_open{state="waiting"} ${waiting}`,
@@ -62,10 +54,10 @@ test('recordings that are open are counted by state, with their age; parts by ou
     'headset_recordings_open{state="untold"} 0',
   ];
   expect(await samples('headset_recordings_open')).toEqual(open(0, 0));
-  const recording = sora.record(studio.connections.slice(0, 1));
+  const recording = sora.record(use.studio.connections.slice(0, 1));
   const [available, report] = recording.webhooks;
   await available?.send();
-  await waitFor('the news', async () => (await studio.state(recording)) === 'waiting');
+  await waitFor('the news', async () => (await use.studio.state(recording)) === 'waiting');
   world.nowMs += 5000;
   expect(await samples('headset_recordings_open')).toEqual(open(1, 0));
   expect(await samples('headset_recordings_oldest_open_age_seconds')).toEqual([
@@ -78,10 +70,10 @@ test('recordings that are open are counted by state, with their age; parts by ou
   let refusals = 1;
   storage.trouble = () => (refusals-- > 0 ? { status: 503 } : undefined);
   await report?.send();
-  await waitFor('the upload', async () => (await studio.state(recording)) === 'uploading');
+  await waitFor('the upload', async () => (await use.studio.state(recording)) === 'uploading');
   expect(await samples('headset_recordings_open')).toEqual(open(0, 1));
   letGo();
-  await studio.notification(recording);
+  await use.studio.notification(recording);
   expect(await samples('headset_recordings_open')).toEqual(open(0, 0));
   expect(await samples('headset_recordings_ended_total')).toEqual([
     'headset_recordings_ended_total{outcome="saved"} 1',

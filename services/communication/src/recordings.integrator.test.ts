@@ -1,22 +1,13 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { SimulatedRecording } from '@headset-cloud/tests/support/sora/simulator.ts';
-import { jest } from '@jest/globals';
-import { multi, openStudio, type Studio } from './testing/recordings.ts';
+import { multi, useStudio } from './testing/recordings.ts';
 import type { Body } from './testing/world.ts';
 
-// Each opens a store of its own on the disk and waits for what happens in the background.
-jest.setTimeout(30_000);
-
-let studio: Studio;
-beforeEach(async () => {
-  studio = await openStudio();
-  studio.world.set.add(multi);
-});
-afterEach(() => studio.close());
+const use = useStudio(multi);
 
 describe('the integrator’s endpoint is a stranger; the failure is the specified one', () => {
   const expectFailure = async (recording: SimulatedRecording) => {
-    expect((await studio.failure(recording)).message).toBe(
+    expect((await use.studio.failure(recording)).message).toBe(
       'soraRecGetPresignedUrl or soraRecGetMultiPresignedUrl is failed.',
     );
   };
@@ -49,72 +40,72 @@ describe('the integrator’s endpoint is a stranger; the failure is the specifie
       },
     ],
   ])('%s', async (_, spoil) => {
-    const recording = studio.recordParts(2);
+    const recording = use.studio.recordParts(2);
     const [webm = ''] = recording.webmFiles;
-    studio.world.signedUrls = (body) => spoil(studio.storage.sign(body), webm, recording.reportFile);
+    use.studio.world.signedUrls = (body) => spoil(use.studio.storage.sign(body), webm, recording.reportFile);
     await expectFailure(recording);
-    expect(studio.world.asked).toHaveLength(1);
-    expect(studio.storage.stored).toEqual([]);
+    expect(use.studio.world.asked).toHaveLength(1);
+    expect(use.studio.storage.stored).toEqual([]);
   });
 
   test('no answer, each time it is asked', async () => {
-    studio.world.signedUrls = () => Promise.reject(new DomainError('integrator_failed', 'no answer'));
-    const ticking = studio.tick();
-    await expectFailure(studio.recordParts(1));
+    use.studio.world.signedUrls = () => Promise.reject(new DomainError('integrator_failed', 'no answer'));
+    const ticking = use.studio.tick();
+    await expectFailure(use.studio.recordParts(1));
     clearInterval(ticking);
-    expect(studio.world.asked).toHaveLength(3);
+    expect(use.studio.world.asked).toHaveLength(3);
   });
 
   test('an answer at the last attempt is as good as at the first', async () => {
     let asked = 0;
-    studio.world.signedUrls = (body) => {
+    use.studio.world.signedUrls = (body) => {
       asked += 1;
       if (asked < 3) throw new DomainError('integrator_failed', 'no answer');
-      return studio.storage.sign(body);
+      return use.studio.storage.sign(body);
     };
-    const ticking = studio.tick();
-    expect(await studio.failure(studio.recordParts(1))).not.toHaveProperty('message');
+    const ticking = use.studio.tick();
+    expect(await use.studio.failure(use.studio.recordParts(1))).not.toHaveProperty('message');
     clearInterval(ticking);
   });
 
   test('a part of the platform that is away for long is no failure of the integrator', async () => {
     let asked = 0;
-    studio.world.signedUrls = (body) => {
+    use.studio.world.signedUrls = (body) => {
       asked += 1;
       if (asked < 6) throw new DomainError('unavailable', 'the notifier is away');
-      return studio.storage.sign(body);
+      return use.studio.storage.sign(body);
     };
-    const ticking = studio.tick();
-    expect(await studio.failure(studio.recordParts(1))).not.toHaveProperty('message');
+    const ticking = use.studio.tick();
+    expect(await use.studio.failure(use.studio.recordParts(1))).not.toHaveProperty('message');
     clearInterval(ticking);
     expect(asked).toBe(6);
   });
 
   test('no authentication key was issued', async () => {
-    studio.world.signedUrls = () => Promise.reject(new DomainError('destination_not_set', 'no key'));
-    await expectFailure(studio.recordParts(1));
-    expect(studio.world.asked).toHaveLength(1);
+    use.studio.world.signedUrls = () => Promise.reject(new DomainError('destination_not_set', 'no key'));
+    await expectFailure(use.studio.recordParts(1));
+    expect(use.studio.world.asked).toHaveLength(1);
   });
 
   test.each(['http://10.0.0.1/', 'http://169.254.169.254/latest', 'http://[::1]:9/'])(
     'a URL that points inside the network: %s',
     async (inside) => {
-      const recording = studio.recordParts(1);
-      studio.world.signedUrls = (body) => ({ ...storageSigns(body), [recording.reportFile]: inside });
+      const recording = use.studio.recordParts(1);
+      use.studio.world.signedUrls = (body) => ({ ...storageSigns(body), [recording.reportFile]: inside });
       await expectFailure(recording);
-      expect(studio.storage.stored).toEqual([]);
+      expect(use.studio.storage.stored).toEqual([]);
     },
   );
-  const storageSigns = (body: Body) => studio.storage.sign(body);
+  const storageSigns = (body: Body) => use.studio.storage.sign(body);
 
   test('a storage that redirects is not followed, and asked for again a bounded number of times', async () => {
     let followed = 0;
-    studio.storage.trouble = ({ file }) => {
+    use.studio.storage.trouble = ({ file }) => {
       if (file === 'elsewhere') followed += 1;
-      return { status: 307, headers: { location: `${studio.storage.origin}/elsewhere` } };
+      return { status: 307, headers: { location: `${use.studio.storage.origin}/elsewhere` } };
     };
-    await expectFailure(studio.recordParts(1));
-    expect(studio.world.asked).toHaveLength(3);
+    await expectFailure(use.studio.recordParts(1));
+    expect(use.studio.world.asked).toHaveLength(3);
     expect(followed).toBe(0);
   });
 });

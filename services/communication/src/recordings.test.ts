@@ -1,35 +1,27 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Destination } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
-import { jest } from '@jest/globals';
 import { failures } from './domain/recording.ts';
-import { archiveHash, multi, openStudio, part, type Studio, single } from './testing/recordings.ts';
+import { archiveHash, multi, part, single, useStudio } from './testing/recordings.ts';
 import { type Body, MiB } from './testing/world.ts';
 
-// Each opens a store of its own on the disk and waits for what happens in the background.
-jest.setTimeout(30_000);
-
 const imei = '356938035643809';
-let studio: Studio;
-beforeEach(async () => {
-  studio = await openStudio();
-});
-afterEach(() => studio.close());
+const use = useStudio();
 
 test('with the multipart setting: files whole, webm in parts, the tags in their order', async () => {
   // The smallest parts that storages take.
   const part = 5 * MiB;
-  await studio.world.restart({ COMMUNICATION_PART_BYTES: part });
-  studio.world.set.add(single).add(multi);
-  const recording = studio.record(2 * part + 1);
-  await studio.tell(recording);
-  const sent = await studio.notification(recording);
-  const connections = studio.connections.map(({ connectionId }, i) => ({
+  await use.studio.world.restart({ COMMUNICATION_PART_BYTES: part });
+  use.studio.world.set.add(single).add(multi);
+  const recording = use.studio.record(2 * part + 1);
+  await use.studio.tell(recording);
+  const sent = await use.studio.notification(recording);
+  const connections = use.studio.connections.map(({ connectionId }, i) => ({
     connectionId,
     jsonFile: recording.jsonFiles[i],
     webmFile: { file: recording.webmFiles[i], splitted: 3 },
   }));
-  const channel = { channelId: studio.channelId, metaFile: recording.reportFile, connections };
-  expect(studio.world.asked).toEqual([{ setting: multi, body: { channel } }]);
+  const channel = { channelId: use.studio.channelId, metaFile: recording.reportFile, connections };
+  expect(use.studio.world.asked).toEqual([{ setting: multi, body: { channel } }]);
   expect(sent).toEqual({
     id: `recording-${recording.recordingId}`,
     applicationId: 'app',
@@ -46,8 +38,8 @@ test('with the multipart setting: files whole, webm in parts, the tags in their 
           ...connection,
           webmFile: {
             ...connection.webmFile,
-            uploadId: studio.partsOf(connection.webmFile.file)[0]?.uploadId,
-            parts: studio.partsOf(connection.webmFile.file).map(({ tag }) => tag),
+            uploadId: use.studio.partsOf(connection.webmFile.file)[0]?.uploadId,
+            parts: use.studio.partsOf(connection.webmFile.file).map(({ tag }) => tag),
           },
         })),
       },
@@ -55,7 +47,7 @@ test('with the multipart setting: files whole, webm in parts, the tags in their 
   });
   for (const file of recording.webmFiles) {
     expect(
-      studio.partsOf(file).map(({ partNumber, bytes, sha256 }) => ({ partNumber, bytes, sha256 })),
+      use.studio.partsOf(file).map(({ partNumber, bytes, sha256 }) => ({ partNumber, bytes, sha256 })),
     ).toEqual([
       { partNumber: 1, bytes: part, sha256: archiveHash(file, 0, part) },
       { partNumber: 2, bytes: part, sha256: archiveHash(file, part, part) },
@@ -63,32 +55,32 @@ test('with the multipart setting: files whole, webm in parts, the tags in their 
     ]);
   }
   for (const [file, bytes] of [[recording.reportFile, 700], ...recording.jsonFiles.map((f) => [f, 300])]) {
-    expect(studio.partsOf(file as string)).toMatchObject([
+    expect(use.studio.partsOf(file as string)).toMatchObject([
       { partNumber: 0, bytes, sha256: archiveHash(file as string, 0, bytes as number) },
     ]);
   }
   const bytes = BigInt(2 * (2 * part + 1) + 2 * 300 + 700);
-  expect(await studio.world.admin.listRecordings({ applicationId: 'app' })).toMatchObject({
+  expect(await use.studio.world.admin.listRecordings({ applicationId: 'app' })).toMatchObject({
     recordings: [{ state: 'saved', message: '', uploadedBytes: bytes, totalBytes: bytes, attempts: 1 }],
   });
 });
 
 test('with the single-part setting: every file whole', async () => {
-  studio.world.set.add(single);
-  const recording = studio.record(part + 1);
-  await studio.tell(recording);
-  const { body } = await studio.notification(recording);
+  use.studio.world.set.add(single);
+  const recording = use.studio.record(part + 1);
+  await use.studio.tell(recording);
+  const { body } = await use.studio.notification(recording);
   const channel = {
-    channelId: studio.channelId,
+    channelId: use.studio.channelId,
     metaFile: recording.reportFile,
-    connections: studio.connections.map(({ connectionId }, i) => ({
+    connections: use.studio.connections.map(({ connectionId }, i) => ({
       ...{ connectionId, jsonFile: recording.jsonFiles[i], webmFile: recording.webmFiles[i] },
     })),
   };
-  expect(studio.world.asked).toEqual([{ setting: single, body: { channel } }]);
+  expect(use.studio.world.asked).toEqual([{ setting: single, body: { channel } }]);
   expect(body).toEqual({ applicationId: 'app', deviceId: null, timestamp: expect.any(Number), channel });
   const [webm = ''] = recording.webmFiles;
-  expect(studio.partsOf(webm)).toMatchObject([{ partNumber: 0, sha256: archiveHash(webm, 0, part + 1) }]);
+  expect(use.studio.partsOf(webm)).toMatchObject([{ partNumber: 0, sha256: archiveHash(webm, 0, part + 1) }]);
 });
 
 test.each([
@@ -99,67 +91,67 @@ test.each([
   [2 * part, 2],
   [0, 1],
 ])('a webm of %i bytes has %i parts', async (bytes, parts) => {
-  studio.world.set.add(multi);
-  const recording = studio.sora.record(studio.connections.slice(0, 1), { webmBytes: bytes });
-  const { channel } = await studio.failure(recording);
+  use.studio.world.set.add(multi);
+  const recording = use.studio.sora.record(use.studio.connections.slice(0, 1), { webmBytes: bytes });
+  const { channel } = await use.studio.failure(recording);
   expect(channel.connections[0].webmFile).toMatchObject({
     splitted: parts,
-    parts: studio.partsOf(recording.webmFiles[0]).map(({ tag }) => tag),
+    parts: use.studio.partsOf(recording.webmFiles[0]).map(({ tag }) => tag),
   });
-  expect(studio.partsOf(recording.webmFiles[0]).reduce((sum, one) => sum + one.bytes, 0)).toBe(bytes);
+  expect(use.studio.partsOf(recording.webmFiles[0]).reduce((sum, one) => sum + one.bytes, 0)).toBe(bytes);
 });
 
 test('the one headset in a recording is its device', async () => {
-  const { world, sora, channelId } = studio;
+  const { world, sora, channelId } = use.studio;
   world.set.add(single);
   world.associations.set(imei, 'app');
   const [headset, browser] = [sora.join(channelId, { deviceId: imei }), sora.join(channelId)];
   for (const connection of [headset, browser]) await sora.created(connection).send();
   const recording = sora.record([headset, browser]);
-  expect((await studio.failure(recording)).deviceId).toBe(imei);
+  expect((await use.studio.failure(recording)).deviceId).toBe(imei);
 });
 
 test('with neither setting the recording ends untold', async () => {
-  const recording = studio.record();
-  await studio.tell(recording);
-  await waitFor('the end', async () => (await studio.state(recording)) === 'failed');
-  expect(studio.world.asked).toEqual([]);
-  expect((await studio.world.callbacks()).filter(({ id }) => id.startsWith('recording-'))).toEqual([]);
-  expect((await studio.world.admin.listRecordings({})).recordings[0]?.message).toBe(
+  const recording = use.studio.record();
+  await use.studio.tell(recording);
+  await waitFor('the end', async () => (await use.studio.state(recording)) === 'failed');
+  expect(use.studio.world.asked).toEqual([]);
+  expect((await use.studio.world.callbacks()).filter(({ id }) => id.startsWith('recording-'))).toEqual([]);
+  expect((await use.studio.world.admin.listRecordings({})).recordings[0]?.message).toBe(
     'Neither soraRecGetPresignedUrl nor soraRecGetMultiPresignedUrl is set.',
   );
 });
 
 describe('the news of a recording', () => {
-  beforeEach(() => studio.world.set.add(single));
+  beforeEach(() => use.studio.world.set.add(single));
 
   test('may come in any order and twice: it is uploaded once, when all of it is known', async () => {
-    const recording = studio.record();
+    const recording = use.studio.record();
     const [a, b, report] = recording.webhooks;
     await report?.send();
     await b?.send();
     await b?.send();
-    await waitFor('two events', async () => (await studio.world.callbacks()).length === 1);
-    expect(await studio.state(recording)).toBe('waiting');
+    await waitFor('two events', async () => (await use.studio.world.callbacks()).length === 1);
+    expect(await use.studio.state(recording)).toBe('waiting');
     await a?.send();
-    await studio.notification(recording);
-    await studio.tell(recording);
-    expect(studio.world.asked).toHaveLength(1);
-    expect(studio.storage.stored).toHaveLength(5);
+    await use.studio.notification(recording);
+    await use.studio.tell(recording);
+    expect(use.studio.world.asked).toHaveLength(1);
+    expect(use.studio.storage.stored).toHaveLength(5);
   });
 
   test('that never completes is waited for, then the report alone says what there is', async () => {
-    const recording = studio.record();
+    const recording = use.studio.record();
     await recording.webhooks[0]?.send();
     await recording.webhooks[2]?.send();
     await waitFor('the report to be noted', async () => {
-      const [document] = await studio.world.store.collection('recordings').find({}).toArray();
+      const [document] = await use.studio.world.store.collection('recordings').find({}).toArray();
       return document?.['reportFile'] && document['archives'].length === 1;
     });
-    studio.world.nowMs += 599_999;
-    expect(studio.world.asked).toEqual([]);
-    studio.world.nowMs += 10_000;
-    const { body } = await studio.notification(recording);
+    use.studio.world.nowMs += 599_999;
+    expect(use.studio.world.asked).toEqual([]);
+    use.studio.world.nowMs += 10_000;
+    const { body } = await use.studio.notification(recording);
     expect(body.channel.connections.map((one: Body) => one.webmFile)).toEqual(recording.webmFiles);
     expect(body).not.toHaveProperty('message');
   });
@@ -167,51 +159,51 @@ describe('the news of a recording', () => {
 
 describe('archive is not found.', () => {
   test.each([single, multi])('an archive that Sora lost, with %s', async (setting) => {
-    studio.world.set.add(setting);
-    const [lost] = studio.connections;
-    const recording = studio.sora.record(studio.connections, { failed: lost ? [lost] : [] });
+    use.studio.world.set.add(setting);
+    const [lost] = use.studio.connections;
+    const recording = use.studio.sora.record(use.studio.connections, { failed: lost ? [lost] : [] });
     const webm = (file: string | undefined) => (setting === single ? file : { file });
-    expect(await studio.failure(recording)).toEqual({
+    expect(await use.studio.failure(recording)).toEqual({
       ...{ applicationId: 'app', deviceId: null, timestamp: expect.any(Number) },
       channel: {
-        channelId: studio.channelId,
+        channelId: use.studio.channelId,
         metaFile: recording.reportFile,
-        connections: studio.connections.map(({ connectionId }, i) => ({
+        connections: use.studio.connections.map(({ connectionId }, i) => ({
           ...{ connectionId, jsonFile: recording.jsonFiles[i], webmFile: webm(recording.webmFiles[i]) },
         })),
       },
       message: 'archive is not found.',
     });
-    expect(studio.world.asked).toEqual([]);
+    expect(use.studio.world.asked).toEqual([]);
   });
 
   test('a file that is not in the archive', async () => {
-    studio.world.set.add(single);
-    const recording = studio.record();
-    studio.sora.archives.remove(recording.jsonFiles[1] ?? '');
-    expect((await studio.failure(recording)).message).toBe(failures.archive);
-    expect(studio.storage.stored).toEqual([]);
+    use.studio.world.set.add(single);
+    const recording = use.studio.record();
+    use.studio.sora.archives.remove(recording.jsonFiles[1] ?? '');
+    expect((await use.studio.failure(recording)).message).toBe(failures.archive);
+    expect(use.studio.storage.stored).toEqual([]);
   });
 
   test('a file that goes while it is uploaded', async () => {
-    studio.world.set.add(single);
-    const recording = studio.record();
-    studio.world.signedUrls = (body) => {
-      studio.sora.archives.remove(recording.webmFiles[1] ?? '');
-      return studio.storage.sign(body);
+    use.studio.world.set.add(single);
+    const recording = use.studio.record();
+    use.studio.world.signedUrls = (body) => {
+      use.studio.sora.archives.remove(recording.webmFiles[1] ?? '');
+      return use.studio.storage.sign(body);
     };
-    expect((await studio.failure(recording)).message).toBe(failures.archive);
+    expect((await use.studio.failure(recording)).message).toBe(failures.archive);
   });
 
   test('an endpoint that keeps none', async () => {
-    studio.world.set.add(single);
-    const recording = studio.record();
-    await studio.world.admin.putEndpoint({
+    use.studio.world.set.add(single);
+    const recording = use.studio.record();
+    await use.studio.world.admin.putEndpoint({
       endpoint: {
         ...{ endpointId: 'one', signalingUrl: 'wss://one.example.com/', soraVersion: '1.0' },
         ...{ connectionLimit: 10, archiveUrl: '' },
       },
     });
-    expect((await studio.failure(recording)).message).toBe(failures.archive);
+    expect((await use.studio.failure(recording)).message).toBe(failures.archive);
   });
 });

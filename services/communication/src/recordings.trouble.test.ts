@@ -1,19 +1,10 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { signaturesOf } from '@headset-cloud/tests/support/sora/storage.ts';
-import { jest } from '@jest/globals';
 import { failures } from './domain/recording.ts';
-import { archiveHash, multi, openStudio, part, type Studio } from './testing/recordings.ts';
+import { archiveHash, multi, part, useStudio } from './testing/recordings.ts';
 import { type Body, MiB } from './testing/world.ts';
 
-// Each opens a store of its own on the disk and waits for what happens in the background.
-jest.setTimeout(30_000);
-
-let studio: Studio;
-beforeEach(async () => {
-  studio = await openStudio();
-  studio.world.set.add(multi);
-});
-afterEach(() => studio.close());
+const use = useStudio(multi);
 
 describe('a storage in trouble', () => {
   const [unavailable, tooMany] = [{ status: 503 }, { status: 429 }];
@@ -24,101 +15,102 @@ describe('a storage in trouble', () => {
     ['breaks off', 'cut' as const],
     ['gives no ETag', 'no-tag' as const],
   ])('that %s for a while gets the part again', async (_, trouble) => {
-    const recording = studio.recordParts(2);
+    const recording = use.studio.recordParts(2);
     let left = 2;
-    studio.storage.trouble = ({ partNumber }) => (partNumber === 2 && left-- > 0 ? trouble : undefined);
-    expect(await studio.failure(recording)).not.toHaveProperty('message');
-    expect(studio.world.asked).toHaveLength(1);
+    use.studio.storage.trouble = ({ partNumber }) => (partNumber === 2 && left-- > 0 ? trouble : undefined);
+    expect(await use.studio.failure(recording)).not.toHaveProperty('message');
+    expect(use.studio.world.asked).toHaveLength(1);
     const expected = trouble === 'no-tag' ? [1, 2, 2, 2] : [1, 2];
-    expect(studio.numbers(recording.webmFiles[0])).toEqual(expected);
+    expect(use.studio.numbers(recording.webmFiles[0])).toEqual(expected);
   });
 
   test('that hangs is given up after a while and tried again', async () => {
-    await studio.world.restart({ COMMUNICATION_UPLOAD_STALL_MS: 1000 });
+    await use.studio.world.restart({ COMMUNICATION_UPLOAD_STALL_MS: 1000 });
     let left = 1;
-    studio.storage.trouble = ({ partNumber }) => (partNumber === 1 && left-- > 0 ? 'hang' : undefined);
-    const recording = studio.recordParts(2);
-    expect(await studio.failure(recording)).not.toHaveProperty('message');
-    expect(studio.numbers(recording.webmFiles[0])).toEqual([1, 2]);
+    use.studio.storage.trouble = ({ partNumber }) => (partNumber === 1 && left-- > 0 ? 'hang' : undefined);
+    const recording = use.studio.recordParts(2);
+    expect(await use.studio.failure(recording)).not.toHaveProperty('message');
+    expect(use.studio.numbers(recording.webmFiles[0])).toEqual([1, 2]);
   });
 
   test('that lets bytes drip is given up, too', async () => {
     const fast = { COMMUNICATION_UPLOAD_STALL_MS: 1000, COMMUNICATION_UPLOAD_MIN_RATE: 100 * MiB };
-    await studio.world.restart(fast);
+    await use.studio.world.restart(fast);
     let attempts = 0;
-    studio.storage.trouble = ({ partNumber }) => (partNumber === 1 && ++attempts === 1 ? 'drip' : undefined);
-    const recording = studio.recordParts(2);
-    expect(await studio.failure(recording)).not.toHaveProperty('message');
+    use.studio.storage.trouble = ({ partNumber }) =>
+      partNumber === 1 && ++attempts === 1 ? 'drip' : undefined;
+    const recording = use.studio.recordParts(2);
+    expect(await use.studio.failure(recording)).not.toHaveProperty('message');
     expect(attempts).toBe(2);
-    expect(studio.numbers(recording.webmFiles[0])).toEqual([1, 2]);
+    expect(use.studio.numbers(recording.webmFiles[0])).toEqual([1, 2]);
   });
 
   test('holds up no other application', async () => {
-    const { world, sora, storage } = studio;
+    const { world, sora, storage } = use.studio;
     const { channelId } = await world.communication.createChannel({
       caller: { clientId: 'client', applicationId: 'other' },
     });
-    const stuck = Array.from({ length: 4 }, () => studio.recordParts(1));
+    const stuck = Array.from({ length: 4 }, () => use.studio.recordParts(1));
     const files = new Set(stuck.map(({ reportFile }) => reportFile));
     storage.trouble = ({ file }) => (files.has(file) ? 'hang' : undefined);
-    for (const recording of stuck) await studio.tell(recording);
+    for (const recording of stuck) await use.studio.tell(recording);
     const others = sora.record([sora.join(channelId)]);
-    await studio.tell(others);
-    expect((await studio.told(others)).body).toMatchObject({ applicationId: 'other' });
-    for (const recording of stuck) expect(studio.numbers(recording.webmFiles[0])).toEqual([]);
+    await use.studio.tell(others);
+    expect((await use.studio.told(others)).body).toMatchObject({ applicationId: 'other' });
+    for (const recording of stuck) expect(use.studio.numbers(recording.webmFiles[0])).toEqual([]);
   });
 
   test('that stays away makes the recording pause and go on later, no finished part sent again', async () => {
     let away = true;
-    studio.storage.trouble = ({ partNumber }) => (partNumber === 2 && away ? unavailable : undefined);
-    const recording = studio.recordParts(3);
-    await studio.tell(recording);
+    use.studio.storage.trouble = ({ partNumber }) => (partNumber === 2 && away ? unavailable : undefined);
+    const recording = use.studio.recordParts(3);
+    await use.studio.tell(recording);
     await waitFor('pauses', async () => {
-      const [found] = (await studio.world.admin.listRecordings({})).recordings;
-      studio.world.nowMs += 50;
+      const [found] = (await use.studio.world.admin.listRecordings({})).recordings;
+      use.studio.world.nowMs += 50;
       return (found?.attempts ?? 0) >= 3;
     });
     away = false;
-    const ticking = studio.tick();
-    expect((await studio.notification(recording)).body).not.toHaveProperty('message');
+    const ticking = use.studio.tick();
+    expect((await use.studio.notification(recording)).body).not.toHaveProperty('message');
     clearInterval(ticking);
-    expect(studio.numbers(recording.webmFiles[0])).toEqual([1, 2, 3]);
+    expect(use.studio.numbers(recording.webmFiles[0])).toEqual([1, 2, 3]);
   });
 
   test('that stays away for too long has failed', async () => {
-    studio.storage.trouble = () => unavailable;
-    const recording = studio.recordParts(1);
-    await studio.tell(recording);
-    await waitFor('a first run', async () => (await studio.state(recording)) === 'uploading');
-    studio.world.nowMs += 24 * 3_600_000 + 1000;
-    const ticking = studio.tick();
-    expect((await studio.notification(recording)).body.message).toBe(failures.signedUrls);
+    use.studio.storage.trouble = () => unavailable;
+    const recording = use.studio.recordParts(1);
+    await use.studio.tell(recording);
+    await waitFor('a first run', async () => (await use.studio.state(recording)) === 'uploading');
+    use.studio.world.nowMs += 24 * 3_600_000 + 1000;
+    const ticking = use.studio.tick();
+    expect((await use.studio.notification(recording)).body.message).toBe(failures.signedUrls);
     clearInterval(ticking);
   });
 
   test('that lets URLs expire gets new ones; files that are finished stay finished', async () => {
-    const recording = studio.recordParts(3);
+    const recording = use.studio.recordParts(3);
     let answers = 0;
     let uploaded = 0;
-    studio.world.signedUrls = (body) => {
-      const answer = studio.storage.sign(body);
+    use.studio.world.signedUrls = (body) => {
+      const answer = use.studio.storage.sign(body);
       answers += 1;
       if (answers === 1) {
-        studio.storage.trouble = ({ partNumber }) => {
+        use.studio.storage.trouble = ({ partNumber }) => {
           if (partNumber === 2)
-            for (const signature of signaturesOf(answer)) studio.storage.expired.add(signature);
+            for (const signature of signaturesOf(answer)) use.studio.storage.expired.add(signature);
           uploaded += 1;
           return undefined;
         };
       }
       return answer;
     };
-    const { channel } = await studio.failure(recording);
+    const { channel } = await use.studio.failure(recording);
     expect(uploaded).toBeGreaterThan(0);
     // A new upload id: its parts begin anew, and only they are in the notification.
-    expect(studio.numbers(recording.webmFiles[0])).toEqual([1, 1, 2, 3]);
-    expect(studio.partsOf(recording.reportFile)).toHaveLength(1);
-    const latest = studio.partsOf(recording.webmFiles[0]).slice(1);
+    expect(use.studio.numbers(recording.webmFiles[0])).toEqual([1, 1, 2, 3]);
+    expect(use.studio.partsOf(recording.reportFile)).toHaveLength(1);
+    const latest = use.studio.partsOf(recording.webmFiles[0]).slice(1);
     expect(channel.connections[0].webmFile).toMatchObject({
       uploadId: latest[0]?.uploadId,
       parts: latest.map(({ tag }) => tag),
@@ -126,16 +118,16 @@ describe('a storage in trouble', () => {
   });
 
   test('keeps the parts when the new URLs are of the same upload', async () => {
-    const recording = studio.recordParts(3);
+    const recording = use.studio.recordParts(3);
     const [webm = ''] = recording.webmFiles;
     let first: Body;
-    studio.world.signedUrls = (body) => {
-      const answer: Body = studio.storage.sign(body);
+    use.studio.world.signedUrls = (body) => {
+      const answer: Body = use.studio.storage.sign(body);
       if (!first) {
         first = answer;
-        studio.storage.trouble = ({ partNumber }) => {
+        use.studio.storage.trouble = ({ partNumber }) => {
           if (partNumber === 2)
-            for (const signature of signaturesOf(first)) studio.storage.expired.add(signature);
+            for (const signature of signaturesOf(first)) use.studio.storage.expired.add(signature);
           return undefined;
         };
         return answer;
@@ -146,37 +138,37 @@ describe('a storage in trouble', () => {
       );
       return { ...answer, [webm]: { uploadId, parts } };
     };
-    expect(await studio.failure(recording)).not.toHaveProperty('message');
-    expect(studio.numbers(webm)).toEqual([1, 2, 3]);
+    expect(await use.studio.failure(recording)).not.toHaveProperty('message');
+    expect(use.studio.numbers(webm)).toEqual([1, 2, 3]);
   });
 
   test('never takes its URLs: asked anew a bounded number of times, then failed', async () => {
-    studio.storage.trouble = () => ({ status: 403 });
-    expect((await studio.failure(studio.recordParts(1))).message).toBe(failures.signedUrls);
-    expect(studio.world.asked).toHaveLength(3);
+    use.studio.storage.trouble = () => ({ status: 403 });
+    expect((await use.studio.failure(use.studio.recordParts(1))).message).toBe(failures.signedUrls);
+    expect(use.studio.world.asked).toHaveLength(3);
   });
 });
 
 describe('an archive in trouble', () => {
   test('that breaks off is read again, from the part that was cut', async () => {
-    const recording = studio.recordParts(3);
-    studio.storage.trouble = ({ partNumber }) => {
-      if (partNumber === 1 && studio.sora.archives.reads.length < 8) studio.sora.archives.cuts = 1;
+    const recording = use.studio.recordParts(3);
+    use.studio.storage.trouble = ({ partNumber }) => {
+      if (partNumber === 1 && use.studio.sora.archives.reads.length < 8) use.studio.sora.archives.cuts = 1;
       return undefined;
     };
-    expect(await studio.failure(recording)).not.toHaveProperty('message');
+    expect(await use.studio.failure(recording)).not.toHaveProperty('message');
     const [webm = ''] = recording.webmFiles;
-    expect(studio.partsOf(webm).map(({ sha256 }) => sha256)).toEqual([
+    expect(use.studio.partsOf(webm).map(({ sha256 }) => sha256)).toEqual([
       ...[archiveHash(webm, 0, part), archiveHash(webm, part, part), archiveHash(webm, 2 * part, 1)],
     ]);
   });
 
   test('that cannot tell sizes for a while is asked later', async () => {
-    studio.sora.archives.outages = 2;
-    const recording = studio.recordParts(1);
-    await studio.tell(recording);
-    const ticking = studio.tick();
-    expect((await studio.notification(recording)).body).not.toHaveProperty('message');
+    use.studio.sora.archives.outages = 2;
+    const recording = use.studio.recordParts(1);
+    await use.studio.tell(recording);
+    const ticking = use.studio.tick();
+    expect((await use.studio.notification(recording)).body).not.toHaveProperty('message');
     clearInterval(ticking);
   });
 });

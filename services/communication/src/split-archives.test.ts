@@ -1,24 +1,15 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { SimulatedConnection, Webhook } from '@headset-cloud/tests/support/sora/simulator.ts';
-import { jest } from '@jest/globals';
 import { failures } from './domain/recording.ts';
-import { openStudio, type Studio } from './testing/recordings.ts';
+import { single, useStudio } from './testing/recordings.ts';
 
-// Each opens a store of its own on the disk and waits for what happens in the background.
-jest.setTimeout(30_000);
-
-let studio: Studio;
-beforeEach(async () => {
-  studio = await openStudio();
-  studio.world.set.add('soraRecGetPresignedUrl');
-});
-afterEach(() => studio.close());
+const use = useStudio(single);
 
 /** What Sora tells of one connection's split archive: each file, then the end. */
 function splitWebhooks(recordingId: string, connection: SimulatedConnection, files: number): Webhook[] {
   const { channelId, connectionId } = connection;
   const hook = (type: string, data: Record<string, unknown>) =>
-    studio.sora.webhook(type, {
+    use.studio.sora.webhook(type, {
       ...{ channel_id: channelId, connection_id: connectionId },
       data: { recording_id: recordingId, channel_id: channelId, connection_id: connectionId, ...data },
     });
@@ -37,37 +28,37 @@ function splitWebhooks(recordingId: string, connection: SimulatedConnection, fil
   ];
 }
 
-const events = () => studio.world.store.collection('events').find({}).toArray();
+const events = () => use.studio.world.store.collection('events').find({}).toArray();
 const settled = () =>
   waitFor('nothing to be left to do', async () =>
     (await events()).every((event) => event['dueAtMs'] === undefined),
   );
 
 test('split archives beside whole ones are answered, recorded and told to nobody; the whole ones are sent', async () => {
-  const recording = studio.sora.record(studio.connections);
-  const hooks = studio.connections.flatMap((one) => splitWebhooks(recording.recordingId, one, 2));
+  const recording = use.studio.sora.record(use.studio.connections);
+  const hooks = use.studio.connections.flatMap((one) => splitWebhooks(recording.recordingId, one, 2));
   for (const hook of [...hooks, ...hooks]) expect(await hook.send()).toBe(200);
-  await studio.tell(recording);
-  const { body } = await studio.notification(recording);
+  await use.studio.tell(recording);
+  const { body } = await use.studio.notification(recording);
   await settled();
   const types = (await events()).map((event) => JSON.parse(event['body']).type as string);
   expect(types.filter((type) => type.startsWith('split-')).toSorted()).toEqual([
     ...Array.from({ length: 4 }, () => 'split-archive.available'),
     ...Array.from({ length: 2 }, () => 'split-archive.end'),
   ]);
-  const told = (await studio.world.callbacks()).map((callback) => callback.body.event ?? 'recording');
+  const told = (await use.studio.world.callbacks()).map((callback) => callback.body.event ?? 'recording');
   expect(told.toSorted()).toEqual(['archive.available', 'archive.available', 'recording']);
   expect(body).not.toHaveProperty('message');
-  expect(studio.storage.stored.map(({ file }) => file).toSorted()).toEqual(
+  expect(use.studio.storage.stored.map(({ file }) => file).toSorted()).toEqual(
     [recording.reportFile, ...recording.jsonFiles, ...recording.webmFiles].toSorted(),
   );
 });
 
 test('of split archives alone nothing is sent: archive is not found., after the wait for whole ones', async () => {
-  const recording = studio.sora.record(studio.connections.slice(0, 1));
-  const [connection] = studio.connections;
+  const recording = use.studio.sora.record(use.studio.connections.slice(0, 1));
+  const [connection] = use.studio.connections;
   if (!connection) throw new Error('no connection');
-  for (const file of [...recording.webmFiles, ...recording.jsonFiles]) studio.sora.archives.remove(file);
+  for (const file of [...recording.webmFiles, ...recording.jsonFiles]) use.studio.sora.archives.remove(file);
   for (const hook of splitWebhooks(recording.recordingId, connection, 3)) expect(await hook.send()).toBe(200);
   const report = recording.webhooks.at(-1);
   const data = report?.body['data'] as Record<string, unknown>;
@@ -78,13 +69,13 @@ test('of split archives alone nothing is sent: archive is not found., after the 
   });
   expect(await report?.send()).toBe(200);
   await settled();
-  expect(await studio.state(recording)).toBe('waiting');
-  studio.world.nowMs += 600_000;
-  const { body } = await studio.notification(recording);
+  expect(await use.studio.state(recording)).toBe('waiting');
+  use.studio.world.nowMs += 600_000;
+  const { body } = await use.studio.notification(recording);
   expect(body.message).toBe(failures.archive);
   expect(body.channel.connections).toEqual([
     { connectionId, jsonFile: recording.jsonFiles[0], webmFile: recording.webmFiles[0] },
   ]);
-  expect(studio.world.asked).toEqual([]);
-  expect(studio.storage.stored).toEqual([]);
+  expect(use.studio.world.asked).toEqual([]);
+  expect(use.studio.storage.stored).toEqual([]);
 });

@@ -1,51 +1,42 @@
 import { randomBytes } from 'node:crypto';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { jest } from '@jest/globals';
-import { openStudio, type Studio } from './testing/recordings.ts';
-
-// Each opens a store of its own on the disk and waits for what happens in the background.
-jest.setTimeout(30_000);
+import { single, useStudio } from './testing/recordings.ts';
 
 const traceparent = (): string =>
   `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
-let studio: Studio;
-beforeEach(async () => {
-  studio = await openStudio();
-  studio.world.set.add('soraRecGetPresignedUrl');
-});
-afterEach(() => studio.close());
+const use = useStudio(single);
 
 const callbackOf = (event: string) =>
   waitFor(`the callback of ${event}`, async () =>
-    (await studio.world.callbacks()).find(({ body }) => body.event === event),
+    (await use.studio.world.callbacks()).find(({ body }) => body.event === event),
   );
-const traceOf = async ({ id }: { id: string }) => (await studio.world.traces())[id];
+const traceOf = async ({ id }: { id: string }) => (await use.studio.world.traces())[id];
 
 test('the trace of a webhook goes on in its callback, in the event and its header', async () => {
   const trace = traceparent();
-  const [connection] = studio.connections;
-  if (connection) await studio.sora.created(connection).send({ traceparent: trace });
+  const [connection] = use.studio.connections;
+  if (connection) await use.studio.sora.created(connection).send({ traceparent: trace });
   expect(await traceOf(await callbackOf('connection.created'))).toEqual([trace, trace]);
 });
 
 test('the trace of the webhook that completes a recording goes on in its notification', async () => {
-  const recording = studio.sora.record(studio.connections);
+  const recording = use.studio.sora.record(use.studio.connections);
   const traces = recording.webhooks.map(traceparent);
   for (const [i, webhook] of recording.webhooks.entries()) {
     await webhook.send({ traceparent: traces[i] ?? '' });
   }
-  const notification = await studio.notification(recording);
+  const notification = await use.studio.notification(recording);
   expect(await traceOf(notification)).toEqual([traces.at(-1), traces.at(-1)]);
 });
 
 test('the sweeper, a restart later, goes on with the trace that was stored', async () => {
   const trace = traceparent();
-  const [connection] = studio.connections;
-  studio.world.cutAt = 'communication.event-applied';
-  if (connection) await studio.sora.created(connection).send({ traceparent: trace });
-  await waitFor('the cut', () => studio.world.cutAt === undefined);
-  await studio.world.restart();
-  studio.world.nowMs += 60_000;
+  const [connection] = use.studio.connections;
+  use.studio.world.cutAt = 'communication.event-applied';
+  if (connection) await use.studio.sora.created(connection).send({ traceparent: trace });
+  await waitFor('the cut', () => use.studio.world.cutAt === undefined);
+  await use.studio.world.restart();
+  use.studio.world.nowMs += 60_000;
   expect(await traceOf(await callbackOf('connection.created'))).toEqual([trace, trace]);
 });
 
@@ -55,7 +46,7 @@ test.each([
   ['no ids', `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01`],
   ['anything else', 'hello'],
 ])('a webhook with %s is taken all the same, and names none', async (_, header) => {
-  const [connection] = studio.connections;
-  expect(connection && (await studio.sora.created(connection).send({ traceparent: header }))).toBe(200);
+  const [connection] = use.studio.connections;
+  expect(connection && (await use.studio.sora.created(connection).send({ traceparent: header }))).toBe(200);
   expect(await traceOf(await callbackOf('connection.created'))).toEqual(['', undefined]);
 });

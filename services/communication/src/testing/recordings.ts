@@ -7,7 +7,7 @@ import {
   SoraSimulator,
 } from '@headset-cloud/tests/support/sora/simulator.ts';
 import { type Storage, startStorage } from '@headset-cloud/tests/support/sora/storage.ts';
-import type { CommunicationConfig } from '../config.ts';
+import { afterEach, beforeEach, jest } from '@jest/globals';
 import { type Body, type Callback, caller, endpoint, MiB, openWorld, type World } from './world.ts';
 
 export const single = 'soraRecGetPresignedUrl';
@@ -44,8 +44,27 @@ export interface Studio {
   close(): Promise<void>;
 }
 
-export async function openStudio(config: Partial<CommunicationConfig> = {}): Promise<Studio> {
-  const world = await openWorld({ COMMUNICATION_PART_BYTES: part, ...config });
+/**
+ * A studio that is new for each test of a file, with those settings of the integrator. To be called
+ * once in a file: each test opens a store of its own on the disk and waits for what happens in the background.
+ */
+export function useStudio(...settings: readonly string[]): { readonly studio: Studio } {
+  let studio: Studio;
+  jest.setTimeout(30_000);
+  beforeEach(async () => {
+    studio = await openStudio();
+    for (const setting of settings) studio.world.set.add(setting);
+  });
+  afterEach(() => studio.close());
+  return {
+    get studio() {
+      return studio;
+    },
+  };
+}
+
+async function openStudio(): Promise<Studio> {
+  const world = await openWorld({ COMMUNICATION_PART_BYTES: part });
   const storage = await startStorage();
   const sora = new SoraSimulator({
     endpointId: 'one',
