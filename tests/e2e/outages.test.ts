@@ -83,6 +83,13 @@ describeOnStack('outages behind the platform', () => {
       (t: { transactionId: number }) => t.transactionId,
     );
 
+  const deadLetters = async () => {
+    const doors = { TRANSACTIONS_ADMIN: stack.admin.transactions };
+    const run = await ctlWith(doors, '--json', 'dead-letters', 'list');
+    expect(run).toMatchObject({ exitCode: 0, err: '' });
+    return JSON.parse(run.out).deadLetters ?? [];
+  };
+
   itWhereKillable(
     'answers 500 with Retry-After while MongoDB is away, stores nothing, and recovers without a restart',
     async () => {
@@ -115,6 +122,28 @@ describeOnStack('outages behind the platform', () => {
   );
 
   itWhereKillable(
+    'handles what waits in Kafka once MongoDB is back, however long it was away',
+    async () => {
+      const notifier = stack.processes['notifier'];
+      notifier?.signal('SIGSTOP');
+      const { transactionId } = (await command()).body;
+      await waitFor('the end of the transaction', async () => {
+        const { body } = await api.app('GET', `/transactions/${transactionId}`);
+        return body.transactionStatus === 'processed';
+      });
+      await stack.backing?.mongo?.kill();
+      notifier?.signal('SIGCONT');
+      // For longer than a consumer tries what does not pass by itself.
+      const tried = /MongoBulkWriteError|MongoServerSelectionError|MongoNetworkError/g;
+      await waitFor('many tries', () => (notifier?.log().match(tried) ?? []).length > 30);
+      await stack.backing?.mongo?.restart();
+      await ended(transactionId);
+      expect(await deadLetters()).toEqual([]);
+    },
+    90_000,
+  );
+
+  itWhereKillable(
     'sets a poison event aside, shows it to the operator, and goes on with the rest',
     async () => {
       const kafka = new Kafka({
@@ -131,14 +160,8 @@ describeOnStack('outages behind the platform', () => {
       }
       await producer.disconnect();
       await ended((await command()).body.transactionId);
-      const list = async () => {
-        const doors = { TRANSACTIONS_ADMIN: stack.admin.transactions };
-        const run = await ctlWith(doors, '--json', 'dead-letters', 'list');
-        expect(run).toMatchObject({ exitCode: 0, err: '' });
-        return JSON.parse(run.out).deadLetters ?? [];
-      };
       const dead = await waitFor('every group to give it up', async () => {
-        const found = await list();
+        const found = await deadLetters();
         return found.length >= 3 && found;
       });
       const names = (d: { group: string; topic: string; key: string }) => `${d.group} ${d.topic} ${d.key}`;

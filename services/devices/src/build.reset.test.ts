@@ -72,6 +72,23 @@ test('what is sent after a reset carries the new epoch', async () => {
   });
 });
 
+test('a command does not overtake the resets that took effect before it', async () => {
+  await provision(world);
+  await activate();
+  // Both take effect, and neither can make its transaction yet.
+  world.transactions.failure = new DomainError('unavailable', 'away');
+  expect([await code(reset()), await code(reset())]).toEqual(['unavailable', 'unavailable']);
+  world.transactions.failure = undefined;
+  await command();
+  await atRest();
+  const operations = world.transactions.created.slice(1).map((t) => [t.operationId, t.epoch]);
+  expect(operations).toEqual([
+    ['put-v1-applications-devices-reset', 2],
+    ['put-v1-applications-devices-reset', 3],
+    ['put-v1-applications-devices-commands', 3],
+  ]);
+});
+
 test('a command that a reset overtakes is created after it, at the new epoch', async () => {
   await provision(world);
   await activate();

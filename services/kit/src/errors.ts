@@ -65,10 +65,13 @@ export function isTransient(error: unknown): boolean {
     );
   }
   const name = error instanceof Error ? error.name : '';
-  return name.startsWith('Mongo')
-    ? !['MongoBulkWriteError', 'MongoInvalidArgumentError', 'MongoAPIError'].includes(name) &&
-        (error as { code?: unknown }).code !== 11000
-    : false;
+  if (!name.startsWith('Mongo') || isDuplicateKey(error)) return false;
+  if (name === 'MongoBulkWriteError') {
+    // The driver makes one of whatever ends a bulk, of a broken connection too: only where the server
+    // refused single writes does it refuse them again.
+    return [(error as { writeErrors?: unknown }).writeErrors ?? []].flat().length === 0;
+  }
+  return !['MongoInvalidArgumentError', 'MongoAPIError'].includes(name);
 }
 
 /** Makes a DomainError of whatever was thrown: driver errors become `database_failed`, others `internal`. */

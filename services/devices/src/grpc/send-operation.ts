@@ -2,6 +2,7 @@ import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import { isOlder } from '@headset-cloud/kit/version.ts';
 import type { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { completePending } from '../activation/complete.ts';
 import { requireActivated } from '../domain/activation.ts';
 import { certainFailure, minimumClientVersions, ownCalls } from '../domain/operations.ts';
 import { refusals } from '../domain/refusals.ts';
@@ -42,6 +43,8 @@ export function sendOperationHandler(
       if (minimumClientVersion && clientVersion && isOlder(clientVersion, minimumClientVersion)) {
         throw refusals.clientTooOld(clientVersion, minimumClientVersion);
       }
+      // Their transactions come first: under this epoch nothing of an earlier one can be created any more.
+      if (standing.unsettled) await completePending(deps.activation, deviceId);
       try {
         const created = await deps.transactions.createTransaction({
           transactionId,

@@ -36,6 +36,7 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
     'activation.applicationId': 1,
     'activation.epoch': 1,
     'reported.introduction.clientVersion': 1,
+    'pending.kind': 1,
   });
   const association = coalescedReader(devices, associationFields);
   return {
@@ -43,7 +44,8 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
       const found = await standing(deviceId);
       if (!found?.activation) return undefined;
       const { applicationId, epoch } = found.activation;
-      return { applicationId, epoch, clientVersion: found.reported?.introduction?.clientVersion ?? '' };
+      const clientVersion = found.reported?.introduction?.clientVersion ?? '';
+      return { applicationId, epoch, clientVersion, unsettled: found.pending.length > 0 };
     },
     async withReport(deviceId) {
       const found = await devices.findOne({ _id: deviceId }, { projection: reportFields });

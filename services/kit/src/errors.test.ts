@@ -1,0 +1,43 @@
+import { expect, test } from '@jest/globals';
+import {
+  type BulkWriteResult,
+  MongoBulkWriteError,
+  MongoInvalidArgumentError,
+  MongoNetworkError,
+  MongoServerError,
+  type WriteError,
+} from 'mongodb';
+import { DomainError, isTransient } from './errors.ts';
+
+const none = {} as BulkWriteResult;
+const refused = (code: number) =>
+  new MongoBulkWriteError(
+    {
+      message: 'refused',
+      code,
+      writeErrors: [new WriteError({ index: 0, code, errmsg: 'refused' } as never)],
+    },
+    none,
+  );
+
+test.each<[string, unknown]>([
+  ['a broken connection', new MongoNetworkError('read ECONNRESET')],
+  // As the driver reports any failure of a bulk that is not about single writes.
+  ['a bulk whose connection broke', new MongoBulkWriteError(new MongoNetworkError('read ECONNRESET'), none)],
+  ['a bulk that a majority did not take', new MongoBulkWriteError({ message: 'timed out', code: 64 }, none)],
+  ['a server that is busy', new MongoServerError({ message: 'busy', code: 50 })],
+  ['another service that is away', new DomainError('unavailable', 'away')],
+])('%s passes', (_, error) => {
+  expect(isTransient(error)).toBe(true);
+});
+
+test.each<[string, unknown]>([
+  ['a bulk of which a write was refused', refused(121)],
+  ['a bulk of which a document exists', refused(11000)],
+  ['a document that exists', new MongoServerError({ message: 'exists', code: 11000 })],
+  ['a call that is wrong', new MongoInvalidArgumentError('wrong')],
+  ['a refusal', new DomainError('not_found', 'no')],
+  ['anything else', new TypeError('a mistake')],
+])('%s does not', (_, error) => {
+  expect(isTransient(error)).toBe(false);
+});
