@@ -15,7 +15,7 @@ const refused = (code: number) =>
     {
       message: 'refused',
       code,
-      writeErrors: [new WriteError({ index: 0, code, errmsg: 'refused' } as never)],
+      writeErrors: [{ index: 0, code, errmsg: 'refused' } as WriteError],
     },
     none,
   );
