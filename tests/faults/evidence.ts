@@ -38,6 +38,8 @@ export interface Evidence {
   readonly unfinished: readonly string[];
   /** Processes that ended without being told to, while nothing they need was away. */
   readonly ownDeaths: readonly string[];
+  /** Events that consumers gave up: nothing that headsets or integrators do here makes one. */
+  readonly setAside: readonly string[];
 }
 
 export type CallKind =

@@ -108,6 +108,9 @@ export async function gather(world: World, open: readonly string[], tally: Tally
     answeringDevices: world.answering.devices.map((d) => d.deviceId),
     unfinished: open,
     ownDeaths: ownDeaths(world.supervisor, tally),
+    setAside: (await admin.deadLetters.listDeadLetters({ limit: 1000 })).deadLetters.map(
+      ({ topic, position, group, error }) => `${topic} ${position} by ${group}: ${error}`,
+    ),
   };
 }
 

@@ -21,6 +21,7 @@ export function judge(evidence: Evidence): Check[] {
     ...judgeSora(c),
     ...judgeUsage(c),
     ...judgeStanding(evidence),
+    { name: 'no event is set aside', violations: evidence.setAside },
     { name: 'no process ends by itself', violations: evidence.ownDeaths },
   ];
 }

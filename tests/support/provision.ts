@@ -4,6 +4,7 @@ import { createConnectTransport } from '@connectrpc/connect-node';
 import { BillingAdminService } from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
 import { CommunicationAdminService } from '@headset-cloud/proto/headset/communication/v1/admin_pb.ts';
 import { DevicesAdminService } from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+import { DeadLettersAdminService } from '@headset-cloud/proto/headset/eventlog/v1/admin_pb.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
 import { TransactionsAdminService } from '@headset-cloud/proto/headset/transactions/v1/admin_pb.ts';
 import { UpdatesAdminService } from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
@@ -29,6 +30,8 @@ export function createAdmin(addresses: AdminAddresses) {
     updates: createClient(UpdatesAdminService, at(addresses.updates)),
     communication: createClient(CommunicationAdminService, at(addresses.communication)),
     billing: createClient(BillingAdminService, at(addresses.billing)),
+    /** Every service serves it; all see the same log. */
+    deadLetters: createClient(DeadLettersAdminService, at(addresses.transactions)),
   };
 }
 export type Admin = ReturnType<typeof createAdmin>;

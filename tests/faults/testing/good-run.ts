@@ -159,6 +159,7 @@ export function goodRun(): Evidence {
     answeringDevices: [device],
     unfinished: [],
     ownDeaths: [],
+    setAside: [],
   };
 }
 

@@ -25,6 +25,7 @@ export const seededTransactions: readonly Seeded[] = [
     (e) => ({ ...e, unfinished: ['callback'] }),
   ],
   ['no process ends by itself', 'an exit', (e) => ({ ...e, ownDeaths: ['devices'] })],
+  ['no event is set aside', 'a dead letter', (e) => ({ ...e, setAside: ['usage 0:1 by billing: failed'] })],
   [
     'every call is answered, and refused only for cause',
     'a call without an answer',
