@@ -35,6 +35,11 @@ test.each<[string, unknown]>([
   ['a bulk of which a write was refused', refused(121)],
   ['a bulk of which a document exists', refused(11000)],
   ['a document that exists', new MongoServerError({ message: 'exists', code: 11000 })],
+  ['a document that is too large', new MongoServerError({ message: 'too large', code: 10334 })],
+  [
+    'a bulk with a document that is too large',
+    new MongoBulkWriteError(new MongoServerError({ message: 'too large', code: 10334 }), none),
+  ],
   ['a call that is wrong', new MongoInvalidArgumentError('wrong')],
   ['a refusal', new DomainError('not_found', 'no')],
   ['anything else', new TypeError('a mistake')],

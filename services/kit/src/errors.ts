@@ -57,6 +57,12 @@ export class DomainError extends Error {
   }
 }
 
+/**
+ * What MongoDB answers again to the same command, with the same documents: BadValue, FailedToParse,
+ * TypeMismatch, ImmutableField, DocumentValidationFailure, BSONObjectTooLarge, DuplicateKey.
+ */
+const lastingServerCodes: ReadonlySet<unknown> = new Set([2, 9, 14, 66, 121, 10334, 11000]);
+
 /** True for errors that pass by themselves (a peer or database away), where trying again is right. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof DomainError) {
@@ -65,7 +71,7 @@ export function isTransient(error: unknown): boolean {
     );
   }
   const name = error instanceof Error ? error.name : '';
-  if (!name.startsWith('Mongo') || isDuplicateKey(error)) return false;
+  if (!name.startsWith('Mongo') || lastingServerCodes.has((error as { code?: unknown }).code)) return false;
   if (name === 'MongoBulkWriteError') {
     // The driver makes one of whatever ends a bulk, of a broken connection too: only where the server
     // refused single writes does it refuse them again.

@@ -22,7 +22,7 @@ import {
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import type { ListenAddress } from '../config.ts';
-import { isTransient } from '../errors.ts';
+import { isTransient, toDomainError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { currentTraceparent, inRpcSpan } from '../telemetry.ts';
 import { fromStatus, toStatus } from './status.ts';
@@ -93,7 +93,7 @@ export class RpcServer {
         (answer) => callback(null, create(method.output, answer as MessageInitShape<DescMessage>)),
         (error) => {
           const s = toStatus(error);
-          if (s.metadata?.get('x-error-code')[0] === 'internal' || isTransient(error)) {
+          if (s.metadata?.get('x-error-code')[0] === 'internal' || isTransient(toDomainError(error))) {
             this.#logger.error(
               { rpc: `${method.parent.typeName}/${method.name}`, err: error },
               'call failed',
