@@ -3,6 +3,19 @@ import { ids, seen, useBench } from './testing/fixture.ts';
 
 const use = useBench();
 
+/** An instance with this dies after it stored its deliveries, before it could send one. */
+function dyingOnceStored() {
+  const death = {
+    died: false,
+    failpoints(name: string) {
+      if (name !== 'notifier.stored') return;
+      death.died = true;
+      throw new Error('died');
+    },
+  };
+  return death;
+}
+
 test('a new process delivers what an older one left, in order, and gave-back ones at once', async () => {
   let open = false;
   const server = await use.integrator(() => ({ status: open ? 204 : 500 }));
@@ -23,17 +36,10 @@ test('a new process delivers what an older one left, in order, and gave-back one
 test('what a dead process owned is taken over when its lease has run out', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
-  let died = false;
-  // It dies after it stored the delivery, before it could send it.
-  const failpoints = (name: string) => {
-    if (name === 'notifier.stored') {
-      died = true;
-      throw new Error('died');
-    }
-  };
-  const first = await use.bench.start({}, { failpoints });
+  const death = dyingOnceStored();
+  const first = await use.bench.start({}, death);
   await use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
-  await waitFor('it died', () => died);
+  await waitFor('it died', () => death.died);
   await first.stop();
   await use.bench.start();
   await waitFor('it has arrived', () => server.received.length === 1);
@@ -43,22 +49,16 @@ test('what a dead process owned is taken over when its lease has run out', async
 test('what a dead process owned goes first, although what waits for it fills the memory of the next', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
-  let died = false;
-  const failpoints = (name: string) => {
-    if (name === 'notifier.stored') {
-      died = true;
-      throw new Error('died');
-    }
-  };
+  const death = dyingOnceStored();
   const window = { NOTIFIER_WINDOW_PER_DESTINATION: '1000' };
-  const first = await use.bench.start(window, { failpoints });
+  const first = await use.bench.start(window, death);
   const keys = Array.from({ length: 40 }, (_, i) => `t-${i}`);
   const events = (sequence: number) =>
     keys.map((orderKey) => {
       return { notificationId: `${orderKey}.${sequence}`, applicationId: 'a-1', orderKey, sequence };
     });
   await use.bench.publish(...events(1));
-  await waitFor('it died', () => died);
+  await waitFor('it died', () => death.died);
   await first.stop();
   await use.bench.start({ NOTIFIER_WINDOW_PER_DESTINATION: '8', NOTIFIER_MAX_IN_MEMORY: '20' });
   await use.bench.publish(...events(2));

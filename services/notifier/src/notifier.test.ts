@@ -1,6 +1,6 @@
 import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { ids, seen, status, useBench } from './testing/fixture.ts';
+import { ids, key, seen, status, useBench } from './testing/fixture.ts';
 
 const use = useBench();
 
@@ -13,7 +13,12 @@ test('a callback is not sent before the disk has it, so that its receipt is neve
   // The event is handed over before the disk has it; its delivery is the second to wait for the disk.
   const stored = () => use.bench.store.collection('deliveries', { settle: 'in-order' }).countDocuments();
   await waitFor('the delivery', async () => (await stored()) === 1);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  // A whole request that needs no disk goes out meanwhile.
+  const other = await use.integrator();
+  use.bench.destinations.set('a-2', { url: other.url, authenticationKey: key });
+  const request = { applicationId: 'a-2', setting: 'fileUploadGetUrl', body: Buffer.from('{}') };
+  await notifier.signedUrls.requestSignedUrls(request).catch(() => {});
+  expect(other.arrivals).toHaveLength(1);
   expect(server.arrivals).toEqual([]);
   use.bench.disk.release();
   await published;

@@ -215,9 +215,11 @@ describe('reports', () => {
     await waitFor('the report', () =>
       consumed.some(({ body }) => body.case === 'report' && body.value.reportId === 1n),
     );
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await deliver(1);
+    await waitFor('a message that came later', () => headset.ids('offer').length === 1);
     expect(headset.received.some((b) => b.case === 'reportAck')).toBe(false);
     world.disk.release();
+    await headset.next('offer');
     expect((await headset.next('reportAck')).reportId).toBe(1n);
   });
 

@@ -239,6 +239,7 @@ export class World {
 
   async close(): Promise<void> {
     this.logAway = false;
+    this.disk.release();
     for (const cleanup of this.#cleanups) await cleanup();
     await this.#log.close();
     await this.#stores.close();

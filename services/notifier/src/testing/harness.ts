@@ -123,6 +123,7 @@ export async function createBench() {
     },
     log,
     async close(): Promise<void> {
+      disk.release();
       await Promise.all(running.map((notifier) => notifier.stop()));
       await log.close();
       await connection.close();

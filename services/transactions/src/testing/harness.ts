@@ -147,6 +147,7 @@ export class Harness {
   }
 
   async stop(): Promise<void> {
+    this.disk.release();
     await this.service.stop();
     await this.log.close();
     await this.#stores?.close();
