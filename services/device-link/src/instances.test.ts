@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const deliver = (to: Instance, id: number) => to.delivery.deliver({ deviceId, offers: [offer(id)] });
+const deliver = (to: Instance, id: number) => to.handOver(deviceId, offer(id));
 const presence = async (of: Instance, ...ids: string[]) =>
   (await of.delivery.getPresence({ deviceIds: ids.length ? ids : [deviceId] })).sessionEpochs;
 
@@ -30,7 +30,7 @@ describe('the newest session of a headset wins', () => {
     expect(goAway.reason).toBe(GoAwayReason.SUPERSEDED);
     expect(goAway.retryAfterMs).toBeGreaterThan(1000);
     await first.headset.ended(status.OK);
-    expect((await deliver(a, 1)).sessionEpoch).toBe(second.sessionEpoch);
+    expect(await deliver(a, 1)).toEqual([second.sessionEpoch]);
     await second.headset.next('offer');
   });
 
@@ -41,7 +41,7 @@ describe('the newest session of a headset wins', () => {
     expect((await first.headset.next('goAway')).reason).toBe(GoAwayReason.SUPERSEDED);
     await first.headset.ended(status.OK);
     expect(await presence(a)).toEqual({ [deviceId]: second.sessionEpoch });
-    expect((await deliver(a, 1)).sessionEpoch).toBe(second.sessionEpoch);
+    expect(await deliver(a, 1)).toEqual([second.sessionEpoch]);
     await second.headset.next('offer');
   });
 
@@ -57,7 +57,7 @@ describe('two instances', () => {
   it('forward offers, withdrawals and presence to the one that holds the session', async () => {
     const b = await world.start();
     const { headset, sessionEpoch } = await online(b);
-    expect((await deliver(a, 1)).sessionEpoch).toBe(sessionEpoch);
+    expect(await deliver(a, 1)).toEqual([sessionEpoch]);
     expect((await headset.next('offer')).transactionId).toBe(1n);
     await a.delivery.withdraw({ deviceId, transactionIds: [1n], reason: 'canceled' });
     expect((await headset.next('drop')).transactionId).toBe(1n);
@@ -67,15 +67,47 @@ describe('two instances', () => {
   it('never forward twice', async () => {
     const b = await world.start();
     await online(b);
-    const answer = await a.delivery.deliver({ deviceId, offers: [offer(1)], forwarded: true });
-    expect(answer.sessionEpoch).toBe(0n);
+    const { outcomes } = await a.delivery.deliver({
+      handOvers: [{ deviceId, offer: offer(1) }],
+      forwarded: true,
+    });
+    expect(outcomes).toMatchObject([{ kind: { case: 'sessionEpoch', value: 0n } }]);
   });
 
   it('say that the holder cannot be reached rather than that the headset is away', async () => {
     const b = await world.start();
     await online(b);
     await b.cutOff();
-    await expect(deliver(a, 1)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(deliver(a, 1)).rejects.toThrow('unavailable');
+  });
+
+  it('share out one call, and an instance that cannot be reached fails only its own headsets', async () => {
+    const b = await world.start();
+    const here = await online(a);
+    await online(b, otherDeviceId);
+    const call = () =>
+      a.delivery.deliver({
+        handOvers: [
+          { deviceId: otherDeviceId, offer: offer(1) },
+          { deviceId, offer: offer(2) },
+          { deviceId: 'unknown', offer: offer(3) },
+          { deviceId, offer: offer(4) },
+          { deviceId },
+        ],
+      });
+    const [away, local] = [0n, here.sessionEpoch].map((value) => ({ kind: { case: 'sessionEpoch', value } }));
+    const failure = (reason: string) => ({
+      kind: { case: 'failure', value: expect.stringContaining(reason) },
+    });
+    const incomplete = failure('offer is missing');
+    expect(await call()).toMatchObject({
+      outcomes: [{ kind: { case: 'sessionEpoch', value: 1n } }, local, away, local, incomplete],
+    });
+    await here.headset.next('offer');
+    await b.cutOff();
+    expect(await call()).toMatchObject({
+      outcomes: [failure('unavailable'), local, away, local, incomplete],
+    });
   });
 
   it('do not count the sessions of one whose lease has run out', async () => {
@@ -84,7 +116,7 @@ describe('two instances', () => {
     await b.cutOff();
     world.clock.offsetMs += 15_001;
     await waitFor('the absence', async () => Object.keys(await presence(a)).length === 0);
-    expect((await deliver(a, 1)).sessionEpoch).toBe(0n);
+    expect(await deliver(a, 1)).toEqual([0n]);
   });
 });
 
@@ -112,7 +144,7 @@ describe('an instance that stops', () => {
     await online(b);
     const restarted = await world.start({}, address);
     expect(await presence(restarted)).toEqual({});
-    expect((await deliver(restarted, 1)).sessionEpoch).toBe(0n);
+    expect(await deliver(restarted, 1)).toEqual([0n]);
   });
 });
 

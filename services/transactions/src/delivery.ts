@@ -1,7 +1,9 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { createBatcher } from '@headset-cloud/kit/batcher.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { batchPerTurn } from '@headset-cloud/kit/per-turn.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
 import { OperationSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
@@ -35,6 +37,10 @@ export function toOffer(t: StoredTransaction, attempt = t.attempts) {
 /** How long the mark of a delivery waits: a headset that is online has accepted by then. */
 const markAfterMs = 100;
 
+/** What one call to device-link carries at most, far below gRPC's limit, and what an offer weighs beside its operation. */
+const largestCallBytes = 1024 * 1024;
+const offerOverheadBytes = 256;
+
 export function createDelivery(deps: {
   store: TransactionStore;
   link: Client<typeof DeliveryService>;
@@ -57,15 +63,30 @@ export function createDelivery(deps: {
   /** Handed over and not marked yet. */
   const waiting = new Set<number>();
 
+  /** The epoch of the session that took it, 0 while the headset is away. */
+  const handOver = batchPerTurn<StoredTransaction, number>({
+    weight: { of: ({ operation }) => operation.length + offerOverheadBytes, most: largestCallBytes },
+    async run(transactions) {
+      const { outcomes } = await link.deliver({
+        handOvers: transactions.map((t) => ({ deviceId: t.deviceId, offer: toOffer(t) })),
+      });
+      return outcomes.map(({ kind }) =>
+        kind.case === 'sessionEpoch'
+          ? { value: Number(kind.value) }
+          : { error: new DomainError('unavailable', 'Not handed over.', { internal: kind.value }) },
+      );
+    },
+  });
+
   const deliver = async (t: StoredTransaction): Promise<void> => {
     const floor = await store.floorOf(t.deviceId);
     if (floor && t.activationEpoch < floor.epoch) {
       await canceler.cancelBelowFloor(t.deviceId, floor, [t.id]);
       return;
     }
-    const { sessionEpoch } = await link.deliver({ deviceId: t.deviceId, offers: [toOffer(t)] });
+    const sentEpoch = await handOver(t);
     waiting.add(t.id);
-    marks.add({ id: t.id, sentEpoch: Number(sessionEpoch) });
+    marks.add({ id: t.id, sentEpoch });
   };
   const track = (work: Promise<void>, onError: (error: unknown) => void): void => {
     const done = work.catch(onError);

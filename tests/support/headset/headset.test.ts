@@ -49,8 +49,7 @@ async function online(made: Headset): Promise<Headset> {
   return made;
 }
 
-const deliver = (...ids: number[]) =>
-  instance.delivery.deliver({ deviceId, offers: ids.map((id) => offer(id)) });
+const deliver = (...ids: number[]) => instance.handOver(deviceId, ...ids.map((id) => offer(id)));
 const effects = () =>
   readFileSync(join(stateDir, `${deviceId}.effects.jsonl`), 'utf8')
     .trim()
@@ -109,7 +108,7 @@ describe('a headset', () => {
 
   it('does not start what belongs to an older activation, and fails it', async () => {
     const made = await online(headset());
-    await instance.delivery.deliver({ deviceId, offers: [{ ...offer(1), activationEpoch: 2n }] });
+    await instance.handOver(deviceId, { ...offer(1), activationEpoch: 2n });
     await waitFor('the effect', () => made.effects.count === 1);
     await deliver(2);
     await waitFor('the result', async () => (await results()).length === 2);

@@ -1,18 +1,77 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { DomainError, isTransient, toDomainError } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import type { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
-import { type DeliveryDeps, localOrForward } from './local-or-forward.ts';
+import type {
+  DeliveryService,
+  HandOver,
+  HandOverOutcomeSchema,
+} from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
+import { type DeliveryDeps, localOrForward, type Reached } from './local-or-forward.ts';
 
-/** Hands offers to the headset's session and answers its epoch; 0 when the headset is away. */
+type Outcome = NonNullable<MessageInitShape<typeof HandOverOutcomeSchema>['kind']>;
+
+/**
+ * Hands offers to the headsets' sessions: to those here at once, to those at other instances with one
+ * call for each instance. What fails, or is not answered in time, is the outcome of those alone.
+ */
 export function deliver(deps: DeliveryDeps): Handlers<typeof DeliveryService>['deliver'] {
-  return async ({ deviceId, offers, forwarded }) => ({
-    sessionEpoch: await localOrForward(
-      deps,
-      { deviceId, forwarded },
-      {
-        here: (session) => (session.deliver(offers) ? BigInt(session.epoch) : undefined),
-        there: async (peer) => (await peer.deliver({ deviceId, offers, forwarded: true })).sessionEpoch,
-        away: 0n,
-      },
-    ),
-  });
+  const handOverHere = async (
+    { deviceId, offer }: HandOver,
+    forwarded: boolean,
+  ): Promise<Reached<Outcome>> => {
+    try {
+      if (!offer) throw new DomainError('invalid_argument', 'offer is missing.');
+      return await localOrForward(deps, { deviceId, forwarded }, (session) =>
+        session.deliver([offer]) ? taken(BigInt(session.epoch)) : undefined,
+      );
+    } catch (error) {
+      return { done: failed(error) };
+    }
+  };
+  const forward = async (address: string, handOvers: readonly HandOver[]): Promise<Outcome[]> => {
+    try {
+      const { outcomes } = await deps.peers
+        .at(address)
+        .deliver({ handOvers: [...handOvers], forwarded: true });
+      return handOvers.map((_, i) => {
+        const kind = outcomes[i]?.kind;
+        return kind?.case
+          ? kind
+          : failed(new DomainError('internal', 'The other instance answered too few outcomes.'));
+      });
+    } catch (error) {
+      return handOvers.map(() => failed(error));
+    }
+  };
+  return async ({ handOvers, forwarded }) => {
+    const reached = await Promise.all(handOvers.map((handOver) => handOverHere(handOver, forwarded)));
+    const byPeer = Map.groupBy(
+      reached.flatMap((r, i) => (typeof r === 'object' && 'peer' in r ? [{ i, address: r.peer }] : [])),
+      ({ address }) => address,
+    );
+    const outcomes = reached.map((r) => (typeof r === 'object' && 'done' in r ? r.done : taken(0n)));
+    await Promise.all(
+      [...byPeer].map(async ([address, places]) => {
+        const theirs = await forward(
+          address,
+          places.map(({ i }) => handOvers[i] as HandOver),
+        );
+        places.forEach(({ i }, n) => {
+          outcomes[i] = theirs[n] as Outcome;
+        });
+      }),
+    );
+    return { outcomes: outcomes.map((kind) => ({ kind })) };
+  };
+}
+
+function taken(sessionEpoch: bigint): Outcome {
+  return { case: 'sessionEpoch', value: sessionEpoch };
+}
+
+/** What passes by itself, or lies in this one hand-over; throws anything else. */
+function failed(error: unknown): Outcome {
+  if (!(error instanceof DomainError || isTransient(error))) throw error;
+  const { code, message } = toDomainError(error);
+  return { case: 'failure', value: `${code}: ${message}` };
 }

@@ -1,6 +1,4 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
-import type { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
 import type { SessionHub } from '../link/hub.ts';
 import type { Peers } from '../link/peers.ts';
 import type { Session } from '../link/session.ts';
@@ -14,32 +12,30 @@ export interface DeliveryDeps {
   readonly instanceId: string;
 }
 
+/** Done with the session that is here; to be done by another instance; or there is no session. */
+export type Reached<T> = { readonly done: T } | { readonly peer: string } | 'away';
+
 /**
- * Does something with a headset's session, wherever it is: here; at the instance that holds it
- * (unless the call was forwarded already); or nowhere, when the headset is away. Throws
- * `unavailable` or `deadline_exceeded` when the holder does not answer: it may have done it or not.
+ * Does something with a headset's session if it is here, or says at which address the instance is
+ * that holds it (never for a call that was forwarded already).
  */
 export async function localOrForward<T>(
   deps: DeliveryDeps,
   request: { readonly deviceId: string; readonly forwarded: boolean },
-  does: {
-    /** Undefined: the session is over. */
-    readonly here: (session: Session) => T | undefined;
-    readonly there: (peer: Client<typeof DeliveryService>) => Promise<T>;
-    readonly away: T;
-  },
-): Promise<T> {
+  /** Undefined: the session is over. */
+  does: (session: Session) => T | undefined,
+): Promise<Reached<T>> {
   if (request.deviceId === '') throw new DomainError('invalid_argument', 'device_id is missing.');
-  const here = (): T | undefined => {
+  const here = (): { done: T } | undefined => {
     const session = deps.hub.get(request.deviceId);
-    return session && does.here(session);
+    const done = session && does(session);
+    return done === undefined ? undefined : { done };
   };
   const done = here();
-  if (done !== undefined) return done;
-  if (request.forwarded) return does.away;
+  if (done) return done;
+  if (request.forwarded) return 'away';
   const holder = await deps.directory.holder(request.deviceId);
   // It may have come here while the store was asked.
-  if (!holder || holder.instanceId === deps.instanceId) return here() ?? does.away;
-  if (holder.address === '') return does.away;
-  return does.there(deps.peers.at(holder.address));
+  if (!holder || holder.instanceId === deps.instanceId) return here() ?? 'away';
+  return holder.address === '' ? 'away' : { peer: holder.address };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import { batchPerTurn } from '@headset-cloud/kit/per-turn.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
-import DataLoader from 'dataloader';
 import type { IndexDescription } from 'mongodb';
 import type { EndedSession, Holder, Registration, SessionDirectory } from '../ports.ts';
 
@@ -125,19 +125,16 @@ export function createSessionDirectory(
     return holders;
   }
 
-  const loader = new DataLoader<string, Holder | undefined>(
-    async (deviceIds) => {
-      const found = await holders(deviceIds);
-      return deviceIds.map((id) => found.get(id));
-    },
-    { cache: false, maxBatchSize: 1000, batchScheduleFn: (callback) => setImmediate(callback) },
-  );
-
   return {
     register,
     release,
     holders,
-    holder: (deviceId) => loader.load(deviceId),
+    holder: batchPerTurn<string, Holder | undefined>({
+      async run(deviceIds) {
+        const found = await holders(deviceIds);
+        return deviceIds.map((id) => ({ value: found.get(id) }));
+      },
+    }),
     addressOf: async (instanceId) => (await liveInstances(new Set([instanceId]))).get(instanceId),
     leaseAlive: () => leaseEndsAtMs > clock.now(),
     async renewLease() {

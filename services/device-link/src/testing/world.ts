@@ -54,6 +54,8 @@ export const otherDeviceId = '350000000000026';
 export interface Instance {
   readonly service: ReturnType<typeof buildDeviceLink>;
   readonly delivery: Client<typeof DeliveryService>;
+  /** Hands offers over in one call: the epochs of the sessions that took them; throws what fails of it. */
+  handOver(deviceId: string, ...offers: readonly MessageInitShape<typeof OfferSchema>[]): Promise<bigint[]>;
   /** Its port for other instances closes; its timers stay: as if the network to it were cut. */
   cutOff(): Promise<void>;
 }
@@ -200,7 +202,21 @@ export class World {
       await service.stop();
       await server.stop(100);
     });
-    return { service, delivery: createClient(DeliveryService, local), cutOff: () => server.stop(100) };
+    const delivery = createClient(DeliveryService, local);
+    return {
+      service,
+      delivery,
+      async handOver(id, ...offers) {
+        const { outcomes } = await delivery.deliver({
+          handOvers: offers.map((o) => ({ deviceId: id, offer: o })),
+        });
+        return outcomes.map(({ kind }) => {
+          if (kind.case !== 'sessionEpoch') throw new Error(kind.value);
+          return kind.value;
+        });
+      },
+      cutOff: () => server.stop(100),
+    };
   }
 
   /** Opens a stream; with a hello when `hello` is given. */

@@ -79,8 +79,12 @@ export class Harness {
       bind(DeliveryService, {
         deliver: async (r) => {
           if (this.linkAway) throw new DomainError('unavailable', 'away');
-          for (const o of r.offers) this.delivered.push(Number(o.transactionId));
-          return { sessionEpoch: this.online.get(r.deviceId) ?? 0n };
+          for (const { offer } of r.handOvers) this.delivered.push(Number(offer?.transactionId));
+          return {
+            outcomes: r.handOvers.map(({ deviceId }) => ({
+              kind: { case: 'sessionEpoch' as const, value: this.online.get(deviceId) ?? 0n },
+            })),
+          };
         },
         withdraw: async () => ({}),
         getPresence: async () => {

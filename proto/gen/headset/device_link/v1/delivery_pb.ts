@@ -12,28 +12,21 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file headset/device_link/v1/delivery.proto.
  */
 export const file_headset_device_link_v1_delivery: GenFile = /*@__PURE__*/
-  fileDesc("CiVoZWFkc2V0L2RldmljZV9saW5rL3YxL2RlbGl2ZXJ5LnByb3RvEhZoZWFkc2V0LmRldmljZV9saW5rLnYxImUKDkRlbGl2ZXJSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRItCgZvZmZlcnMYAiADKAsyHS5oZWFkc2V0LmRldmljZV9saW5rLnYxLk9mZmVyEhEKCWZvcndhcmRlZBgDIAEoCCIoCg9EZWxpdmVyUmVzcG9uc2USFQoNc2Vzc2lvbl9lcG9jaBgBIAEoBCJgCg9XaXRoZHJhd1JlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhcKD3RyYW5zYWN0aW9uX2lkcxgCIAMoAxIOCgZyZWFzb24YAyABKAkSEQoJZm9yd2FyZGVkGAQgASgIIhIKEFdpdGhkcmF3UmVzcG9uc2UiKAoSR2V0UHJlc2VuY2VSZXF1ZXN0EhIKCmRldmljZV9pZHMYASADKAkiowEKE0dldFByZXNlbmNlUmVzcG9uc2USVgoOc2Vzc2lvbl9lcG9jaHMYASADKAsyPi5oZWFkc2V0LmRldmljZV9saW5rLnYxLkdldFByZXNlbmNlUmVzcG9uc2UuU2Vzc2lvbkVwb2Noc0VudHJ5GjQKElNlc3Npb25FcG9jaHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIj0KE0Nsb3NlU2Vzc2lvblJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhMKC2JlbG93X2Vwb2NoGAIgASgEIhYKFENsb3NlU2Vzc2lvblJlc3BvbnNlMp8DCg9EZWxpdmVyeVNlcnZpY2USWgoHRGVsaXZlchImLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuRGVsaXZlclJlcXVlc3QaJy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkRlbGl2ZXJSZXNwb25zZRJdCghXaXRoZHJhdxInLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuV2l0aGRyYXdSZXF1ZXN0GiguaGVhZHNldC5kZXZpY2VfbGluay52MS5XaXRoZHJhd1Jlc3BvbnNlEmYKC0dldFByZXNlbmNlEiouaGVhZHNldC5kZXZpY2VfbGluay52MS5HZXRQcmVzZW5jZVJlcXVlc3QaKy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkdldFByZXNlbmNlUmVzcG9uc2USaQoMQ2xvc2VTZXNzaW9uEisuaGVhZHNldC5kZXZpY2VfbGluay52MS5DbG9zZVNlc3Npb25SZXF1ZXN0GiwuaGVhZHNldC5kZXZpY2VfbGluay52MS5DbG9zZVNlc3Npb25SZXNwb25zZWIGcHJvdG8z", [file_headset_device_link_v1_device_link]);
+  fileDesc("CiVoZWFkc2V0L2RldmljZV9saW5rL3YxL2RlbGl2ZXJ5LnByb3RvEhZoZWFkc2V0LmRldmljZV9saW5rLnYxIlkKDkRlbGl2ZXJSZXF1ZXN0EjQKCmhhbmRfb3ZlcnMYASADKAsyIC5oZWFkc2V0LmRldmljZV9saW5rLnYxLkhhbmRPdmVyEhEKCWZvcndhcmRlZBgCIAEoCCJLCghIYW5kT3ZlchIRCglkZXZpY2VfaWQYASABKAkSLAoFb2ZmZXIYAiABKAsyHS5oZWFkc2V0LmRldmljZV9saW5rLnYxLk9mZmVyIkwKD0RlbGl2ZXJSZXNwb25zZRI5CghvdXRjb21lcxgBIAMoCzInLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuSGFuZE92ZXJPdXRjb21lIkUKD0hhbmRPdmVyT3V0Y29tZRIXCg1zZXNzaW9uX2Vwb2NoGAEgASgESAASEQoHZmFpbHVyZRgCIAEoCUgAQgYKBGtpbmQiYAoPV2l0aGRyYXdSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRIXCg90cmFuc2FjdGlvbl9pZHMYAiADKAMSDgoGcmVhc29uGAMgASgJEhEKCWZvcndhcmRlZBgEIAEoCCISChBXaXRoZHJhd1Jlc3BvbnNlIigKEkdldFByZXNlbmNlUmVxdWVzdBISCgpkZXZpY2VfaWRzGAEgAygJIqMBChNHZXRQcmVzZW5jZVJlc3BvbnNlElYKDnNlc3Npb25fZXBvY2hzGAEgAygLMj4uaGVhZHNldC5kZXZpY2VfbGluay52MS5HZXRQcmVzZW5jZVJlc3BvbnNlLlNlc3Npb25FcG9jaHNFbnRyeRo0ChJTZXNzaW9uRXBvY2hzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4ASI9ChNDbG9zZVNlc3Npb25SZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRITCgtiZWxvd19lcG9jaBgCIAEoBCIWChRDbG9zZVNlc3Npb25SZXNwb25zZTKfAwoPRGVsaXZlcnlTZXJ2aWNlEloKB0RlbGl2ZXISJi5oZWFkc2V0LmRldmljZV9saW5rLnYxLkRlbGl2ZXJSZXF1ZXN0GicuaGVhZHNldC5kZXZpY2VfbGluay52MS5EZWxpdmVyUmVzcG9uc2USXQoIV2l0aGRyYXcSJy5oZWFkc2V0LmRldmljZV9saW5rLnYxLldpdGhkcmF3UmVxdWVzdBooLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuV2l0aGRyYXdSZXNwb25zZRJmCgtHZXRQcmVzZW5jZRIqLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuR2V0UHJlc2VuY2VSZXF1ZXN0GisuaGVhZHNldC5kZXZpY2VfbGluay52MS5HZXRQcmVzZW5jZVJlc3BvbnNlEmkKDENsb3NlU2Vzc2lvbhIrLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQ2xvc2VTZXNzaW9uUmVxdWVzdBosLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQ2xvc2VTZXNzaW9uUmVzcG9uc2ViBnByb3RvMw", [file_headset_device_link_v1_device_link]);
 
 /**
  * @generated from message headset.device_link.v1.DeliverRequest
  */
 export type DeliverRequest = Message<"headset.device_link.v1.DeliverRequest"> & {
   /**
-   * @generated from field: string device_id = 1;
+   * @generated from field: repeated headset.device_link.v1.HandOver hand_overs = 1;
    */
-  deviceId: string;
-
-  /**
-   * In order of transaction id.
-   *
-   * @generated from field: repeated headset.device_link.v1.Offer offers = 2;
-   */
-  offers: Offer[];
+  handOvers: HandOver[];
 
   /**
    * Set when another instance forwarded the call: never forward twice.
    *
-   * @generated from field: bool forwarded = 3;
+   * @generated from field: bool forwarded = 2;
    */
   forwarded: boolean;
 };
@@ -46,15 +39,39 @@ export const DeliverRequestSchema: GenMessage<DeliverRequest> = /*@__PURE__*/
   messageDesc(file_headset_device_link_v1_delivery, 0);
 
 /**
+ * One transaction for one headset.
+ *
+ * @generated from message headset.device_link.v1.HandOver
+ */
+export type HandOver = Message<"headset.device_link.v1.HandOver"> & {
+  /**
+   * @generated from field: string device_id = 1;
+   */
+  deviceId: string;
+
+  /**
+   * @generated from field: headset.device_link.v1.Offer offer = 2;
+   */
+  offer?: Offer | undefined;
+};
+
+/**
+ * Describes the message headset.device_link.v1.HandOver.
+ * Use `create(HandOverSchema)` to create a new message.
+ */
+export const HandOverSchema: GenMessage<HandOver> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_delivery, 1);
+
+/**
  * @generated from message headset.device_link.v1.DeliverResponse
  */
 export type DeliverResponse = Message<"headset.device_link.v1.DeliverResponse"> & {
   /**
-   * The session that took the offers; 0 when the headset is away.
+   * What became of each, in the order of the request: one that fails leaves the others alone.
    *
-   * @generated from field: uint64 session_epoch = 1;
+   * @generated from field: repeated headset.device_link.v1.HandOverOutcome outcomes = 1;
    */
-  sessionEpoch: bigint;
+  outcomes: HandOverOutcome[];
 };
 
 /**
@@ -62,7 +79,40 @@ export type DeliverResponse = Message<"headset.device_link.v1.DeliverResponse"> 
  * Use `create(DeliverResponseSchema)` to create a new message.
  */
 export const DeliverResponseSchema: GenMessage<DeliverResponse> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_delivery, 1);
+  messageDesc(file_headset_device_link_v1_delivery, 2);
+
+/**
+ * @generated from message headset.device_link.v1.HandOverOutcome
+ */
+export type HandOverOutcome = Message<"headset.device_link.v1.HandOverOutcome"> & {
+  /**
+   * @generated from oneof headset.device_link.v1.HandOverOutcome.kind
+   */
+  kind: {
+    /**
+     * The session that took the offer; 0 when the headset is away.
+     *
+     * @generated from field: uint64 session_epoch = 1;
+     */
+    value: bigint;
+    case: "sessionEpoch";
+  } | {
+    /**
+     * Why it is not known to be taken (it may be): the caller tries again later.
+     *
+     * @generated from field: string failure = 2;
+     */
+    value: string;
+    case: "failure";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message headset.device_link.v1.HandOverOutcome.
+ * Use `create(HandOverOutcomeSchema)` to create a new message.
+ */
+export const HandOverOutcomeSchema: GenMessage<HandOverOutcome> = /*@__PURE__*/
+  messageDesc(file_headset_device_link_v1_delivery, 3);
 
 /**
  * @generated from message headset.device_link.v1.WithdrawRequest
@@ -94,7 +144,7 @@ export type WithdrawRequest = Message<"headset.device_link.v1.WithdrawRequest"> 
  * Use `create(WithdrawRequestSchema)` to create a new message.
  */
 export const WithdrawRequestSchema: GenMessage<WithdrawRequest> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_delivery, 2);
+  messageDesc(file_headset_device_link_v1_delivery, 4);
 
 /**
  * @generated from message headset.device_link.v1.WithdrawResponse
@@ -107,7 +157,7 @@ export type WithdrawResponse = Message<"headset.device_link.v1.WithdrawResponse"
  * Use `create(WithdrawResponseSchema)` to create a new message.
  */
 export const WithdrawResponseSchema: GenMessage<WithdrawResponse> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_delivery, 3);
+  messageDesc(file_headset_device_link_v1_delivery, 5);
 
 /**
  * @generated from message headset.device_link.v1.GetPresenceRequest
@@ -124,7 +174,7 @@ export type GetPresenceRequest = Message<"headset.device_link.v1.GetPresenceRequ
  * Use `create(GetPresenceRequestSchema)` to create a new message.
  */
 export const GetPresenceRequestSchema: GenMessage<GetPresenceRequest> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_delivery, 4);
+  messageDesc(file_headset_device_link_v1_delivery, 6);
 
 /**
  * @generated from message headset.device_link.v1.GetPresenceResponse
@@ -143,7 +193,7 @@ export type GetPresenceResponse = Message<"headset.device_link.v1.GetPresenceRes
  * Use `create(GetPresenceResponseSchema)` to create a new message.
  */
 export const GetPresenceResponseSchema: GenMessage<GetPresenceResponse> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_delivery, 5);
+  messageDesc(file_headset_device_link_v1_delivery, 7);
 
 /**
  * @generated from message headset.device_link.v1.CloseSessionRequest
@@ -167,7 +217,7 @@ export type CloseSessionRequest = Message<"headset.device_link.v1.CloseSessionRe
  * Use `create(CloseSessionRequestSchema)` to create a new message.
  */
 export const CloseSessionRequestSchema: GenMessage<CloseSessionRequest> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_delivery, 6);
+  messageDesc(file_headset_device_link_v1_delivery, 8);
 
 /**
  * @generated from message headset.device_link.v1.CloseSessionResponse
@@ -180,7 +230,7 @@ export type CloseSessionResponse = Message<"headset.device_link.v1.CloseSessionR
  * Use `create(CloseSessionResponseSchema)` to create a new message.
  */
 export const CloseSessionResponseSchema: GenMessage<CloseSessionResponse> = /*@__PURE__*/
-  messageDesc(file_headset_device_link_v1_delivery, 7);
+  messageDesc(file_headset_device_link_v1_delivery, 9);
 
 /**
  * For transactions. Reaches any instance; is forwarded to the one that holds the session.
@@ -189,7 +239,7 @@ export const CloseSessionResponseSchema: GenMessage<CloseSessionResponse> = /*@_
  */
 export const DeliveryService: GenService<{
   /**
-   * Hands transactions to the headset's session. Stores nothing.
+   * Hands transactions to the headsets' sessions, many in one call. Stores nothing.
    *
    * @generated from rpc headset.device_link.v1.DeliveryService.Deliver
    */
