@@ -1,11 +1,11 @@
 import { type Channel, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { ServiceName } from '@headset-cloud/kit/service.ts';
-import { BillingService } from '@headset-cloud/proto/headset/billing/v1/service_pb.ts';
-import { CommunicationService } from '@headset-cloud/proto/headset/communication/v1/service_pb.ts';
-import { ConnectivityService } from '@headset-cloud/proto/headset/connectivity/v1/service_pb.ts';
-import { ApplicationsService, DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
-import { TransactionsService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
-import { UpdatesService } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
+import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
+import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
+import { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
+import { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 
 /** The services behind the gateway. Every call has a deadline; failures are DomainErrors. */
 export interface GatewayClients {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { ExtraType, LaunchType } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import type { SendOperationRequest } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { ExtraType, LaunchType } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { SendOperationRequest } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { describe, expect, test } from '@jest/globals';
 import { parse as parseLossless, stringify as stringifyLossless } from 'lossless-json';
 import { deviceId } from './testing/fakes.ts';

@@ -8,11 +8,8 @@ import {
   ListConnectivityRequestSchema,
   ReadStateRequestSchema,
   ResetConnectivityRequestSchema,
-} from '@headset-cloud/proto/headset/connectivity/v1/service_pb.ts';
-import {
-  ConnectivityTarget,
-  NetworkType,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
+import { ConnectivityTarget, NetworkType } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { describe, expect, test } from '@jest/globals';
 import { deviceId } from './testing/fakes.ts';
 import { useGateway } from './testing/suite.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
-import type { ApplicationsService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { LRUCache } from 'lru-cache';
 
 /** How long an ownership once seen is believed; a withdrawal takes effect within it. */

@@ -1,11 +1,11 @@
 import { create } from '@bufbuild/protobuf';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { GetBillRequestSchema } from '@headset-cloud/proto/headset/billing/v1/service_pb.ts';
+import { GetBillRequestSchema } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import {
   CreateChannelRequestSchema,
   ListSoraVersionsRequestSchema,
-} from '@headset-cloud/proto/headset/communication/v1/service_pb.ts';
-import { GetHardwarePropertiesRequestSchema } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+} from '@headset-cloud/proto/communication/v1/service_pb.ts';
+import { GetHardwarePropertiesRequestSchema } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { describe, expect, test } from '@jest/globals';
 import { deviceId } from './testing/fakes.ts';
 import { useGateway } from './testing/suite.ts';

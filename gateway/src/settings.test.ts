@@ -1,10 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { create } from '@bufbuild/protobuf';
-import type { OperationSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import {
   ResetDeviceRequestSchema,
   SendOperationRequestSchema,
-} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+} from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { describe, expect, test } from '@jest/globals';
 import { deviceId } from './testing/fakes.ts';
 import { useGateway } from './testing/suite.ts';

@@ -2,7 +2,7 @@ import {
   CompletionStatus,
   SortBy,
   TransactionStatus,
-} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+} from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { describe, expect, test } from '@jest/globals';
 import { deviceId } from './testing/fakes.ts';
 import { useGateway } from './testing/suite.ts';

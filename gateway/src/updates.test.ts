@@ -6,7 +6,7 @@ import {
   RequestUploadRequestSchema,
   UpdateAppRequestSchema,
   UpdateFirmwareRequestSchema,
-} from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
+} from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import { describe, expect, test } from '@jest/globals';
 import { deviceId } from './testing/fakes.ts';
 import { useGateway } from './testing/suite.ts';

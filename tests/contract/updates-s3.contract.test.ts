@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { ArtifactState } from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
+import { ArtifactState } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { callerOf, World } from '@headset-cloud/updates/testing/world.ts';
 import { request } from 'undici';
 import { makeApk } from '../support/apk.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import type { Activate } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { Activate } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Headset } from '../support/headset/headset.ts';
 import type { HeadsetKeyFile } from '../support/provision.ts';
 import { admin, createTenant, describeOnStack, imei, type Tenant } from './harness.ts';

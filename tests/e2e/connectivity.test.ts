@@ -1,5 +1,5 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { BluetoothMode } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { BluetoothMode } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceContent } from '../support/headset/device.ts';
 import type { Headset } from '../support/headset/headset.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';

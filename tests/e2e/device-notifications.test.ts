@@ -1,5 +1,5 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { NetworkType } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { NetworkType } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Headset } from '../support/headset/headset.ts';
 import type { ReportBody, ReportDetails } from '../support/headset/outbox.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';

@@ -1,13 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { BillingAdminService } from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
-import { CommunicationAdminService } from '@headset-cloud/proto/headset/communication/v1/admin_pb.ts';
-import { DevicesAdminService } from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
-import { DeadLettersAdminService } from '@headset-cloud/proto/headset/eventlog/v1/admin_pb.ts';
-import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
-import { TransactionsAdminService } from '@headset-cloud/proto/headset/transactions/v1/admin_pb.ts';
-import { UpdatesAdminService } from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
+import { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
+import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
+import { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
+import { DeadLettersAdminService } from '@headset-cloud/proto/eventlog/v1/admin_pb.ts';
+import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
+import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
+import { UpdatesAdminService } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 
 /** Admin addresses of the services; the embedded stack serves all of them on one. */
 export interface AdminAddresses {

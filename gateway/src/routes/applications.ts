@@ -1,4 +1,4 @@
-import type { Settings } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { Settings } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import type { GatewayClients } from '../clients.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Handlers } from './types.ts';

@@ -1,4 +1,4 @@
-import type { DeviceBill, GetBillResponse } from '@headset-cloud/proto/headset/billing/v1/service_pb.ts';
+import type { DeviceBill, GetBillResponse } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import type { GatewayClients } from '../clients.ts';
 import type { Handlers } from './types.ts';
 

@@ -3,7 +3,7 @@ import {
   type CommandSchema,
   ExtraType,
   LaunchType,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { GatewayClients } from '../clients.ts';
 import { type ExtraKind, extraKind, extrasLimitBytes } from '../domain/extras.ts';
 import { invalidBody } from '../http/errors.ts';

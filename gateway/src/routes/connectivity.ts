@@ -1,7 +1,4 @@
-import {
-  ConnectivityTarget,
-  NetworkType,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { ConnectivityTarget, NetworkType } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { GatewayClients } from '../clients.ts';
 import type { Answer } from '../http/answer.ts';
 import { bodyOf } from './decode.ts';

@@ -1,7 +1,4 @@
-import type {
-  Camera,
-  GetHardwarePropertiesResponse,
-} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { Camera, GetHardwarePropertiesResponse } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import type { GatewayClients } from '../clients.ts';
 import type { Handlers } from './types.ts';
 

@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { OperationSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { GatewayClients } from '../clients.ts';
 import type { Answer } from '../http/answer.ts';
 import { transactionCreated } from './encode.ts';

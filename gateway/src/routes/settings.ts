@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { ApnSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { ApnSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { GatewayClients } from '../clients.ts';
 import { compact } from '../http/json.ts';
 import { bodyOf } from './decode.ts';

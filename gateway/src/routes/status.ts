@@ -1,4 +1,4 @@
-import type { DeviceStatus } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { DeviceStatus } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import type { GatewayClients } from '../clients.ts';
 import { dateOrNull } from './encode.ts';
 import type { Handlers } from './types.ts';

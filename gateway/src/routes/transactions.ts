@@ -4,7 +4,7 @@ import {
   SortBy,
   type Transaction,
   TransactionStatus,
-} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+} from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { GatewayClients } from '../clients.ts';
 import { dateOf } from './encode.ts';
 import type { Call, Handlers } from './types.ts';

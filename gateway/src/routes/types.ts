@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { CallerSchema } from '@headset-cloud/proto/headset/common/v1/common_pb.ts';
+import type { CallerSchema } from '@headset-cloud/proto/common/v1/common_pb.ts';
 import type { Answer } from '../http/answer.ts';
 import type { JsonText } from '../http/json.ts';
 

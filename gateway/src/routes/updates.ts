@@ -1,4 +1,4 @@
-import type { PackageVersion, UploadUrl } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
+import type { PackageVersion, UploadUrl } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import type { GatewayClients } from '../clients.ts';
 import { bodyOf } from './decode.ts';
 import { transactionCreated } from './encode.ts';

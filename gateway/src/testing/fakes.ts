@@ -1,18 +1,15 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { bind, type Handlers, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
-import { BillingService } from '@headset-cloud/proto/headset/billing/v1/service_pb.ts';
-import { CommunicationService } from '@headset-cloud/proto/headset/communication/v1/service_pb.ts';
-import { ConnectivityService } from '@headset-cloud/proto/headset/connectivity/v1/service_pb.ts';
+import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
+import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
+import { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
 import {
   ApplicationsService,
   type DeviceStatus,
   DevicesService,
-} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
-import {
-  TransactionStatus,
-  TransactionsService,
-} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
-import { UpdatesService } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
+} from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { TransactionStatus, TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 
 type AllHandlers = Handlers<typeof ApplicationsService> &
   Handlers<typeof DevicesService> &

@@ -1,9 +1,9 @@
 import { toJson } from '@bufbuild/protobuf';
 import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
-import { GetBillResponseSchema } from '@headset-cloud/proto/headset/billing/v1/service_pb.ts';
-import { LifecycleKind } from '@headset-cloud/proto/headset/devices/v1/events_pb.ts';
+import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
+import { GetBillResponseSchema } from '@headset-cloud/proto/billing/v1/service_pb.ts';
+import { LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
 import { imei, onEmbedded, openWorld, type World } from './testing/world.ts';
 
 let world: World;

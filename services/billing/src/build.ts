@@ -2,7 +2,7 @@ import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/ty
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
-import { BillingService } from '@headset-cloud/proto/headset/billing/v1/service_pb.ts';
+import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { adminBindings } from './admin/bindings.ts';
 import type { BillingConfig } from './config.ts';
 import { deviceLifecycleGroup, deviceLifecycleHandler } from './consumers/device-lifecycle.ts';

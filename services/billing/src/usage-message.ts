@@ -3,7 +3,7 @@ import {
   type UsageEvent,
   type UsageEventSchema,
   UsageKind as WireKind,
-} from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
+} from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { requireUsage, type Usage, type UsageKind } from './domain/usage.ts';
 
 const kinds: Readonly<Record<UsageKind, WireKind>> = {

@@ -9,7 +9,7 @@ import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
-import { CommunicationService } from '@headset-cloud/proto/headset/communication/v1/service_pb.ts';
+import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
 import { Agent } from 'undici';
 import { communicationAdmin } from './admin/admin.ts';
 import { createDevices } from './clients/devices.ts';

@@ -1,5 +1,5 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { Destination } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { type SimulatedConnection, SoraSimulator } from '@headset-cloud/tests/support/sora/simulator.ts';
 import { jest } from '@jest/globals';
 import { request } from 'undici';

@@ -14,24 +14,21 @@ import { bind, type Client, createClient, type Handlers } from '@headset-cloud/k
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service } from '@headset-cloud/kit/service.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { ConnectivityService } from '@headset-cloud/proto/headset/connectivity/v1/service_pb.ts';
+import { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
 import {
   BluetoothMode,
   ConnectivityTarget,
   NetworkType,
   OperationSchema,
   type ReportSchema,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
-import {
-  DevicesService,
-  type SendOperationRequest,
-} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
+import { DevicesService, type SendOperationRequest } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import {
   Destination,
   type NotificationEvent,
   NotificationEventSchema,
-} from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+} from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { Registry } from 'prom-client';
 import { buildConnectivity } from './build.ts';
 

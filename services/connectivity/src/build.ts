@@ -1,7 +1,7 @@
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
-import { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import type { ConnectivityConfig } from './config.ts';
 import { deviceReportsGroup, deviceReportsHandler } from './consumers/device-reports.ts';
 import { rpcBindings } from './grpc/bindings.ts';

@@ -11,7 +11,7 @@ import {
   ArtifactKind,
   ArtifactState,
   UpdatesAdminService,
-} from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
+} from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { Registry } from 'prom-client';
 import { runCtl } from './program.ts';
 

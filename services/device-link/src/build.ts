@@ -4,13 +4,10 @@ import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { bind, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
-import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
-import {
-  HeadsetFilesService,
-  HeadsetKeysService,
-} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
-import { DeliveryJudgeService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
-import { DownloadsService } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
+import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
+import { HeadsetFilesService, HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { DownloadsService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import type { DeviceLinkConfig } from './config.ts';
 import { closeSession } from './grpc/close-session.ts';
 import { deliver } from './grpc/deliver.ts';

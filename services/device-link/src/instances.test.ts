@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { GoAwayReason } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { deviceId, type Instance, offer, otherDeviceId, World } from './testing/world.ts';
 
 let world: World;

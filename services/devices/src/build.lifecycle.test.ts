@@ -2,10 +2,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import {
-  DeviceLifecycleEventSchema,
-  LifecycleKind,
-} from '@headset-cloud/proto/headset/devices/v1/events_pb.ts';
+import { DeviceLifecycleEventSchema, LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 let world: World;

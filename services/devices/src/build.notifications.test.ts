@@ -1,8 +1,8 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
-import { NetworkType, UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
+import { NetworkType, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { notifications, receivedAtMs, report, usage } from './testing/reports.ts';
 import { callerOf, imei, onEmbedded, openWorld, provision, type World } from './testing/world.ts';
 

@@ -5,8 +5,8 @@ import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolv
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
-import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
-import { SignedUrlsService } from '@headset-cloud/proto/headset/notifier/v1/service_pb.ts';
+import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
+import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import { getDelivery } from './admin/get-delivery.ts';
 import { listDeliveries } from './admin/list-deliveries.ts';
 import { redeliverDelivery } from './admin/redeliver-delivery.ts';

@@ -5,8 +5,8 @@ import {
   ConnectivityTarget,
   HeldState,
   NetworkType,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import { FloorReason } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { application, device, Harness } from './testing/harness.ts';
 
 const reset = 'put-v1-applications-devices-reset';

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import type { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { HeldState } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import { FloorReason } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { application, command, device, Harness } from './testing/harness.ts';
 
 describe('transactions', () => {

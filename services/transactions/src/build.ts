@@ -8,8 +8,8 @@ import {
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
-import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
-import { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
+import { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { transactionsAdmin } from './admin/admin.ts';
 import { createCanceler } from './cancel.ts';
 import { type TransactionsConfig, unsafeSwitches } from './config.ts';

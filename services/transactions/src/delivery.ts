@@ -5,8 +5,8 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { batchPerTurn } from '@headset-cloud/kit/per-turn.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
-import type { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
-import { OperationSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
+import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Canceler } from './cancel.ts';
 import type { StoredTransaction, TransactionStore } from './ports.ts';
 

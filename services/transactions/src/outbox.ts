@@ -4,8 +4,8 @@ import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
-import { OperationSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import { Destination, NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { LRUCache } from 'lru-cache';
 import {
   callbackBody,

@@ -4,11 +4,11 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { currentTraceparent } from '@headset-cloud/kit/telemetry.ts';
-import { OperationSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import {
   type CreateTransactionRequest,
   FloorReason,
-} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+} from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { Canceler } from './cancel.ts';
 import type { Delivery } from './delivery.ts';
 import type { Outbox } from './outbox.ts';

@@ -2,7 +2,7 @@ import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
-import { ApplicationsService, DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { adminBindings } from './admin/bindings.ts';
 import type { UpdatesConfig } from './config.ts';
 import { rpcBindings } from './grpc/bindings.ts';

@@ -6,7 +6,7 @@ import {
   type CreateChannelRequest,
   type CreateChannelResponse,
   CreateChannelResponseSchema,
-} from '@headset-cloud/proto/headset/communication/v1/service_pb.ts';
+} from '@headset-cloud/proto/communication/v1/service_pb.ts';
 import { serveCommands } from '../lib/worker.ts';
 
 /**

@@ -5,7 +5,7 @@ import {
   CommunicationService,
   CreateChannelRequestSchema,
   type CreateChannelResponse,
-} from '@headset-cloud/proto/headset/communication/v1/service_pb.ts';
+} from '@headset-cloud/proto/communication/v1/service_pb.ts';
 import { closedLoop } from './arrivals.ts';
 import { createSender } from './http.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toJson } from '@bufbuild/protobuf';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { ReportSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { ReportSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type Action, apply } from './actions.ts';
 import type { Headset } from './headset.ts';
 import { runScript, type Step } from './script.ts';

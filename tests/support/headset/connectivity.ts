@@ -5,7 +5,7 @@ import {
   NetworkType,
   type Operation,
   RadioState,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { BluetoothNeighbour, DeviceState } from './device.ts';
 
 /** ConnectivityResult as plain data, so that it can be kept. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deviceId, offer, World } from '@headset-cloud/device-link/testing/world.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { HeldState } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { deathPoints } from './behaviour.ts';
 
 let world: World;

@@ -9,7 +9,7 @@ import {
   type GoAway,
   GoAwayReason,
   type Report,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type Behaviour, type DeathPoint, normalBehaviour } from './behaviour.ts';
 import { Device, type DeviceContent } from './device.ts';
 import { Effects } from './effects.ts';

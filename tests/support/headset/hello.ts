@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { HeldState, type HelloSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { HeldState, type HelloSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceState } from './device.ts';
 import type { Journal } from './journal.ts';
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Artifact } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { Artifact } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Behaviour } from './behaviour.ts';
 import { sizeOf } from './download.ts';
 import type { ReportBody } from './outbox.ts';

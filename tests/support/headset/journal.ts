@@ -5,7 +5,7 @@ import {
   OfferSchema,
   type Report,
   ReportSchema,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { ConnectivityAnswer } from './connectivity.ts';
 import { type Durability, LineFile } from './memory.ts';
 

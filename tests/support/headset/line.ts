@@ -6,7 +6,7 @@ import {
   type ConnectResponse,
   ConnectResponseSchema,
   HeadsetLinkService,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 
 export type LineCall = ClientDuplexStream<ConnectRequest, ConnectResponse>;
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { toJson } from '@bufbuild/protobuf';
-import { ConnectResponseSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { ConnectResponseSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { apply } from './actions.ts';
 import {
   type AnswerMode,

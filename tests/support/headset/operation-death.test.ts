@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { HeldState, UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { HeldState, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { Cloud, deviceId } from './testing/cloud.ts';
 import { FileServer } from './testing/files.ts';
 

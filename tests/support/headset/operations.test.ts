@@ -8,7 +8,7 @@ import {
   NetworkMode,
   NetworkType,
   RadioState,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceContent } from './device.ts';
 import type { Headset } from './headset.ts';
 import { Cloud, deviceId } from './testing/cloud.ts';

@@ -1,5 +1,5 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { type Report, ReportSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { type Report, ReportSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Journal } from './journal.ts';
 
 export type ReportBody = NonNullable<MessageInitShape<typeof ReportSchema>['body']>;

@@ -1,4 +1,4 @@
-import { BluetoothMode, type Report } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { BluetoothMode, type Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Behaviour } from './behaviour.ts';
 import type { Device, DeviceState } from './device.ts';
 import type { Held, Outcome } from './journal.ts';

@@ -1,4 +1,4 @@
-import type { Offer } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { Offer } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { answer, type Behaviour, type DeathPoint } from './behaviour.ts';
 import type { Device } from './device.ts';
 import type { Effects } from './effects.ts';

@@ -6,7 +6,7 @@ import {
   type Artifact,
   UrlRefusal,
   UrlRefusalSchema,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Behaviour } from './behaviour.ts';
 import { load, sizeOf } from './download.ts';
 import type { UrlRequests } from './urls.ts';

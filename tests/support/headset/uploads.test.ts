@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { apply } from './actions.ts';
 import type { Headset } from './headset.ts';
 import { Cloud, deviceId } from './testing/cloud.ts';

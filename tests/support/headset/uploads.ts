@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Journal, PendingUpload } from './journal.ts';
 import type { Outbox } from './outbox.ts';
 import type { UrlRequests } from './urls.ts';

@@ -4,7 +4,7 @@ import {
   type UrlAnswer,
   UrlRefusal,
   type UrlRequestSchema,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 
 type UrlRequest = MessageInitShape<typeof UrlRequestSchema>;
 export type UrlAbout = NonNullable<UrlRequest['about']>;

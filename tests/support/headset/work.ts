@@ -4,7 +4,7 @@ import {
   type Offer,
   type Operation,
   WifiNetworkSchema,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Behaviour } from './behaviour.ts';
 import { connectivity } from './connectivity.ts';
 import type { Device, DeviceState, InstalledApp } from './device.ts';

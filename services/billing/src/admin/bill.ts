@@ -1,5 +1,5 @@
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import type { BillingAdminService } from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
+import type { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import { requireApplicationId } from '../domain/ids.ts';
 import { requireMonth } from '../domain/month.ts';
 import { billMessage } from '../grpc/map.ts';

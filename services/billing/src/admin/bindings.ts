@@ -1,5 +1,5 @@
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
-import { BillingAdminService } from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
+import { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import type { BillSources } from '../make-bill.ts';
 import type { PlansStore, UsageStore } from '../ports.ts';
 import { billHandlers } from './bill.ts';

@@ -1,10 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import type {
-  BillingAdminService,
-  DevicePlansSchema,
-} from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
+import type { BillingAdminService, DevicePlansSchema } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import { requireApplicationId, requireDeviceId } from '../domain/ids.ts';
 import { plansBefore, requirePlans } from '../domain/plans.ts';
 import { plansMessage } from '../grpc/map.ts';

@@ -1,10 +1,7 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
-import {
-  DeviceLifecycleEventSchema,
-  LifecycleKind,
-} from '@headset-cloud/proto/headset/devices/v1/events_pb.ts';
+import { DeviceLifecycleEventSchema, LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
 import type { LifecycleChange } from '../domain/activity.ts';
 import { requireApplicationId, requireDeviceId } from '../domain/ids.ts';
 import type { ActivityStore } from '../ports.ts';

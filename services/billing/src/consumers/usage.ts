@@ -1,6 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
-import { UsageEventSchema } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
+import { UsageEventSchema } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import type { Usage } from '../domain/usage.ts';
 import type { BillingMetrics } from '../metrics.ts';
 import type { UsageStore } from '../ports.ts';

@@ -14,13 +14,10 @@ import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { BillingAdminService } from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
-import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
-import { BillingService } from '@headset-cloud/proto/headset/billing/v1/service_pb.ts';
-import {
-  DeviceLifecycleEventSchema,
-  LifecycleKind,
-} from '@headset-cloud/proto/headset/devices/v1/events_pb.ts';
+import { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
+import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
+import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
+import { DeviceLifecycleEventSchema, LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
 import { Registry } from 'prom-client';
 import { buildBilling } from '../build.ts';
 import { collections } from '../store/documents.ts';

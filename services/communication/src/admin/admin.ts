@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
-import { CommunicationAdminService } from '@headset-cloud/proto/headset/communication/v1/admin_pb.ts';
+import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import {
   requireArchiveUrl,
   requireConnectionLimit,

@@ -1,5 +1,5 @@
 import { type Channel, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { SignedUrlsService } from '@headset-cloud/proto/headset/notifier/v1/service_pb.ts';
+import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import type { RequestSignedUrls } from '../ports.ts';
 
 /** Longer than the notifier gives the integrator's server. */

@@ -1,10 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
-import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
-import {
-  type Destination,
-  NotificationEventSchema,
-} from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
+import { type Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 
 /** A callback for the notifier. */
 export function notification(options: {

@@ -3,7 +3,7 @@ import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
-import { Destination } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { soraEventBody } from '../domain/callbacks.ts';
 import { isComplete, readRecordingNews } from '../domain/recording.ts';
 import { meetingTime, readSoraEvent, type SoraEvent } from '../domain/sora-event.ts';

@@ -1,7 +1,7 @@
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { type Repetition, repeat } from '@headset-cloud/kit/repeat.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
-import { Destination } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { recordingBody } from '../domain/callbacks.ts';
 import { archivesOf } from '../domain/recording.ts';
 import { notification } from '../events/messages.ts';

@@ -14,12 +14,12 @@ import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
-import { UsageEventSchema } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
-import { CommunicationAdminService } from '@headset-cloud/proto/headset/communication/v1/admin_pb.ts';
-import { CommunicationService } from '@headset-cloud/proto/headset/communication/v1/service_pb.ts';
-import { ApplicationsService, DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
-import { NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
-import { SignedUrlsService } from '@headset-cloud/proto/headset/notifier/v1/service_pb.ts';
+import { UsageEventSchema } from '@headset-cloud/proto/billing/v1/events_pb.ts';
+import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
+import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
+import { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import { Registry } from 'prom-client';
 import { buildCommunication, type CommunicationApp } from '../build.ts';
 import type { CommunicationConfig } from '../config.ts';

@@ -9,13 +9,10 @@ import {
 } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
-import type {
-  BluetoothConnection,
-  Report,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
-import type { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
-import { Destination, NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import type { BluetoothConnection, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
+import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import {
   type Association,
   belongsTo,

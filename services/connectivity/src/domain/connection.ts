@@ -2,7 +2,7 @@ import {
   type BluetoothConnection,
   BluetoothMode,
   type Report,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { bounded, happenedAt, maxDevices, textBounds } from './bounds.ts';
 
 /** Where a report comes from and when it arrived; milliseconds since 1970. */

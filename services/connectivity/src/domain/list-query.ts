@@ -1,8 +1,5 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import {
-  ConnectivityTarget,
-  NetworkType,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { ConnectivityTarget, NetworkType } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 
 /** What can be listed (ruling A15): mobile networks only as access points. */
 const listed: ReadonlySet<NetworkType> = new Set([NetworkType.BLUETOOTH, NetworkType.WIFI, NetworkType.APN]);

@@ -1,8 +1,8 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
-import type { Caller } from '@headset-cloud/proto/headset/common/v1/common_pb.ts';
-import type { Operation } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import type { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
+import type { Operation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 
 /** What the RPCs work with. */
 export interface HandlerDependencies {

@@ -2,7 +2,7 @@ import {
   CreateApplicationResponseSchema,
   DevicesAdminService,
   ListApplicationsResponseSchema,
-} from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+} from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { fields, table } from '../output.ts';
 import type { Session } from '../session.ts';

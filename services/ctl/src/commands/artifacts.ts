@@ -5,7 +5,7 @@ import {
   ListArtifactsResponseSchema,
   UpdatesAdminService,
   WithdrawArtifactResponseSchema,
-} from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
+} from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { type Command, Option } from 'commander';
 import { fields, table, time } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';

@@ -1,7 +1,4 @@
-import {
-  BillingAdminService,
-  ShowBillResponseSchema,
-} from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
+import { BillingAdminService, ShowBillResponseSchema } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { fields, table } from '../output.ts';
 import { type Month, month, type Session } from '../session.ts';

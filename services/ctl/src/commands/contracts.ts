@@ -5,7 +5,7 @@ import {
   DevicesAdminService,
   GetContractResponseSchema,
   PutContractResponseSchema,
-} from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+} from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { CtlError, exitCodes } from '../exit-codes.ts';
 import { fields } from '../output.ts';

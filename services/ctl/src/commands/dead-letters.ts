@@ -1,7 +1,7 @@
 import {
   DeadLettersAdminService,
   ListDeadLettersResponseSchema,
-} from '@headset-cloud/proto/headset/eventlog/v1/admin_pb.ts';
+} from '@headset-cloud/proto/eventlog/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { table, time } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';

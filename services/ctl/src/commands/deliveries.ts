@@ -4,7 +4,7 @@ import {
   ListDeliveriesResponseSchema,
   NotifierAdminService,
   RedeliverDeliveryResponseSchema,
-} from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
+} from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { type Command, Option } from 'commander';
 import { fields, table, time } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';

@@ -2,7 +2,7 @@ import {
   DevicesAdminService,
   ListDevelopersResponseSchema,
   PutDeveloperResponseSchema,
-} from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+} from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { fields, table } from '../output.ts';
 import type { Session } from '../session.ts';

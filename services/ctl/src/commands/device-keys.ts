@@ -3,7 +3,7 @@ import {
   AddHeadsetKeyResponseSchema,
   DevicesAdminService,
   RemoveHeadsetKeyResponseSchema,
-} from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+} from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { CtlError, exitCodes } from '../exit-codes.ts';
 import { generateHeadsetKey, removeKeyFile, writeKeyFile } from '../key-file.ts';

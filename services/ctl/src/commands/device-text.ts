@@ -1,5 +1,5 @@
-import type { Device } from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
-import type { DeviceStatus } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { Device } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
+import type { DeviceStatus } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { fields, time } from '../output.ts';
 
 /** One device's fields, a line each; what the headset reported only after its first session. */

@@ -3,7 +3,7 @@ import {
   GetDeviceResponseSchema,
   ListDevicesResponseSchema,
   PutDeviceResponseSchema,
-} from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+} from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { table } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';

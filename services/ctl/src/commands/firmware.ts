@@ -7,7 +7,7 @@ import {
   PutFirmwareResponseSchema,
   UpdatesAdminService,
   WithdrawArtifactResponseSchema,
-} from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
+} from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { CtlError, exitCodes } from '../exit-codes.ts';
 import { type Session, wholeNumber } from '../session.ts';

@@ -2,8 +2,8 @@ import {
   DevicesAdminService,
   ListHardwareModelsResponseSchema,
   PutHardwareModelResponseSchema,
-} from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
-import type { Camera, HardwareModel } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+} from '@headset-cloud/proto/devices/v1/admin_pb.ts';
+import type { Camera, HardwareModel } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import { fields, table } from '../output.ts';
 import type { Session } from '../session.ts';

@@ -2,7 +2,7 @@ import {
   BillingAdminService,
   ListPlansResponseSchema,
   PutPlansResponseSchema,
-} from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
+} from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import { type Command, Option } from 'commander';
 import { fields, table } from '../output.ts';
 import type { Session } from '../session.ts';

@@ -1,7 +1,7 @@
 import {
   CommunicationAdminService,
   ListRecordingsResponseSchema,
-} from '@headset-cloud/proto/headset/communication/v1/admin_pb.ts';
+} from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { table, time } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';

@@ -6,7 +6,7 @@ import {
   PutEndpointResponseSchema,
   RemoveEndpointResponseSchema,
   SetDefaultVersionResponseSchema,
-} from '@headset-cloud/proto/headset/communication/v1/admin_pb.ts';
+} from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { CtlError, exitCodes } from '../exit-codes.ts';
 import { fields, table } from '../output.ts';

@@ -2,8 +2,8 @@ import {
   ListTransactionsOfDeviceResponseSchema,
   ShowTransactionResponseSchema,
   TransactionsAdminService,
-} from '@headset-cloud/proto/headset/transactions/v1/admin_pb.ts';
-import { TransactionStatus } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+} from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
+import { TransactionStatus } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { Command } from 'commander';
 import { fields, table, time } from '../output.ts';
 import { type Session, transactionId, wholeNumber } from '../session.ts';

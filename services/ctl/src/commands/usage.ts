@@ -2,8 +2,8 @@ import {
   AddUsageResponseSchema,
   BillingAdminService,
   ListUsageResponseSchema,
-} from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
-import { UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
+} from '@headset-cloud/proto/billing/v1/admin_pb.ts';
+import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { fields, table, time } from '../output.ts';
 import { type Month, month, type Session, wholeNumber } from '../session.ts';

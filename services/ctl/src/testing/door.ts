@@ -7,21 +7,18 @@ import {
   AddUsageRequestSchema,
   BillingAdminService,
   PutPlansRequestSchema,
-} from '@headset-cloud/proto/headset/billing/v1/admin_pb.ts';
-import { UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
-import {
-  CommunicationAdminService,
-  type Endpoint,
-} from '@headset-cloud/proto/headset/communication/v1/admin_pb.ts';
+} from '@headset-cloud/proto/billing/v1/admin_pb.ts';
+import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
+import { CommunicationAdminService, type Endpoint } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import {
   type DeviceSchema,
   DevicesAdminService,
   type PutContractRequest,
-} from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
-import type { HardwareModel } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
-import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
-import { TransactionsAdminService } from '@headset-cloud/proto/headset/transactions/v1/admin_pb.ts';
-import { TransactionStatus } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+} from '@headset-cloud/proto/devices/v1/admin_pb.ts';
+import type { HardwareModel } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
+import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
+import { TransactionStatus } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { Registry } from 'prom-client';
 
 /** A real admin port over HTTP, with canned answers behind it and a record of what arrived. */

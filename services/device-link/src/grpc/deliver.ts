@@ -5,7 +5,7 @@ import type {
   DeliveryService,
   HandOver,
   HandOverOutcomeSchema,
-} from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import { type DeliveryDeps, localOrForward, type Reached } from './local-or-forward.ts';
 
 type Outcome = NonNullable<MessageInitShape<typeof HandOverOutcomeSchema>['kind']>;

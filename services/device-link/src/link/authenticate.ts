@@ -4,7 +4,7 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
-import type { HeadsetKeysService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import jwt from 'jsonwebtoken';
 import { limits } from '../domain/limits.ts';
 import { checkClaims, readClaims, TokenRefused } from '../domain/token.ts';

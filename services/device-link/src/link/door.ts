@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { ConnectRequest, Hello } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { ConnectRequest, Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { checkHello } from '../domain/messages.ts';
 import type { SessionDirectory } from '../ports.ts';
 import { type createAuthenticator, LinkFailure } from './authenticate.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { GoAwayReason } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { EndedSession, SessionDirectory } from '../ports.ts';
 import { pause } from './retry.ts';
 import type { Session } from './session.ts';

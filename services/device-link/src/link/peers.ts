@@ -1,6 +1,6 @@
 import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
 import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
+import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 
 /** Calls between instances: shorter than their callers' own deadlines; milliseconds. */
 const peerDeadlineMs = 2500;

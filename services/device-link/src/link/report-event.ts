@@ -1,7 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Hello, Report } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import type { Hello, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 
 type Said =
   | { readonly case: 'hello'; readonly value: Hello }

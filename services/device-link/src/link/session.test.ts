@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { GoAwayReason, HeldState } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { GoAwayReason, HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { deviceId, type Instance, offer, World } from '../testing/world.ts';
 
 let world: World;

@@ -13,8 +13,8 @@ import {
   type Hello,
   type Offer,
   type Report,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import type { DeliveryJudgeService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { limits } from '../domain/limits.ts';
 import { checkReport, checkUrlRequest, transactionId } from '../domain/messages.ts';
 import { OfferBook, type Release } from '../domain/offer-book.ts';

@@ -4,9 +4,9 @@ import {
   type UrlAnswerSchema,
   UrlRefusal,
   type UrlRequest,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import type { HeadsetFilesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
-import type { DownloadsService } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { HeadsetFilesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import type { DownloadsService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import { limits } from '../domain/limits.ts';
 
 type Answer = Omit<MessageInitShape<typeof UrlAnswerSchema>, '$typeName' | 'requestId'>;

@@ -6,7 +6,7 @@ import {
   type UrlAnswer,
   UrlAnswerSchema,
   UrlRefusal,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { RawHeadset } from '../testing/raw-headset.ts';
 import { deviceId, type Instance, World } from '../testing/world.ts';
 

@@ -7,7 +7,7 @@ import {
   type ConnectResponse,
   ConnectResponseSchema,
   HeadsetLinkService,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { limits } from '../domain/limits.ts';
 
 /** A message that could not be read; the stream ends with INVALID_ARGUMENT and this reason. */

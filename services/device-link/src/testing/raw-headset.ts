@@ -14,7 +14,7 @@ import {
   type ConnectResponse,
   ConnectResponseSchema,
   HeadsetLinkService,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 
 type Body = MessageInitShape<typeof ConnectRequestSchema>['body'];
 type Kind = NonNullable<ConnectResponse['body']['case']>;

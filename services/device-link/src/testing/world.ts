@@ -17,30 +17,30 @@ import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import { diskOf } from '@headset-cloud/kit/testing/disk.ts';
-import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
-import type { OfferSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
+import type { OfferSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import {
   type DeviceReportEvent,
   DeviceReportEventSchema,
-} from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import {
   type GetUploadUrlRequest,
   type GetUploadUrlResponseSchema,
   HeadsetFilesService,
   HeadsetKeysService,
-} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+} from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import {
   type AcceptRequest,
   type AcceptResponseSchema,
   DeliveryJudgeService,
   type HeadsetOnlineRequest,
   type HeadsetOnlineResponseSchema,
-} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+} from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import {
   DownloadsService,
   type GetDownloadUrlRequest,
   type GetDownloadUrlResponseSchema,
-} from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
+} from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import jwt from 'jsonwebtoken';
 import { Registry } from 'prom-client';
 import { buildDeviceLink } from '../build.ts';

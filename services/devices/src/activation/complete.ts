@@ -3,7 +3,7 @@ import { DomainError, errorCatalogue } from '@headset-cloud/kit/errors.ts';
 import {
   type CreateTransactionRequestSchema,
   FloorReason,
-} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+} from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { Pending } from '../domain/device.ts';
 import type { ActivationDependencies } from './dependencies.ts';
 import { returnSlot } from './slots.ts';

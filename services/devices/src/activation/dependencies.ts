@@ -2,7 +2,7 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
-import type { TransactionsService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { ActivationStore, ApplicationStore, ContractStore } from '../ports.ts';
 import type { LifecycleEvents } from './lifecycle.ts';
 

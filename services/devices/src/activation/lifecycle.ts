@@ -3,10 +3,7 @@ import { coalesce } from '@headset-cloud/kit/coalesce.ts';
 import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import {
-  DeviceLifecycleEventSchema,
-  LifecycleKind,
-} from '@headset-cloud/proto/headset/devices/v1/events_pb.ts';
+import { DeviceLifecycleEventSchema, LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
 import type { LifecycleChange } from '../domain/device.ts';
 import type { ActivationStore } from '../ports.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import type { DevicesAdminService } from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+import type { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type {
   ApplicationStore,
   ContractStore,

@@ -4,7 +4,7 @@ import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import {
   type DeviceReportEvent,
   DeviceReportEventSchema,
-} from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import type { ReportStore } from '../ports.ts';
 import { publishReportEvents, type ReceivedReport, type ReportEventsDependencies } from './report-events.ts';
 import { reportedStates } from './reported-state.ts';

@@ -1,8 +1,8 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
-import type { Report } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import { Destination, NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
+import type { Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { type Associations, applicationAt, hearer } from '../domain/association.ts';
 import type { DeviceNotification } from '../domain/notification.ts';
 import { isNotifying, notificationsOf } from '../domain/notifications.ts';

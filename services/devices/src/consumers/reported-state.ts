@@ -1,4 +1,4 @@
-import type { DeviceReportEvent } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import {
   datedFields,
   type Introduction,

@@ -3,7 +3,7 @@ import {
   NetworkType,
   type Report,
   ReportSchema,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { notificationsOf } from './notifications.ts';
 
 const subject = { applicationId: 'app', deviceId: '356938035000000', atMs: 5 };

@@ -2,7 +2,7 @@ import {
   NetworkType,
   type Report,
   type StateChange,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceNotification, ReportSubject } from './notification.ts';
 import { datedFields } from './reported.ts';
 import { clip } from './text.ts';

@@ -1,4 +1,4 @@
-import type { Operation } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { Operation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 
 /** What an operation does, by the name of its kind. */
 export type OperationKind = NonNullable<Operation['kind']['case']>;

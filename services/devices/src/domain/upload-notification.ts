@@ -1,4 +1,4 @@
-import { type FileUpload, UrlRefusal } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { type FileUpload, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceNotification, ReportSubject } from './notification.ts';
 import { clip } from './text.ts';
 import { mostPathBytes, readUploadPath } from './upload.ts';

@@ -4,7 +4,7 @@ import {
   DevicesService,
   HeadsetFilesService,
   HeadsetKeysService,
-} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+} from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { activateDeviceHandler } from './activate-device.ts';
 import { authorizeApplicationHandler } from './authorize-application.ts';
 import { authorizeDeveloperHandler } from './authorize-developer.ts';

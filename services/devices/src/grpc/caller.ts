@@ -1,5 +1,5 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Caller } from '@headset-cloud/proto/headset/common/v1/common_pb.ts';
+import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
 
 /** The caller of a changing call; the gateway always names it. */
 export function requireCaller(caller: Caller | undefined): Caller {

@@ -1,8 +1,8 @@
 import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
-import type { SignedUrlsService } from '@headset-cloud/proto/headset/notifier/v1/service_pb.ts';
-import type { TransactionsService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import type { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
+import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { ActivationDependencies } from '../activation/dependencies.ts';
 import type { DevicesMetrics } from '../metrics.ts';
 import type { ApplicationStore, DeveloperStore, DeviceReader, HardwareModelStore } from '../ports.ts';

@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { DeviceStatusSchema } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { DeviceStatusSchema } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { reportedSoftware } from '../domain/reported.ts';
 import type { DeviceWithReport } from '../ports.ts';
 

@@ -1,5 +1,5 @@
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import type { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { requireActivated } from '../domain/activation.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { deviceStatus } from './device-status.ts';

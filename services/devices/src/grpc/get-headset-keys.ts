@@ -1,5 +1,5 @@
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import type { HeadsetKeysService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /** For device-link: the keys that a headset may sign with. An unknown device has none. */

@@ -1,7 +1,7 @@
 import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import { isOlder } from '@headset-cloud/kit/version.ts';
-import type { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { completePending } from '../activation/complete.ts';
 import { requireActivated } from '../domain/activation.ts';
 import { certainFailure, minimumClientVersions, ownCalls } from '../domain/operations.ts';

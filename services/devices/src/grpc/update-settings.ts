@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import type { ApplicationsService, Settings } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { ApplicationsService, Settings } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { refusals } from '../domain/refusals.ts';
 import {
   type Addresses,

@@ -4,7 +4,7 @@ import {
   type CreateTransactionRequest,
   FloorReason,
   TransactionsService,
-} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+} from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 
 /** A created transaction, as the recorder keeps it. */
 export interface RecordedTransaction {

@@ -1,12 +1,12 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { UsageEventSchema } from '@headset-cloud/proto/headset/billing/v1/events_pb.ts';
-import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import { UsageEventSchema } from '@headset-cloud/proto/billing/v1/events_pb.ts';
+import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import {
   Destination,
   type NotificationEvent,
   NotificationEventSchema,
-} from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+} from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { imei, type World } from './world.ts';
 
 type EventInit = MessageInitShape<typeof DeviceReportEventSchema>;

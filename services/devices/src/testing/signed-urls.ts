@@ -1,5 +1,5 @@
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
-import { SignedUrlsService } from '@headset-cloud/proto/headset/notifier/v1/service_pb.ts';
+import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 
 /** Stands in for the notifier's way to the integrator in this service's own tests, and records. */
 export class SignedUrlsFake {

@@ -14,13 +14,13 @@ import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
-import { DevicesAdminService } from '@headset-cloud/proto/headset/devices/v1/admin_pb.ts';
+import { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import {
   ApplicationsService,
   DevicesService,
   HeadsetFilesService,
   HeadsetKeysService,
-} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+} from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { Registry } from 'prom-client';
 import { buildDevices } from '../build.ts';
 import type { DevicesConfig } from '../config.ts';

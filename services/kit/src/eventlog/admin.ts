@@ -1,4 +1,4 @@
-import { DeadLettersAdminService } from '@headset-cloud/proto/headset/eventlog/v1/admin_pb.ts';
+import { DeadLettersAdminService } from '@headset-cloud/proto/eventlog/v1/admin_pb.ts';
 import { bind, type RpcBinding } from '../rpc/types.ts';
 import { deadLetterTopic, type EventLog, topics } from './types.ts';
 

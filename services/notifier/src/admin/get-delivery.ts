@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import type { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
+import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import type { DeliveryStore } from '../ports.ts';
 import { toAttemptMessage, toDeliveryMessage } from './messages.ts';
 

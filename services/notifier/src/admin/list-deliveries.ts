@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import type { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
+import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../domain/delivery.ts';
 import type { DeliveryStore } from '../ports.ts';
 import { toDeliveryMessage } from './messages.ts';

@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { AttemptSchema, DeliverySchema } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
+import type { AttemptSchema, DeliverySchema } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import type { AttemptRecord, Delivery } from '../domain/delivery.ts';
 
 export function toDeliveryMessage(delivery: Delivery): MessageInitShape<typeof DeliverySchema> {

@@ -1,7 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import type { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
+import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { laneOf } from '../domain/delivery.ts';
 import type { DeliveryStore } from '../ports.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';

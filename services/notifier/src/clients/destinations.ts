@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type Channel, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { ApplicationsService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import type { DestinationAddress, Destinations } from '../ports.ts';
 
 const deadlineMs = 3000;

@@ -6,7 +6,7 @@ import {
   Destination,
   type NotificationEvent,
   NotificationEventSchema,
-} from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
+} from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import type { Delivery, DestinationSetting } from '../domain/delivery.ts';
 import type { DeliveryStore } from '../ports.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';

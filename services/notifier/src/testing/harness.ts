@@ -16,10 +16,10 @@ import { bind, createClient, type Handlers } from '@headset-cloud/kit/rpc/types.
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { diskOf } from '@headset-cloud/kit/testing/disk.ts';
-import { ApplicationsService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
-import { NotifierAdminService } from '@headset-cloud/proto/headset/notifier/v1/admin_pb.ts';
-import { Destination, NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
-import { SignedUrlsService } from '@headset-cloud/proto/headset/notifier/v1/service_pb.ts';
+import { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
+import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import { Registry } from 'prom-client';
 import { buildNotifier, type NotifierOverrides } from '../build.ts';
 import { notifierConfigSpec } from '../config.ts';

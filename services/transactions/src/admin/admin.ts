@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
-import { TransactionsAdminService } from '@headset-cloud/proto/headset/transactions/v1/admin_pb.ts';
+import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
 import { toMessage } from '../grpc/map.ts';
 import type { TransactionStore } from '../ports.ts';
 

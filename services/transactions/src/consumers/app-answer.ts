@@ -1,5 +1,5 @@
-import type { AppAnswer, Report } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import type { DeviceReportEvent } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import type { AppAnswer, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { bounded, textBounds } from '../domain/bounds.ts';
 import { reportTime } from './report-time.ts';
 import type { ReportDeps } from './transaction-reports.ts';

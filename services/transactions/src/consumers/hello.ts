@@ -1,5 +1,5 @@
-import { HeldState, type Hello } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import type { DeviceReportEvent } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import { HeldState, type Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { resetDoneMessage } from '../domain/callbacks.ts';
 import { isGone } from '../domain/online.ts';
 import type { ReportDeps } from './transaction-reports.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { DeviceReportEvent } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { happenedAt } from '../domain/bounds.ts';
 
 /** When a report's matter happened; milliseconds since 1970. */

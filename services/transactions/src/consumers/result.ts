@@ -1,5 +1,5 @@
-import type { Report, Result } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import type { DeviceReportEvent } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+import type { Report, Result } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { bounded, textBounds } from '../domain/bounds.ts';
 import { findingOf } from '../domain/forms/connectivity.ts';
 import { reportTime } from './report-time.ts';

@@ -6,7 +6,7 @@ import { inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import {
   type DeviceReportEvent,
   DeviceReportEventSchema,
-} from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import type { Outbox } from '../outbox.ts';
 import type { TransactionStore } from '../ports.ts';
 import { applyAnswer } from './app-answer.ts';

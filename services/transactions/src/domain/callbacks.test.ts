@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { OperationSchema } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import {
   callbackBody,
   callbackId,

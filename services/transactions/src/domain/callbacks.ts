@@ -1,4 +1,4 @@
-import type { Operation } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { Operation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type ConnectivityFinding, connectivityBody } from './forms/connectivity.ts';
 import { formOf } from './forms/operations.ts';
 import type { CallbackKind } from './state.ts';

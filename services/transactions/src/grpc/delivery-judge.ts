@@ -1,8 +1,8 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
-import { HeldState } from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import { DeliveryJudgeService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { Canceler } from '../cancel.ts';
 import { type Delivery, toOffer } from '../delivery.ts';
 import { meetsMinimum, tooOldMessage } from '../domain/client-version.ts';

@@ -2,7 +2,7 @@ import {
   CompletionStatus,
   SortBy,
   TransactionStatus,
-} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+} from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { Status } from '../domain/state.ts';
 import type { ListSort, StoredTransaction } from '../ports.ts';
 

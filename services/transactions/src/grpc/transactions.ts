@@ -1,7 +1,7 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
-import { TransactionsService } from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { type CreateDeps, cancelTransactions, createTransaction, planCancel } from '../service.ts';
 import { sortOf, statusesOf, toMessage } from './map.ts';
 

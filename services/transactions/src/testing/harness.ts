@@ -16,22 +16,22 @@ import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service } from '@headset-cloud/kit/service.ts';
 import { diskOf } from '@headset-cloud/kit/testing/disk.ts';
-import { DeliveryService } from '@headset-cloud/proto/headset/device_link/v1/delivery_pb.ts';
+import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import type {
   HeldState,
   OperationSchema,
   ReportSchema,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
-import { DeviceReportEventSchema } from '@headset-cloud/proto/headset/device_link/v1/events_pb.ts';
-import { DevicesService } from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
-import { NotificationEventSchema } from '@headset-cloud/proto/headset/notifier/v1/events_pb.ts';
-import { TransactionsAdminService } from '@headset-cloud/proto/headset/transactions/v1/admin_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
+import { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
 import {
   DeliveryJudgeService,
   type FloorReason,
   TransactionStatus,
   TransactionsService,
-} from '@headset-cloud/proto/headset/transactions/v1/service_pb.ts';
+} from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { Registry } from 'prom-client';
 import { buildTransactions } from '../build.ts';
 import { transactionsConfig } from '../config.ts';

@@ -4,7 +4,7 @@ import {
   type ArtifactInfoSchema,
   ArtifactKind,
   ArtifactState,
-} from '@headset-cloud/proto/headset/updates/v1/admin_pb.ts';
+} from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import type { Artifact, ArtifactKind as DomainKind } from '../domain/artifact.ts';
 
 const states = {

@@ -3,10 +3,7 @@ import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
-import type {
-  ApplicationsService,
-  DevicesService,
-} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+import type { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import type { ArtifactStorage, Catalogue } from '../ports.ts';
 import type { LookNow } from '../uploads/looker.ts';
 import type { Opener } from '../uploads/opener.ts';

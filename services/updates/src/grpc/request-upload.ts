@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import type { UpdatesService } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
+import type { UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import { type ArtifactName, artifactId, openStates } from '../domain/artifact.ts';
 import { requirePackage, requireSize, requireUnreserved, requireVersion } from '../domain/names.ts';
 import { refusals } from '../domain/refusals.ts';

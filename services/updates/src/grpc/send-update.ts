@@ -1,9 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Caller } from '@headset-cloud/proto/headset/common/v1/common_pb.ts';
-import type {
-  ArtifactSchema,
-  OperationSchema,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
+import type { ArtifactSchema, OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { issueTicket } from '../tickets.ts';
 import type { Chosen } from './deliverable.ts';
 import type { HandlerDependencies } from './dependencies.ts';

@@ -1,6 +1,6 @@
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import { isOlder } from '@headset-cloud/kit/version.ts';
-import type { UpdatesService } from '@headset-cloud/proto/headset/updates/v1/service_pb.ts';
+import type { UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import { requireVersion } from '../domain/names.ts';
 import { refusals } from '../domain/refusals.ts';
 import { requireCaller } from './caller.ts';

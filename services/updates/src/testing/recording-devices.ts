@@ -4,7 +4,7 @@ import {
   ApplicationsService,
   DevicesService,
   type SendOperationRequest,
-} from '@headset-cloud/proto/headset/devices/v1/service_pb.ts';
+} from '@headset-cloud/proto/devices/v1/service_pb.ts';
 
 /** Stands in the place of devices: knows clients and devices, records what it is to send. */
 export class RecordingDevices {

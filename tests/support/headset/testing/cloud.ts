@@ -15,7 +15,7 @@ import {
   type Report,
   type UrlAnswerSchema,
   type UrlRequest,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { Headset, type HeadsetOptions } from '../headset.ts';
 import { createIdentity } from '../identity.ts';
 

@@ -7,7 +7,7 @@ import {
   NetworkType,
   OperationSchema,
   RadioState,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { connectivityBody, findingOf } from './connectivity.ts';
 
 type Kind = MessageInitShape<typeof OperationSchema>['kind'];

@@ -6,7 +6,7 @@ import {
   NetworkType,
   type Operation,
   RadioState,
-} from '@headset-cloud/proto/headset/device_link/v1/device_link_pb.ts';
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { bounded, maxListEntries, textBounds } from '../bounds.ts';
 
 /**
