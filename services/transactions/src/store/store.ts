@@ -142,12 +142,17 @@ export function createTransactionStore(
     },
 
     async markPublished(marks, now) {
+      // Those of headsets that are away all have the epoch 0: one update for many.
+      const byEpoch = Map.groupBy(marks, (m) => m.sentEpoch);
       await transactions.bulkWrite(
-        marks.map((m) => ({
-          updateOne: {
-            filter: { _id: m.id, status: { $in: statesThatTake('published', 'published') } },
+        [...byEpoch].map(([sentEpoch, handedOver]) => ({
+          updateMany: {
+            filter: {
+              _id: { $in: handedOver.map((m) => m.id) },
+              status: { $in: statesThatTake('published', 'published') },
+            },
             update: {
-              $set: { status: 'published' as const, updatedAt: new Date(now), sentEpoch: m.sentEpoch },
+              $set: { status: 'published' as const, updatedAt: new Date(now), sentEpoch },
               $unset: { dueAt: true as const },
             },
           },
