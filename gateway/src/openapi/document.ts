@@ -31,10 +31,17 @@ export interface ApiOperation {
   readonly responses: Readonly<Record<string, JsonObject>>;
 }
 
-/** Reads a document from the gateway's openapi folder. */
+const documents = new Map<DocumentName, JsonObject>();
+
+/** A document from the gateway's openapi folder, read once; shared, not to be changed. */
 export function readDocument(name: DocumentName): JsonObject {
-  const file = new URL(`../../openapi/${name}.yaml`, import.meta.url);
-  return parse(readFileSync(file, 'utf8')) as JsonObject;
+  let document = documents.get(name);
+  if (!document) {
+    const file = new URL(`../../openapi/${name}.yaml`, import.meta.url);
+    document = parse(readFileSync(file, 'utf8')) as JsonObject;
+    documents.set(name, document);
+  }
+  return document;
 }
 
 /** Follows a local $ref; keywords beside it win over the target's, as OpenAPI 3.1 has it for descriptions. */
