@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,11 +7,13 @@ import { deviceId, offer, World } from '@headset-cloud/device-link/testing/world
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { deathPoints } from './behaviour.ts';
+import { fillCompileCache, startHeadsetProcess } from './testing/headset-process.ts';
 
 let world: World;
 let directory: string;
 let child: ChildProcess | undefined;
 
+beforeAll(fillCompileCache);
 beforeEach(() => {
   world = new World();
   directory = mkdtempSync(join(tmpdir(), 'headset-death-'));
@@ -31,15 +33,10 @@ afterEach(async () => {
 });
 
 function run(port: number, ...more: string[]): ChildProcess {
-  child = spawn(
-    process.execPath,
-    [
-      join(process.cwd(), 'tests/support/headset/main.ts'),
-      ...['--server', `127.0.0.1:${port}`, '--key-file', join(directory, 'key.json')],
-      ...['--state', join(directory, 'state'), '--quiet', ...more],
-    ],
-    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } },
-  );
+  child = startHeadsetProcess([
+    ...['--server', `127.0.0.1:${port}`, '--key-file', join(directory, 'key.json')],
+    ...['--state', join(directory, 'state'), '--quiet', ...more],
+  ]);
   return child;
 }
 

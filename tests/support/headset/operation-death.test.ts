@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,10 +6,12 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeldState, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { Cloud, deviceId } from './testing/cloud.ts';
 import { FileServer } from './testing/files.ts';
+import { fillCompileCache, startHeadsetProcess } from './testing/headset-process.ts';
 
 let cloud: Cloud;
 let files: FileServer;
 let child: ChildProcess | undefined;
+beforeAll(fillCompileCache);
 beforeEach(async () => {
   cloud = new Cloud();
   files = new FileServer(300_000);
@@ -23,15 +25,10 @@ afterEach(async () => {
 });
 
 function run(...more: string[]): ChildProcess {
-  child = spawn(
-    process.execPath,
-    [
-      join(process.cwd(), 'tests/support/headset/main.ts'),
-      ...['--server', cloud.address, '--key-file', cloud.keyFile(), '--state', cloud.stateDir],
-      ...['--quiet', '--backoff-ms', '10-100', ...more],
-    ],
-    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } },
-  );
+  child = startHeadsetProcess([
+    ...['--server', cloud.address, '--key-file', cloud.keyFile(), '--state', cloud.stateDir],
+    ...['--quiet', '--backoff-ms', '10-100', ...more],
+  ]);
   return child;
 }
 async function killed(...more: string[]): Promise<void> {

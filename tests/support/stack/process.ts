@@ -6,7 +6,8 @@ import { dirname, join, resolve } from 'node:path';
 export const root = resolve(import.meta.dirname, '../../..');
 
 /** What Node has compiled before: a start costs a third less. Written by processes that end in good order. */
-const compileCache = join(root, '.cache', 'compiled');
+/** Where started processes keep compiled code for the next ones. */
+export const compileCache = join(root, '.cache', 'compiled');
 
 export interface ProcessOptions {
   readonly name: string;

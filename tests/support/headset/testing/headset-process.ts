@@ -1,0 +1,16 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { compileCache, root } from '../../stack/process.ts';
+
+const main = join(root, 'tests/support/headset/main.ts');
+const env = { ...process.env, NODE_OPTIONS: '', NODE_COMPILE_CACHE: compileCache };
+
+/** Starts the simulated headset's CLI; what it prints on standard error is shown. */
+export function startHeadsetProcess(args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'ignore', 'inherit'], env });
+}
+
+/** Loads the CLI once: a process that is killed keeps nothing in the compile cache for those after it. */
+export function fillCompileCache(): void {
+  execFileSync(process.execPath, [main, '--help'], { stdio: 'ignore', env });
+}
