@@ -26,11 +26,16 @@ export function giveId(document: Document): void {
 
 type Step = (engine: CollectionEngine, tally: Tally) => void;
 
-/** A bulk of writes, checked and normalised when it is made. */
+/** What came of a bulk. */
+export type BulkOutcome = { readonly result: BulkWriteResult } | { readonly error: MongoBulkWriteError };
+
+/** A bulk of writes, checked and normalised when it is made; run in portions. */
 export class Bulk {
   readonly #steps: Step[];
   readonly #operations: readonly AnyBulkWriteOperation[];
   readonly #ordered: boolean;
+  #tally = newTally();
+  #next = 0;
 
   /** Throws the driver's MongoInvalidArgumentError for what the driver refuses. */
   constructor(operations: readonly AnyBulkWriteOperation[], ordered: boolean) {
@@ -42,19 +47,26 @@ export class Bulk {
     this.#steps = operations.map(step);
   }
 
-  /** Runs it, inside `EmbeddedDatabase.write`; answers what came of it. */
-  run(engine: CollectionEngine): { result: BulkWriteResult } | { error: MongoBulkWriteError } {
-    const tally = newTally();
-    for (const [index, run] of this.#steps.entries()) {
+  /** True when what is left are at most so many writes. */
+  endsWithin(count: number): boolean {
+    return this.#steps.length - this.#next <= count;
+  }
+
+  /** Runs the next ones, inside `EmbeddedDatabase.write`. */
+  run(engine: CollectionEngine, count: number): void {
+    for (const end = Math.min(this.#next + count, this.#steps.length); this.#next < end; this.#next++) {
       try {
-        run(engine, tally);
+        this.#steps[this.#next]?.(engine, this.#tally);
       } catch (error) {
         if (!(error instanceof MongoServerError)) throw error;
-        tally.errors.push({ index, error, operation: this.#operations[index] });
-        if (this.#ordered) break;
+        this.#tally.errors.push({ index: this.#next, error, operation: this.#operations[this.#next] });
+        if (this.#ordered) this.#next = this.#steps.length;
       }
     }
-    const result = bulkResult(tally);
+  }
+
+  outcome(): BulkOutcome {
+    const result = bulkResult(this.#tally);
     const error = bulkError(result);
     return error ? { error } : { result };
   }

@@ -27,9 +27,13 @@ import { compileProjection } from './projection.ts';
 import { readSort } from './sort.ts';
 import { cloneValue, normalise, normaliseDocument } from './values.ts';
 
+/** Writes of a bulk that are made in one turn of the event loop: some milliseconds. */
+const bulkPortion = 64;
+
 /**
  * A collection of the embedded store, with the driver's methods, options, answers and errors. Each
- * operation takes effect at once, whole; its promise settles as `settle` says.
+ * operation takes effect at once, whole; a large bulk in portions, between which other work goes on, as
+ * MongoDB lets it. Its promise settles as `settle` says.
  */
 export class EmbeddedCollection<T extends Document> implements StoreCollection<T> {
   readonly collectionName: string;
@@ -132,7 +136,11 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
     options: BulkWriteOptions = {},
   ): Promise<BulkWriteResult> {
     const bulk = new Bulk(operations as readonly AnyBulkWriteOperation[], options.ordered !== false);
-    const outcome = await this.#db.write(() => bulk.run(this.#engine), this.#settle);
+    while (!bulk.endsWithin(bulkPortion)) {
+      await this.#db.write(() => bulk.run(this.#engine, bulkPortion), 'in-order');
+    }
+    await this.#db.write(() => bulk.run(this.#engine, bulkPortion), this.#settle);
+    const outcome = bulk.outcome();
     if ('error' in outcome) throw outcome.error;
     return outcome.result;
   }

@@ -262,3 +262,29 @@ describe('what the embedded store does not have is refused by name', () => {
     await expect(jobs.createIndexes([description as never])).rejects.toThrow(message);
   });
 });
+
+describe('a large bulk', () => {
+  const job = (i: number): Job => ({ _id: `job-${i}`, device: 'd', state: 'created', number: i });
+  const many = Array.from({ length: 500 }, (_, i) => job(i));
+
+  it('lets other work go on while it is under way', async () => {
+    const bulk = jobs.insertMany(many);
+    await jobs.insertOne({ ...job(1000), state: 'between' });
+    const whenBetween = await jobs.countDocuments({});
+    expect(whenBetween).toBeLessThan(501);
+    expect((await bulk).insertedCount).toBe(500);
+    expect(await jobs.countDocuments({})).toBe(501);
+  });
+
+  it.each([
+    [true, 301, [301]],
+    [false, 498, [301, 402]],
+  ])('names what was refused by its place in the whole (ordered: %s)', async (ordered, inserted, refused) => {
+    await jobs.insertMany([job(301), job(402)]);
+    const error = await jobs.insertMany(many, { ordered }).catch((e) => e);
+    expect(isDuplicateKey(error)).toBe(true);
+    expect([error.writeErrors].flat().map((e: { index: number }) => e.index)).toEqual(refused);
+    expect(error.insertedCount).toBe(inserted);
+    expect(await jobs.countDocuments({})).toBe(inserted + 2);
+  });
+});

@@ -11,6 +11,8 @@ import { LaneQueue } from './lane-queue.ts';
 
 /** Held of a lane whose destination does not take callbacks: enough to probe it with. */
 const idleWindow = 16;
+/** Claimed with one write: a large one would hold up the callbacks that can go. */
+const claimAtOnce = 200;
 const unknownBackoff = { firstMs: 200, maxMs: 10_000 };
 
 /** Works on one application's setting: when what starts, and refills from the database. */
@@ -260,7 +262,7 @@ export class Lane {
   }
 
   #refill(): void {
-    const wanted = Math.min(this.#limit - this.size, this.#c.room());
+    const wanted = Math.min(this.#limit - this.size, this.#c.room(), claimAtOnce);
     if (!this.#maybeMore || this.#loading || this.size > this.#limit / 2 || wanted <= 0) return;
     this.#loading = true;
     this.#maybeMore = false;

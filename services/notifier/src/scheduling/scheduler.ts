@@ -18,7 +18,7 @@ const drainMs = 2000;
 const flushMs = 700;
 
 /** Leases that one write renews. */
-const renewAtOnce = 200;
+const renewAtOnce = 100;
 
 /**
  * Sends what is due: takes in what this instance has just stored, claims what lies in the database
