@@ -1,6 +1,8 @@
 /** Unit tests stand beside their source; end-to-end, architecture and fault tests have their own configs in tests/. */
 export default {
   testEnvironment: 'node',
+  // Not where temporary files are: those may lie in memory (tests/run.ts).
+  cacheDirectory: '<rootDir>/.cache/jest',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [
