@@ -112,7 +112,7 @@ export function buildDeviceLink(
     name: 'device-link',
     rpc: [
       bind(DeliveryService, {
-        deliver: deliver(deps),
+        deliver: deliver({ ...deps, logger }),
         withdraw: withdraw(deps),
         getPresence: getPresence(deps),
         closeSession: closeSession(hub),

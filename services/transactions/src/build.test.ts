@@ -212,6 +212,18 @@ describe('transactions', () => {
     expect(online.offers[0]).toMatchObject({ attempt: 0, operationId: command });
   });
 
+  it('hands over the others beside one that cannot be read', async () => {
+    h.linkAway = true;
+    const [first = 0, spoilt = 0, last = 0] = [await h.create(), await h.create(), await h.create()];
+    await h.spoil(spoilt);
+    h.linkAway = false;
+    await waitFor(
+      'the sweeper to hand them over',
+      () => h.delivered.includes(first) && h.delivered.includes(last),
+    );
+    expect(h.delivered).not.toContain(spoilt);
+  });
+
   it('counts a retry for a transaction that a session accepted and its headset then lost', async () => {
     const id = await h.create();
     await h.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 5n });

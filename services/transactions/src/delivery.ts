@@ -41,6 +41,13 @@ const markAfterMs = 100;
 const largestCallBytes = 1024 * 1024;
 const offerOverheadBytes = 256;
 
+interface HandOver {
+  readonly deviceId: string;
+  readonly offer: ReturnType<typeof toOffer>;
+  /** Of its operation. */
+  readonly bytes: number;
+}
+
 export function createDelivery(deps: {
   store: TransactionStore;
   link: Client<typeof DeliveryService>;
@@ -64,11 +71,11 @@ export function createDelivery(deps: {
   const waiting = new Set<number>();
 
   /** The epoch of the session that took it, 0 while the headset is away. */
-  const handOver = batchPerTurn<StoredTransaction, number>({
-    weight: { of: ({ operation }) => operation.length + offerOverheadBytes, most: largestCallBytes },
-    async run(transactions) {
+  const handOver = batchPerTurn<HandOver, number>({
+    weight: { of: ({ bytes }) => bytes + offerOverheadBytes, most: largestCallBytes },
+    async run(handOvers) {
       const { outcomes } = await link.deliver({
-        handOvers: transactions.map((t) => ({ deviceId: t.deviceId, offer: toOffer(t) })),
+        handOvers: handOvers.map(({ deviceId, offer }) => ({ deviceId, offer })),
       });
       return outcomes.map(({ kind }) =>
         kind.case === 'sessionEpoch'
@@ -84,7 +91,9 @@ export function createDelivery(deps: {
       await canceler.cancelBelowFloor(t.deviceId, floor, [t.id]);
       return;
     }
-    const sentEpoch = await handOver(t);
+    // Made before it joins others: one that cannot be read fails alone.
+    const offer = toOffer(t);
+    const sentEpoch = await handOver({ deviceId: t.deviceId, offer, bytes: t.operation.length });
     waiting.add(t.id);
     marks.add({ id: t.id, sentEpoch });
   };

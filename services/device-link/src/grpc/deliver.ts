@@ -1,5 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { DomainError, isTransient, toDomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError, toDomainError } from '@headset-cloud/kit/errors.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type {
   DeliveryService,
@@ -14,7 +15,14 @@ type Outcome = NonNullable<MessageInitShape<typeof HandOverOutcomeSchema>['kind'
  * Hands offers to the headsets' sessions: to those here at once, to those at other instances with one
  * call for each instance. What fails, or is not answered in time, is the outcome of those alone.
  */
-export function deliver(deps: DeliveryDeps): Handlers<typeof DeliveryService>['deliver'] {
+export function deliver(
+  deps: DeliveryDeps & { readonly logger: Logger },
+): Handlers<typeof DeliveryService>['deliver'] {
+  const failed = (error: unknown): Outcome => {
+    const { code, message } = toDomainError(error);
+    if (code === 'internal') deps.logger.error({ err: error }, 'a transaction could not be handed over');
+    return { case: 'failure', value: `${code}: ${message}` };
+  };
   const handOverHere = async (
     { deviceId, offer }: HandOver,
     forwarded: boolean,
@@ -67,11 +75,4 @@ export function deliver(deps: DeliveryDeps): Handlers<typeof DeliveryService>['d
 
 function taken(sessionEpoch: bigint): Outcome {
   return { case: 'sessionEpoch', value: sessionEpoch };
-}
-
-/** What passes by itself, or lies in this one hand-over; throws anything else. */
-function failed(error: unknown): Outcome {
-  if (!(error instanceof DomainError || isTransient(error))) throw error;
-  const { code, message } = toDomainError(error);
-  return { case: 'failure', value: `${code}: ${message}` };
 }

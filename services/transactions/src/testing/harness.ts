@@ -6,7 +6,7 @@ import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
-import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
+import { createEmbeddedStore, type EmbeddedStoreConnection } from '@headset-cloud/kit/embedded/store.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
@@ -32,9 +32,11 @@ import {
   TransactionStatus,
   TransactionsService,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { Binary } from 'mongodb';
 import { Registry } from 'prom-client';
 import { buildTransactions } from '../build.ts';
 import { transactionsConfig } from '../config.ts';
+import { collections, type TransactionDocument } from '../store/documents.ts';
 
 export const device = '350000000000001';
 export const application = 'app';
@@ -68,7 +70,7 @@ export class Harness {
   }[] = [];
   /** While true, notifications cannot be published. */
   logAway = false;
-  #stores: { close(): Promise<void> } | undefined;
+  #stores: EmbeddedStoreConnection | undefined;
 
   async start(): Promise<void> {
     this.database = openEmbeddedDatabase({ directory: this.directory, walSync: this.disk.walSync });
@@ -148,6 +150,14 @@ export class Harness {
         }
       },
     });
+  }
+
+  /** Makes what is stored of an operation unreadable. */
+  async spoil(id: number): Promise<void> {
+    const transactions = this.#stores
+      ?.database('transactions')
+      .collection<TransactionDocument>(collections.transactions);
+    await transactions?.updateOne({ _id: id }, { $set: { operation: new Binary(Uint8Array.of(0xff)) } });
   }
 
   async stop(): Promise<void> {
