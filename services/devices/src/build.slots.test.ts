@@ -24,6 +24,9 @@ const contract = () => contracts().findOne({ _id: 'app' });
 const used = async () => (await world.admin.getContract({ applicationId: 'app' })).contract?.activated;
 const store = () =>
   createContractStore(contracts(), world.store.collection<ContractDeviceDocument>('contractDevices'), 60_000);
+/** A new contract is counted at once: what a test does to the store alone must come after that. */
+const counted = () =>
+  waitFor('the first count', async () => ((await contract())?.recountAtMs ?? 0) > world.nowMs);
 const take = (n: number, intentId = `intent-${n}`) => ({
   ...{ id: `take-${n}`, deviceId: imei(n), intentId, atMs: world.nowMs },
 });
@@ -64,6 +67,7 @@ onEmbedded(
 
 test('a take is counted once for an intent, refunded once, and never refunded once confirmed', async () => {
   await provision(world, { limit: 2 });
+  await counted();
   const contracts = store();
   expect(await contracts.take('app', take(1, 'intent'))).toEqual({ take: take(1, 'intent') });
   expect(await contracts.take('app', take(2, 'intent'))).toEqual({ take: take(1, 'intent') });
@@ -83,6 +87,7 @@ test('a take is counted once for an intent, refunded once, and never refunded on
 
 test('a return frees its slot once, and nothing before it is finished or once it is canceled', async () => {
   await provision(world, { limit: 2 });
+  await counted();
   const contracts = store();
   const entry = (id: string) => ({ id, deviceId: imei(1), slotId: 'take-1', atMs: world.nowMs });
   await contracts.take('app', take(1));
@@ -98,6 +103,7 @@ test('a return frees its slot once, and nothing before it is finished or once it
 
 test('no more is under way at a time than the document has room for; then there is room again', async () => {
   await provision(world, { limit: mostUnderWay + 2 });
+  await counted();
   const contracts = store();
   for (let n = 0; n < mostUnderWay; n += 1) await contracts.take('app', take(n));
   expect(await contracts.take('app', take(mostUnderWay))).toBe('busy');
