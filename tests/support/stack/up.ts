@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type ApiClient, allScopes, createApiClient } from '../api.ts';
 import { createAdmin, provisionApplication, provisionDevice } from '../provision.ts';
@@ -26,7 +26,7 @@ interface Demo {
 }
 
 const kind: StackKind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
-const dataDir = join(root, process.env['DATA_DIR'] ?? '.data');
+const dataDir = resolve(root, process.env['DATA_DIR'] ?? '.data');
 const basePort = Number(process.env['PORT'] ?? 8080);
 const ports = {
   gateway: basePort,
