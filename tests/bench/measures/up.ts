@@ -35,7 +35,7 @@ async function untilFirst201(port: number): Promise<number> {
   const began = performance.now();
   const up = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', join(root, 'tests/support/stack/up.ts')],
+    ['--disable-warning=ExperimentalWarning', join(root, 'tests/support/up/main.ts')],
     {
       env: { ...process.env, STACK: 'embedded', DATA_DIR: relative(root, dir), PORT: String(port) },
       stdio: ['ignore', 'pipe', 'pipe'],

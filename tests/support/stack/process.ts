@@ -5,8 +5,10 @@ import { dirname, join, resolve } from 'node:path';
 /** The project's root folder. */
 export const root = resolve(import.meta.dirname, '../../..');
 
-/** What Node has compiled before: a start costs a third less. Written by processes that end in good order. */
-/** Where started processes keep compiled code for the next ones. */
+/**
+ * Where started processes keep compiled code for the next ones: a start costs a third less. Written by
+ * processes that end in good order.
+ */
 export const compileCache = join(root, '.cache', 'compiled');
 
 export interface ProcessOptions {

@@ -1,0 +1,307 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { isFree } from '../support/stack/ports.ts';
+import { root } from '../support/stack/process.ts';
+import { describeOnStack, stack } from './harness.ts';
+
+const ready = 'Ctrl-C stops everything';
+/** Seven ports from here on, and one 1020 above; two such ranges are used. */
+const [port, otherPort] = stack.kind === 'real' ? [13_400, 13_500] : [13_600, 13_700];
+
+interface Run {
+  readonly output: string;
+  /** Exit code; a signal's name when it ended by that. */
+  readonly ended: Promise<number | string>;
+  /** As Ctrl-C in a terminal: to all processes of the group. */
+  interrupt(): void;
+  /** True while any process that it started is alive. */
+  readonly alive: boolean;
+}
+
+const runs: ChildProcess[] = [];
+
+/** `make up`, as the README has it. Installing is not repeated, whatever the age of the lock file. */
+function up(variables: Record<string, string>, through: readonly string[] = []): Run {
+  const words = Object.entries({ STACK: stack.kind, PORT: String(port), ...variables });
+  const command = [
+    ...through,
+    'make',
+    '-o',
+    'node_modules/.installed',
+    'up',
+    ...words.map((w) => w.join('=')),
+  ];
+  return start(command, root);
+}
+
+function start(command: readonly string[], cwd: string, env: NodeJS.ProcessEnv = process.env): Run {
+  const { MAKEFLAGS: _, MAKELEVEL: __, MFLAGS: ___, ...clean } = env;
+  const child = spawn(command[0] as string, command.slice(1), {
+    ...{ cwd, env: clean, detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
+  });
+  runs.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (data: Buffer) => {
+      output += data.toString();
+    });
+  }
+  const ended = once(child, 'close').then(([code, signal]) => signal ?? code);
+  return {
+    get output() {
+      return output;
+    },
+    ended,
+    interrupt: () => void process.kill(-(child.pid ?? 0), 'SIGINT'),
+    get alive() {
+      return isAlive(child);
+    },
+  };
+}
+
+function isAlive({ pid }: ChildProcess): boolean {
+  try {
+    return process.kill(-(pid ?? 0), 0);
+  } catch {
+    return false;
+  }
+}
+
+async function untilReady(run: Run): Promise<void> {
+  const gone = run.ended.then((code) => {
+    throw new Error(`make up ended with ${code}:\n${run.output}`);
+  });
+  const seen = waitFor('make up to be ready', () => run.output.includes(ready), { timeoutMs: 120_000 });
+  await Promise.race([seen, gone]).catch((error: Error) => {
+    throw new Error(`${error.message}\n${run.output}`);
+  });
+}
+
+/** Ctrl-C, and nothing is left. */
+async function stop(run: Run): Promise<void> {
+  run.interrupt();
+  await run.ended;
+  await waitFor('every process of make up to be gone', () => !run.alive, { timeoutMs: 5000 });
+  expect(run.output).toMatch(/\nStopping…\n/);
+}
+
+/** The extras of a command that a headset prints. */
+function extrasIn(printed: {
+  received?: { offer?: { operation: { command?: { extrasJson: string } } } };
+}): string | undefined {
+  return printed.received?.offer?.operation.command?.extrasJson;
+}
+
+/** The user's shell. */
+async function shell(script: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: root });
+  return stdout;
+}
+
+describeOnStack('make up', () => {
+  let folder: string;
+  let dataDir: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'headset-cloud-up-'));
+    dataDir = join(folder, 'data');
+  });
+  afterAll(async () => {
+    for (const child of runs) if (isAlive(child)) process.kill(-(child.pid ?? 0), 'SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const demo = () => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
+  /** A line of "Try next", as it would be pasted. */
+  const line = (run: Run, start: string): string => {
+    const found = run.output.split('\n').find((l) => l.trim().startsWith(start));
+    if (!found) throw new Error(`no line begins with ${start}:\n${run.output}`);
+    return found;
+  };
+
+  it('shows an activation and a command to their verified callbacks, and what to try next works', async () => {
+    const first = up({ DATA_DIR: dataDir });
+    await untilReady(first);
+    expect(first.output).toMatch(/activation: its signed callback arrived and was verified/);
+    expect(first.output).toMatch(/command: its signed callback arrived and was verified/);
+    expect(demo()).toEqual({
+      apiUrl: `http://127.0.0.1:${port}`,
+      tokenUrl: `http://127.0.0.1:${port + 1}/token`,
+      clientId: 'demo-client',
+      clientSecret: expect.stringMatching(/^[\w-]{32}$/),
+      applicationId: expect.any(String),
+      deviceId: expect.stringMatching(/^35\d{13}$/),
+      deviceLinkUrl: `127.0.0.1:${port + 2}`,
+      headsetKeyFile: join(dataDir, 'headset-key.json'),
+      integratorUrl: `http://127.0.0.1:${port + 3}/callbacks`,
+      authenticationKey: expect.any(String),
+    });
+
+    const token = line(first, 'TOKEN=');
+    const { transactionId } = JSON.parse(await shell(`${token}\n${line(first, 'curl -s -X PUT')}`));
+    expect(transactionId).toBeGreaterThan(0);
+    const headsetLog = join(dataDir, 'logs', 'headset.log');
+    await waitFor('the headset to print the extras, each digit of them', () =>
+      readFileSync(headsetLog, 'utf8')
+        .split('\n')
+        .slice(0, -1)
+        .some((l) => extrasIn(JSON.parse(l)) === '{"n":12345678901234567890}'),
+    );
+    const list = await waitFor('the command to end', async () => {
+      const answer = JSON.parse(await shell(`${token}\n${line(first, 'curl -s "')}`));
+      return answer.transactions[0].transactionStatus === 'processed' && answer.transactions;
+    });
+    expect(list[0]).toMatchObject({ transactionId, deviceId: demo().deviceId });
+
+    const again = up({ DATA_DIR: dataDir });
+    expect([await again.ended, again.output]).toEqual([
+      2,
+      expect.stringMatching(/The platform is running already \(process \d+\).*\nStop it with Ctrl-C/),
+    ]);
+    const sameport = up({ DATA_DIR: join(folder, 'other') });
+    expect([await sameport.ended, sameport.output]).toEqual([
+      2,
+      expect.stringContaining(
+        `Port ${port} (gateway) is taken. Stop what uses it, or choose others: make up PORT=`,
+      ),
+    ]);
+    await stop(first);
+  }, 180_000);
+
+  it('goes on where it was, on other ports too', async () => {
+    const before = demo();
+    const second = up({ DATA_DIR: dataDir, PORT: String(otherPort) });
+    await untilReady(second);
+    expect(demo()).toEqual({
+      ...before,
+      apiUrl: `http://127.0.0.1:${otherPort}`,
+      tokenUrl: `http://127.0.0.1:${otherPort + 1}/token`,
+      deviceLinkUrl: `127.0.0.1:${otherPort + 2}`,
+      integratorUrl: `http://127.0.0.1:${otherPort + 3}/callbacks`,
+    });
+    const list = JSON.parse(await shell(`${line(second, 'TOKEN=')}\n${line(second, 'curl -s "')}`));
+    // Activation and command of both runs, and the command that was pasted.
+    expect(list.transactions).toHaveLength(5);
+
+    // What the user sets stays, and does not keep the next run from starting.
+    const { apiUrl, applicationId } = demo();
+    await shell(
+      `${line(second, 'TOKEN=')}\ncurl -sf -X PATCH ${apiUrl}/v1/applications/${applicationId} -H "Authorization: Bearer $TOKEN" ` +
+        `-H 'Content-Type: application/json' -d '{"deviceEvent":"http://127.0.0.1:9/mine"}'`,
+    );
+    await stop(second);
+    const third = up({ DATA_DIR: dataDir, PORT: String(otherPort) });
+    await untilReady(third);
+    expect(third.output).toContain('not shown again: deviceEvent is http://127.0.0.1:9/mine');
+    await stop(third);
+  }, 180_000);
+
+  it('a folder of another platform, or with a damaged demo.json, gets a demo of its own', async () => {
+    const elsewhere = join(folder, 'elsewhere');
+    mkdirSync(elsewhere);
+    writeFileSync(join(elsewhere, 'demo.json'), readFileSync(join(dataDir, 'demo.json')));
+    const run = up({ DATA_DIR: elsewhere });
+    await untilReady(run);
+    await stop(run);
+    const made = JSON.parse(readFileSync(join(elsewhere, 'demo.json'), 'utf8'));
+    expect(made.applicationId).not.toBe(demo().applicationId);
+
+    writeFileSync(join(elsewhere, 'demo.json'), '{"applicationId":');
+    const mended = up({ DATA_DIR: elsewhere });
+    await untilReady(mended);
+    await stop(mended);
+  }, 180_000);
+
+  describe('says what is in the way, and starts nothing', () => {
+    const refused = async (run: Run): Promise<string> => {
+      expect(await run.ended).toBe(2);
+      return run.output;
+    };
+
+    it.each([
+      ['STACK', 'reel', 'STACK=reel is none: make up STACK=embedded (as without it) or STACK=real.'],
+      ['PORT', '80x', 'PORT=80x is no port from 1 to 64515: make up PORT=9080, for example.'],
+      ['PORT', '65000', 'PORT=65000 is no port from 1 to 64515'],
+    ])('%s=%s', async (name, value, message) => {
+      expect(await refused(up({ DATA_DIR: join(folder, 'none'), [name]: value }))).toContain(message);
+    });
+
+    it('a folder that cannot be made', async () => {
+      const file = join(folder, 'file');
+      writeFileSync(file, '');
+      expect(await refused(up({ DATA_DIR: join(file, 'data') }))).toMatch(
+        /Cannot write to \S+\/file\/data: ENOTDIR.*: choose another folder: make up DATA_DIR=…/,
+      );
+    });
+
+    it('a port of another program', async () => {
+      const server: Server = createServer().listen(port + 5, '127.0.0.1');
+      await once(server, 'listening');
+      expect(await refused(up({ DATA_DIR: join(folder, 'none') }))).toContain(
+        `Port ${port + 5} (sora) is taken.`,
+      );
+      server.close();
+      await once(server, 'close');
+    });
+
+    const unshare = [['--user', '--map-root-user', '--mount'], ['--mount']]
+      .map((flags) => ['unshare', ...flags])
+      .find(([tool = '', ...flags]) => spawnSync(tool, [...flags, 'true']).status === 0);
+    const onDisk = (options: string, directory: string) =>
+      up({ DATA_DIR: directory }, [
+        ...(unshare ?? []),
+        ...['bash', '-c', `mount -t tmpfs -o ${options} tmpfs '${directory}' && exec "$@"`, 'bash'],
+      ]);
+
+    // Where unshare is forbidden nothing can be mounted.
+    (unshare ? it : it.skip).each([
+      [
+        'full',
+        'size=512k',
+        /Cannot write to \S+: the disk is full: free some space, or choose another folder/,
+      ],
+      ['read-only', 'ro', /Cannot write to \S+: the disk is read-only: choose another folder/],
+    ])('a %s disk', async (_, options, message) => {
+      const disk = mkdtempSync(join(folder, 'disk-'));
+      expect(await refused(onDisk(options, disk))).toMatch(message);
+    });
+
+    /** A PATH with nothing but what the recipes themselves need. */
+    const bare = (): NodeJS.ProcessEnv => {
+      const bin = mkdtempSync(join(folder, 'bin-'));
+      for (const tool of ['make', 'bash', 'env']) {
+        const at = spawnSync('bash', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).stdout.trim();
+        symlinkSync(at, join(bin, tool));
+      }
+      return { HOME: folder, PATH: bin };
+    };
+
+    it('npm is missing', async () => {
+      const checkout = mkdtempSync(join(folder, 'checkout-'));
+      for (const file of ['Makefile', 'package.json', 'package-lock.json']) {
+        mkdirSync(dirname(join(checkout, file)), { recursive: true });
+        writeFileSync(join(checkout, file), readFileSync(join(root, file)));
+      }
+      expect(await refused(start(['make', 'up'], checkout, bare()))).toContain(
+        'npm is missing: install Node.js 20 or newer',
+      );
+    });
+
+    it('STACK=real without MongoDB, Kafka and Docker', async () => {
+      const words = ['STACK=real', `DATA_DIR=${join(folder, 'none')}`, `PORT=${port}`];
+      const run = start(['make', '-o', 'node_modules/.installed', 'up', ...words], root, bare());
+      expect(await refused(run)).toMatch(
+        /STACK=real needs MongoDB and Kafka: name them by MONGODB_URI and KAFKA_BROKERS, put the programs on PATH, or start Docker\.\nHere .*no Docker engine with Compose answers either/,
+      );
+    });
+  });
+
+  it('the ports are free again', async () => {
+    for (const one of [port, otherPort]) expect(await isFree(one)).toBe(true);
+  });
+});

@@ -1,0 +1,116 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { type ApiClient, createApiClient } from '../api.ts';
+import { type Admin, createAdmin, provisionApplication, provisionDevice } from '../provision.ts';
+import { root } from '../stack/process.ts';
+import type { IssuerClient, Stack } from '../stack/stack.ts';
+import { shown } from './folder.ts';
+
+/** What `.data/demo.json` holds: everything needed to go on by hand. */
+export interface Demo {
+  readonly apiUrl: string;
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly applicationId: string;
+  readonly deviceId: string;
+  readonly deviceLinkUrl: string;
+  readonly headsetKeyFile: string;
+  readonly integratorUrl: string;
+  readonly authenticationKey: string;
+}
+
+type Known = Omit<Demo, 'apiUrl' | 'tokenUrl' | 'clientId' | 'clientSecret' | 'deviceLinkUrl'>;
+
+/** Where the integrator's server finds the key that it verifies with. */
+export const integratorKeyFile = (dataDir: string): string => join(dataDir, 'integrator.key');
+
+/**
+ * The demo's application and headset, written to demo.json with the addresses of this run. Those of an
+ * earlier run are taken up, if the platform knows them: the folder may have been used with another stack,
+ * or the database may be a new one.
+ */
+export async function openDemo(stack: Stack, integratorUrl: string): Promise<{ demo: Demo; api: ApiClient }> {
+  const { dataDir } = stack;
+  const client = stack.clients[0];
+  if (!client) throw new Error('the issuer has no client');
+  const admin = createAdmin(stack.admin);
+  const file = join(dataDir, 'demo.json');
+  const earlier = read(file);
+  const known = earlier && (await isKnown(admin, earlier)) ? earlier : undefined;
+  const { applicationId, deviceId, headsetKeyFile } = known ?? (await provision(admin, client, dataDir));
+  const { apiUrl, tokenUrl, deviceLinkUrl } = stack;
+  const api = createApiClient({ ...client, apiUrl, tokenUrl, applicationId });
+  // What the user has set since is left alone, unless it was the address of an earlier run.
+  if (integratorUrl !== known?.integratorUrl) await sendCallbacksTo(api, integratorUrl);
+  const authenticationKey = known?.authenticationKey ?? (await newKey(api));
+  const demo: Demo = {
+    ...{ apiUrl, tokenUrl, ...client, applicationId, deviceId, deviceLinkUrl, headsetKeyFile },
+    ...{ integratorUrl, authenticationKey },
+  };
+  if (!known) writeSecret(integratorKeyFile(dataDir), authenticationKey);
+  writeSecret(file, `${JSON.stringify(demo, null, 2)}\n`);
+  return { demo, api };
+}
+
+/** Where the demo's headset keeps its state: one folder a headset, as it would on the device. */
+export function headsetStateDir(dataDir: string, { deviceId }: Demo): string {
+  return join(dataDir, 'headset', deviceId);
+}
+
+/** A damaged file is as none: it is made anew. */
+function read(file: string): Known | undefined {
+  try {
+    const demo = JSON.parse(readFileSync(file, 'utf8')) as Known;
+    return existsSync(resolve(root, demo.headsetKeyFile)) ? demo : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function isKnown(admin: Admin, { applicationId }: Known): Promise<boolean> {
+  try {
+    await admin.devices.getContract({ applicationId });
+    return true;
+  } catch (error) {
+    if (ConnectError.from(error).code === Code.NotFound) return false;
+    throw error;
+  }
+}
+
+/** Through the operators' door, as for a new customer. */
+async function provision(
+  admin: Admin,
+  { clientId }: IssuerClient,
+  dataDir: string,
+): Promise<Pick<Known, 'applicationId' | 'deviceId' | 'headsetKeyFile'>> {
+  const deviceId = `35${String(Date.now()).slice(-13)}`;
+  const keyFile = join(dataDir, 'headset-key.json');
+  writeSecret(keyFile, JSON.stringify(await provisionDevice(admin, deviceId), null, 2));
+  const applicationId = await provisionApplication(admin, {
+    developerId: 'demo-developer',
+    clientIds: [clientId],
+    name: 'Demo',
+    activationLimit: 10,
+    deviceIds: [deviceId],
+  });
+  return { applicationId, deviceId, headsetKeyFile: shown(keyFile) };
+}
+
+async function sendCallbacksTo(api: ApiClient, deviceEvent: string): Promise<void> {
+  const { status, body } = await api.app('PATCH', '', { deviceEvent });
+  if (status !== 200) throw new Error(`settings were refused: ${status} ${JSON.stringify(body)}`);
+}
+
+async function newKey(api: ApiClient): Promise<string> {
+  const { status, body } = await api.app('POST', '/refresh_authkey');
+  if (status !== 201) throw new Error(`no authentication key: ${status} ${JSON.stringify(body)}`);
+  return body.authenticationKey;
+}
+
+/** Whole or not at all, for the user's eyes only. */
+function writeSecret(file: string, text: string): void {
+  writeFileSync(`${file}.tmp`, text, { mode: 0o600 });
+  renameSync(`${file}.tmp`, file);
+}

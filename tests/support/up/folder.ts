@@ -1,0 +1,125 @@
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { isFree } from '../stack/ports.ts';
+import { root } from '../stack/process.ts';
+import type { StackKind } from '../stack/stack.ts';
+
+/** Something is in the way of a start; the message says what to do. Nothing has been started yet. */
+export class Refusal extends Error {}
+
+/** Ports that are used from the first one on; the admin port lies apart, as nobody outside needs it. */
+export interface UpPorts {
+  readonly gateway: number;
+  readonly issuer: number;
+  readonly deviceLink: number;
+  readonly integrator: number;
+  readonly files: number;
+  readonly sora: number;
+  readonly admin: number;
+}
+
+/** What `make up` takes from its command line. */
+export interface UpOptions {
+  readonly kind: StackKind;
+  /** Absolute. */
+  readonly dataDir: string;
+  readonly ports: UpPorts;
+}
+
+const adminOffset = 1020;
+const highestPort = 65_535 - adminOffset;
+
+/** STACK, DATA_DIR and PORT. Throws a Refusal for what cannot be meant. */
+export function optionsFrom(env: NodeJS.ProcessEnv): UpOptions {
+  const kind = env['STACK'] || 'embedded';
+  if (kind !== 'embedded' && kind !== 'real') {
+    throw new Refusal(`STACK=${kind} is none: make up STACK=embedded (as without it) or STACK=real.`);
+  }
+  const port = env['PORT'] || '8080';
+  const first = /^\d{1,5}$/.test(port) ? Number(port) : 0;
+  if (first < 1 || first > highestPort) {
+    throw new Refusal(`PORT=${port} is no port from 1 to ${highestPort}: make up PORT=9080, for example.`);
+  }
+  return {
+    kind,
+    dataDir: resolve(root, env['DATA_DIR'] || '.data'),
+    ports: {
+      gateway: first,
+      issuer: first + 1,
+      deviceLink: first + 2,
+      integrator: first + 3,
+      files: first + 4,
+      sora: first + 5,
+      admin: first + adminOffset,
+    },
+  };
+}
+
+/** A path as the user would write it: from the project's root, or whole when it lies outside. */
+export function shown(path: string): string {
+  const inside = relative(root, path);
+  return inside.startsWith('..') ? path : inside || '.';
+}
+
+/** Makes the folder and tries to write to it. */
+export function prepareFolder(dataDir: string): void {
+  const probe = join(dataDir, '.probe');
+  try {
+    mkdirSync(dataDir, { recursive: true });
+    accessSync(dataDir, constants.W_OK);
+    try {
+      writeFileSync(probe, Buffer.alloc(1024 * 1024));
+    } finally {
+      rmSync(probe, { force: true });
+    }
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const elsewhere = 'choose another folder: make up DATA_DIR=…';
+    const reason =
+      code === 'ENOSPC'
+        ? `the disk is full: free some space, or ${elsewhere}`
+        : code === 'EROFS'
+          ? `the disk is read-only: ${elsewhere}`
+          : `${message}: ${elsewhere}`;
+    throw new Refusal(`Cannot write to ${shown(dataDir)}: ${reason}`);
+  }
+}
+
+/** One run a folder at a time; the mark goes with this process. */
+export function refuseSecondRun(dataDir: string): void {
+  const pidFile = join(dataDir, 'up.pid');
+  const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : 0;
+  if (Number.isInteger(pid) && pid > 0 && isRunning(pid)) {
+    throw new Refusal(
+      `The platform is running already (process ${pid}); its addresses are in ${shown(join(dataDir, 'demo.json'))}.\n` +
+        'Stop it with Ctrl-C in its terminal, or use another folder and port: make up DATA_DIR=.data2 PORT=9080\n' +
+        `(Should process ${pid} be something else, remove ${shown(pidFile)}.)`,
+    );
+  }
+  writeFileSync(pidFile, String(process.pid));
+  process.on('exit', () => rmSync(pidFile, { force: true }));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // A process of another user is running, too.
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
+export async function refuseBusyPorts(ports: UpPorts): Promise<void> {
+  for (const [name, port] of Object.entries(ports)) {
+    if (!(await isFree(port))) {
+      throw new Refusal(
+        `Port ${port} (${name}) is taken. Stop what uses it, or choose others: make up PORT=${otherPort(ports)}`,
+      );
+    }
+  }
+}
+
+function otherPort({ gateway }: UpPorts): number {
+  return gateway + 1000 <= highestPort ? gateway + 1000 : gateway - 1000;
+}

@@ -1,0 +1,27 @@
+import { join, resolve } from 'node:path';
+import { allScopes } from '../api.ts';
+import { root } from '../stack/process.ts';
+import type { Stack } from '../stack/stack.ts';
+import type { Demo } from './demo.ts';
+import { shown } from './folder.ts';
+
+/** What to try next; every line works when it is pasted. */
+export function hints(demo: Demo, { dataDir, backing, filesUrl, adminUrls }: Stack): string {
+  const base = `${demo.apiUrl}/v1/applications/${demo.applicationId}`;
+  const log = (name: string) => shown(join(dataDir, 'logs', `${name}.log`));
+  const clean = dataDir === resolve(root, '.data') ? 'make clean' : `rm -r ${shown(dataDir)}`;
+  return `
+Addresses
+  API        ${demo.apiUrl}      tokens  ${demo.tokenUrl}
+  headsets   ${demo.deviceLinkUrl}           files   ${backing?.s3Environment?.S3_ENDPOINT ?? filesUrl}
+  admin      ${Object.values(adminUrls).join(' ')}
+  all of it  ${shown(join(dataDir, 'demo.json'))}
+
+Try next
+  TOKEN=$(curl -s -u ${demo.clientId}:${demo.clientSecret} -d 'grant_type=client_credentials&scope=${allScopes.replaceAll(' ', '+')}' ${demo.tokenUrl} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+  curl -s -X PUT ${base}/devices/${demo.deviceId}/commands -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"package":"com.example.app","launchType":"activity","extras":{"n":12345678901234567890}}'
+  curl -s "${base}/transactions?deviceId=${demo.deviceId}&order=desc&perPage=5&page=1" -H "Authorization: Bearer $TOKEN"
+  tail -f ${log('integrator')} ${log('headset')}
+
+Ctrl-C stops everything; the state stays in ${shown(dataDir)} (${clean} removes it).`;
+}

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { realStackMissing } from '../stack/backing.ts';
+import { startCompose, whyNoCompose } from '../stack/compose.ts';
+import { manageProcess, root } from '../stack/process.ts';
+import { type IssuerClient, startStack } from '../stack/stack.ts';
+import { type Demo, headsetStateDir, integratorKeyFile, openDemo } from './demo.ts';
+import { optionsFrom, prepareFolder, Refusal, refuseBusyPorts, refuseSecondRun, shown } from './folder.ts';
+import { hints } from './hints.ts';
+import { showcase } from './showcase.ts';
+
+// `make up`: the platform with a demo, a simulated headset and an integrator's server, until Ctrl-C.
+
+const started = Date.now();
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function step(text: string): void {
+  say(`${((Date.now() - started) / 1000).toFixed(1).padStart(5)} s  ${text}`);
+}
+
+function findRealStack(): void {
+  const missing = realStackMissing();
+  if (!missing) return;
+  const alsoMissing = whyNoCompose();
+  if (alsoMissing) {
+    throw new Refusal(
+      'STACK=real needs MongoDB and Kafka: name them by MONGODB_URI and KAFKA_BROKERS, put the programs on PATH, or start Docker.\n' +
+        `Here ${missing.replace(/\.$/, '')}; ${alsoMissing}.`,
+    );
+  }
+  step('MongoDB, Kafka and S3 come from compose.yaml (docker compose down ends them)');
+  startCompose();
+}
+
+/** Those of an earlier run in this folder, or a new one. */
+function issuerClients(dataDir: string): IssuerClient[] {
+  const file = join(dataDir, 'issuer-clients.json');
+  return existsSync(file)
+    ? JSON.parse(readFileSync(file, 'utf8'))
+    : [{ clientId: 'demo-client', clientSecret: randomBytes(24).toString('base64url') }];
+}
+
+/** The processes at both ends of the platform, as users would run theirs. */
+function outsiders(dataDir: string, port: number, callbacks: string, demo: Demo) {
+  const logFile = (name: string) => join(dataDir, 'logs', `${name}.log`);
+  const keyFile = integratorKeyFile(dataDir);
+  return {
+    integrator: manageProcess({
+      ...{ name: 'integrator', entry: 'tests/support/integrator/main.ts', env: {} },
+      args: ['--port', String(port), '--key-file', keyFile, '--log', callbacks],
+      logFile: logFile('integrator'),
+    }),
+    headset: manageProcess({
+      ...{ name: 'headset', entry: 'tests/support/headset/main.ts', env: {} },
+      args: [
+        ...['--server', demo.deviceLinkUrl, '--key-file', resolve(root, demo.headsetKeyFile)],
+        ...['--state', headsetStateDir(dataDir, demo)],
+      ],
+      logFile: logFile('headset'),
+    }),
+  };
+}
+
+async function run(): Promise<void> {
+  const { kind, dataDir, ports } = optionsFrom(process.env);
+  prepareFolder(dataDir);
+  refuseSecondRun(dataDir);
+  await refuseBusyPorts(ports);
+  if (kind === 'real') findRealStack();
+
+  let ending = false;
+  const stops: (() => Promise<unknown>)[] = [];
+  const end = async (code: number): Promise<void> => {
+    if (ending) return;
+    ending = true;
+    say('\nStopping…');
+    for (const stop of stops.reverse()) await stop().catch((error) => say(String(error)));
+    process.exit(code);
+  };
+  process.on('SIGINT', () => void end(0));
+  process.on('SIGTERM', () => void end(0));
+
+  const stack = await startStack({ kind, dataDir, clients: issuerClients(dataDir), ports });
+  stops.push(() => stack.stop());
+  if (ending) return;
+  step(
+    `the platform is ready (${kind === 'real' ? 'a process a service, MongoDB and Kafka' : 'one process, embedded stores'})`,
+  );
+  const { demo, api } = await openDemo(stack, `http://127.0.0.1:${ports.integrator}/callbacks`);
+  step(`application ${demo.applicationId} and headset ${demo.deviceId} are provisioned`);
+
+  const callbacks = join(dataDir, 'integrator.jsonl');
+  const { integrator, headset } = outsiders(dataDir, ports.integrator, callbacks, demo);
+  integrator.start();
+  headset.start();
+  stops.push(
+    () => integrator.stop(3000),
+    () => headset.stop(3000),
+  );
+  const [headsetLog, integratorLog] = ['headset', 'integrator'].map((name) =>
+    shown(join(dataDir, 'logs', `${name}.log`)),
+  );
+  step(`a headset (log: ${headsetLog}) and an integrator's server (${integratorLog}) run`);
+
+  await showcase({ api, demo, callbacks, keyFile: shown(integratorKeyFile(dataDir)), step });
+  await api.close();
+  say(hints(demo, stack));
+  const ended = await Promise.race(
+    Object.values(stack.processes).map(async (p) => `${p.name} ended: ${await p.exited}`),
+  );
+  if (!ending) {
+    say(`${ended}; see ${shown(join(dataDir, 'logs'))}`);
+    await end(1);
+  }
+}
+
+await run().catch((error: Error) => {
+  process.stderr.write(`\n${error.message}\n`);
+  process.exit(1);
+});
