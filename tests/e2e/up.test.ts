@@ -1,11 +1,20 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { callbacksIn } from '../support/stack/callbacks.ts';
 import { isFree } from '../support/stack/ports.ts';
 import { root } from '../support/stack/process.ts';
 import { describeOnStack, stack } from './harness.ts';
@@ -187,19 +196,47 @@ describeOnStack('make up', () => {
     const list = JSON.parse(await shell(`${line(second, 'TOKEN=')}\n${line(second, 'curl -s "')}`));
     // Activation and command of both runs, and the command that was pasted.
     expect(list.transactions).toHaveLength(5);
-
-    // What the user sets stays, and does not keep the next run from starting.
-    const { apiUrl, applicationId } = demo();
-    await shell(
-      `${line(second, 'TOKEN=')}\ncurl -sf -X PATCH ${apiUrl}/v1/applications/${applicationId} -H "Authorization: Bearer $TOKEN" ` +
-        `-H 'Content-Type: application/json' -d '{"deviceEvent":"http://127.0.0.1:9/mine"}'`,
-    );
     await stop(second);
-    const third = up({ DATA_DIR: dataDir, PORT: String(otherPort) });
-    await untilReady(third);
-    expect(third.output).toContain('not shown again: deviceEvent is http://127.0.0.1:9/mine');
-    await stop(third);
   }, 180_000);
+
+  it('leaves alone what the user has set, and says what that means', async () => {
+    const { apiUrl, applicationId, integratorUrl } = demo();
+    const on = { DATA_DIR: dataDir, PORT: String(otherPort) };
+    const ask = (run: Run, method: string, path: string, body?: object) =>
+      shell(
+        `${line(run, 'TOKEN=')}\ncurl -sf -X ${method} ${apiUrl}/v1/applications/${applicationId}${path} ` +
+          `-H "Authorization: Bearer $TOKEN" ${body ? `-H 'Content-Type: application/json' -d '${JSON.stringify(body)}'` : ''}`,
+      );
+    const set = up(on);
+    await untilReady(set);
+    await ask(set, 'PATCH', '', { deviceEvent: 'http://127.0.0.1:9/mine' });
+    await stop(set);
+
+    const elsewhere = up(on);
+    await untilReady(elsewhere);
+    expect(elsewhere.output).toContain('not shown again: deviceEvent is http://127.0.0.1:9/mine');
+    await ask(elsewhere, 'PATCH', '', { deviceEvent: integratorUrl });
+    const renewed = JSON.parse(await ask(elsewhere, 'POST', '/refresh_authkey')).authenticationKey;
+    await stop(elsewhere);
+
+    const refused = up(on);
+    await untilReady(refused);
+    const keyFile = join(dataDir, 'integrator.key');
+    expect(refused.output).toContain(
+      `activation: its callback arrived, signed with a key that ${keyFile} does not have: add the new one`,
+    );
+    const id = Number(/activation: 201, transaction (\d+)/.exec(refused.output)?.[1]);
+    appendFileSync(keyFile, `\n${renewed}\n`);
+    await waitFor(
+      'the callback to be verified with the key that was added',
+      () =>
+        callbacksIn(join(dataDir, 'integrator.jsonl')).some(
+          (c) => c.verified && c.body.transactionId === id && c.body.notificationType === 'processed',
+        ),
+      { timeoutMs: 60_000 },
+    );
+    await stop(refused);
+  }, 300_000);
 
   it('a folder of another platform, or with a damaged demo.json, gets a demo of its own', async () => {
     const elsewhere = join(folder, 'elsewhere');
@@ -266,10 +303,13 @@ describeOnStack('make up', () => {
         /Cannot write to \S+: the disk is full: free some space, or choose another folder/,
       ],
       ['read-only', 'ro', /Cannot write to \S+: the disk is read-only: choose another folder/],
-    ])('a %s disk', async (_, options, message) => {
-      const disk = mkdtempSync(join(folder, 'disk-'));
-      expect(await refused(onDisk(options, disk))).toMatch(message);
-    });
+    ])(
+      `a %s disk${unshare ? '' : ' (skipped: nothing can be mounted here)'}`,
+      async (_, options, message) => {
+        const disk = mkdtempSync(join(folder, 'disk-'));
+        expect(await refused(onDisk(options, disk))).toMatch(message);
+      },
+    );
 
     /** A PATH with nothing but what the recipes themselves need. */
     const bare = (): NodeJS.ProcessEnv => {

@@ -102,7 +102,7 @@ export async function startWorld(
       await waitFor(
         `${devices.length} headsets to be online`,
         async () => (await sessions(stack)) >= devices.length,
-        { timeoutMs: 300_000, intervalMs: 200 },
+        { timeoutMs: 120_000, intervalMs: 200 },
       );
       return simulator;
     },

@@ -49,7 +49,8 @@ export async function openDemo(stack: Stack, integratorUrl: string): Promise<{ d
     ...{ apiUrl, tokenUrl, ...client, applicationId, deviceId, deviceLinkUrl, headsetKeyFile },
     ...{ integratorUrl, authenticationKey },
   };
-  if (!known) writeSecret(integratorKeyFile(dataDir), authenticationKey);
+  const keyFile = integratorKeyFile(dataDir);
+  if (!known || !existsSync(keyFile)) writeSecret(keyFile, authenticationKey);
   writeSecret(file, `${JSON.stringify(demo, null, 2)}\n`);
   return { demo, api };
 }

@@ -19,7 +19,10 @@ export async function showcase(options: {
   step: (text: string) => void;
 }): Promise<void> {
   const { api, demo, callbacks, keyFile, step } = options;
-  const { deviceEvent } = (await api.app('GET', '')).body;
+  const settings = await api.app('GET', '');
+  if (settings.status !== 200)
+    throw new Error(`settings: ${settings.status} ${JSON.stringify(settings.body)}`);
+  const { deviceEvent } = settings.body;
   if (deviceEvent !== demo.integratorUrl) {
     step(`not shown again: deviceEvent is ${deviceEvent}, no longer ${demo.integratorUrl}`);
     return;
@@ -36,7 +39,9 @@ export async function showcase(options: {
       () =>
         callbacksIn(callbacks)
           .slice(before)
-          .find(({ body: b }) => b.transactionId === id && b.notificationType === 'processed'),
+          .filter(({ body: b }) => b?.transactionId === id)
+          // While one is refused, those behind it wait.
+          .find((c) => !c.verified || c.body.notificationType === 'processed'),
       { timeoutMs },
     );
     if (!verified) {
