@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file device_link/v1/events.proto.
  */
 export const file_device_link_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("ChtkZXZpY2VfbGluay92MS9ldmVudHMucHJvdG8SFmhlYWRzZXQuZGV2aWNlX2xpbmsudjEivwEKEURldmljZVJlcG9ydEV2ZW50EhEKCWRldmljZV9pZBgBIAEoCRIVCg1zZXNzaW9uX2Vwb2NoGAIgASgEEhYKDnJlY2VpdmVkX2F0X21zGAMgASgDEjAKBnJlcG9ydBgEIAEoCzIeLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmVwb3J0SAASLgoFaGVsbG8YBSABKAsyHS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkhlbGxvSABCBgoEYm9keWIGcHJvdG8z", [file_device_link_v1_device_link]);
+  fileDesc("ChtkZXZpY2VfbGluay92MS9ldmVudHMucHJvdG8SFmhlYWRzZXQuZGV2aWNlX2xpbmsudjEi8wEKEURldmljZVJlcG9ydEV2ZW50EhEKCWRldmljZV9pZBgBIAEoCRIVCg1zZXNzaW9uX2Vwb2NoGAIgASgEEhYKDnJlY2VpdmVkX2F0X21zGAMgASgDEjAKBnJlcG9ydBgEIAEoCzIeLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmVwb3J0SAASLgoFaGVsbG8YBSABKAsyHS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkhlbGxvSAASMgoHb2ZmbGluZRgGIAEoCzIfLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuT2ZmbGluZUgAQgYKBGJvZHkiHgoHT2ZmbGluZRITCgtlbmRlZF9hdF9tcxgBIAEoA2IGcHJvdG8z", [file_device_link_v1_device_link]);
 
 /**
  * Topics transaction-reports (results, progress, apps' answers) and device-reports (what headsets
@@ -56,6 +56,14 @@ export type DeviceReportEvent = Message<"headset.device_link.v1.DeviceReportEven
      */
     value: Hello;
     case: "hello";
+  } | {
+    /**
+     * The headset has had no session for a while (ruling A21); topic device-reports only.
+     *
+     * @generated from field: headset.device_link.v1.Offline offline = 6;
+     */
+    value: Offline;
+    case: "offline";
   } | { case: undefined; value?: undefined };
 };
 
@@ -65,4 +73,26 @@ export type DeviceReportEvent = Message<"headset.device_link.v1.DeviceReportEven
  */
 export const DeviceReportEventSchema: GenMessage<DeviceReportEvent> = /*@__PURE__*/
   messageDesc(file_device_link_v1_events, 0);
+
+/**
+ * The headset's newest session, session_epoch of the event, ended at ended_at_ms, and no newer one has
+ * begun since.
+ *
+ * @generated from message headset.device_link.v1.Offline
+ */
+export type Offline = Message<"headset.device_link.v1.Offline"> & {
+  /**
+   * Server's clock, milliseconds since 1970.
+   *
+   * @generated from field: int64 ended_at_ms = 1;
+   */
+  endedAtMs: bigint;
+};
+
+/**
+ * Describes the message headset.device_link.v1.Offline.
+ * Use `create(OfflineSchema)` to create a new message.
+ */
+export const OfflineSchema: GenMessage<Offline> = /*@__PURE__*/
+  messageDesc(file_device_link_v1_events, 1);
 

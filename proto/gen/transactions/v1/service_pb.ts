@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file transactions/v1/service.proto.
  */
 export const file_transactions_v1_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch10cmFuc2FjdGlvbnMvdjEvc2VydmljZS5wcm90bxIXaGVhZHNldC50cmFuc2FjdGlvbnMudjEiLQoYRHJhd1RyYW5zYWN0aW9uSWRSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCSIzChlEcmF3VHJhbnNhY3Rpb25JZFJlc3BvbnNlEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIsYCChhDcmVhdGVUcmFuc2FjdGlvblJlcXVlc3QSFgoOdHJhbnNhY3Rpb25faWQYASABKAMSEQoJZGV2aWNlX2lkGAIgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAMgASgJEhQKDG9wZXJhdGlvbl9pZBgEIAEoCRIPCgdzdWJqZWN0GAUgASgJEhgKEGFjdGl2YXRpb25fZXBvY2gYBiABKAQSNAoJb3BlcmF0aW9uGAcgASgLMiEuaGVhZHNldC5kZXZpY2VfbGluay52MS5PcGVyYXRpb24SOgoMcmFpc2VzX2Zsb29yGAggASgOMiQuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuRmxvb3JSZWFzb24SFAoMZmFpbF9tZXNzYWdlGAkgASgJEh4KFm1pbmltdW1fY2xpZW50X3ZlcnNpb24YCiABKAkiMwoZQ3JlYXRlVHJhbnNhY3Rpb25SZXNwb25zZRIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAyLQAQoLVHJhbnNhY3Rpb24SFgoOdHJhbnNhY3Rpb25faWQYASABKAMSEQoJZGV2aWNlX2lkGAIgASgJEjoKBnN0YXR1cxgDIAEoDjIqLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlRyYW5zYWN0aW9uU3RhdHVzEhQKDG9wZXJhdGlvbl9pZBgEIAEoCRIVCg1jcmVhdGVkX2F0X21zGAUgASgDEhUKDXVwZGF0ZWRfYXRfbXMYBiABKAMSFgoOYXBwbGljYXRpb25faWQYByABKAkiRwoVR2V0VHJhbnNhY3Rpb25SZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhYKDnRyYW5zYWN0aW9uX2lkGAIgASgDIlMKFkdldFRyYW5zYWN0aW9uUmVzcG9uc2USOQoLdHJhbnNhY3Rpb24YASABKAsyJC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5UcmFuc2FjdGlvbiLwAQoXTGlzdFRyYW5zYWN0aW9uc1JlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSEQoJZGV2aWNlX2lkGAIgASgJEkQKEWNvbXBsZXRpb25fc3RhdHVzGAMgASgOMikuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuQ29tcGxldGlvblN0YXR1cxIwCgdzb3J0X2J5GAQgASgOMh8uaGVhZHNldC50cmFuc2FjdGlvbnMudjEuU29ydEJ5EhIKCmRlc2NlbmRpbmcYBSABKAgSEAoIcGVyX3BhZ2UYBiABKA0SDAoEcGFnZRgHIAEoDSJnChhMaXN0VHJhbnNhY3Rpb25zUmVzcG9uc2USOgoMdHJhbnNhY3Rpb25zGAEgAygLMiQuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuVHJhbnNhY3Rpb24SDwoHaXNfbmV4dBgCIAEoCCJZChlDYW5jZWxUcmFuc2FjdGlvbnNSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIRCglkZXZpY2VfaWQYAiABKAkiPgoaQ2FuY2VsVHJhbnNhY3Rpb25zUmVzcG9uc2USIAoYY2FuY2VsZWRfdHJhbnNhY3Rpb25faWRzGAEgAygDIo8BChRIZWFkc2V0T25saW5lUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSFQoNc2Vzc2lvbl9lcG9jaBgCIAEoBBI1CgRoZWxkGAMgAygLMicuaGVhZHNldC5kZXZpY2VfbGluay52MS5IZWxkVHJhbnNhY3Rpb24SFgoOY2xpZW50X3ZlcnNpb24YBCABKAkiZAoVSGVhZHNldE9ubGluZVJlc3BvbnNlEi0KBm9mZmVycxgBIAMoCzIdLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuT2ZmZXISHAoUZHJvcF90cmFuc2FjdGlvbl9pZHMYAiADKAMiaQoNQWNjZXB0UmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSFgoOdHJhbnNhY3Rpb25faWQYAiABKAMSFQoNc2Vzc2lvbl9lcG9jaBgDIAEoBBIWCg5jbGllbnRfdmVyc2lvbhgEIAEoCSI0Cg5BY2NlcHRSZXNwb25zZRINCgVzdGFydBgBIAEoCBITCgtkcm9wX3JlYXNvbhgCIAEoCSpiCgtGbG9vclJlYXNvbhIcChhGTE9PUl9SRUFTT05fVU5TUEVDSUZJRUQQABIdChlGTE9PUl9SRUFTT05fREVBQ1RJVkFUSU9OEAESFgoSRkxPT1JfUkVBU09OX1JFU0VUEAIq3QEKEVRyYW5zYWN0aW9uU3RhdHVzEiIKHlRSQU5TQUNUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh4KGlRSQU5TQUNUSU9OX1NUQVRVU19DUkVBVEVEEAESIAocVFJBTlNBQ1RJT05fU1RBVFVTX1BVQkxJU0hFRBACEh8KG1RSQU5TQUNUSU9OX1NUQVRVU19BQ0NFUFRFRBADEiAKHFRSQU5TQUNUSU9OX1NUQVRVU19QUk9DRVNTRUQQBBIfChtUUkFOU0FDVElPTl9TVEFUVVNfQ0FOQ0VMRUQQBSqZAQoQQ29tcGxldGlvblN0YXR1cxIhCh1DT01QTEVUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEiEKHUNPTVBMRVRJT05fU1RBVFVTX1VOQ09NUExFVEVEEAESHwobQ09NUExFVElPTl9TVEFUVVNfQ09NUExFVEVEEAISHgoaQ09NUExFVElPTl9TVEFUVVNfQ0FOQ0VMRUQQAyqOAQoGU29ydEJ5EhcKE1NPUlRfQllfVU5TUEVDSUZJRUQQABIaChZTT1JUX0JZX1RSQU5TQUNUSU9OX0lEEAESFQoRU09SVF9CWV9ERVZJQ0VfSUQQAhIeChpTT1JUX0JZX1RSQU5TQUNUSU9OX1NUQVRVUxADEhgKFFNPUlRfQllfT1BFUkFUSU9OX0lEEAQy+AQKE1RyYW5zYWN0aW9uc1NlcnZpY2USegoRRHJhd1RyYW5zYWN0aW9uSWQSMS5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5EcmF3VHJhbnNhY3Rpb25JZFJlcXVlc3QaMi5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5EcmF3VHJhbnNhY3Rpb25JZFJlc3BvbnNlEnoKEUNyZWF0ZVRyYW5zYWN0aW9uEjEuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuQ3JlYXRlVHJhbnNhY3Rpb25SZXF1ZXN0GjIuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuQ3JlYXRlVHJhbnNhY3Rpb25SZXNwb25zZRJxCg5HZXRUcmFuc2FjdGlvbhIuLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkdldFRyYW5zYWN0aW9uUmVxdWVzdBovLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkdldFRyYW5zYWN0aW9uUmVzcG9uc2USdwoQTGlzdFRyYW5zYWN0aW9ucxIwLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkxpc3RUcmFuc2FjdGlvbnNSZXF1ZXN0GjEuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuTGlzdFRyYW5zYWN0aW9uc1Jlc3BvbnNlEn0KEkNhbmNlbFRyYW5zYWN0aW9ucxIyLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkNhbmNlbFRyYW5zYWN0aW9uc1JlcXVlc3QaMy5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5DYW5jZWxUcmFuc2FjdGlvbnNSZXNwb25zZTLhAQoURGVsaXZlcnlKdWRnZVNlcnZpY2USbgoNSGVhZHNldE9ubGluZRItLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkhlYWRzZXRPbmxpbmVSZXF1ZXN0Gi4uaGVhZHNldC50cmFuc2FjdGlvbnMudjEuSGVhZHNldE9ubGluZVJlc3BvbnNlElkKBkFjY2VwdBImLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkFjY2VwdFJlcXVlc3QaJy5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5BY2NlcHRSZXNwb25zZWIGcHJvdG8z", [file_common_v1_common, file_device_link_v1_device_link]);
+  fileDesc("Ch10cmFuc2FjdGlvbnMvdjEvc2VydmljZS5wcm90bxIXaGVhZHNldC50cmFuc2FjdGlvbnMudjEiLQoYRHJhd1RyYW5zYWN0aW9uSWRSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCSIzChlEcmF3VHJhbnNhY3Rpb25JZFJlc3BvbnNlEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIsYCChhDcmVhdGVUcmFuc2FjdGlvblJlcXVlc3QSFgoOdHJhbnNhY3Rpb25faWQYASABKAMSEQoJZGV2aWNlX2lkGAIgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAMgASgJEhQKDG9wZXJhdGlvbl9pZBgEIAEoCRIPCgdzdWJqZWN0GAUgASgJEhgKEGFjdGl2YXRpb25fZXBvY2gYBiABKAQSNAoJb3BlcmF0aW9uGAcgASgLMiEuaGVhZHNldC5kZXZpY2VfbGluay52MS5PcGVyYXRpb24SOgoMcmFpc2VzX2Zsb29yGAggASgOMiQuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuRmxvb3JSZWFzb24SFAoMZmFpbF9tZXNzYWdlGAkgASgJEh4KFm1pbmltdW1fY2xpZW50X3ZlcnNpb24YCiABKAkiMwoZQ3JlYXRlVHJhbnNhY3Rpb25SZXNwb25zZRIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAyLQAQoLVHJhbnNhY3Rpb24SFgoOdHJhbnNhY3Rpb25faWQYASABKAMSEQoJZGV2aWNlX2lkGAIgASgJEjoKBnN0YXR1cxgDIAEoDjIqLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlRyYW5zYWN0aW9uU3RhdHVzEhQKDG9wZXJhdGlvbl9pZBgEIAEoCRIVCg1jcmVhdGVkX2F0X21zGAUgASgDEhUKDXVwZGF0ZWRfYXRfbXMYBiABKAMSFgoOYXBwbGljYXRpb25faWQYByABKAkiRwoVR2V0VHJhbnNhY3Rpb25SZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhYKDnRyYW5zYWN0aW9uX2lkGAIgASgDIlMKFkdldFRyYW5zYWN0aW9uUmVzcG9uc2USOQoLdHJhbnNhY3Rpb24YASABKAsyJC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5UcmFuc2FjdGlvbiLwAQoXTGlzdFRyYW5zYWN0aW9uc1JlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSEQoJZGV2aWNlX2lkGAIgASgJEkQKEWNvbXBsZXRpb25fc3RhdHVzGAMgASgOMikuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuQ29tcGxldGlvblN0YXR1cxIwCgdzb3J0X2J5GAQgASgOMh8uaGVhZHNldC50cmFuc2FjdGlvbnMudjEuU29ydEJ5EhIKCmRlc2NlbmRpbmcYBSABKAgSEAoIcGVyX3BhZ2UYBiABKA0SDAoEcGFnZRgHIAEoDSJnChhMaXN0VHJhbnNhY3Rpb25zUmVzcG9uc2USOgoMdHJhbnNhY3Rpb25zGAEgAygLMiQuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuVHJhbnNhY3Rpb24SDwoHaXNfbmV4dBgCIAEoCCJZChlDYW5jZWxUcmFuc2FjdGlvbnNSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIRCglkZXZpY2VfaWQYAiABKAkiPgoaQ2FuY2VsVHJhbnNhY3Rpb25zUmVzcG9uc2USIAoYY2FuY2VsZWRfdHJhbnNhY3Rpb25faWRzGAEgAygDItABChRIZWFkc2V0T25saW5lUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSFQoNc2Vzc2lvbl9lcG9jaBgCIAEoBBI1CgRoZWxkGAMgAygLMicuaGVhZHNldC5kZXZpY2VfbGluay52MS5IZWxkVHJhbnNhY3Rpb24SFgoOY2xpZW50X3ZlcnNpb24YBCABKAkSDQoFYWdhaW4YBSABKAgSFAoMa25vd3NfcmV2b2tlGAYgASgIEhoKEmFmdGVyX3VucmVzcG9uc2l2ZRgHIAEoCCK9AQoVSGVhZHNldE9ubGluZVJlc3BvbnNlEi0KBm9mZmVycxgBIAMoCzIdLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuT2ZmZXISHAoUZHJvcF90cmFuc2FjdGlvbl9pZHMYAiADKAMSHQoVc3RhcnRfdHJhbnNhY3Rpb25faWRzGAMgAygDEjgKC3Jldm9jYXRpb25zGAQgAygLMiMuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuUmV2b2NhdGlvbiI0CgpSZXZvY2F0aW9uEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDEg4KBnJlYXNvbhgCIAEoCSJpCg1BY2NlcHRSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRIWCg50cmFuc2FjdGlvbl9pZBgCIAEoAxIVCg1zZXNzaW9uX2Vwb2NoGAMgASgEEhYKDmNsaWVudF92ZXJzaW9uGAQgASgJIkQKDkFjY2VwdFJlc3BvbnNlEg0KBXN0YXJ0GAEgASgIEhMKC2Ryb3BfcmVhc29uGAIgASgJEg4KBnJldm9rZRgDIAEoCCpiCgtGbG9vclJlYXNvbhIcChhGTE9PUl9SRUFTT05fVU5TUEVDSUZJRUQQABIdChlGTE9PUl9SRUFTT05fREVBQ1RJVkFUSU9OEAESFgoSRkxPT1JfUkVBU09OX1JFU0VUEAIq3QEKEVRyYW5zYWN0aW9uU3RhdHVzEiIKHlRSQU5TQUNUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh4KGlRSQU5TQUNUSU9OX1NUQVRVU19DUkVBVEVEEAESIAocVFJBTlNBQ1RJT05fU1RBVFVTX1BVQkxJU0hFRBACEh8KG1RSQU5TQUNUSU9OX1NUQVRVU19BQ0NFUFRFRBADEiAKHFRSQU5TQUNUSU9OX1NUQVRVU19QUk9DRVNTRUQQBBIfChtUUkFOU0FDVElPTl9TVEFUVVNfQ0FOQ0VMRUQQBSqZAQoQQ29tcGxldGlvblN0YXR1cxIhCh1DT01QTEVUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEiEKHUNPTVBMRVRJT05fU1RBVFVTX1VOQ09NUExFVEVEEAESHwobQ09NUExFVElPTl9TVEFUVVNfQ09NUExFVEVEEAISHgoaQ09NUExFVElPTl9TVEFUVVNfQ0FOQ0VMRUQQAyqOAQoGU29ydEJ5EhcKE1NPUlRfQllfVU5TUEVDSUZJRUQQABIaChZTT1JUX0JZX1RSQU5TQUNUSU9OX0lEEAESFQoRU09SVF9CWV9ERVZJQ0VfSUQQAhIeChpTT1JUX0JZX1RSQU5TQUNUSU9OX1NUQVRVUxADEhgKFFNPUlRfQllfT1BFUkFUSU9OX0lEEAQy+AQKE1RyYW5zYWN0aW9uc1NlcnZpY2USegoRRHJhd1RyYW5zYWN0aW9uSWQSMS5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5EcmF3VHJhbnNhY3Rpb25JZFJlcXVlc3QaMi5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5EcmF3VHJhbnNhY3Rpb25JZFJlc3BvbnNlEnoKEUNyZWF0ZVRyYW5zYWN0aW9uEjEuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuQ3JlYXRlVHJhbnNhY3Rpb25SZXF1ZXN0GjIuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuQ3JlYXRlVHJhbnNhY3Rpb25SZXNwb25zZRJxCg5HZXRUcmFuc2FjdGlvbhIuLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkdldFRyYW5zYWN0aW9uUmVxdWVzdBovLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkdldFRyYW5zYWN0aW9uUmVzcG9uc2USdwoQTGlzdFRyYW5zYWN0aW9ucxIwLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkxpc3RUcmFuc2FjdGlvbnNSZXF1ZXN0GjEuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuTGlzdFRyYW5zYWN0aW9uc1Jlc3BvbnNlEn0KEkNhbmNlbFRyYW5zYWN0aW9ucxIyLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkNhbmNlbFRyYW5zYWN0aW9uc1JlcXVlc3QaMy5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5DYW5jZWxUcmFuc2FjdGlvbnNSZXNwb25zZTLhAQoURGVsaXZlcnlKdWRnZVNlcnZpY2USbgoNSGVhZHNldE9ubGluZRItLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkhlYWRzZXRPbmxpbmVSZXF1ZXN0Gi4uaGVhZHNldC50cmFuc2FjdGlvbnMudjEuSGVhZHNldE9ubGluZVJlc3BvbnNlElkKBkFjY2VwdBImLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkFjY2VwdFJlcXVlc3QaJy5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5BY2NlcHRSZXNwb25zZWIGcHJvdG8z", [file_common_v1_common, file_device_link_v1_device_link]);
 
 /**
  * @generated from message headset.transactions.v1.DrawTransactionIdRequest
@@ -366,6 +366,28 @@ export type HeadsetOnlineRequest = Message<"headset.transactions.v1.HeadsetOnlin
    * @generated from field: string client_version = 4;
    */
   clientVersion: string;
+
+  /**
+   * The session was judged before: answers only what waits and was not written to it. Counts no retry,
+   * judges no 'latest' (ruling B5).
+   *
+   * @generated from field: bool again = 5;
+   */
+  again: boolean;
+
+  /**
+   * As the session's hello said.
+   *
+   * @generated from field: bool knows_revoke = 6;
+   */
+  knowsRevoke: boolean;
+
+  /**
+   * The headset's session before this one was closed because the headset did not answer (ruling B6).
+   *
+   * @generated from field: bool after_unresponsive = 7;
+   */
+  afterUnresponsive: boolean;
 };
 
 /**
@@ -380,7 +402,7 @@ export const HeadsetOnlineRequestSchema: GenMessage<HeadsetOnlineRequest> = /*@_
  */
 export type HeadsetOnlineResponse = Message<"headset.transactions.v1.HeadsetOnlineResponse"> & {
   /**
-   * In order of transaction id.
+   * In order of creation.
    *
    * @generated from field: repeated headset.device_link.v1.Offer offers = 1;
    */
@@ -392,6 +414,20 @@ export type HeadsetOnlineResponse = Message<"headset.transactions.v1.HeadsetOnli
    * @generated from field: repeated int64 drop_transaction_ids = 2;
    */
   dropTransactionIds: bigint[];
+
+  /**
+   * Held as started, and may go on: started again without an offer (ruling A11).
+   *
+   * @generated from field: repeated int64 start_transaction_ids = 3;
+   */
+  startTransactionIds: bigint[];
+
+  /**
+   * Held as started, and to be canceled if the headset can still leave it (ruling A11).
+   *
+   * @generated from field: repeated headset.transactions.v1.Revocation revocations = 4;
+   */
+  revocations: Revocation[];
 };
 
 /**
@@ -400,6 +436,28 @@ export type HeadsetOnlineResponse = Message<"headset.transactions.v1.HeadsetOnli
  */
 export const HeadsetOnlineResponseSchema: GenMessage<HeadsetOnlineResponse> = /*@__PURE__*/
   messageDesc(file_transactions_v1_service, 12);
+
+/**
+ * @generated from message headset.transactions.v1.Revocation
+ */
+export type Revocation = Message<"headset.transactions.v1.Revocation"> & {
+  /**
+   * @generated from field: int64 transaction_id = 1;
+   */
+  transactionId: bigint;
+
+  /**
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message headset.transactions.v1.Revocation.
+ * Use `create(RevocationSchema)` to create a new message.
+ */
+export const RevocationSchema: GenMessage<Revocation> = /*@__PURE__*/
+  messageDesc(file_transactions_v1_service, 13);
 
 /**
  * @generated from message headset.transactions.v1.AcceptRequest
@@ -433,14 +491,14 @@ export type AcceptRequest = Message<"headset.transactions.v1.AcceptRequest"> & {
  * Use `create(AcceptRequestSchema)` to create a new message.
  */
 export const AcceptRequestSchema: GenMessage<AcceptRequest> = /*@__PURE__*/
-  messageDesc(file_transactions_v1_service, 13);
+  messageDesc(file_transactions_v1_service, 14);
 
 /**
  * @generated from message headset.transactions.v1.AcceptResponse
  */
 export type AcceptResponse = Message<"headset.transactions.v1.AcceptResponse"> & {
   /**
-   * True: send start. False: send drop with the reason.
+   * True: send start. False: send drop, or revoke, with the reason.
    *
    * @generated from field: bool start = 1;
    */
@@ -450,6 +508,13 @@ export type AcceptResponse = Message<"headset.transactions.v1.AcceptResponse"> &
    * @generated from field: string drop_reason = 2;
    */
   dropReason: string;
+
+  /**
+   * With start false: it is started already, and wished to be canceled.
+   *
+   * @generated from field: bool revoke = 3;
+   */
+  revoke: boolean;
 };
 
 /**
@@ -457,7 +522,7 @@ export type AcceptResponse = Message<"headset.transactions.v1.AcceptResponse"> &
  * Use `create(AcceptResponseSchema)` to create a new message.
  */
 export const AcceptResponseSchema: GenMessage<AcceptResponse> = /*@__PURE__*/
-  messageDesc(file_transactions_v1_service, 14);
+  messageDesc(file_transactions_v1_service, 15);
 
 /**
  * @generated from enum headset.transactions.v1.FloorReason
@@ -674,7 +739,7 @@ export const TransactionsService: GenService<{
 export const DeliveryJudgeService: GenService<{
   /**
    * A session has begun (registered before this call). Judges 'latest' and retries, cancels what
-   * lost, and answers what to offer, in order of id.
+   * lost, and answers what to offer, start and revoke. May be repeated at any time (ruling B5).
    *
    * @generated from rpc headset.transactions.v1.DeliveryJudgeService.HeadsetOnline
    */
