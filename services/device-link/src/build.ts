@@ -8,7 +8,7 @@ import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb
 import { HeadsetFilesService, HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { DownloadsService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
-import type { DeviceLinkConfig } from './config.ts';
+import { type DeviceLinkConfig, requireProductionReady } from './config.ts';
 import { closeSession } from './grpc/close-session.ts';
 import { deliver } from './grpc/deliver.ts';
 import { getPresence } from './grpc/get-presence.ts';
@@ -16,12 +16,15 @@ import type { DeliveryDeps } from './grpc/local-or-forward.ts';
 import { withdraw } from './grpc/withdraw.ts';
 import { createAuthenticator } from './link/authenticate.ts';
 import { Door } from './link/door.ts';
+import { takeFirstLease } from './link/first-lease.ts';
 import { SessionHub } from './link/hub.ts';
 import { createMetrics } from './link/metrics.ts';
 import { Peers } from './link/peers.ts';
+import { Rejudge } from './link/rejudge.ts';
 import { createGate } from './link/retry.ts';
 import { connectMethod, transportLimitBytes } from './link/wire.ts';
-import { createSessionDirectory, directoryIndexes, renewEveryMs } from './store/session-directory.ts';
+import { createLeases } from './store/leases.ts';
+import { createSessionDirectory, directoryIndexes } from './store/session-directory.ts';
 
 /** A dead peer is noticed after a ping's turn and the wait for its answer: at most 28 s (decision 6). */
 const streamOptions = (config: DeviceLinkConfig): ChannelOptions => ({
@@ -42,12 +45,15 @@ const crowdLimit = 64;
 export function buildDeviceLink(
   ctx: ServiceContext,
   config: DeviceLinkConfig,
+  /** `exclusive`: no other process can have the store open (the embedded stack). */
+  { exclusive = false }: { readonly exclusive?: boolean } = {},
 ): Service & { linkPort(): number } {
+  requireProductionReady(exclusive ? { ...config, ADVERTISE_ADDRESS: 'none' } : config, process.env);
   const { clock, logger, instanceId } = ctx;
-  const directory = createSessionDirectory(ctx.store, clock, {
-    instanceId,
-    address: () => config.ADVERTISE_ADDRESS ?? '',
-  });
+  const leaseMs = config.DEVICE_LINK_LEASE_MS;
+  const self = { instanceId, address: () => config.ADVERTISE_ADDRESS ?? '' };
+  const leases = createLeases(ctx.store, clock, { ...self, leaseMs, logger });
+  const directory = createSessionDirectory(ctx.store, clock, self, leases);
   const peers = new Peers();
   const hub = new SessionHub(directory, clock, logger);
   const metrics = createMetrics(ctx.metrics, () => hub.size);
@@ -84,23 +90,38 @@ export function buildDeviceLink(
       },
       offerDeadlineMs: config.DEVICE_LINK_OFFER_DEADLINE_MS,
       onEnded: (session) => hub.ended(session),
+      rejudgeEveryMs: config.DEVICE_LINK_REJUDGE_MS,
     },
   });
   const link = new RpcServer([], logger, streamOptions(config));
   link.server.addService({ connect: connectMethod }, { connect: door.connect });
 
-  const deps: DeliveryDeps = { hub, directory, peers, instanceId };
+  const alone = () => self.address() === '';
+  const deps: DeliveryDeps = { hub, directory, peers, alone };
+  const rejudge = new Rejudge({
+    hub,
+    directory,
+    logger,
+    monotonic: () => clock.monotonicNow?.() ?? clock.now(),
+    everyMs: config.DEVICE_LINK_REJUDGE_MS,
+  });
   const sweepEveryMs = Math.min(
     1000,
     config.DEVICE_LINK_OFFER_DEADLINE_MS / 4,
     config.DEVICE_LINK_HELLO_DEADLINE_MS / 4,
+    config.DEVICE_LINK_REJUDGE_MS / 4,
   );
   const timers: NodeJS.Timeout[] = [];
   let port = 0;
 
   async function renew(): Promise<void> {
     try {
-      await directory.renewLease();
+      const lapsed = !leases.alive();
+      await leases.renew();
+      if (lapsed) {
+        logger.warn({ sessions: hub.size }, 'the lease had run out; the sessions are judged again');
+        rejudge.all();
+      }
       await hub.releaseEnded();
       await peers.prune();
     } catch (error) {
@@ -123,13 +144,14 @@ export function buildDeviceLink(
     async start() {
       await ensureIndexes(ctx.store, directoryIndexes);
       await ctx.log.ensureTopics([topics.transactionReports, topics.deviceReports]);
-      await directory.renewLease();
+      await takeFirstLease(leases, { address: self.address(), leaseMs, exclusive }, () => hub.draining);
       port = await link.start(config.DEVICE_LINK_LISTEN);
       timers.push(
-        setInterval(() => void renew(), renewEveryMs).unref(),
+        setInterval(() => void renew(), leaseMs / 3).unref(),
         setInterval(() => {
           hub.sweep();
           door.sweep();
+          void rejudge.turn();
         }, sweepEveryMs).unref(),
       );
       logger.info({ port }, 'headsets may connect');
@@ -139,7 +161,7 @@ export function buildDeviceLink(
       await hub.drain();
       door.drain();
       await link.stop(1500);
-      await directory.endLease().catch((error) => {
+      await leases.end().catch((error) => {
         logger.warn({ err: error }, 'the lease of this instance could not be ended; it runs out by itself');
       });
       await peers.close();
@@ -147,7 +169,7 @@ export function buildDeviceLink(
     notReady() {
       if (hub.draining) return 'draining';
       if (port === 0) return 'not listening yet';
-      return directory.leaseAlive() ? undefined : 'the lease of this instance has run out (store away?)';
+      return leases.alive() ? undefined : 'the lease of this instance has run out (store away?)';
     },
   };
 }

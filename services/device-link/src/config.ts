@@ -1,4 +1,4 @@
-import { address, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
+import { address, ConfigError, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
 
 /** Keys of device-link beside the common ones. */
 export const deviceLinkConfig = {
@@ -13,10 +13,24 @@ export const deviceLinkConfig = {
     default: 'headset-cloud/device-link',
   }),
   ADVERTISE_ADDRESS: text({
-    doc: "host:port at which the other instances reach this one's internal gRPC port; not set: the only instance.",
+    doc: "host:port at which the other instances reach this one's internal gRPC port; not set: the only instance (refused in production).",
     example: '10.0.3.17:7000',
     pattern: /^(\[[0-9a-fA-F:]+\]|[^:[\]\s]+):\d{1,5}$/,
     form: 'host:port',
+  }),
+  DEVICE_LINK_LEASE_MS: integer({
+    doc: 'How long the sessions of an instance count without a sign of life; it gives three in that time. In production at least 10000; milliseconds.',
+    example: '15000',
+    default: 15_000,
+    min: 300,
+    max: 300_000,
+  }),
+  DEVICE_LINK_REJUDGE_MS: integer({
+    doc: 'How often a session is judged again, so that nothing waits for a reconnect (ruling B5); milliseconds.',
+    example: '300000',
+    default: 300_000,
+    min: 100,
+    max: 3_600_000,
   }),
   DEVICE_LINK_OFFER_DEADLINE_MS: integer({
     doc: 'A headset that has not answered an offer for this long is disconnected as unresponsive (ruling B6); milliseconds.',
@@ -55,5 +69,24 @@ export const deviceLinkConfig = {
     max: 1_000_000,
   }),
 } as const;
+
+/** Shortest lease in production: a pause of the garbage collector or of the store must not end it. */
+const productionLeaseMs = 10_000;
+
+/** Throws ConfigError for what is allowed on a developer's machine only (ruling B5). */
+export function requireProductionReady(
+  config: Pick<DeviceLinkConfig, 'ADVERTISE_ADDRESS' | 'DEVICE_LINK_LEASE_MS'>,
+  env: { NODE_ENV?: string | undefined },
+): void {
+  if (env.NODE_ENV !== 'production') return;
+  if (!config.ADVERTISE_ADDRESS) {
+    throw new ConfigError('ADVERTISE_ADDRESS is not set, but NODE_ENV is production: set host:port.');
+  }
+  if (config.DEVICE_LINK_LEASE_MS < productionLeaseMs) {
+    throw new ConfigError(
+      `DEVICE_LINK_LEASE_MS is below ${productionLeaseMs}, but NODE_ENV is production: leave it out.`,
+    );
+  }
+}
 
 export type DeviceLinkConfig = ConfigOf<typeof deviceLinkConfig>;

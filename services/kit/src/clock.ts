@@ -2,7 +2,12 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
+  /**
+   * Milliseconds since some moment, never set back or forward: for durations and leases. A clock
+   * without it is taken for one that never steps.
+   */
+  monotonicNow?(): number;
 }
 
 /** The machine's wall clock. */
-export const systemClock: Clock = { now: () => Date.now() };
+export const systemClock: Clock = { now: () => Date.now(), monotonicNow: () => performance.now() };

@@ -125,7 +125,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     buildConnectivity(context('connectivity'), configs.connectivity),
     buildCommunication(context('communication'), configs.communication),
     buildBilling(context('billing'), configs.billing),
-    buildDeviceLink(context('device-link'), configs.deviceLink),
+    buildDeviceLink(context('device-link'), configs.deviceLink, { exclusive: true }),
   ];
   for (const service of services) channel.register(service.rpc);
 

@@ -314,8 +314,10 @@ describe('a reset', () => {
     async (state) => {
       const id = await started();
       for (let epoch = 6n; epoch < 12n; epoch += 1n) {
-        const { offers, dropTransactionIds } = await online(epoch, held(id, state));
-        expect(offers.map((o) => [Number(o.transactionId), o.attempt])).toEqual([[id, 0]]);
+        const { offers, startTransactionIds, dropTransactionIds } = await online(epoch, held(id, state));
+        const started = state === HeldState.STARTED;
+        expect(offers.map((o) => [Number(o.transactionId), o.attempt])).toEqual(started ? [] : [[id, 0]]);
+        expect(startTransactionIds.map(Number)).toEqual(started ? [id] : []);
         expect(dropTransactionIds).toEqual([]);
         await h.hello(epoch, held(id, state));
       }

@@ -61,7 +61,8 @@ describe('progress of updates', () => {
         },
         {
           ...common,
-          timestamp: Number(receivedAtMs) - 5000,
+          // The headset dates it before its acceptance: no time goes back (ruling A20).
+          timestamp: h.of(id)[0]?.['timestamp'],
           notificationType: 'in_progress',
           result: 'success',
           message: 'loading',
@@ -208,5 +209,68 @@ describe('progress of updates', () => {
       [`tx-${id}-progress-4`, 5, 0.4],
       [`tx-${id}-processed`, 6, 0.4],
     ]);
+  });
+
+  describe('that is told too often', () => {
+    beforeEach(async () => {
+      await h.stop();
+      await h.start({ TRANSACTIONS_PROGRESS_INTERVAL_MS: '2000' });
+    });
+
+    // proves cb/4/in-progress, cb/9/progress
+    it('becomes one callback when the interval is over, with the newest value', async () => {
+      const id = await update();
+      await h.progress(id, 0.1, 1n);
+      await waitFor('the first', () => h.of(id).length === 2);
+      for (let report = 2n; report <= 9n; report += 1n) await h.progress(id, Number(report) / 10, report);
+      await waitFor('the next', () => h.of(id).length === 3);
+      expect(values(id).slice(1)).toEqual([
+        ['in_progress', 0.1],
+        ['in_progress', 0.9],
+      ]);
+      expect(h.callbacks.map((c) => c.sequence)).toEqual([1, 2, 3]);
+      await h.result(id);
+      await waitFor('the end', () => h.of(id).length === 4);
+      expect(h.callbacks.map((c) => c.sequence)).toEqual([1, 2, 3, 4]);
+    });
+
+    it('is replaced by the end, which tells the last known value', async () => {
+      const id = await update();
+      await h.progress(id, 0.1, 1n);
+      await h.progress(id, 0.6, 2n);
+      await h.result(id, false, 'hash');
+      await waitFor('the end', () => h.of(id).length === 3);
+      expect(values(id)).toEqual([
+        ['accepted', 0],
+        ['in_progress', 0.1],
+        ['processed', 0.6],
+      ]);
+      expect(h.callbacks.map((c) => c.sequence)).toEqual([1, 2, 3]);
+    });
+
+    it('is not lost in a crash', async () => {
+      const id = await update();
+      await h.progress(id, 0.1, 1n);
+      await h.progress(id, 0.6, 2n);
+      await waitFor('the first', () => h.of(id).length === 2);
+      await h.stop();
+      await h.start({ TRANSACTIONS_PROGRESS_INTERVAL_MS: '2000' });
+      await waitFor('the next', () => h.of(id).length === 3);
+      expect(values(id)[2]).toEqual(['in_progress', 0.6]);
+    });
+  });
+
+  // proves ruling A20
+  it('is never dated before its acceptance, nor the end before it, whatever the clock says', async () => {
+    const id = await update();
+    const now = BigInt(Date.now());
+    const at = (occurredAtMs: bigint) => ({ occurredAtMs, receivedAtMs: now + 60_000n });
+    const progress = { transactionId: BigInt(id), progress: 0.5, message: 'loading' };
+    await h.report({ case: 'progress', value: progress }, 1n, at(now + 50_000n));
+    const result = { transactionId: BigInt(id), success: true, message: 'done' };
+    await h.report({ case: 'result', value: result }, 2n, at(now - 86_400_000n));
+    await waitFor('the end', () => h.of(id).length === 3);
+    const times = h.of(id).map((b) => Number(b['timestamp']));
+    expect(times).toEqual([times[0], Number(now) + 50_000, Number(now) + 50_000]);
   });
 });

@@ -228,16 +228,18 @@ describe('transactions', () => {
     const id = await h.create();
     await h.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 5n });
     const held = [{ transactionId: BigInt(id), state: HeldState.STARTED }];
-    const keeps = await h.judge.headsetOnline({ deviceId: device, sessionEpoch: 6n, held });
-    expect(keeps.offers.map((o) => o.attempt)).toEqual([0]);
-    const lost = await h.judge.headsetOnline({ deviceId: device, sessionEpoch: 7n, held: [] });
-    expect(lost.offers.map((o) => o.attempt)).toEqual([1]);
+    // It got further than ever before: it was accepted.
+    expect(await h.judgeOnline(6n, { held })).toMatchObject({ starts: [id], offers: [] });
+    expect(await h.judgeOnline(7n)).toMatchObject({ offers: [[id, 1]] });
+    expect(await h.judgeOnline(8n, { held })).toMatchObject({ starts: [id], offers: [] });
+    expect(await h.judgeOnline(9n)).toMatchObject({ offers: [[id, 3]] });
   });
 
   // proves api/4/resend-limit, api/8/retry-limit, api/9/retry-limit, cb/8/cancel-retry
   it('cancels at the retry limit, and drops what a headset holds in vain', async () => {
     const id = await h.create();
-    for (let epoch = 1n; epoch <= 3n; epoch++) {
+    // The first delivery and three more.
+    for (let epoch = 1n; epoch <= 4n; epoch++) {
       const { offers } = await h.judge.headsetOnline({ deviceId: device, sessionEpoch: epoch, held: [] });
       expect(offers.map((o) => Number(o.transactionId))).toEqual([id]);
       // Told twice in a session, it counts once.
@@ -245,7 +247,7 @@ describe('transactions', () => {
     }
     const last = await h.judge.headsetOnline({
       deviceId: device,
-      sessionEpoch: 4n,
+      sessionEpoch: 5n,
       held: [{ transactionId: 999n, state: HeldState.OFFERED }],
     });
     expect(last.offers).toEqual([]);

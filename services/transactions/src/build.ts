@@ -41,6 +41,7 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
   const store = createTransactionStore(ctx.store, {
     idBlock: config.TRANSACTIONS_ID_BLOCK,
     leftoverAfterMs: config.TRANSACTIONS_LEFTOVER_AFTER_MS,
+    progressIntervalMs: config.TRANSACTIONS_PROGRESS_INTERVAL_MS,
   });
   const link = createClient(DeliveryService, ctx.channel('device-link'), { deadlineMs: 3000 });
   const outbox = createOutbox({ store, log, logger, failpoints });
@@ -60,6 +61,7 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
     logger,
     intervalMs: config.TRANSACTIONS_SWEEP_MS,
     claimMs: config.TRANSACTIONS_LEFTOVER_AFTER_MS * 2,
+    progressIntervalMs: config.TRANSACTIONS_PROGRESS_INTERVAL_MS,
   });
   const reachable = async (deviceId: string): Promise<boolean> =>
     (await link.getPresence({ deviceIds: [deviceId] })).sessionEpochs[deviceId] !== undefined;
@@ -95,6 +97,7 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
         clock,
         failpoints,
         retryLimit: config.TRANSACTIONS_RETRY_LIMIT,
+        retryIntervalMs: config.TRANSACTIONS_RETRY_INTERVAL_MS,
         permitOff: switches.startPermitOff,
       }),
     ],

@@ -15,6 +15,14 @@ export function registerMetrics(registry: Registry, store: TransactionStore, clo
     },
   });
   new Gauge({
+    name: 'headset_transactions_revocations_open',
+    help: 'Started transactions that the cloud wishes to cancel and whose headset has not answered.',
+    registers: [registry],
+    async collect() {
+      this.set(await store.countWishes());
+    },
+  });
+  new Gauge({
     name: 'headset_transactions_oldest_open_age_seconds',
     help: 'Age of the oldest unprocessed transaction by state; 0 when there is none.',
     labelNames: ['state'],

@@ -38,14 +38,16 @@ export function createOutbox(deps: {
   // What this process has in the log (settled) or on the way there; only saves duplicates.
   const known = new LRUCache<string, Promise<void>>({ max: 50_000 });
   const inFlight = new Set<Promise<void>>();
-  const cleared: Batcher<{ id: number; outboxSeq: number }> = createBatcher({
+  const cleared: Batcher<{ id: number; outboxSeq: number; deferred: boolean }> = createBatcher({
     maxItems: 500,
     maxWaitMs: 100,
     async flush(items) {
       // The newest sequence of each transaction stands for the earlier ones.
-      const newest = new Map<number, number>();
-      for (const { id, outboxSeq } of items) newest.set(id, Math.max(outboxSeq, newest.get(id) ?? 0));
-      await store.clearOutbox([...newest].map(([id, outboxSeq]) => ({ id, outboxSeq })));
+      const newest = new Map<number, (typeof items)[number]>();
+      for (const item of items) {
+        if (item.outboxSeq >= (newest.get(item.id)?.outboxSeq ?? 0)) newest.set(item.id, item);
+      }
+      await store.clearOutbox([...newest.values()]);
     },
     onError: (error) => logger.warn({ err: error }, 'outboxes not cleared; the sweeper will publish again'),
   });
@@ -91,7 +93,12 @@ export function createOutbox(deps: {
         if (owed.kind === 'progress') known.set(progressKey(t.id), published);
       }
       const done = published.then(
-        () => cleared.add({ id: t.id, outboxSeq: t.outboxSeq }),
+        () =>
+          cleared.add({
+            id: t.id,
+            outboxSeq: t.outboxSeq,
+            deferred: t.progressDeferredSinceMs !== undefined,
+          }),
         (error) => {
           for (const owed of t.outbox) known.delete(callbackId(t.id, owed));
           known.delete(progressKey(t.id));

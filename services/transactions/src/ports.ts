@@ -1,5 +1,6 @@
 import type { OwedCallback } from './domain/callbacks.ts';
 import type { ConnectivityFinding } from './domain/forms/connectivity.ts';
+import type { Mark } from './domain/online.ts';
 import type { Status } from './domain/state.ts';
 
 /** A transaction to be stored. */
@@ -31,8 +32,20 @@ export interface StoredTransaction {
   readonly operation: Uint8Array;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
+  /** Re-deliveries that counted (ruling B6). */
   readonly attempts: number;
   readonly sentEpoch: number;
+  /** When the newest re-delivery counted; 0 if none did. */
+  readonly countedAtMs: number;
+  /** How far it had come when that was judged last. */
+  readonly countedAdvance: number;
+  /** The highest progress that was ever reported, 0.0 to 1.0. */
+  readonly bestProgress: number;
+  /** Message of the cancellation that the headset is asked for (ruling A11); empty: none. */
+  readonly wish: string;
+  readonly wishedAtMs: number;
+  /** When the last callback of progress was owed, where a newer report waits for its interval. */
+  readonly progressDeferredSinceMs: number | undefined;
   /** Callbacks not known to be in the log, in their order; of progress the newest only. */
   readonly outbox: readonly OwedCallback[];
   readonly outboxSeq: number;
@@ -119,10 +132,12 @@ export interface TransactionStore {
   openOfDevice(deviceId: string): Promise<StoredTransaction[]>;
   /** created → published, with the session it was written to; lazily, many at a time. */
   markPublished(marks: readonly { id: number; sentEpoch: number }[], now: number): Promise<void>;
-  markSent(marks: readonly { id: number; attempts: number; sentEpoch: number }[], now: number): Promise<void>;
+  /** What a session's judgement decided, with its epoch; created → published. */
+  markJudged(marks: readonly Mark[], sessionEpoch: number, now: number): Promise<void>;
   /**
-   * The start permit, given to a session; nothing below the floor gets one, and what needs a minimum
-   * client version only a session that is known to meet it.
+   * The start permit, given to a session; nothing below the floor gets one, nothing that was sent to
+   * a newer session or judged for one (ruling B1), and what needs a minimum client version only a
+   * session that is known to meet it.
    */
   accept(
     id: number,
@@ -139,13 +154,20 @@ export interface TransactionStore {
     now: number,
   ): Promise<StoredTransaction | null>;
   finish(id: number, deviceId: string, end: ReportedEnd, now: number): Promise<StoredTransaction | null>;
-  /** Only of an accepted update, and only what is newer than the last. */
+  /**
+   * Only of an accepted update, and only what is newer than the last. A report that comes too soon
+   * after the last callback is deferred (ruling A9).
+   */
   progress(
     id: number,
     deviceId: string,
     progress: ReportedProgress,
     now: number,
   ): Promise<StoredTransaction | null>;
+  /** The deferred report's interval is over: its callback is owed. Null where none waits any more. */
+  oweProgress(id: number, now: number): Promise<StoredTransaction | null>;
+  /** The headset has left what was wished to be canceled; or, unasked, something that it was to do. */
+  revoked(id: number, deviceId: string, atMs: number, now: number): Promise<StoredTransaction | null>;
   /** The device's accepted resets; coalesced with others asked in the same turn. */
   acceptedResets(deviceId: string): Promise<{ readonly id: number; readonly sentEpoch: number }[]>;
   /** Ends an accepted reset as done, unless it was written to session `epoch` or a later one. */
@@ -181,11 +203,16 @@ export interface TransactionStore {
     },
     now: number,
   ): Promise<StoredTransaction[]>;
-  clearOutbox(published: readonly { id: number; outboxSeq: number }[]): Promise<void>;
+  /** `deferred`: a report of progress still waits for its time. */
+  clearOutbox(published: readonly { id: number; outboxSeq: number; deferred: boolean }[]): Promise<void>;
+  /** When the sweeper has to look at it again. */
+  setDue(id: number, outboxSeq: number, at: number): Promise<void>;
   /** Claims what is due until `until`, so that other sweepers leave it. */
   claimDue(now: number, until: number, limit: number): Promise<StoredTransaction[]>;
   claimDueFloors(now: number, until: number, limit: number): Promise<string[]>;
   clearFloorDue(deviceId: string, floorEpoch: number): Promise<void>;
   countOpen(status: Status): Promise<number>;
+  /** Transactions that headsets are asked to leave, and have not answered for. */
+  countWishes(): Promise<number>;
   oldestOpenAtMs(status: Status): Promise<number | undefined>;
 }

@@ -4,13 +4,13 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Canceler } from './cancel.ts';
 import type { Delivery } from './delivery.ts';
 import type { Outbox } from './outbox.ts';
-import type { TransactionStore } from './ports.ts';
+import type { StoredTransaction, TransactionStore } from './ports.ts';
 
 const batch = 200;
 
 /**
  * Finishes what a crash cut: callbacks owed but not in the log, transactions created but not handed
- * over, floors whose cancellations are not complete. Claims what it takes, so several may run.
+ * over, floors whose cancellations are not complete, progress whose time has come. Claims what it takes, so several may run.
  */
 export function createSweeper(deps: {
   store: TransactionStore;
@@ -21,11 +21,26 @@ export function createSweeper(deps: {
   logger: Logger;
   intervalMs: number;
   claimMs: number;
+  /** Time between two callbacks of progress of one transaction; milliseconds. */
+  progressIntervalMs: number;
 }): Component & { sweep(): Promise<void> } {
   const { store, outbox, delivery, canceler, clock, logger } = deps;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let stopped = false;
+
+  /** A report of progress that came too soon is owed when its interval is over (ruling A9). */
+  const progressDue = async (t: StoredTransaction, sinceMs: number): Promise<void> => {
+    const now = clock.now();
+    const dueAt = sinceMs + deps.progressIntervalMs;
+    // What lies further ahead than the interval was written by a clock that was ahead.
+    if (now < dueAt && dueAt <= now + deps.progressIntervalMs) {
+      await store.setDue(t.id, t.outboxSeq, dueAt);
+      return;
+    }
+    const owed = await store.oweProgress(t.id, now);
+    if (owed) outbox.publish(owed);
+  };
 
   const sweep = async (): Promise<void> => {
     const now = clock.now();
@@ -39,6 +54,7 @@ export function createSweeper(deps: {
       for (const t of due) {
         if (t.outbox.length > 0) outbox.publish(t);
         if (t.status === 'created') delivery.deliver(t);
+        if (t.progressDeferredSinceMs !== undefined) await progressDue(t, t.progressDeferredSinceMs);
       }
       if (due.length > 0) logger.info({ count: due.length }, 'swept what was left over');
       more = due.length === batch;

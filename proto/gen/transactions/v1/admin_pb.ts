@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file transactions/v1/admin.proto.
  */
 export const file_transactions_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("Cht0cmFuc2FjdGlvbnMvdjEvYWRtaW4ucHJvdG8SF2hlYWRzZXQudHJhbnNhY3Rpb25zLnYxIlYKH0xpc3RUcmFuc2FjdGlvbnNPZkRldmljZVJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhEKCW9wZW5fb25seRgCIAEoCBINCgVsaW1pdBgDIAEoDSJeCiBMaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXNwb25zZRI6Cgx0cmFuc2FjdGlvbnMYASADKAsyJC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5UcmFuc2FjdGlvbiIwChZTaG93VHJhbnNhY3Rpb25SZXF1ZXN0EhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIsEBChdTaG93VHJhbnNhY3Rpb25SZXNwb25zZRI5Cgt0cmFuc2FjdGlvbhgBIAEoCzIkLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlRyYW5zYWN0aW9uEhAKCGF0dGVtcHRzGAIgASgNEhUKDXNlc3Npb25fZXBvY2gYAyABKAQSGAoQYWN0aXZhdGlvbl9lcG9jaBgEIAEoBBITCgtlbmRfbWVzc2FnZRgFIAEoCRITCgtvdXRib3hfc2l6ZRgGIAEoDTKiAgoYVHJhbnNhY3Rpb25zQWRtaW5TZXJ2aWNlEo8BChhMaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2USOC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5MaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXF1ZXN0GjkuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuTGlzdFRyYW5zYWN0aW9uc09mRGV2aWNlUmVzcG9uc2USdAoPU2hvd1RyYW5zYWN0aW9uEi8uaGVhZHNldC50cmFuc2FjdGlvbnMudjEuU2hvd1RyYW5zYWN0aW9uUmVxdWVzdBowLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlNob3dUcmFuc2FjdGlvblJlc3BvbnNlYgZwcm90bzM", [file_transactions_v1_service]);
+  fileDesc("Cht0cmFuc2FjdGlvbnMvdjEvYWRtaW4ucHJvdG8SF2hlYWRzZXQudHJhbnNhY3Rpb25zLnYxIlYKH0xpc3RUcmFuc2FjdGlvbnNPZkRldmljZVJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhEKCW9wZW5fb25seRgCIAEoCBINCgVsaW1pdBgDIAEoDSJeCiBMaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXNwb25zZRI6Cgx0cmFuc2FjdGlvbnMYASADKAsyJC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5UcmFuc2FjdGlvbiIwChZTaG93VHJhbnNhY3Rpb25SZXF1ZXN0EhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIvQBChdTaG93VHJhbnNhY3Rpb25SZXNwb25zZRI5Cgt0cmFuc2FjdGlvbhgBIAEoCzIkLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlRyYW5zYWN0aW9uEhAKCGF0dGVtcHRzGAIgASgNEhUKDXNlc3Npb25fZXBvY2gYAyABKAQSGAoQYWN0aXZhdGlvbl9lcG9jaBgEIAEoBBITCgtlbmRfbWVzc2FnZRgFIAEoCRITCgtvdXRib3hfc2l6ZRgGIAEoDRIbChN3aXNoZWRfY2FuY2VsbGF0aW9uGAcgASgJEhQKDHdpc2hlZF9hdF9tcxgIIAEoAzKiAgoYVHJhbnNhY3Rpb25zQWRtaW5TZXJ2aWNlEo8BChhMaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2USOC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5MaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXF1ZXN0GjkuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuTGlzdFRyYW5zYWN0aW9uc09mRGV2aWNlUmVzcG9uc2USdAoPU2hvd1RyYW5zYWN0aW9uEi8uaGVhZHNldC50cmFuc2FjdGlvbnMudjEuU2hvd1RyYW5zYWN0aW9uUmVxdWVzdBowLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlNob3dUcmFuc2FjdGlvblJlc3BvbnNlYgZwcm90bzM", [file_transactions_v1_service]);
 
 /**
  * @generated from message headset.transactions.v1.ListTransactionsOfDeviceRequest
@@ -118,6 +118,21 @@ export type ShowTransactionResponse = Message<"headset.transactions.v1.ShowTrans
    * @generated from field: uint32 outbox_size = 6;
    */
   outboxSize: number;
+
+  /**
+   * The headset is asked to leave it, and has not answered: the message of its cancellation. Empty: it
+   * is not asked.
+   *
+   * @generated from field: string wished_cancellation = 7;
+   */
+  wishedCancellation: string;
+
+  /**
+   * Since when; milliseconds since 1970, 0: it is not asked.
+   *
+   * @generated from field: int64 wished_at_ms = 8;
+   */
+  wishedAtMs: bigint;
 };
 
 /**

@@ -24,7 +24,7 @@ describe('the offers of a session', () => {
     expect(sendAll(book)).toEqual([7]);
     expect(book.add(7, 7)).toBe(false);
     book.ready(7, 2);
-    expect(book.decide(7, true, '')).toEqual([{ id: 7, start: true, reason: '' }]);
+    expect(book.decide(7, 'start', '')).toEqual([{ id: 7, verdict: 'start', reason: '' }]);
     expect(book.add(7, 7)).toBe(false);
     expect(book.idle).toBe(true);
   });
@@ -33,12 +33,12 @@ describe('the offers of a session', () => {
     const book = bookWith(1, 2, 3);
     sendAll(book);
     expect([3, 1, 2].map((id) => book.ready(id, 2))).toEqual(['ask', 'ask', 'ask']);
-    expect(book.decide(3, true, '')).toEqual([]);
-    expect(book.decide(2, false, 'canceled')).toEqual([]);
-    expect(book.decide(1, true, '')).toEqual([
-      { id: 1, start: true, reason: '' },
-      { id: 2, start: false, reason: 'canceled' },
-      { id: 3, start: true, reason: '' },
+    expect(book.decide(3, 'start', '')).toEqual([]);
+    expect(book.decide(2, 'drop', 'canceled')).toEqual([]);
+    expect(book.decide(1, 'start', '')).toEqual([
+      { id: 1, verdict: 'start', reason: '' },
+      { id: 2, verdict: 'drop', reason: 'canceled' },
+      { id: 3, verdict: 'start', reason: '' },
     ]);
   });
 
@@ -47,21 +47,38 @@ describe('the offers of a session', () => {
     sendAll(book);
     expect(book.ready(1, 2)).toBe('ask');
     expect(book.ready(1, 3)).toBe('ignore');
-    book.decide(1, true, '');
+    book.decide(1, 'start', '');
     expect(book.ready(1, 4)).toBe('start-again');
   });
 
   it('leave ids that were never offered to the judge', () => {
     const book = bookWith();
     expect(book.ready(99, 1)).toBe('ask');
-    expect(book.decide(99, false, 'unknown')).toEqual([{ id: 99, start: false, reason: 'unknown' }]);
+    expect(book.decide(99, 'drop', 'unknown')).toEqual([{ id: 99, verdict: 'drop', reason: 'unknown' }]);
     expect(book.ready(99, 2)).toBe('ask');
+  });
+
+  it('are asked about again after a wish to revoke them', () => {
+    const book = bookWith(1);
+    sendAll(book);
+    book.ready(1, 2);
+    expect(book.decide(1, 'revoke', 'newer')).toEqual([{ id: 1, verdict: 'revoke', reason: 'newer' }]);
+    expect(book.ready(1, 3)).toBe('ask');
+  });
+
+  it('are not sent for what is started without one', () => {
+    const book = bookWith(1);
+    book.started(1);
+    book.started(2);
+    expect(book.add(2, 2)).toBe(false);
+    expect(sendAll(book)).toEqual([]);
+    expect(book.ready(1, 2)).toBe('start-again');
   });
 
   it('are forgotten when withdrawn before they were sent, dropped when unanswered', () => {
     const book = bookWith(1, 2);
     book.next(1);
-    expect(book.withdraw([1, 2], 'canceled')).toEqual([{ id: 1, start: false, reason: 'canceled' }]);
+    expect(book.withdraw([1, 2], 'canceled')).toEqual([{ id: 1, verdict: 'drop', reason: 'canceled' }]);
     expect(book.idle).toBe(true);
   });
 
@@ -70,7 +87,7 @@ describe('the offers of a session', () => {
     sendAll(book);
     book.ready(1, 2);
     expect(book.withdraw([1], 'canceled')).toEqual([]);
-    expect(book.decide(1, true, '')).toEqual([{ id: 1, start: true, reason: '' }]);
+    expect(book.decide(1, 'start', '')).toEqual([{ id: 1, verdict: 'start', reason: '' }]);
   });
 
   it('tell since when the oldest of them has no ready', () => {
@@ -88,12 +105,12 @@ describe('the offers of a session', () => {
     const book = bookWith(...Array.from({ length: limits.maxInFlightOffers + 5 }, (_, i) => i + 1));
     expect(sendAll(book)).toHaveLength(limits.maxInFlightOffers);
     book.ready(1, 2);
-    book.decide(1, true, '');
+    book.decide(1, 'start', '');
     expect(sendAll(book)).toEqual([limits.maxInFlightOffers + 1]);
     const long = bookWith();
     for (let id = 1; id <= limits.maxRememberedOffers + 1; id += 1) {
       long.ready(id, 1);
-      long.decide(id, true, '');
+      long.decide(id, 'start', '');
     }
     expect(long.ready(2, 1)).toBe('start-again');
     expect(long.ready(1, 1)).toBe('ask');

@@ -6,14 +6,17 @@ export type ReadyVerdict = 'ask' | 'start-again' | 'ignore';
 /** What may be sent now, in this order. */
 export interface Release {
   readonly id: number;
-  readonly start: boolean;
-  /** Why it is dropped; empty for a start. */
+  readonly verdict: Verdict;
+  /** Why it is dropped or revoked; empty for a start. */
   readonly reason: string;
 }
 
+/** The judge's answer to a ready. */
+export type Verdict = 'start' | 'drop' | 'revoke';
+
 interface InFlight {
-  /** offered: no ready yet; asking: the judge is asked; start, drop: answered, waits for its turn. */
-  state: 'offered' | 'asking' | 'start' | 'drop';
+  /** offered: no ready yet; asking: the judge is asked; a verdict: answered, waits for its turn. */
+  state: 'offered' | 'asking' | Verdict;
   readonly sentAtMs: number;
   reason: string;
 }
@@ -75,10 +78,10 @@ export class OfferBook<T> {
   }
 
   /** The judge's answer. Answers what may be sent now. */
-  decide(id: number, start: boolean, reason: string): Release[] {
+  decide(id: number, verdict: Verdict, reason: string): Release[] {
     const entry = this.#inFlight.get(id);
     if (!entry) return [];
-    entry.state = start ? 'start' : 'drop';
+    entry.state = verdict;
     entry.reason = reason;
     return this.#release();
   }
@@ -99,6 +102,13 @@ export class OfferBook<T> {
     return this.#release();
   }
 
+  /** It is started in this session without an offer: it is not offered any more. */
+  started(id: number): void {
+    this.#pending = this.#pending.filter((p) => p.id !== id);
+    this.#inFlight.delete(id);
+    this.#remember(id, true);
+  }
+
   /** When the oldest offer that still waits for its ready was sent; undefined when none does. */
   oldestUnansweredMs(): number | undefined {
     for (const entry of this.#inFlight.values()) if (entry.state === 'offered') return entry.sentAtMs;
@@ -108,11 +118,10 @@ export class OfferBook<T> {
   #release(): Release[] {
     const released: Release[] = [];
     for (const [id, entry] of this.#inFlight) {
-      if (entry.state !== 'start' && entry.state !== 'drop') break;
-      const start = entry.state === 'start';
-      released.push({ id, start, reason: entry.reason });
+      if (entry.state === 'offered' || entry.state === 'asking') break;
+      released.push({ id, verdict: entry.state, reason: entry.reason });
       this.#inFlight.delete(id);
-      this.#remember(id, start);
+      this.#remember(id, entry.state === 'start');
     }
     return released;
   }

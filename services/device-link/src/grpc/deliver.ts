@@ -24,12 +24,13 @@ export function deliver(
     return { case: 'failure', value: `${code}: ${message}` };
   };
   const handOverHere = async (
-    { deviceId, offer }: HandOver,
+    { deviceId, offer, sessionEpoch }: HandOver,
     forwarded: boolean,
   ): Promise<Reached<Outcome>> => {
     try {
       if (!offer) throw new DomainError('invalid_argument', 'offer is missing.');
-      return await localOrForward(deps, { deviceId, forwarded }, (session) =>
+      const forwardedForEpoch = forwarded ? Number(sessionEpoch) : undefined;
+      return await localOrForward(deps, { deviceId, forwardedForEpoch }, (session) =>
         session.deliver([offer]) ? taken(BigInt(session.epoch)) : undefined,
       );
     } catch (error) {
@@ -54,7 +55,11 @@ export function deliver(
   return async ({ handOvers, forwarded }) => {
     const reached = await Promise.all(handOvers.map((handOver) => handOverHere(handOver, forwarded)));
     const byPeer = Map.groupBy(
-      reached.flatMap((r, i) => (typeof r === 'object' && 'peer' in r ? [{ i, address: r.peer }] : [])),
+      reached.flatMap((r, i) =>
+        typeof r === 'object' && 'peer' in r
+          ? [{ i, address: r.peer, sessionEpoch: BigInt(r.sessionEpoch) }]
+          : [],
+      ),
       ({ address }) => address,
     );
     const outcomes = reached.map((r) => (typeof r === 'object' && 'done' in r ? r.done : taken(0n)));
@@ -62,7 +67,7 @@ export function deliver(
       [...byPeer].map(async ([address, places]) => {
         const theirs = await forward(
           address,
-          places.map(({ i }) => handOvers[i] as HandOver),
+          places.map(({ i, sessionEpoch }) => ({ ...(handOvers[i] as HandOver), sessionEpoch })),
         );
         places.forEach(({ i }, n) => {
           outcomes[i] = theirs[n] as Outcome;

@@ -4,24 +4,27 @@ import type { DeliveryDeps } from './local-or-forward.ts';
 
 /** Session epochs of those of the headsets that are online. */
 export function getPresence(deps: DeliveryDeps): Handlers<typeof DeliveryService>['getPresence'] {
+  const { hub, directory } = deps;
   return async ({ deviceIds }) => {
     const sessionEpochs: Record<string, bigint> = {};
-    const elsewhere: string[] = [];
+    const asked: string[] = [];
     for (const deviceId of deviceIds) {
-      const session = deps.hub.get(deviceId);
+      const session = deps.alone() ? hub.get(deviceId) : undefined;
       if (session) sessionEpochs[deviceId] = BigInt(session.epoch);
-      else elsewhere.push(deviceId);
+      else asked.push(deviceId);
     }
-    if (elsewhere.length === 0) return { sessionEpochs };
-    const asked =
-      elsewhere.length === 1
-        ? new Map([[elsewhere[0] as string, await deps.directory.holder(elsewhere[0] as string)]])
-        : await deps.directory.holders(elsewhere);
-    for (const [deviceId, holder] of asked) {
-      // What the store says of this instance is older than what it knows itself.
-      if (holder && holder.instanceId !== deps.instanceId) {
-        sessionEpochs[deviceId] = BigInt(holder.epoch);
-      }
+    if (asked.length === 0) return { sessionEpochs };
+    const holders =
+      asked.length === 1
+        ? new Map([[asked[0] as string, await directory.holder(asked[0] as string)]])
+        : await directory.holders(asked);
+    for (const [deviceId, holder] of holders) {
+      if (!holder) continue;
+      // What the store says of this instance may be older than what it knows itself.
+      const here = holder.instanceId === directory.instanceId;
+      const session = here ? hub.get(deviceId) : undefined;
+      if (!here) sessionEpochs[deviceId] = BigInt(holder.epoch);
+      else if (session && session.epoch >= holder.epoch) sessionEpochs[deviceId] = BigInt(session.epoch);
     }
     return { sessionEpochs };
   };

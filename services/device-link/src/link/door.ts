@@ -111,7 +111,7 @@ export class Door {
       throw draining();
     }
     if (!hub.add(session)) return;
-    session.begin(hello, registration.ackedReportId);
+    session.begin(hello, registration);
     const { earlierInstanceId } = registration;
     if (earlierInstanceId && earlierInstanceId !== this.#deps.instanceId) {
       await this.#closeEarlier(earlierInstanceId, session);

@@ -46,6 +46,20 @@ export class SessionHub {
     return this.#sessions.get(deviceId);
   }
 
+  all(): Iterable<Session> {
+    return this.#sessions.values();
+  }
+
+  /** The directory does not name this session: it names a newer one (its epoch is given), or none. */
+  disown(session: Session, holderEpoch = 0): void {
+    if (holderEpoch > session.epoch) {
+      this.closeBelow(session.deviceId, holderEpoch);
+      return;
+    }
+    this.#closing.add(session);
+    session.close(GoAwayReason.DRAINING, Math.random() * drainSpreadMs);
+  }
+
   /** Takes a session that is registered in the store. False: a newer one exists, it was closed. */
   add(session: Session): boolean {
     const { deviceId, epoch } = session;
@@ -79,10 +93,10 @@ export class SessionHub {
 
   /** A session has ended: it is forgotten here and, unless the instance drains, in the store. */
   ended(session: Session): void {
-    const { deviceId, epoch, ackedReportId } = session;
+    const { deviceId, epoch, ackedReportId, unresponsive } = session;
     if (this.#sessions.get(deviceId) === session) this.#sessions.delete(deviceId);
     if ((this.#unreleased.get(deviceId)?.epoch ?? 0) < epoch) {
-      this.#unreleased.set(deviceId, { deviceId, epoch, ackedReportId });
+      this.#unreleased.set(deviceId, { deviceId, epoch, ackedReportId, unresponsive });
     }
     if (!this.#draining) this.#releaseSoon();
   }

@@ -1,7 +1,15 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export type IncomingKind = 'hello' | 'ready' | 'report' | 'urlRequest' | 'invalid';
-export type OutgoingKind = 'welcome' | 'offer' | 'start' | 'drop' | 'reportAck' | 'goAway' | 'urlAnswer';
+export type OutgoingKind =
+  | 'welcome'
+  | 'offer'
+  | 'start'
+  | 'drop'
+  | 'revoke'
+  | 'reportAck'
+  | 'goAway'
+  | 'urlAnswer';
 
 /** What device-link counts. */
 export interface LinkMetrics {

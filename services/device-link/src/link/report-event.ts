@@ -45,6 +45,7 @@ function topicsOf(body: Said): readonly string[] {
   if (body.case === 'hello') return [topics.transactionReports, topics.deviceReports];
   switch (body.value.body.case) {
     case 'result':
+    case 'revoked':
     case 'progress':
     case 'appAnswer':
       return [topics.transactionReports];

@@ -14,10 +14,14 @@ import {
   type Offer,
   type Report,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import type { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type {
+  AcceptResponse,
+  DeliveryJudgeService,
+} from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { limits } from '../domain/limits.ts';
 import { checkReport, checkUrlRequest, transactionId } from '../domain/messages.ts';
-import { OfferBook, type Release } from '../domain/offer-book.ts';
+import { OfferBook, type Release, type Verdict } from '../domain/offer-book.ts';
+import type { Registration } from '../ports.ts';
 import type { LinkMetrics, OutgoingKind } from './metrics.ts';
 import { type ReportEvent, reportEvent } from './report-event.ts';
 import { ReportPump } from './report-pump.ts';
@@ -40,7 +44,12 @@ export interface SessionDeps {
   readonly offerDeadlineMs: number;
   /** Called once, when the session takes no part in anything any more. */
   readonly onEnded: (session: Session) => void;
+  /** How soon a judgement that failed when repeated is tried again; milliseconds. */
+  readonly rejudgeEveryMs: number;
 }
+
+/** How long a repeated judgement that failed waits; milliseconds. */
+const rejudgeAfterFailureMs = 30_000;
 
 type Body = NonNullable<MessageInitShape<typeof ConnectResponseSchema>['body']>;
 
@@ -54,6 +63,7 @@ const stalledByDrain = 8;
 function transactionOf({ body }: Report): bigint | undefined {
   switch (body.case) {
     case 'result':
+    case 'revoked':
     case 'appAnswer':
     case 'progress':
       return body.value.transactionId;
@@ -76,7 +86,11 @@ export class Session {
   readonly #traces = new Traces();
   readonly #urls: UrlDesk;
   #clientVersion = '';
+  #knowsRevoke = false;
   #online = false;
+  /** When it was judged last, by the monotonic clock; milliseconds. */
+  judgedAtMs = 0;
+  #unresponsive = false;
   #ended = false;
   #stalls = 0;
   #asking = 0;
@@ -106,6 +120,16 @@ export class Session {
     return this.#ended;
   }
 
+  /** It was judged: offers go out. */
+  get online(): boolean {
+    return this.#online && !this.#ended;
+  }
+
+  /** It was closed because the headset did not answer. */
+  get unresponsive(): boolean {
+    return this.#unresponsive;
+  }
+
   /** True while reports are on their way to the log. */
   get busy(): boolean {
     return this.#reports.busy;
@@ -117,9 +141,10 @@ export class Session {
   }
 
   /** Welcomes the headset, tells the platform, and begins to read. */
-  begin(hello: Hello, ackedReportId: number): void {
+  begin(hello: Hello, { ackedReportId, afterUnresponsive }: Registration): void {
     const now = this.#deps.clock.now();
     this.#clientVersion = hello.clientVersion;
+    this.#knowsRevoke = hello.knowsRevoke;
     this.#call.on('drain', () => this.#drained());
     this.#send('welcome', {
       case: 'welcome',
@@ -130,7 +155,7 @@ export class Session {
       },
     });
     this.#reports.push(reportEvent(this, now, { case: 'hello', value: hello }, ''), 0);
-    void this.#goOnline(hello);
+    void this.#goOnline(hello, afterUnresponsive);
     this.#call.resume();
   }
 
@@ -212,6 +237,7 @@ export class Session {
   /** Ends the session from the cloud's side, with a reason and a time to stay away. */
   close(reason: GoAwayReason, retryAfterMs: number): void {
     if (this.#ended) return;
+    this.#unresponsive = reason === GoAwayReason.UNRESPONSIVE;
     this.#send('goAway', { case: 'goAway', value: { reason, retryAfterMs: Math.round(retryAfterMs) } });
     this.#call.end();
     this.#cutOffAtMs = this.#deps.clock.now() + limits.closeGraceMs;
@@ -229,7 +255,38 @@ export class Session {
     this.#deps.onEnded(this);
   }
 
-  async #goOnline(hello: Hello): Promise<void> {
+  /**
+   * Has it judged again (ruling B5): what waits for the headset and was not written to this session is
+   * offered now. A failure is tried again a little later.
+   */
+  async judgeAgain(): Promise<void> {
+    const now = this.#monotonic();
+    this.judgedAtMs = now;
+    try {
+      const answer = await this.#deps.onlineGate(async () =>
+        this.#ended
+          ? undefined
+          : await this.#deps.judge.headsetOnline({
+              deviceId: this.deviceId,
+              sessionEpoch: BigInt(this.epoch),
+              clientVersion: this.#clientVersion,
+              knowsRevoke: this.#knowsRevoke,
+              again: true,
+            }),
+      );
+      if (answer && !this.#ended) this.#addOffers(answer.offers);
+    } catch (error) {
+      this.#complain('a session could not be judged again', error, 1);
+      this.judgedAtMs = now - this.#deps.rejudgeEveryMs + rejudgeAfterFailureMs;
+    }
+  }
+
+  #monotonic(): number {
+    const { clock } = this.#deps;
+    return clock.monotonicNow?.() ?? clock.now();
+  }
+
+  async #goOnline(hello: Hello, afterUnresponsive: boolean): Promise<void> {
     const answer = await retryWhile(
       () => !this.#ended,
       () =>
@@ -241,6 +298,8 @@ export class Session {
             sessionEpoch: BigInt(this.epoch),
             held: hello.held,
             clientVersion: hello.clientVersion,
+            knowsRevoke: hello.knowsRevoke,
+            afterUnresponsive,
           });
         }),
       (error, attempt) => this.#complain('the online sweep failed', error, attempt),
@@ -249,6 +308,14 @@ export class Session {
     for (const id of answer.dropTransactionIds) {
       this.#send('drop', { case: 'drop', value: { transactionId: id, reason: 'The transaction is over.' } });
     }
+    for (const id of answer.startTransactionIds) {
+      this.#book.started(Number(id));
+      this.#send('start', { case: 'start', value: { transactionId: id } });
+    }
+    for (const { transactionId, reason } of answer.revocations) {
+      this.#send('revoke', { case: 'revoke', value: { transactionId, reason } });
+    }
+    this.judgedAtMs = this.#monotonic();
     this.#online = true;
     this.#addOffers(answer.offers);
   }
@@ -275,7 +342,7 @@ export class Session {
         void this.#ask(id);
         break;
       case 'start-again':
-        this.#sendReleased([{ id, start: true, reason: '' }]);
+        this.#sendReleased([{ id, verdict: 'start', reason: '' }]);
         break;
       case 'ignore':
         break;
@@ -294,7 +361,7 @@ export class Session {
     this.#asking -= 1;
     if (!answer || this.#ended) return;
     this.#deps.failpoints('device-link.accepted');
-    this.#sendReleased(this.#book.decide(id, answer.start, answer.dropReason));
+    this.#sendReleased(this.#book.decide(id, this.#verdict(answer), answer.dropReason));
     this.#flushOffers();
     if (this.#asking < limits.maxInFlightOffers) this.#stall(stalledByJudge, false);
   }
@@ -311,10 +378,17 @@ export class Session {
     return parent ? inSpan('headset ready', { parent }, ask) : ask();
   }
 
+  /** A client that does not know revoke is not asked: what it has started goes on (ruling A11). */
+  #verdict({ start, revoke }: AcceptResponse): Verdict {
+    if (revoke) return this.#knowsRevoke ? 'revoke' : 'start';
+    return start ? 'start' : 'drop';
+  }
+
   #sendReleased(released: readonly Release[]): void {
-    for (const { id, start, reason } of released) {
-      if (start) this.#send('start', { case: 'start', value: { transactionId: BigInt(id) } });
-      else this.#send('drop', { case: 'drop', value: { transactionId: BigInt(id), reason } });
+    for (const { id, verdict, reason } of released) {
+      const transactionId = BigInt(id);
+      if (verdict === 'start') this.#send('start', { case: 'start', value: { transactionId } });
+      else this.#send(verdict, { case: verdict, value: { transactionId, reason } });
     }
     if (released.length > 0) this.#flushOffers();
   }

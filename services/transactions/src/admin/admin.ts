@@ -26,6 +26,8 @@ export function transactionsAdmin(store: TransactionStore): RpcBinding {
         activationEpoch: BigInt(t.activationEpoch),
         endMessage: t.endMessage,
         outboxSize: t.outbox.length,
+        wishedCancellation: t.wish,
+        wishedAtMs: BigInt(t.wishedAtMs),
       };
     },
   });

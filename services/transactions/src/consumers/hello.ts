@@ -1,7 +1,8 @@
-import { HeldState, type Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { resetDoneMessage } from '../domain/callbacks.ts';
 import { isGone } from '../domain/online.ts';
+import { heldOf } from '../grpc/held.ts';
 import type { ReportDeps } from './transaction-reports.ts';
 
 /**
@@ -16,7 +17,7 @@ export async function applyHello(
   hello: Hello,
 ): Promise<void> {
   const epoch = Number(event.sessionEpoch);
-  const held = new Map(hello.held.map((h) => [Number(h.transactionId), h.state === HeldState.FINISHED]));
+  const held = heldOf(hello.held);
   const end = { success: true, message: resetDoneMessage, atMs: Number(event.receivedAtMs) || clock.now() };
   for (const { id, sentEpoch } of await store.acceptedResets(event.deviceId)) {
     if (!isGone({ id, sentEpoch }, { epoch, held })) continue;

@@ -13,6 +13,7 @@ import { applyAnswer } from './app-answer.ts';
 import { applyHello } from './hello.ts';
 import { applyProgress } from './progress.ts';
 import { applyResult } from './result.ts';
+import { applyRevoked } from './revoked.ts';
 
 /** What the consumers of the single kinds of reports need. */
 export interface ReportDeps {
@@ -37,6 +38,10 @@ function workOf(event: DeviceReportEvent): ((deps: ReportDeps) => Promise<void>)
       const answer = report.body.value;
       return (deps) => applyAnswer(deps, event, report, answer);
     }
+    case 'revoked': {
+      const revoked = report.body.value;
+      return (deps) => applyRevoked(deps, event, report, revoked);
+    }
     case 'progress': {
       const progress = report.body.value;
       return (deps) => applyProgress(deps, event, report, progress);
@@ -47,7 +52,7 @@ function workOf(event: DeviceReportEvent): ((deps: ReportDeps) => Promise<void>)
 }
 
 /**
- * What headsets report of transactions: progress, results, apps' answers; and each hello, which ends
+ * What headsets report of transactions: progress, results, what they left, apps' answers; and each hello, which ends
  * a reset. Idempotent: each change is conditional on the transaction's state, so an event may come
  * twice, late or out of order.
  */

@@ -1,5 +1,13 @@
 import { resetOperation } from './forms/operations.ts';
-import { isGone, judgeOnline, type OpenTransaction } from './online.ts';
+import {
+  type Held,
+  type HeldAs,
+  isGone,
+  judgeAgain,
+  judgeOnline,
+  type OnlineSession,
+  type OpenTransaction,
+} from './online.ts';
 import { cancelMessages } from './state.ts';
 
 const open = (id: number, over: Partial<OpenTransaction> = {}): OpenTransaction => ({
@@ -10,14 +18,26 @@ const open = (id: number, over: Partial<OpenTransaction> = {}): OpenTransaction 
   activationEpoch: 3,
   attempts: 0,
   sentEpoch: 0,
+  countedAtMs: 0,
+  countedAdvance: 0,
+  bestProgress: 0,
+  wish: '',
   ...over,
 });
-const session = {
+const now = 10_000_000;
+const session: OnlineSession = {
   epoch: 7,
-  held: new Map<number, boolean>(),
+  held: new Map(),
+  knowsRevoke: true,
+  afterUnresponsive: false,
   floor: { epoch: 0, message: '' },
   retryLimit: 5,
+  retryIntervalMs: 60_000,
+  now,
 };
+const held = (entries: Record<number, HeldAs>): Held =>
+  new Map(Object.entries(entries).map(([id, as]) => [Number(id), as]));
+const nothing = { offer: [], start: [], revoke: [], cancel: [] };
 
 describe('judging what a headset gets when it comes online', () => {
   it('offers the latest of each operation and cancels the older ones', () => {
@@ -46,50 +66,170 @@ describe('judging what a headset gets when it comes online', () => {
     expect(judged.cancel).toEqual([{ id: 1, message: cancelMessages.newer }]);
   });
 
-  it('counts a retry only when an earlier session had it and the headset does not hold it', () => {
-    const lost = open(1, { sentEpoch: 6, attempts: 1 });
-    expect(judgeOnline([lost], session).offer).toEqual([{ id: 1, attempts: 2 }]);
-    expect(judgeOnline([lost], { ...session, held: new Map([[1, false]]) }).offer).toEqual([
-      { id: 1, attempts: 1 },
-    ]);
-    expect(judgeOnline([open(1, { sentEpoch: 7, attempts: 1 })], session).offer).toEqual([
-      { id: 1, attempts: 1 },
-    ]);
-    expect(judgeOnline([open(1, { sentEpoch: 0 })], session).offer).toEqual([{ id: 1, attempts: 0 }]);
+  describe('a retry', () => {
+    const mark = (t: OpenTransaction, over: Partial<OnlineSession> = {}) => {
+      const { offer, start } = judgeOnline([t], { ...session, ...over });
+      return [...offer, ...start][0];
+    };
+    const counted = (attempts: number) => ({ id: 1, attempts, countedAtMs: now });
+
+    it('counts where an earlier session was given it, whether the headset kept it or not', () => {
+      const sent = open(1, { sentEpoch: 6, attempts: 1 });
+      expect(mark(sent)).toEqual(counted(2));
+      expect(mark(sent, { held: held({ 1: 'offered' }) })).toEqual(counted(2));
+      expect(mark(open(1, { sentEpoch: 0 }))).toEqual({ id: 1, attempts: 0 });
+    });
+
+    it('counts once however often the same session is judged', () => {
+      expect(mark(open(1, { sentEpoch: 7, attempts: 1 }))).toEqual({ id: 1, attempts: 1 });
+    });
+
+    it('counts once in the interval, and again after a clock that was ahead', () => {
+      const at = (countedAtMs: number) => open(1, { sentEpoch: 6, attempts: 1, countedAtMs });
+      expect(mark(at(now - 59_999))).toEqual({ id: 1, attempts: 1 });
+      expect(mark(at(now - 60_000))).toEqual(counted(2));
+      expect(mark(at(now + 1))).toEqual(counted(2));
+    });
+
+    it('does not count where the transaction got further than ever before', () => {
+      const started = { sentEpoch: 6, attempts: 1, status: 'accepted' as const };
+      expect(mark(open(1, started), { held: held({ 1: 'started' }) })).toEqual({
+        id: 1,
+        attempts: 1,
+        countedAdvance: 1,
+      });
+      expect(mark(open(1, { ...started, countedAdvance: 1 }))).toEqual(counted(2));
+      const loading = { ...started, countedAdvance: 1.25 };
+      expect(mark(open(1, { ...loading, bestProgress: 0.5 }))).toMatchObject({ attempts: 1 });
+      expect(mark(open(1, { ...loading, bestProgress: 0.25 }))).toMatchObject({ attempts: 2 });
+    });
+
+    it('always counts after a session whose headset did not answer', () => {
+      const t = open(1, { sentEpoch: 6, attempts: 1, countedAtMs: now - 1, status: 'accepted' });
+      expect(mark(t, { afterUnresponsive: true })).toMatchObject({ attempts: 2 });
+    });
   });
 
-  it('cancels at the retry limit', () => {
-    const judged = judgeOnline([open(1, { sentEpoch: 6, attempts: 4 })], session);
-    expect(judged).toEqual({ offer: [], cancel: [{ id: 1, message: cancelMessages.retryLimit }] });
+  it('sends again as often as the limit says, and then cancels', () => {
+    const last = judgeOnline([open(1, { sentEpoch: 6, attempts: 4 })], session);
+    expect(last.offer).toMatchObject([{ id: 1, attempts: 5 }]);
+    const over = judgeOnline([open(1, { sentEpoch: 6, attempts: 5 })], session);
+    expect(over).toEqual({ ...nothing, cancel: [{ id: 1, message: cancelMessages.retryLimit }] });
   });
 
-  it('leaves what the headset has finished to its report', () => {
-    const judged = judgeOnline([open(1), open(2)], { ...session, held: new Map([[1, true]]) });
+  it('leaves what the headset has finished to its report, and counts nothing', () => {
+    const judged = judgeOnline([open(1, { sentEpoch: 6, attempts: 5, status: 'accepted' }), open(2)], {
+      ...session,
+      held: held({ 1: 'finished' }),
+    });
     expect(judged.cancel).toEqual([]);
     expect(judged.offer.map((o) => o.id)).toEqual([2]);
+  });
+
+  describe('what the headset may have begun', () => {
+    const started = (id: number, over: Partial<OpenTransaction> = {}) =>
+      open(id, { status: 'accepted', sentEpoch: 6, countedAdvance: 1, ...over });
+    const holding = { ...session, held: held({ 1: 'started' }) };
+
+    it('is started again without an offer where it may go on', () => {
+      const judged = judgeOnline([started(1)], holding);
+      expect(judged.start.map((s) => s.id)).toEqual([1]);
+      expect(judged.offer).toEqual([]);
+    });
+
+    it.each([
+      ['a newer one', [started(1), open(2)], cancelMessages.newer],
+      ['the retry limit', [started(1, { attempts: 5 })], cancelMessages.retryLimit],
+      ['an earlier wish', [started(1, { wish: cancelMessages.newer })], cancelMessages.newer],
+    ])('is asked for before it is canceled, because of %s', (_, open, wish) => {
+      const judged = judgeOnline(open, holding);
+      expect(judged.revoke).toMatchObject([{ id: 1, wish }]);
+      expect(judged.cancel).toEqual([]);
+      expect(judged.start).toEqual([]);
+    });
+
+    it('goes on at a client that cannot be asked, and ends by its result', () => {
+      const judged = judgeOnline([started(1), open(2)], { ...holding, knowsRevoke: false });
+      expect(judged.start.map((s) => s.id)).toEqual([1]);
+      expect(judged.cancel).toEqual([]);
+    });
+
+    it('is offered to be asked for where the headset does not say that it holds it', () => {
+      const judged = judgeOnline([started(1), open(2)], session);
+      expect(judged.offer).toMatchObject([{ id: 1, wish: cancelMessages.newer }, { id: 2 }]);
+      expect(judged.cancel).toEqual([]);
+    });
+
+    it('is canceled at once where the headset holds it without its start', () => {
+      const judged = judgeOnline([started(1), open(2)], { ...session, held: held({ 1: 'offered' }) });
+      expect(judged.cancel).toEqual([{ id: 1, message: cancelMessages.newer }]);
+      expect(judged.offer.map((o) => o.id)).toEqual([2]);
+    });
+
+    it('is canceled at once below the floor, whatever runs', () => {
+      const floor = { epoch: 4, message: cancelMessages.deactivation };
+      expect(judgeOnline([started(1)], { ...holding, floor })).toEqual({
+        ...nothing,
+        cancel: [{ id: 1, message: floor.message }],
+      });
+    });
+  });
+
+  describe('judged again, a session', () => {
+    it('gets what waits unstarted, and counts nothing', () => {
+      const judged = judgeAgain(
+        [open(1, { sentEpoch: 6, attempts: 5 }), open(2), open(3, { status: 'created' })],
+        session,
+      );
+      expect(judged.offer).toEqual([
+        { id: 1, attempts: 5 },
+        { id: 2, attempts: 0 },
+        { id: 3, attempts: 0 },
+      ]);
+      expect(judged.cancel).toEqual([]);
+    });
+
+    it('gets neither what is started nor what a newer session has', () => {
+      const judged = judgeAgain(
+        [open(1, { status: 'accepted', sentEpoch: 7 }), open(2, { sentEpoch: 8 })],
+        session,
+      );
+      expect(judged).toEqual(nothing);
+    });
+
+    it('loses what is below the floor', () => {
+      const floor = { epoch: 4, message: cancelMessages.reset };
+      expect(judgeAgain([open(1)], { ...session, floor }).cancel).toEqual([
+        { id: 1, message: cancelMessages.reset },
+      ]);
+    });
   });
 
   describe('an accepted reset', () => {
     const reset = (id: number, over: Partial<OpenTransaction> = {}) =>
       open(id, { operationId: resetOperation, status: 'accepted', sentEpoch: 6, ...over });
 
-    it('is offered again while the headset holds it, however often, and counts no retry', () => {
-      const held = new Map([[1, false]]);
+    it('goes on while the headset holds it, however often, and counts no retry', () => {
       for (const attempts of [0, 5, 99]) {
-        expect(judgeOnline([reset(1, { attempts })], { ...session, held })).toEqual({
-          offer: [{ id: 1, attempts }],
-          cancel: [],
+        const going = [{ id: 1, attempts }];
+        expect(judgeOnline([reset(1, { attempts })], { ...session, held: held({ 1: 'started' }) })).toEqual({
+          ...nothing,
+          start: going,
+        });
+        expect(judgeOnline([reset(1, { attempts })], { ...session, held: held({ 1: 'offered' }) })).toEqual({
+          ...nothing,
+          offer: going,
         });
       }
     });
 
-    it.each<[string, ReadonlyMap<number, boolean>, number]>([
+    it.each<[string, Held, number]>([
       ['a headset that comes back without it', new Map(), 6],
-      ['a headset that has finished it', new Map([[1, true]]), 6],
+      ['a headset that has finished it', held({ 1: 'finished' }), 6],
       ['the session that was given it', new Map(), 7],
-    ])('is neither sent again nor canceled for %s', (_, held, sentEpoch) => {
-      const at = { ...session, held, retryLimit: 1 };
-      expect(judgeOnline([reset(1, { sentEpoch, attempts: 9 })], at)).toEqual({ offer: [], cancel: [] });
+    ])('is neither sent again nor canceled for %s', (_, holds, sentEpoch) => {
+      const at = { ...session, held: holds, retryLimit: 1 };
+      expect(judgeOnline([reset(1, { sentEpoch, attempts: 9 })], at)).toEqual(nothing);
     });
 
     it('neither supersedes another one nor is superseded', () => {
@@ -97,7 +237,7 @@ describe('judging what a headset gets when it comes online', () => {
         [reset(1), reset(2, { status: 'published', sentEpoch: 0 }), reset(3)],
         session,
       );
-      expect(judged).toEqual({ offer: [{ id: 2, attempts: 0 }], cancel: [] });
+      expect(judged).toEqual({ ...nothing, offer: [{ id: 2, attempts: 0 }] });
     });
 
     it('ends below a later floor like everything else', () => {
@@ -110,9 +250,9 @@ describe('judging what a headset gets when it comes online', () => {
 
   it('takes a reset that was not accepted like any other operation', () => {
     const reset = { operationId: resetOperation, sentEpoch: 6 };
-    const judged = judgeOnline([open(1, reset), open(2, { ...reset, attempts: 4 })], session);
+    const judged = judgeOnline([open(1, reset), open(2, { ...reset, attempts: 5 })], session);
     expect(judged).toEqual({
-      offer: [],
+      ...nothing,
       cancel: [
         { id: 1, message: cancelMessages.newer },
         { id: 2, message: cancelMessages.retryLimit },
@@ -122,14 +262,17 @@ describe('judging what a headset gets when it comes online', () => {
 
   it.each([
     [5, new Map(), true],
-    [5, new Map([[1, false]]), false],
-    [5, new Map([[1, true]]), false],
+    [5, held({ 1: 'offered' }), false],
+    [5, held({ 1: 'finished' }), false],
     [7, new Map(), false],
     [8, new Map(), false],
     [0, new Map(), false],
-  ])('one written to session %d is gone for session 7 where it is not held (%#)', (sentEpoch, held, gone) => {
-    expect(isGone({ id: 1, sentEpoch }, { epoch: 7, held })).toBe(gone);
-  });
+  ])(
+    'one written to session %d is gone for session 7 where it is not held (%#)',
+    (sentEpoch, holds, gone) => {
+      expect(isGone({ id: 1, sentEpoch }, { epoch: 7, held: holds })).toBe(gone);
+    },
+  );
 
   it('cancels everything below the floor with its message, and lets it supersede nothing', () => {
     const floor = { epoch: 4, message: cancelMessages.deactivation };

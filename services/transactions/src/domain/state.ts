@@ -17,6 +17,8 @@ export const eventTypes = [
   'refuse',
   // The headset reports its end.
   'result',
+  // The headset has left what the cloud wished to cancel (ruling A11).
+  'revoked',
   // A wiped headset is back: its reset is done (ruling B7).
   'reset-done',
   // The called app answers by itself (ruling A8).
@@ -56,6 +58,10 @@ export function transition(status: Status, event: EventType): Outcome | undefine
       return status === 'created' || status === 'published'
         ? { status: 'processed', callbacks: ['processed'] }
         : undefined;
+    case 'revoked':
+      return ended
+        ? { status, callbacks: [], recorded: true }
+        : { status: 'canceled', callbacks: ['canceled'] };
     case 'reset-done':
       return status === 'accepted' ? { status: 'processed', callbacks: ['processed'] } : undefined;
     case 'result':

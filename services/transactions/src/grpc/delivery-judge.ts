@@ -1,7 +1,6 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
-import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { Canceler } from '../cancel.ts';
 import { type Delivery, toOffer } from '../delivery.ts';
@@ -9,6 +8,7 @@ import { meetsMinimum, tooOldMessage } from '../domain/client-version.ts';
 import { takeOnline } from '../online.ts';
 import type { Outbox } from '../outbox.ts';
 import type { TransactionStore } from '../ports.ts';
+import { heldOf } from './held.ts';
 
 /** What device-link asks: what to offer to a new session, and whether a transaction may start. */
 export function deliveryJudgeRpc(deps: {
@@ -18,6 +18,7 @@ export function deliveryJudgeRpc(deps: {
   delivery: Delivery;
   clock: Clock;
   retryLimit: number;
+  retryIntervalMs: number;
   failpoints: Failpoints;
   /** Only for the crash test (TRANSACTIONS_UNSAFE_SWITCHES): everything may start. */
   permitOff: boolean;
@@ -25,13 +26,18 @@ export function deliveryJudgeRpc(deps: {
   const { store, outbox, delivery, clock } = deps;
   return bind(DeliveryJudgeService, {
     async headsetOnline(request) {
-      const { offers, drops } = await takeOnline(deps, {
+      const { offers, starts, revocations, drops } = await takeOnline(deps, {
         deviceId: request.deviceId,
         epoch: Number(request.sessionEpoch),
-        held: new Map(request.held.map((h) => [Number(h.transactionId), h.state === HeldState.FINISHED])),
+        held: heldOf(request.held),
+        again: request.again,
+        knowsRevoke: request.knowsRevoke,
+        afterUnresponsive: request.afterUnresponsive,
       });
       return {
         offers: offers.map((o) => toOffer(o.transaction, o.attempt)),
+        startTransactionIds: starts.map(BigInt),
+        revocations: revocations.map(({ id, message }) => ({ transactionId: BigInt(id), reason: message })),
         dropTransactionIds: drops.map(BigInt),
       };
     },
@@ -70,8 +76,12 @@ export function deliveryJudgeRpc(deps: {
         t = await store.get(id);
       }
       if (!t || t.deviceId !== request.deviceId) return { start: false, dropReason: 'unknown transaction' };
-      // Asked again for one that was accepted before: the permit stands.
-      if (t.status === 'accepted' && t.activationEpoch >= floorEpoch) return { start: true };
+      // Sent to a newer session, or judged for one: that session's headset asks for itself (ruling B1).
+      if (t.sentEpoch > session.epoch) return { start: false, dropReason: 'A newer session has it.' };
+      if (t.status === 'accepted' && t.activationEpoch >= floorEpoch) {
+        // Asked again for one that was accepted before: the permit stands, unless it is to be canceled.
+        return t.wish ? { start: false, revoke: true, dropReason: t.wish } : { start: true };
+      }
       return { start: false, dropReason: t.endMessage || 'The transaction is over.' };
     },
   });

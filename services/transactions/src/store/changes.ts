@@ -1,6 +1,6 @@
 import type { UpdateFilter } from 'mongodb';
 import type { OwedCallback } from '../domain/callbacks.ts';
-import type { Status } from '../domain/state.ts';
+import type { CallbackKind, Status } from '../domain/state.ts';
 import type { StoredTransaction } from '../ports.ts';
 import type { TransactionDocument } from './documents.ts';
 
@@ -21,7 +21,7 @@ export function createChanges(leftoverAfterMs: number) {
     $min: { dueAt: leftover(change.now) },
     $push: { outbox: { $each: [...change.owed] } },
     $inc: { outboxSeq: 1 },
-    ...(status === 'accepted' ? {} : { $unset: { open: true } }),
+    ...(status === 'accepted' ? {} : { $unset: { open: true, wish: true } }),
   });
   return {
     /** When the sweeper takes what is stored or changed now for left over. */
@@ -31,24 +31,37 @@ export function createChanges(leftoverAfterMs: number) {
       to('canceled', {
         now,
         owed: [{ kind: 'canceled', atMs: now, success: false, message }],
-        set: { end: { success: false, message, at: new Date(now) }, cancelStamp: stamp },
+        set: { end: { success: false, message, at: new Date(now), atMs: now }, cancelStamp: stamp },
       }),
   };
 }
 
 /** What a document owes, in order: progress comes after the start and before the end. */
-function owedBy({ outbox = [], progress }: TransactionDocument): readonly OwedCallback[] {
-  if (!progress?.owed) return outbox;
-  const { atMs, message, reportId, value, count } = progress;
+function owedBy(d: TransactionDocument): readonly OwedCallback[] {
+  const { outbox = [], progress } = d;
+  const dated = outbox.map((owed) => notBefore(earliest(d, owed.kind), owed));
+  if (!progress?.owed) return dated;
+  const { latestAtMs, message, reportId, value, count } = progress;
   const step: OwedCallback = {
     kind: 'progress',
-    atMs,
+    atMs: Math.max(latestAtMs, d.acceptedAtMs ?? 0),
     success: true,
     message,
     step: { reportId, number: count, value },
   };
-  const started = outbox.filter((o) => o.kind === 'accepted');
-  return [...started, step, ...outbox.slice(started.length)];
+  const started = dated.filter((o) => o.kind === 'accepted');
+  return [...started, step, ...dated.slice(started.length)];
+}
+
+/** Times within one transaction never go back, whatever the headset's clock says (ruling A20). */
+function earliest({ acceptedAtMs = 0, progress, end }: TransactionDocument, kind: CallbackKind): number {
+  if (kind === 'accepted') return 0;
+  const ended = kind === 'answer' ? (end?.atMs ?? 0) : 0;
+  return Math.max(acceptedAtMs, progress?.latestAtMs ?? 0, ended);
+}
+
+function notBefore(atMs: number, owed: OwedCallback): OwedCallback {
+  return owed.atMs < atMs ? { ...owed, atMs } : owed;
 }
 
 /** A document as the domain sees it. */
@@ -66,9 +79,15 @@ export function toStored(d: TransactionDocument): StoredTransaction {
     updatedAtMs: d.updatedAt.getTime(),
     attempts: d.attempts,
     sentEpoch: d.sentEpoch,
+    countedAtMs: d.counted?.at?.getTime() ?? 0,
+    countedAdvance: d.counted?.advance ?? 0,
+    bestProgress: d.progress?.best ?? 0,
+    wish: d.wish?.message ?? '',
+    wishedAtMs: d.wish?.at.getTime() ?? 0,
+    progressDeferredSinceMs: d.progress?.deferred ? (d.progress.owedAtMs ?? 0) : undefined,
     outbox: owedBy(d),
     outboxSeq: d.outboxSeq,
-    progress: d.progress?.value ?? 0,
+    progress: d.progress?.deferred?.value ?? d.progress?.value ?? 0,
     progressReports: d.progress?.count ?? 0,
     minimumClientVersion: d.minimumClientVersion ?? '',
     endMessage: d.end?.message ?? '',

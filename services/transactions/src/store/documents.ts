@@ -1,6 +1,7 @@
 import type { Binary, IndexDescription } from 'mongodb';
 import type { OwedCallback } from '../domain/callbacks.ts';
 import type { Status } from '../domain/state.ts';
+import type { ReportedProgress } from '../ports.ts';
 
 /** A transaction as it is stored; the only judge of what may happen to it (ruling B1). */
 export interface TransactionDocument {
@@ -18,9 +19,16 @@ export interface TransactionDocument {
   operation: Binary;
   createdAt: Date;
   updatedAt: Date;
+  /** Re-deliveries that counted (ruling B6). */
   attempts: number;
-  /** The newest session it was written to; 0 if none. */
+  /** The newest session it was written to, or judged for; 0 if none. */
   sentEpoch: number;
+  /** When a re-delivery was counted last, and how far it had come by then (ruling B6). */
+  counted?: { at?: Date; advance?: number };
+  /** The cancellation that the headset is asked for before it takes effect (ruling A11). */
+  wish?: { message: string; at: Date };
+  /** When it was accepted: no later callback is dated before it (ruling A20). Milliseconds since 1970. */
+  acceptedAtMs?: number;
   /** A headset with an older client may not start it (decision 14). */
   minimumClientVersion?: string;
   /** Callbacks not known to be in the log yet, oldest first; progress has its own place. */
@@ -32,7 +40,7 @@ export interface TransactionDocument {
   /** When the sweeper has to look at it: it was not handed over yet, or owes callbacks. */
   dueAt?: Date;
   /** Set once ended. */
-  end?: { success: boolean; message: string; at: Date };
+  end?: { success: boolean; message: string; at: Date; atMs?: number };
   /** The called app has answered (ruling A8): at most once. */
   answeredAt?: Date;
   /** A result that came after the end: recorded, never applied (decision 7). */
@@ -50,10 +58,18 @@ export interface ProgressField {
   message: string;
   /** Milliseconds since 1970. */
   atMs: number;
-  /** Reports of progress so far. */
+  /** The latest time that any report of progress told; milliseconds since 1970. */
+  latestAtMs: number;
+  /** The highest value so far. */
+  best: number;
+  /** Callbacks of progress so far. */
   count: number;
   /** True while its callback is not known to be in the log. */
   owed?: true;
+  /** When the newest callback of progress was owed; milliseconds since 1970, by the cloud's clock. */
+  owedAtMs?: number;
+  /** The newest report, while it waits for its interval to be over (ruling A9). */
+  deferred?: ReportedProgress;
 }
 
 /** One document a device (ruling B4; the floor is an activation epoch, ADR 0004). */
@@ -89,6 +105,7 @@ export const indexes: Record<string, IndexDescription[]> = {
     { key: { status: 1, _id: 1 }, name: 'open_by_status', partialFilterExpression: { open: true } },
     { key: { dueAt: 1 }, name: 'due', sparse: true },
     { key: { cancelStamp: 1 }, name: 'cancel_stamp', sparse: true },
+    { key: { 'wish.at': 1 }, name: 'wishes', sparse: true },
     { key: { applicationId: 1, _id: 1 }, name: 'by_application' },
     { key: { applicationId: 1, deviceId: 1, _id: 1 }, name: 'by_application_device' },
     { key: { applicationId: 1, status: 1, _id: 1 }, name: 'by_application_status' },

@@ -2,14 +2,15 @@ import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import { coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { Binary, type Filter } from 'mongodb';
-import { acceptedMessage, maxProgressReports, type OwedCallback } from '../domain/callbacks.ts';
-import { commandOperation, updateOperations } from '../domain/forms/operations.ts';
+import { acceptedMessage, type OwedCallback } from '../domain/callbacks.ts';
+import { commandOperation } from '../domain/forms/operations.ts';
 import { callbacksOf, cancelMessages, type EventType, type Status, statesThatTake } from '../domain/state.ts';
 import type { ListSort, ReportedEnd, StoredTransaction, TransactionStore } from '../ports.ts';
 import { type Change, createChanges, toStored } from './changes.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
 import { createHeadStore } from './heads.ts';
 import { createIdSource } from './ids.ts';
+import { createProgressStore } from './progress.ts';
 import { acceptedResets } from './resets.ts';
 
 const sortField: Record<ListSort, string> = {
@@ -22,7 +23,7 @@ const sortField: Record<ListSort, string> = {
 /** The port on MongoDB's API; the same code on both stacks (decision 5). */
 export function createTransactionStore(
   store: Store,
-  options: { idBlock: number; leftoverAfterMs: number },
+  options: { idBlock: number; leftoverAfterMs: number; progressIntervalMs: number },
 ): TransactionStore {
   const transactions: StoreCollection<TransactionDocument> = store.collection(collections.transactions);
   const ids = createIdSource(store.collection<CounterDocument>(collections.counters), options.idBlock);
@@ -44,7 +45,7 @@ export function createTransactionStore(
   ): Change => ({
     now,
     owed: [{ kind: 'processed', atMs, success, message, ...(connectivity && { connectivity }) }],
-    set: { ...set, end: { success, message, at: new Date(now) } },
+    set: { ...set, end: { success, message, at: new Date(now), atMs } },
   });
 
   /** One conditional update by an event of the state table; owes its callbacks in the same write. */
@@ -152,7 +153,9 @@ export function createTransactionStore(
               status: { $in: statesThatTake('published', 'published') },
             },
             update: {
-              $set: { status: 'published' as const, updatedAt: new Date(now), sentEpoch },
+              $set: { status: 'published' as const, updatedAt: new Date(now) },
+              // A newer session may have been judged since.
+              $max: { sentEpoch },
               $unset: { dueAt: true as const },
             },
           },
@@ -160,7 +163,7 @@ export function createTransactionStore(
         { ordered: false },
       );
     },
-    async markSent(marks, now) {
+    async markJudged(marks, sessionEpoch, now) {
       if (marks.length === 0) return;
       // Two updates at the most apply: a created one becomes published, an accepted one stays so.
       await transactions.bulkWrite(
@@ -177,7 +180,15 @@ export function createTransactionStore(
           {
             updateOne: {
               filter: { _id: m.id, open: true as const },
-              update: { $set: { attempts: m.attempts }, $max: { sentEpoch: m.sentEpoch } },
+              update: {
+                $set: {
+                  attempts: m.attempts,
+                  ...(m.countedAtMs !== undefined && { 'counted.at': new Date(m.countedAtMs) }),
+                  ...(m.countedAdvance !== undefined && { 'counted.advance': m.countedAdvance }),
+                  ...(m.wish !== undefined && { wish: { message: m.wish, at: new Date(now) } }),
+                },
+                $max: { sentEpoch: sessionEpoch },
+              },
             },
           },
         ]),
@@ -192,6 +203,7 @@ export function createTransactionStore(
           _id: id,
           deviceId: session.deviceId,
           activationEpoch: { $gte: floorEpoch },
+          sentEpoch: { $lte: session.epoch },
           minimumClientVersion: session.meets ?? { $exists: false },
         },
         'accept',
@@ -199,7 +211,7 @@ export function createTransactionStore(
         {
           now,
           owed: [{ kind: 'accepted', atMs: now, success: true, message: acceptedMessage }],
-          set: { sentEpoch: session.epoch },
+          set: { sentEpoch: session.epoch, acceptedAtMs: now },
         },
       );
       return document && toStored(document);
@@ -207,7 +219,7 @@ export function createTransactionStore(
     async refuse(id, { deviceId, epoch }, floorEpoch, message, now) {
       const document = await apply(
         transactions,
-        { _id: id, deviceId, activationEpoch: { $gte: floorEpoch } },
+        { _id: id, deviceId, activationEpoch: { $gte: floorEpoch }, sentEpoch: { $lte: epoch } },
         'refuse',
         'processed',
         ended({ success: false, message, atMs: now }, now, { sentEpoch: epoch }),
@@ -230,32 +242,28 @@ export function createTransactionStore(
       );
       return document && toStored(document);
     },
-    async progress(id, deviceId, { reportId, value, message, atMs }, now) {
-      const document = await reported.findOneAndUpdate(
-        {
-          _id: id,
-          deviceId,
-          status: { $in: statesThatTake('progress', 'accepted') },
-          operationId: { $in: [...updateOperations] },
-          $or: [
-            { 'progress.reportId': { $exists: false } },
-            { 'progress.reportId': { $lt: reportId }, 'progress.count': { $lt: maxProgressReports } },
-          ],
-        },
-        {
-          $set: {
-            updatedAt: new Date(now),
-            'progress.reportId': reportId,
-            'progress.value': value,
-            'progress.message': message,
-            'progress.atMs': atMs,
-            'progress.owed': true,
-          },
-          $min: { dueAt: changes.leftover(now) },
-          $inc: { 'progress.count': 1, outboxSeq: 1 },
-        },
-        { returnDocument: 'after' },
-      );
+    ...createProgressStore(reported, { changes, intervalMs: options.progressIntervalMs }),
+    async revoked(id, deviceId, atMs, now) {
+      const asked = await transactions.findOne({ _id: id, deviceId, open: true });
+      if (!asked) return null;
+      const message = asked.wish?.message;
+      if (message === undefined) {
+        // It was not asked to: the operation has failed, and its callback says so.
+        const end = { success: false, message: 'The device did not carry out the operation.', atMs };
+        const failed = await apply(
+          reported,
+          { _id: id, deviceId, wish: { $exists: false } },
+          'result',
+          'processed',
+          ended(end, now),
+        );
+        return failed && toStored(failed);
+      }
+      const document = await apply(reported, { _id: id, deviceId }, 'revoked', 'canceled', {
+        now,
+        owed: [{ kind: 'canceled', atMs: now, success: false, message }],
+        set: { end: { success: false, message, at: new Date(now), atMs: now } },
+      });
       return document && toStored(document);
     },
     async answer(id, deviceId, answer, now) {
@@ -285,7 +293,7 @@ export function createTransactionStore(
           owed: callbacksOf('answer', 'accepted').map((kind) =>
             kind === 'answer' ? owed : { kind, atMs, success, message },
           ),
-          set: { answeredAt: new Date(now), end: { success, message, at: new Date(now) } },
+          set: { answeredAt: new Date(now), end: { success, message, at: new Date(now), atMs } },
         }),
         { returnDocument: 'after' },
       );
@@ -334,7 +342,11 @@ export function createTransactionStore(
           updateOne: {
             filter: { _id: p.id, outboxSeq: p.outboxSeq },
             update: {
-              $unset: { outbox: true as const, dueAt: true as const, 'progress.owed': true as const },
+              $unset: {
+                outbox: true as const,
+                'progress.owed': true as const,
+                ...(!p.deferred && { dueAt: true as const }),
+              },
             },
           },
         })),
@@ -357,6 +369,10 @@ export function createTransactionStore(
       }
       return claimed;
     },
+    async setDue(id, outboxSeq, at) {
+      await transactions.updateOne({ _id: id, outboxSeq }, { $set: { dueAt: new Date(at) } });
+    },
+    countWishes: () => transactions.countDocuments({ 'wish.at': { $gt: new Date(0) } }),
     countOpen: (status) => transactions.countDocuments({ open: true, status }),
     async oldestOpenAtMs(status) {
       // Ids rise with creation, so the lowest id of a state is the oldest but for a block's width.

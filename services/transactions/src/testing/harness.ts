@@ -72,7 +72,7 @@ export class Harness {
   logAway = false;
   #stores: EmbeddedStoreConnection | undefined;
 
-  async start(): Promise<void> {
+  async start(config: Record<string, string> = {}): Promise<void> {
     this.database = openEmbeddedDatabase({ directory: this.directory, walSync: this.disk.walSync });
     const stores = createEmbeddedStore(this.database);
     this.#stores = stores;
@@ -126,6 +126,9 @@ export class Harness {
         TRANSACTIONS_SWEEP_MS: '50',
         TRANSACTIONS_LEFTOVER_AFTER_MS: '100',
         TRANSACTIONS_RETRY_LIMIT: '3',
+        TRANSACTIONS_RETRY_INTERVAL_MS: '0',
+        TRANSACTIONS_PROGRESS_INTERVAL_MS: '0',
+        ...config,
       }),
     );
     this.channel.register([...this.service.rpc, ...this.service.admin]);
@@ -221,6 +224,30 @@ export class Harness {
     return this.log.publish(topics.transactionReports, [
       { key: device, value: toBinary(DeviceReportEventSchema, value) },
     ]);
+  }
+
+  /** A session of the headset is announced; what it is to be sent. */
+  async judgeOnline(
+    sessionEpoch: bigint,
+    session: {
+      held?: { transactionId: bigint; state: HeldState }[];
+      knowsRevoke?: boolean;
+      afterUnresponsive?: boolean;
+      again?: boolean;
+    } = {},
+  ) {
+    const answer = await this.judge.headsetOnline({
+      deviceId: device,
+      sessionEpoch,
+      knowsRevoke: true,
+      ...session,
+    });
+    return {
+      offers: answer.offers.map((o) => [Number(o.transactionId), o.attempt]),
+      starts: answer.startTransactionIds.map(Number),
+      revocations: answer.revocations.map((r) => [Number(r.transactionId), r.reason]),
+      drops: answer.dropTransactionIds.map(Number),
+    };
   }
 
   /** The start permit, as a session's headset asks for it. */

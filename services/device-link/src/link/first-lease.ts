@@ -1,0 +1,33 @@
+import { ConfigError } from '@headset-cloud/kit/config.ts';
+import type { Leases } from '../store/leases.ts';
+import { pause } from './retry.ts';
+
+/**
+ * Takes this instance's first lease (ruling B5). Whoever had the advertised address before is dead,
+ * since the address is now ours. Without an address nobody can tell: the instance waits for one lease,
+ * and gives up with a ConfigError when another one without an address is alive. `exclusive`: nobody
+ * else can have the store open, so all others are dead.
+ */
+export async function takeFirstLease(
+  leases: Leases,
+  self: { readonly address: string; readonly leaseMs: number; readonly exclusive: boolean },
+  stopped: () => boolean,
+): Promise<void> {
+  const others = await leases.othersAt(self.address);
+  await leases.renew();
+  if (self.address === '' && !self.exclusive && others.size > 0) {
+    const looks = 10;
+    for (let look = 1; look <= looks && !stopped(); look += 1) {
+      await pause(self.leaseMs / looks);
+      await leases.renew();
+      const now = await leases.othersAt(self.address);
+      if ([...now].some(([id, beat]) => others.get(id) !== beat)) {
+        await leases.end();
+        throw new ConfigError(
+          'Another device-link without ADVERTISE_ADDRESS is running on the same database: set ADVERTISE_ADDRESS (host:port) for each instance.',
+        );
+      }
+    }
+  }
+  await leases.bury([...others.keys()]);
+}

@@ -1,0 +1,134 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Store } from '@headset-cloud/kit/store/types.ts';
+import type { IndexDescription } from 'mongodb';
+import type { Instance } from '../ports.ts';
+
+/** How long what is known of other instances is taken from memory; milliseconds. */
+const cacheMs = 1_000;
+/** Dead instances are forgotten after this; milliseconds. */
+const forgetAfterMs = 3_600_000;
+
+interface InstanceDocument {
+  _id: string;
+  /** Empty: it advertises none. */
+  address: string;
+  /** Rises with each sign of life. */
+  beat: number;
+  /** By the instance's own clock; only for whoever sees the instance for the first time. */
+  expiresAt: Date;
+}
+
+interface Seen {
+  address: string;
+  beat: number;
+  /** When its beat was seen to rise, by the monotonic clock; absent: never. */
+  aliveAtMs?: number;
+  readonly firstSeenAtMs: number;
+}
+
+/**
+ * The instances' leases (decision 6). An instance is alive while its beat rises, as the reader sees
+ * it on a monotonic clock: wall clocks may be wrong or step.
+ */
+export interface Leases {
+  /** Prolongs this instance's lease, and looks after the others'. */
+  renew(): Promise<void>;
+  /** Ends this instance's lease at once. */
+  end(): Promise<void>;
+  /** False once the lease has run out: this instance's sessions do not count for the others. */
+  alive(): boolean;
+  /** Of these instances, those that are alive, with their addresses; this one always is. */
+  live(ids: ReadonlySet<string>): Promise<Map<string, string>>;
+  /** Other live or lately dead instances that advertise the address, with their beats. */
+  othersAt(address: string): Promise<Map<string, number>>;
+  /** These instances are dead: their sessions do not count any more. */
+  bury(ids: readonly string[]): Promise<void>;
+}
+
+export const leaseIndexes: Readonly<Record<string, IndexDescription[]>> = { instances: [] };
+
+export function createLeases(
+  store: Store,
+  clock: Clock,
+  self: Instance & { readonly leaseMs: number; readonly logger: Logger },
+): Leases {
+  const instances = store.collection<InstanceDocument>('instances');
+  const seen = new Map<string, Seen>();
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  let endsAtMs = Number.NEGATIVE_INFINITY;
+  const monotonic = () => clock.monotonicNow?.() ?? clock.now();
+
+  /** Reads all leases: there are few instances. */
+  async function look(): Promise<void> {
+    const documents = await instances.find({}).toArray();
+    const now = monotonic();
+    for (const { _id, address, beat, expiresAt } of documents) {
+      const known = seen.get(_id);
+      if (!known) {
+        // Whoever is seen for the first time is believed: the next look shows whether its beat rises.
+        const believed = expiresAt.getTime() > clock.now();
+        seen.set(_id, { address, beat, firstSeenAtMs: now, ...(believed && { aliveAtMs: now }) });
+      } else if (known.beat !== beat) {
+        seen.set(_id, { ...known, address, beat, aliveAtMs: now });
+      }
+    }
+    const stored = new Set(documents.map((d) => d._id));
+    for (const id of seen.keys()) if (!stored.has(id)) seen.delete(id);
+    readAtMs = now;
+  }
+
+  return {
+    async renew() {
+      const begun = monotonic();
+      await instances.updateOne(
+        { _id: self.instanceId },
+        {
+          $set: { address: self.address(), expiresAt: new Date(clock.now() + self.leaseMs) },
+          $inc: { beat: 1 },
+        },
+        { upsert: true },
+      );
+      endsAtMs = begun + self.leaseMs;
+      await look();
+      for (const [id, { beat, aliveAtMs, firstSeenAtMs }] of seen) {
+        if (id === self.instanceId || begun - (aliveAtMs ?? firstSeenAtMs) < forgetAfterMs) continue;
+        await instances.deleteOne({ _id: id, beat });
+        seen.delete(id);
+      }
+    },
+    async end() {
+      endsAtMs = Number.NEGATIVE_INFINITY;
+      await instances.deleteOne({ _id: self.instanceId });
+    },
+    alive: () => endsAtMs > monotonic(),
+    async live(ids) {
+      const others = [...ids].filter((id) => id !== self.instanceId);
+      const unknown = others.some((id) => !seen.has(id));
+      if (others.length > 0 && (unknown || monotonic() - readAtMs > cacheMs)) await look();
+      const now = monotonic();
+      const live = new Map<string, string>();
+      for (const id of ids) {
+        if (id === self.instanceId) {
+          live.set(id, self.address());
+          continue;
+        }
+        const lease = seen.get(id);
+        if (lease?.aliveAtMs !== undefined && now - lease.aliveAtMs < self.leaseMs) {
+          live.set(id, lease.address);
+        }
+      }
+      return live;
+    },
+    async othersAt(address) {
+      const found = await instances.find({ address }).toArray();
+      return new Map(found.filter((d) => d._id !== self.instanceId).map((d) => [d._id, d.beat]));
+    },
+    async bury(ids) {
+      if (ids.length === 0) return;
+      self.logger.info({ instances: ids }, 'the leases of dead instances are ended');
+      await instances.deleteMany({ _id: { $in: [...ids] } });
+      for (const id of ids) seen.delete(id);
+    },
+  };
+}

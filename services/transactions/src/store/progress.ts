@@ -1,0 +1,116 @@
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { Filter } from 'mongodb';
+import { maxProgressReports } from '../domain/callbacks.ts';
+import { updateOperations } from '../domain/forms/operations.ts';
+import { statesThatTake } from '../domain/state.ts';
+import type { ReportedProgress, TransactionStore } from '../ports.ts';
+import { type createChanges, toStored } from './changes.ts';
+import type { TransactionDocument } from './documents.ts';
+
+type ProgressStore = Pick<TransactionStore, 'progress' | 'oweProgress'>;
+
+/** Share of the interval after which a report is no longer too soon: a headset's timer may be early. */
+const tooSoonShare = 0.9;
+
+/**
+ * The progress of updates in the transactions' documents: the newest report of each. Callbacks are
+ * an interval apart (ruling A9): what comes too soon is stored, and owed when the interval is over.
+ */
+export function createProgressStore(
+  transactions: StoreCollection<TransactionDocument>,
+  options: { changes: ReturnType<typeof createChanges>; intervalMs: number },
+): ProgressStore {
+  const { changes, intervalMs } = options;
+  const newerThan = (reportId: number): Filter<TransactionDocument> => ({
+    $or: [
+      { 'progress.reportId': { $exists: false } },
+      { 'progress.reportId': { $lt: reportId }, 'progress.count': { $lt: maxProgressReports } },
+    ],
+    // Negated, as it holds where nothing is deferred, too.
+    'progress.deferred.reportId': { $not: { $gte: reportId } },
+  });
+  const running = (id: number, deviceId: string): Filter<TransactionDocument> => ({
+    _id: id,
+    deviceId,
+    status: { $in: statesThatTake('progress', 'accepted') },
+    operationId: { $in: [...updateOperations] },
+  });
+  const fields = ({ reportId, value, message, atMs }: ReportedProgress) => ({
+    'progress.reportId': reportId,
+    'progress.value': value,
+    'progress.message': message,
+    'progress.atMs': atMs,
+  });
+  const highest = ({ value, atMs }: ReportedProgress) => ({
+    'progress.best': value,
+    'progress.latestAtMs': atMs,
+  });
+
+  return {
+    async progress(id, deviceId, progress, now) {
+      const inTime: Filter<TransactionDocument> = {
+        $or: [
+          { 'progress.owedAtMs': { $exists: false } },
+          { 'progress.owedAtMs': { $lte: now - intervalMs * tooSoonShare } },
+          // Written by a clock that was ahead.
+          { 'progress.owedAtMs': { $gt: now + intervalMs } },
+        ],
+      };
+      const owed = await transactions.findOneAndUpdate(
+        { ...running(id, deviceId), $and: [newerThan(progress.reportId), inTime] },
+        {
+          $set: {
+            updatedAt: new Date(now),
+            ...fields(progress),
+            'progress.owed': true,
+            'progress.owedAtMs': now,
+          },
+          $max: highest(progress),
+          $min: { dueAt: changes.leftover(now) },
+          $inc: { 'progress.count': 1, outboxSeq: 1 },
+          $unset: { 'progress.deferred': true },
+        },
+        { returnDocument: 'after' },
+      );
+      if (owed) return toStored(owed);
+      // Too soon, or not newer. What is owed or on its way keeps its content.
+      const deferred = await transactions.findOneAndUpdate(
+        { ...running(id, deviceId), $and: [{ progress: { $exists: true } }, newerThan(progress.reportId)] },
+        {
+          $set: { updatedAt: new Date(now), 'progress.deferred': { ...progress } },
+          $max: highest(progress),
+          $min: { dueAt: new Date(now + intervalMs) },
+          $inc: { outboxSeq: 1 },
+        },
+        { returnDocument: 'after' },
+      );
+      return deferred && toStored(deferred);
+    },
+
+    async oweProgress(id, now) {
+      const waiting = await transactions.findOne({ _id: id, open: true });
+      const deferred = waiting?.progress?.deferred;
+      if (!deferred) return null;
+      const document = await transactions.findOneAndUpdate(
+        {
+          _id: id,
+          status: { $in: statesThatTake('progress', 'accepted') },
+          'progress.deferred.reportId': deferred.reportId,
+        },
+        {
+          $set: {
+            updatedAt: new Date(now),
+            ...fields(deferred),
+            'progress.owed': true,
+            'progress.owedAtMs': now,
+          },
+          $min: { dueAt: changes.leftover(now) },
+          $inc: { 'progress.count': 1, outboxSeq: 1 },
+          $unset: { 'progress.deferred': true },
+        },
+        { returnDocument: 'after' },
+      );
+      return document && toStored(document);
+    },
+  };
+}
