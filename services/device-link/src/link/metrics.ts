@@ -53,6 +53,7 @@ export function createMetrics(registry: Registry, sessionCount: () => number): L
     'offer',
     'start',
     'drop',
+    'revoke',
     'reportAck',
     'goAway',
     'urlAnswer',

@@ -91,7 +91,7 @@ export class RawHeadset {
   }
 
   /** Ids of the messages of a kind so far, in order of arrival. */
-  ids(kind: 'offer' | 'start' | 'drop'): number[] {
+  ids(kind: 'offer' | 'start' | 'drop' | 'revoke'): number[] {
     return this.received.flatMap((body) => (body.case === kind ? [Number(body.value.transactionId)] : []));
   }
 

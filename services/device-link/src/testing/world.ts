@@ -16,6 +16,7 @@ import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { diskOf } from '@headset-cloud/kit/testing/disk.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import type { OfferSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
@@ -58,6 +59,22 @@ export interface Instance {
   handOver(deviceId: string, ...offers: readonly MessageInitShape<typeof OfferSchema>[]): Promise<bigint[]>;
   /** Its port for other instances closes; its timers stay: as if the network to it were cut. */
   cutOff(): Promise<void>;
+  /** Its store does not answer until the returned function is called. */
+  stallStore(): () => void;
+}
+
+/** A clock that is wrong, or steps: durations are not touched. */
+export class WrongClock implements Clock {
+  offsetMs: number;
+  constructor(offsetMs: number) {
+    this.offsetMs = offsetMs;
+  }
+  now(): number {
+    return Date.now() + this.offsetMs;
+  }
+  monotonicNow(): number {
+    return performance.now();
+  }
 }
 
 /** A clock that a test can move. */
@@ -168,14 +185,20 @@ export class World {
   }
 
   /** Builds and starts a device-link; `address`: another one to advertise than its own. */
-  async start(config: Partial<DeviceLinkConfig> = {}, fixedAddress?: string): Promise<Instance> {
+  async start(
+    config: Partial<DeviceLinkConfig> = {},
+    fixedAddress?: string,
+    clock: Clock = this.clock,
+  ): Promise<Instance> {
     const defaults = readConfig(deviceLinkConfig, { DEVICE_LINK_LISTEN: '127.0.0.1:0' });
     let address = '';
+    let stalled: PromiseWithResolvers<void> | undefined;
+    const store = stallable(this.#stores.database('device-link'), () => stalled?.promise);
     const service = buildDeviceLink(
       {
         logger: this.#logger,
-        clock: this.clock,
-        store: this.#stores.database('device-link'),
+        clock,
+        store,
         log: this.#faultyLog(),
         channel: () => this.#channel,
         secrets: createSecretBox('a secret that is long enough for tests'),
@@ -189,7 +212,12 @@ export class World {
     const server = new RpcServer(service.rpc, this.#logger);
     const ownPort = await server.start({ host: '127.0.0.1', port: 0 });
     address = fixedAddress ?? `127.0.0.1:${ownPort}`;
-    await service.start();
+    try {
+      await service.start();
+    } catch (error) {
+      await server.stop(100);
+      throw error;
+    }
     const local = new LocalChannel();
     local.register(service.rpc);
     let stopped: Promise<void> | undefined;
@@ -216,6 +244,16 @@ export class World {
         });
       },
       cutOff: () => server.stop(100),
+      stallStore: () => {
+        const stall = Promise.withResolvers<void>();
+        stalled = stall;
+        const goOn = () => {
+          stalled = undefined;
+          stall.resolve();
+        };
+        this.#cleanups.unshift(goOn);
+        return goOn;
+      },
     };
   }
 
@@ -277,6 +315,33 @@ export class World {
       },
     });
   }
+}
+
+/** A store whose operations wait for what `until` answers. */
+function stallable(store: Store, until: () => Promise<void> | undefined): Store {
+  const waiting = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get(of, name) {
+        const value = Reflect.get(of, name) as unknown;
+        if (typeof value !== 'function') return value;
+        return (...args: unknown[]) => {
+          const call = () => value.apply(of, args) as unknown;
+          // A cursor waits when it is read.
+          if (name === 'find') return waiting(call() as object);
+          const stall = until();
+          return stall ? stall.then(call) : call();
+        };
+      },
+    });
+  return new Proxy(store, {
+    get(of, name) {
+      const value = Reflect.get(of, name) as unknown;
+      if (typeof value !== 'function') return value;
+      return name === 'collection'
+        ? (...args: unknown[]) => waiting(value.apply(of, args) as object)
+        : value.bind(of);
+    },
+  });
 }
 
 /** An offer of a command. */

@@ -1,0 +1,192 @@
+import { status } from '@grpc/grpc-js';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { GoAwayReason, HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { requireProductionReady } from './config.ts';
+import { deviceId, type Instance, offer, World, WrongClock } from './testing/world.ts';
+
+/** Short, but longer than a busy machine takes to look twice. */
+const short = { DEVICE_LINK_LEASE_MS: 1500 };
+
+let world: World;
+beforeEach(() => {
+  world = new World();
+});
+afterEach(() => world.close());
+
+const presence = async (of: Instance) =>
+  (await of.delivery.getPresence({ deviceIds: [deviceId] })).sessionEpochs[deviceId];
+
+async function online(at: Instance) {
+  const headset = world.dial(at, { hello: {} });
+  const { sessionEpoch } = await headset.next('welcome');
+  return { headset, sessionEpoch };
+}
+const judgedAgain = () => world.online.filter((request) => request.again);
+
+// proves ruling B5
+describe('an instance whose lease has run out', () => {
+  it('has its sessions judged again when it is back, so that nothing waits for a reconnect', async () => {
+    const [a, b] = [await world.start(short), await world.start(short)];
+    const { headset, sessionEpoch } = await online(a);
+    await waitFor('the first judgement', () => world.online.length === 1);
+    const goOn = a.stallStore();
+    await waitFor('the lease to run out', async () => (await presence(b)) === undefined);
+    expect(a.service.notReady?.()).toMatch('lease');
+    // The other instance cannot know better: transactions marks it as waiting.
+    expect(await b.handOver(deviceId, offer(1))).toEqual([0n]);
+    world.onOnline = async (request) => ({ offers: request.again ? [offer(1)] : [] });
+    goOn();
+    expect((await headset.next('offer')).transactionId).toBe(1n);
+    expect(judgedAgain()[0]).toMatchObject({ deviceId, sessionEpoch });
+    await waitFor('the lease', async () => (await presence(b)) === sessionEpoch);
+    expect(headset.end).toBeUndefined();
+  });
+
+  it('closes the sessions that have moved to another one meanwhile', async () => {
+    const [a, b] = [await world.start(short), await world.start(short)];
+    const first = await online(a);
+    await waitFor('the first judgement', () => world.online.length === 1);
+    const goOn = a.stallStore();
+    await waitFor('the lease to run out', async () => (await presence(b)) === undefined);
+    const second = await online(b);
+    expect(await b.handOver(deviceId, offer(1))).toEqual([second.sessionEpoch]);
+    goOn();
+    expect((await first.headset.next('goAway')).reason).toBe(GoAwayReason.SUPERSEDED);
+    await first.headset.ended(status.OK);
+    expect(await presence(a)).toBe(second.sessionEpoch);
+  });
+});
+
+describe('a session that has moved', () => {
+  it('takes nothing any more, although its instance was not told', async () => {
+    const [a, b] = [await world.start(), await world.start()];
+    const first = await online(a);
+    await a.cutOff();
+    const second = await online(b);
+    expect(await presence(a)).toBe(second.sessionEpoch);
+    expect(await a.handOver(deviceId, offer(1))).toEqual([second.sessionEpoch]);
+    expect((await second.headset.next('offer')).transactionId).toBe(1n);
+    expect((await first.headset.next('goAway')).reason).toBe(GoAwayReason.SUPERSEDED);
+    expect(first.headset.ids('offer')).toEqual([]);
+  });
+});
+
+describe('a session that goes on', () => {
+  it('is judged again now and then, and is not sent the same twice', async () => {
+    const a = await world.start({ DEVICE_LINK_REJUDGE_MS: 200 });
+    world.onOnline = async (request) => ({ offers: request.again ? [offer(1), offer(2)] : [offer(1)] });
+    const { headset } = await online(a);
+    await waitFor('some judgements', () => judgedAgain().length >= 3);
+    expect(headset.ids('offer')).toEqual([1, 2]);
+    headset.ready(1);
+    await waitFor('the start', () => headset.ids('start').length === 1);
+    const before = judgedAgain().length;
+    await waitFor('more judgements', () => judgedAgain().length >= before + 2);
+    expect(headset.ids('offer')).toEqual([1, 2]);
+  });
+
+  it('is judged again after a judgement that failed', async () => {
+    const a = await world.start({ DEVICE_LINK_REJUDGE_MS: 200 });
+    const { headset } = await online(a);
+    await waitFor('the first judgement', () => world.online.length === 1);
+    let failures = 0;
+    world.onOnline = async () => {
+      failures += 1;
+      throw new Error('away');
+    };
+    await waitFor('a failure', () => failures > 0);
+    expect(headset.end).toBeUndefined();
+    expect(await presence(a)).toBe(1n);
+  });
+});
+
+describe('what a hello holds as started', () => {
+  const held = [{ transactionId: 7n, state: HeldState.STARTED }];
+
+  it('is started again without an offer, and a ready for it is answered by start', async () => {
+    const a = await world.start();
+    world.onOnline = async () => ({ startTransactionIds: [7n], offers: [offer(7)] });
+    const headset = world.dial(a, { hello: { held } });
+    await headset.next('welcome');
+    expect((await headset.next('start')).transactionId).toBe(7n);
+    headset.ready(7);
+    expect((await headset.next('start')).transactionId).toBe(7n);
+    expect(headset.ids('offer')).toEqual([]);
+    expect(world.accepts).toEqual([]);
+  });
+
+  it('is revoked, and a ready for it asks again', async () => {
+    const a = await world.start();
+    world.onOnline = async () => ({ revocations: [{ transactionId: 7n, reason: 'newer' }] });
+    world.onAccept = async () => ({ start: false, revoke: true, dropReason: 'newer' });
+    const headset = world.dial(a, { hello: { held, knowsRevoke: true } });
+    await headset.next('welcome');
+    expect(await headset.next('revoke')).toMatchObject({ transactionId: 7n, reason: 'newer' });
+    headset.ready(7);
+    expect(await headset.next('revoke')).toMatchObject({ transactionId: 7n });
+    expect(world.online[0]).toMatchObject({ knowsRevoke: true, again: false });
+  });
+
+  it('is never revoked from a client that does not know it', async () => {
+    const a = await world.start();
+    world.onAccept = async () => ({ start: false, revoke: true, dropReason: 'newer' });
+    const headset = world.dial(a, { hello: { held } });
+    await headset.next('welcome');
+    headset.ready(7);
+    expect((await headset.next('start')).transactionId).toBe(7n);
+  });
+});
+
+it('tells the judge that the session before was closed because its headset did not answer', async () => {
+  const a = await world.start({ DEVICE_LINK_OFFER_DEADLINE_MS: 200 });
+  world.onOnline = async () => ({ offers: world.online.length === 1 ? [offer(1)] : [] });
+  const { headset } = await online(a);
+  await headset.next('offer');
+  expect((await headset.next('goAway')).reason).toBe(GoAwayReason.UNRESPONSIVE);
+  await headset.ended(status.OK);
+  await waitFor('its absence', async () => (await presence(a)) === undefined);
+  await online(a);
+  await waitFor('the next judgement', () => world.online.length === 2);
+  const third = await online(a);
+  await waitFor('the third judgement', () => world.online.length === 3);
+  expect(third.sessionEpoch).toBe(3n);
+  expect(world.online.map((request) => request.afterUnresponsive)).toEqual([false, true, false]);
+});
+
+describe('leases', () => {
+  it.each([-3_600_000, 3_600_000])('do not lean on wall clocks (%d ms)', async (offsetMs) => {
+    const right = new WrongClock(0);
+    const a = await world.start(short, undefined, new WrongClock(offsetMs));
+    const b = await world.start(short, undefined, right);
+    // The headset has corrected its clock by the server's time.
+    world.clock.offsetMs = offsetMs;
+    const { sessionEpoch } = await online(a);
+    await waitFor('it to be known', async () => (await presence(b)) === sessionEpoch);
+    // The clock of the one that reads steps, too.
+    right.offsetMs = -offsetMs;
+    expect(await presence(b)).toBe(sessionEpoch);
+    a.stallStore();
+    await waitFor('the lease to run out', async () => (await presence(b)) === undefined);
+  });
+
+  it('of two instances without an address exclude each other', async () => {
+    await world.start(short, '');
+    await expect(world.start(short, '')).rejects.toThrow('set ADVERTISE_ADDRESS');
+  });
+
+  it('of a dead instance without an address are waited for, and end', async () => {
+    const a = await world.start(short, '');
+    await online(a);
+    a.stallStore();
+    const b = await world.start(short, '');
+    expect(await presence(b)).toBeUndefined();
+  });
+
+  it.each([
+    [{ ADVERTISE_ADDRESS: undefined, DEVICE_LINK_LEASE_MS: 15_000 }, 'ADVERTISE_ADDRESS is not set'],
+    [{ ADVERTISE_ADDRESS: '10.0.0.1:9000', DEVICE_LINK_LEASE_MS: 9_999 }, 'DEVICE_LINK_LEASE_MS is below'],
+  ])('are safe in production (%#)', (config, message) => {
+    expect(() => requireProductionReady(config, { NODE_ENV: 'production' })).toThrow(message);
+    expect(() => requireProductionReady(config, {})).not.toThrow();
+  });
+});
