@@ -1,8 +1,11 @@
 /** Points at which a headset can be made to die, between receiving and being acknowledged. */
 export const deathPoints = ['received', 'ready-sent', 'started', 'effect-done', 'result-sent'] as const;
-/** Further points: of an update, between its first bytes and its last; of an upload, when it is stored. */
-export const transferDeathPoints = ['loading', 'uploaded'] as const;
-export type DeathPoint = (typeof deathPoints)[number] | (typeof transferDeathPoints)[number];
+/** Of an update, between its first bytes and its last, and when its installation begins; of an upload, when it is stored. */
+export const transferDeathPoints = ['loading', 'installing', 'uploaded'] as const;
+/** Where a revoke is answered durably but not yet sent; where the former application's things are erased, no more. */
+export const changeDeathPoints = ['revoked', 'erased'] as const;
+export const allDeathPoints = [...deathPoints, ...transferDeathPoints, ...changeDeathPoints] as const;
+export type DeathPoint = (typeof allDeathPoints)[number];
 
 /**
  * How a headset answers. `wrong-id`: it first answers for `wrongId` (an unknown transaction, or
@@ -34,6 +37,7 @@ export const faultRules = {
   'forgets-ids': 'remembers no outcome once its report is acknowledged',
   'resumes-by-itself': 'goes on with interrupted work after a restart without a new start',
   'start-needs-offer': 'ignores the start of what it holds as started when there was no offer in the session',
+  'start-repeats-work': 'does the work again when its start comes again',
   'works-in-parallel': 'does not work on one transaction after the other',
   'silent-when-done': 'answers nothing to start or revoke of what it remembers as done',
   'ignores-drop': 'forgets nothing that is dropped',
@@ -49,6 +53,7 @@ export const faultRules = {
   'repeats-acknowledged': 'sends acknowledged reports again in each session',
   'reports-out-of-order': 'sends two reports that wait together the newer one first',
   'exceeds-window': 'sends more than 256 reports without an acknowledgement',
+  'restarts-counter': 'counts its reports from 1 again in each process',
   'rewrites-epoch': 'sends a report with the epoch of its sending',
   'no-inventory': 'tells of no change of firmware, apps or languages',
   // Updates.
