@@ -35,6 +35,9 @@ export default async function setup(): Promise<void> {
       COMMUNICATION_SIGNED_URL_RENEWALS: '1',
       // So that a headset needs more than one in a test.
       UPDATES_DOWNLOAD_URL_SECONDS: '3',
+      // A test of retries has no minutes, and one of progress no ten seconds.
+      TRANSACTIONS_RETRY_INTERVAL_MS: '0',
+      TRANSACTIONS_PROGRESS_INTERVAL_MS: '0',
       // So that slow requests can be seen to be ended within a test.
       HEADERS_TIMEOUT_MS: '2000',
       REQUEST_TIMEOUT_MS: '4000',
