@@ -56,9 +56,11 @@ describeOnStack('callbacks', () => {
     const taking = await receiver(() => 200);
     const id = await failingCommand();
     const [arrival] = await arrived(taking, id, 1);
-    const { method, path, headers, bytes, body } = arrival as Arrival;
+    const { method, path, headers, headerNames, bytes, body } = arrival as Arrival;
     const key = await currentKey();
     expect({ method, path }).toEqual({ method: 'POST', path: '/hook?source=cloud' });
+    // Some servers compare header names letter by letter (ruling A22).
+    expect(headerNames).toEqual(expect.arrayContaining(['X-TLPF-NOTIFICATION-KEY', 'applicationId']));
     expect(headers).toMatchObject({
       'content-type': 'application/json',
       'content-length': String(bytes.length),

@@ -71,6 +71,10 @@ describeOnStack('files from headsets', () => {
       { body: { deviceId: headset.deviceId, file }, verified: true },
     ]);
     expect(asked[0]?.headers['applicationid']).toBe(tenant.applicationId);
+    // Some servers compare header names letter by letter (ruling A22).
+    expect(asked[0]?.headerNames).toEqual(
+      expect.arrayContaining(['X-TLPF-NOTIFICATION-KEY', 'applicationId']),
+    );
   });
 
   // proves cb/5/file-size, cb/9/file-size
