@@ -303,12 +303,22 @@ describe('launcher keys', () => {
 
 // proves api/7/uninstall
 describe('uninstall', () => {
-  test.each(['com.example.app', 'x'.repeat(128), '😀 /%', 'ü'])('%p is uninstalled', async (name) => {
+  test.each(['com.example.app', 'a.'.padEnd(128, 'x')])('%p is uninstalled', async (name) => {
     expect(await send('DELETE', `${device}/package/${encodeURIComponent(name)}`)).toMatchObject(created);
     expectSent('delete-v1-applications-devices-package', { case: 'uninstall', value: { package: name } });
   });
-  test('a package of 129 characters is 404, before anything is asked', async () => {
-    const answer = await send('DELETE', `${device}/package/${'x'.repeat(129)}`);
+  // The form of PUT apps (ruling A15).
+  test.each([
+    'a.'.padEnd(129, 'x'),
+    'app',
+    'com.1example',
+    '%zz',
+    '%20',
+    'com.example.app%20',
+    'com.example%2Fapp',
+    '%F0%9F%98%80.a',
+  ])('the package %s in the path is 404, before anything is asked', async (name) => {
+    const answer = await send('DELETE', `${device}/package/${name}`);
     expect([answer.status, answer.text]).toEqual([
       404,
       '{"message":"The path parameter package is not valid."}',

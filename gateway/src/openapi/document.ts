@@ -98,7 +98,7 @@ function describe(
         name: parameter['name'] as string,
         in: parameter['in'] as ApiParameter['in'],
         required: parameter['required'] === true,
-        schema: parameter['schema'] as JsonObject,
+        schema: resolve(document, parameter['schema']),
         errorCode: parameter['x-error-code'] as ErrorCode | undefined,
       };
     }),
