@@ -84,6 +84,14 @@ describeOnStack('callbacks', () => {
     expect(Math.abs(body.timestamp - Date.now())).toBeLessThan(60_000);
   });
 
+  // Ruling A22.
+  it('reach a destination whose scheme is written in capitals', async () => {
+    const taking = await receiver(() => 200);
+    const deviceEvent = taking.url.replace('http:', 'HTTP:');
+    expect((await tenant.call(200, 'PATCH', '', { deviceEvent })).body).toMatchObject({ deviceEvent });
+    await arrived(taking, await failingCommand(), 1);
+  });
+
   it.each([200, 201, 202, 204, 299])('the answer %d delivers: it is not sent again', async (status) => {
     const taking = await receiver(() => status);
     const id = await failingCommand();

@@ -142,6 +142,16 @@ describeOnStack('files from headsets', () => {
     expect((await told(file)).body).toEqual(end(file, 'failure', messages.noUrl));
   });
 
+  // Ruling A22.
+  it('the scheme of a signed URL may be in capitals', async () => {
+    const file = path('capitals');
+    const url = `${store.signUrl.replace('http:', 'HTTP:').replace('/sign', '/files')}?file=${encodeURIComponent(file)}`;
+    store.answer = (response) => response.writeHead(200).end(JSON.stringify({ url }));
+    upload(file);
+    expect((await told(file)).body).toEqual(end(file, 'success', 'upload success.'));
+    expect(store.files.has(file)).toBe(true);
+  });
+
   // proves cb/8/file-reasons
   it('a store that refuses the file fails the upload', async () => {
     store.storeStatus = 403;
