@@ -27,7 +27,7 @@ export const gatewayConfigSpec = {
     form: 'an http or https address',
   }),
   BODY_LIMIT_BYTES: integer({
-    doc: 'Largest request body; a larger one is answered with 413.',
+    doc: 'Largest request body; a larger one is answered with 413. Lists of APNs and Wi-Fi networks may have 1 MiB in any case.',
     example: '65536',
     default: 65_536,
     min: 8192,

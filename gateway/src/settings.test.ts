@@ -301,6 +301,28 @@ describe('launcher keys', () => {
   ])('%j is refused: %s', (wrong, detail) => refused('PUT', path, wrong, detail));
 });
 
+// Ruling A22.
+describe('the body of a list of networks', () => {
+  const mib = 1024 * 1024;
+  test.each([
+    ['apn', '[{"name":"n","apn":"a","mcc":"440","mnc":"10"}'],
+    ['wifi', '[{"ssid":"s"}'],
+  ])('%s: has at most 1 MiB', async (what, list) => {
+    const body = (size: number) => `${list.padEnd(size - 1)}]`;
+    expect((await send('PUT', `${device}/settings/${what}`, body(mib))).status).toBe(201);
+    const answer = await send('PUT', `${device}/settings/${what}`, body(mib + 1));
+    expect([answer.status, answer.text]).toEqual([
+      413,
+      '{"message":"The request body is larger than 1048576 bytes."}',
+    ]);
+  });
+  test('lang: has at most 64 KiB, as every other body', async () => {
+    const body = (size: number) => `["ja"${' '.repeat(size - 6)}]`;
+    expect((await send('PUT', `${device}/settings/lang`, body(65_536))).status).toBe(201);
+    expect((await send('PUT', `${device}/settings/lang`, body(65_537))).status).toBe(413);
+  });
+});
+
 // proves api/7/uninstall
 describe('uninstall', () => {
   test.each(['com.example.app', 'a.'.padEnd(128, 'x')])('%p is uninstalled', async (name) => {

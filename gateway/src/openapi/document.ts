@@ -26,6 +26,8 @@ export interface ApiOperation {
   readonly parameters: readonly ApiParameter[];
   /** Reference of the JSON body's schema within the document; undefined when the call has no body. */
   readonly bodyRef: string | undefined;
+  /** `x-body-limit-bytes`: the largest body, where it is above that of the other calls. */
+  readonly bodyLimitBytes: number | undefined;
   readonly scopes: readonly string[];
   /** By status: what each answer looks like, references resolved. */
   readonly responses: Readonly<Record<string, JsonObject>>;
@@ -103,6 +105,7 @@ function describe(
       };
     }),
     bodyRef: bodyRefOf(document, operationId, operation['requestBody']),
+    bodyLimitBytes: operation['x-body-limit-bytes'] as number | undefined,
     scopes,
     responses: Object.fromEntries(
       Object.entries(operation['responses'] as Record<string, unknown>).map(([status, response]) => [
