@@ -16,7 +16,7 @@ import {
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { limits } from '../domain/limits.ts';
-import { checkReport, checkUrlRequest, transactionId } from '../domain/messages.ts';
+import { checkReport, checkUrlRequest, newerFirmware, transactionId } from '../domain/messages.ts';
 import { OfferBook, type Release } from '../domain/offer-book.ts';
 import type { LinkMetrics, OutgoingKind } from './metrics.ts';
 import { type ReportEvent, reportEvent } from './report-event.ts';
@@ -76,6 +76,7 @@ export class Session {
   readonly #traces = new Traces();
   readonly #urls: UrlDesk;
   #clientVersion = '';
+  #firmwareVersion = '';
   #online = false;
   #ended = false;
   #stalls = 0;
@@ -120,6 +121,7 @@ export class Session {
   begin(hello: Hello, ackedReportId: number): void {
     const now = this.#deps.clock.now();
     this.#clientVersion = hello.clientVersion;
+    this.#firmwareVersion = hello.firmwareVersion;
     this.#call.on('drain', () => this.#drained());
     this.#send('welcome', {
       case: 'welcome',
@@ -306,6 +308,7 @@ export class Session {
         transactionId: BigInt(id),
         sessionEpoch: BigInt(this.epoch),
         clientVersion: this.#clientVersion,
+        firmwareVersion: this.#firmwareVersion,
       });
     const parent = this.#traces.of(id);
     return parent ? inSpan('headset ready', { parent }, ask) : ask();
@@ -321,6 +324,9 @@ export class Session {
 
   #onReport(report: Report): void {
     const id = Number(report.reportId);
+    if (report.body.case === 'inventory') {
+      this.#firmwareVersion = newerFirmware(this.#firmwareVersion, report.body.value.firmwareVersion);
+    }
     if (this.#reports.isNew(id)) {
       const about = transactionOf(report);
       const said = { case: 'report', value: report } as const;

@@ -21,8 +21,9 @@ export interface TransactionDocument {
   attempts: number;
   /** The newest session it was written to; 0 if none. */
   sentEpoch: number;
-  /** A headset with an older client may not start it (decision 14). */
+  /** A headset with an older client or firmware may not start it (decision 14). */
   minimumClientVersion?: string;
+  minimumFirmwareVersion?: string;
   /** Callbacks not known to be in the log yet, oldest first; progress has its own place. */
   outbox?: OwedCallback[];
   /** The newest report of an update's progress; it replaces the one before, published or not. */

@@ -98,7 +98,8 @@ export function createTransactionStore(
           end: { success: false, message: t.failMessage ?? '', at },
         }),
         ...(t.traceparent && { traceparent: t.traceparent }),
-        ...(t.minimumClientVersion && { minimumClientVersion: t.minimumClientVersion }),
+        ...(t.minimum.client && { minimumClientVersion: t.minimum.client }),
+        ...(t.minimum.firmware && { minimumFirmwareVersion: t.minimum.firmware }),
       };
       try {
         await insert(document);
@@ -192,7 +193,8 @@ export function createTransactionStore(
           _id: id,
           deviceId: session.deviceId,
           activationEpoch: { $gte: floorEpoch },
-          minimumClientVersion: session.meets ?? { $exists: false },
+          minimumClientVersion: session.meets?.client || { $exists: false },
+          minimumFirmwareVersion: session.meets?.firmware || { $exists: false },
         },
         'accept',
         'accepted',
