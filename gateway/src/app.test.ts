@@ -135,7 +135,7 @@ test.each([
   ['PUT', `${device}/firmware`, 'cws:device:write'],
   ['PUT', `${device}/reset`, 'cws:device:write'],
   ['PUT', `${device}/apps/launcher/keys`, 'cws:device:write'],
-  ['DELETE', `${device}/package/a`, 'cws:device:write'],
+  ['DELETE', `${device}/package/a.b`, 'cws:device:write'],
   ['GET', `${app}/apps`, 'cws:application:read'],
   ['POST', `${app}/apps`, 'cws:application:write'],
   ['GET', `${app}/firmware`, 'cws:application:read'],

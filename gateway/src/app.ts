@@ -50,7 +50,7 @@ export function buildGateway(options: GatewayOptions): Gateway {
   for (const operation of literalFirst(operations)) {
     const handler = handlers[operation.operationId];
     if (!handler) continue;
-    const bodyLimitBytes = config.BODY_LIMIT_BYTES;
+    const bodyLimitBytes = Math.max(config.BODY_LIMIT_BYTES, operation.bodyLimitBytes ?? 0);
     const run = createCallRunner(operation, handler, { tokens, ownership, bodyLimitBytes, compiler });
     serve(router, operation, run);
   }

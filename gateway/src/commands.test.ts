@@ -211,6 +211,11 @@ describe('Content-Type', () => {
     'Application/JSON',
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
+    // Any other parameter may stand beside it (ruling A22).
+    'application/json; profile=a',
+    'application/json ; profile="a; charset=latin1" ; charset=Utf-8;',
+    'application/json; charset=utf-8; odata.metadata=minimal',
+    'application/json; charset="u\\tf-8"',
   ])('%s is accepted', async (type) => {
     expect((await put(body, { 'content-type': type })).status).toBe(201);
   });
@@ -218,6 +223,12 @@ describe('Content-Type', () => {
     'text/plain',
     'application/x-www-form-urlencoded',
     'application/json; charset=shift_jis',
+    'application/json; profile=a; charset=utf-16',
+    'application/json; charset=utf-8; charset=utf-16',
+    'application/json; charset',
+    'application/json; charset="utf-8',
+    'application/json, application/json',
+    'application/json charset=utf-8',
     'application/jsonp',
     '',
   ])('%p is 400', async (type) => {

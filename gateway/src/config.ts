@@ -1,6 +1,6 @@
 import { address, type ConfigOf, type ConfigSpec, integer, text } from '@headset-cloud/kit/config.ts';
 
-const httpUrl = { pattern: /^https?:\/\/[^\s?#]+$/, form: 'an http or https address' };
+const httpUrl = { pattern: /^https?:\/\/[^\s?#]+$/i, form: 'an http or https address' };
 
 /** The gateway's keys. Limits guard one process; they are no part of the API except BODY_LIMIT_BYTES (413). */
 export const gatewayConfigSpec = {
@@ -23,11 +23,11 @@ export const gatewayConfigSpec = {
   OIDC_JWKS_URI: text({
     doc: "Address of the issuer's keys; without it the discovery document names it.",
     example: 'https://id.example.com/jwks',
-    pattern: /^https?:\/\/\S+$/,
+    pattern: /^https?:\/\/\S+$/i,
     form: 'an http or https address',
   }),
   BODY_LIMIT_BYTES: integer({
-    doc: 'Largest request body; a larger one is answered with 413.',
+    doc: 'Largest request body; a larger one is answered with 413. Lists of APNs and Wi-Fi networks may have 1 MiB in any case.',
     example: '65536',
     default: 65_536,
     min: 8192,

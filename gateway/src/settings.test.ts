@@ -301,14 +301,46 @@ describe('launcher keys', () => {
   ])('%j is refused: %s', (wrong, detail) => refused('PUT', path, wrong, detail));
 });
 
+// Ruling A22.
+describe('the body of a list of networks', () => {
+  const mib = 1024 * 1024;
+  test.each([
+    ['apn', '[{"name":"n","apn":"a","mcc":"440","mnc":"10"}'],
+    ['wifi', '[{"ssid":"s"}'],
+  ])('%s: has at most 1 MiB', async (what, list) => {
+    const body = (size: number) => `${list.padEnd(size - 1)}]`;
+    expect((await send('PUT', `${device}/settings/${what}`, body(mib))).status).toBe(201);
+    const answer = await send('PUT', `${device}/settings/${what}`, body(mib + 1));
+    expect([answer.status, answer.text]).toEqual([
+      413,
+      '{"message":"The request body is larger than 1048576 bytes."}',
+    ]);
+  });
+  test('lang: has at most 64 KiB, as every other body', async () => {
+    const body = (size: number) => `["ja"${' '.repeat(size - 6)}]`;
+    expect((await send('PUT', `${device}/settings/lang`, body(65_536))).status).toBe(201);
+    expect((await send('PUT', `${device}/settings/lang`, body(65_537))).status).toBe(413);
+  });
+});
+
 // proves api/7/uninstall
 describe('uninstall', () => {
-  test.each(['com.example.app', 'x'.repeat(128), '😀 /%', 'ü'])('%p is uninstalled', async (name) => {
+  test.each(['com.example.app', 'a.'.padEnd(128, 'x')])('%p is uninstalled', async (name) => {
     expect(await send('DELETE', `${device}/package/${encodeURIComponent(name)}`)).toMatchObject(created);
     expectSent('delete-v1-applications-devices-package', { case: 'uninstall', value: { package: name } });
   });
-  test('a package of 129 characters is 404, before anything is asked', async () => {
-    const answer = await send('DELETE', `${device}/package/${'x'.repeat(129)}`);
+  // The form of PUT apps (ruling A15).
+  test.each([
+    'a.'.padEnd(129, 'x'),
+    'app',
+    'com.1example',
+    '%zz',
+    '%20',
+    'com.example.app%20',
+    'com.example%2Fapp',
+    '%F0%9F%98%80.a',
+  ])('the package %s in the path is 404, before anything is asked', async (name) => {
+    const answer = await send('DELETE', `${device}/package/${name}`);
     expect([answer.status, answer.text]).toEqual([
       404,
       '{"message":"The path parameter package is not valid."}',

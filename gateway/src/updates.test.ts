@@ -36,6 +36,19 @@ const textLimits =
       await refused(method, path, { ...body, [name]: wrong }, `/${name} must be string.`);
   };
 
+const forms = {
+  package: '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z][A-Za-z0-9_]*)+$',
+  version: '^[0-9A-Za-z][0-9A-Za-z._+-]*$',
+};
+const wrongForms = [
+  ['package', 'app'],
+  ['package', 'com.1example'],
+  ['package', 'com..example'],
+  ['package', 'com.example.app '],
+  ['version', '1 0'],
+  ['version', '.1'],
+] as const;
+
 // proves api/3/app-install, api/7/update-app
 describe('update of software now', () => {
   const path = `${device}/apps`;
@@ -52,17 +65,7 @@ describe('update of software now', () => {
     );
   });
   test('package is required and has 1 to 128 characters', textLimits('PUT', path, body, 'package', 'x.'));
-  const forms = {
-    package: '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z][A-Za-z0-9_]*)+$',
-    version: '^[0-9A-Za-z][0-9A-Za-z._+-]*$',
-  };
-  test.each([
-    ['package', 'app'],
-    ['package', 'com.1example'],
-    ['package', 'com..example'],
-    ['version', '1 0'],
-    ['version', '.1'],
-  ] as const)('%s %j is of no form that a catalogue has', (name, wrong) =>
+  test.each(wrongForms)('%s %j is of no form that a catalogue has', (name, wrong) =>
     refused('PUT', path, { ...body, [name]: wrong }, `/${name} must match pattern "${forms[name]}".`),
   );
   test('version is required and has 1 to 128 characters', textLimits('PUT', path, body, 'version'));
@@ -142,7 +145,10 @@ describe('upload of software', () => {
       '{"appFileExists":true,"chunkPartSize":10485760,"uploadId":null,"urlList":[]}',
     );
   });
-  test('package is required and has 1 to 128 characters', textLimits('POST', path, body, 'package'));
+  test('package is required and has 1 to 128 characters', textLimits('POST', path, body, 'package', 'x.'));
+  test.each(wrongForms)('%s %j is of no form that a catalogue has', (name, wrong) =>
+    refused('POST', path, { ...body, [name]: wrong }, `/${name} must match pattern "${forms[name]}".`),
+  );
   test('version is required and has 1 to 128 characters', textLimits('POST', path, body, 'version'));
   // proves api/5/upload-size
   test('fileSize is an integer of at least 1', async () => {

@@ -56,9 +56,11 @@ describeOnStack('callbacks', () => {
     const taking = await receiver(() => 200);
     const id = await failingCommand();
     const [arrival] = await arrived(taking, id, 1);
-    const { method, path, headers, bytes, body } = arrival as Arrival;
+    const { method, path, headers, headerNames, bytes, body } = arrival as Arrival;
     const key = await currentKey();
     expect({ method, path }).toEqual({ method: 'POST', path: '/hook?source=cloud' });
+    // Some servers compare header names letter by letter (ruling A22).
+    expect(headerNames).toEqual(expect.arrayContaining(['X-TLPF-NOTIFICATION-KEY', 'applicationId']));
     expect(headers).toMatchObject({
       'content-type': 'application/json',
       'content-length': String(bytes.length),
@@ -80,6 +82,14 @@ describeOnStack('callbacks', () => {
       message: 'None of action, package and classpath is given.',
     });
     expect(Math.abs(body.timestamp - Date.now())).toBeLessThan(60_000);
+  });
+
+  // Ruling A22.
+  it('reach a destination whose scheme is written in capitals', async () => {
+    const taking = await receiver(() => 200);
+    const deviceEvent = taking.url.replace('http:', 'HTTP:');
+    expect((await tenant.call(200, 'PATCH', '', { deviceEvent })).body).toMatchObject({ deviceEvent });
+    await arrived(taking, await failingCommand(), 1);
   });
 
   it.each([200, 201, 202, 204, 299])('the answer %d delivers: it is not sent again', async (status) => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
@@ -49,7 +50,7 @@ const operations = [
 describeOnStack('minimum client versions', () => {
   let tenant: Tenant;
   beforeAll(async () => {
-    tenant = await createTenant({ devices: operations.length * 2 });
+    tenant = await createTenant({ devices: operations.length * 2 + 4 });
   });
   afterAll(() => tenant.close());
 
@@ -98,4 +99,91 @@ describeOnStack('minimum client versions', () => {
       expect(await tenant.status(id)).toBe('processed');
     },
   );
+
+  /** Connectivity's calls, one of each (decision 14, ruling A13). */
+  const connectivity = [
+    ['GET', '', undefined],
+    ['GET', '/bluetooth/state', undefined],
+    ['PUT', '/bluetooth/state', { state: 'enabled' }],
+    ['DELETE', '/bluetooth/reset', undefined],
+    ['POST', '/bluetooth', { macAddress: '02:00:00:00:00:0A' }],
+    ['PUT', '/bluetooth', { macAddress: '02:00:00:00:00:0A', state: 'connect' }],
+    ['DELETE', '/bluetooth', { macAddress: '02:00:00:00:00:0A' }],
+  ] as const;
+  const tooOld = (version: string) =>
+    `The device's firmware version ${version} is older than 9.001.0, which this operation needs.`;
+  const nth = (n: number) => tenant.devices[operations.length * 2 + n];
+  const below = (n: number) => `/devices/${nth(n)?.deviceId}/connectivity`;
+  const list = async (n: number): Promise<number> =>
+    (await tenant.call(201, 'GET', below(n))).body.transactionId;
+
+  // proves api/6/firmware-connectivity
+  it.each([
+    ['9.000.99', 0],
+    ['8', 1],
+  ])(
+    'connectivity: an unknown firmware that turns out to be %s fails it with both versions',
+    async (old, n) => {
+      await tenant.activate(nth(n));
+      const id = await list(n);
+      const headset = tenant.headset(nth(n), { firmwareVersion: old });
+      headset.connect();
+      const [callback] = await waitFor('the end', () => {
+        const found = tenant.callbacks(id);
+        return found.length > 0 && found;
+      });
+      expect(callback?.body).toMatchObject({ message: tooOld(old), statusCode: 500, devices: [] });
+      expect(await tenant.status(id)).toBe('processed');
+      await waitFor('the headset to forget it', () => !headset.journal.held.has(id));
+      expect(headset.effects.has(id)).toBe(false);
+      expect(tenant.callbacks(id)).toHaveLength(1);
+      await waitFor('the firmware to be known', async () => {
+        const { body } = await tenant.call(200, 'GET', `/devices/${nth(n)?.deviceId}/status`);
+        return body.firmware?.version === old;
+      });
+      await headset.close();
+    },
+  );
+
+  // proves api/6/firmware-connectivity
+  it.each(connectivity)(
+    'connectivity: %s %s for a firmware that is known to be older is 400 and leaves nothing behind',
+    async (method, path, body) => {
+      const key = { 'idempotency-key': randomUUID() };
+      const before = await tenant.transactions();
+      const refused = await tenant.call(400, method, below(0) + path, body, key);
+      expect(refused.body).toEqual({ message: tooOld('9.000.99') });
+      expect(await tenant.transactions()).toEqual(before);
+      // Judged anew: the refusal was not kept under the key.
+      expect((await tenant.call(400, method, below(0) + path, body, key)).body).toEqual(refused.body);
+    },
+  );
+
+  it.each([
+    ['9.001.0', 2],
+    ['9.1', 3],
+  ])('connectivity: an unknown firmware that turns out to be %s starts it', async (firmwareVersion, n) => {
+    await tenant.activate(nth(n));
+    const id = await list(n);
+    tenant.headset(nth(n), { firmwareVersion }).connect();
+    await waitFor('both callbacks', () => tenant.callbacks(id).length === 2);
+    expect(await tenant.status(id)).toBe('processed');
+  });
+
+  it('connectivity: a firmware that became new enough during the session counts', async () => {
+    const device = nth(1);
+    const headset = tenant.headset(device, { firmwareVersion: '8' });
+    headset.connect();
+    await waitFor('the session', () => headset.sessionEpoch > 0);
+    expect((await tenant.call(400, 'GET', below(1))).body).toEqual({ message: tooOld('8') });
+    const key = { 'idempotency-key': randomUUID() };
+    await tenant.call(400, 'GET', below(1), undefined, key);
+    headset.happen({ firmwareVersion: '9.002.0' });
+    const id = await waitFor('the firmware to be known', async () => {
+      const answer = await tenant.api.app('GET', below(1), undefined, key);
+      return answer.status === 201 && (answer.body.transactionId as number);
+    });
+    await waitFor('both callbacks', () => tenant.callbacks(id).length === 2);
+    expect(tenant.callbacks(id)[1]?.body).toMatchObject({ statusCode: 200 });
+  });
 });

@@ -99,6 +99,17 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
   describe('Wi-Fi', () => {
     const operationId = 'put-v1-applications-devices-settings-wifi';
 
+    // Ruling A22.
+    it('a list of 1 MiB reaches the headset, one of a byte more is 413', async () => {
+      const entry = { ssid: 's'.repeat(32), password: 'p'.repeat(1000), security: 'WPA' };
+      const list = Array.from({ length: 970 }, () => entry);
+      const text = JSON.stringify(list).padEnd(1024 * 1024);
+      await applied('PUT', '/settings/wifi', text, operationId, success('applied'));
+      expect(headset.device.state.wifi).toEqual(list);
+      const { body } = await tenant.call(413, 'PUT', at('/settings/wifi'), `${text} `);
+      expect(body).toEqual({ message: 'The request body is larger than 1048576 bytes.' });
+    });
+
     it('the networks reach the headset as they were given, up to the limits', async () => {
       const list = [
         { ssid: 's'.repeat(32), password: 'p@ss 語', security: 'x'.repeat(100) },

@@ -7,6 +7,7 @@ import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 const limitBytes = 20_971_520;
 const messages = {
   size: 'The file size is over the limit.',
+  empty: 'The signed URL could not be obtained because the file is empty.',
   notAssociated: 'The device is not associated with the application.',
   noUrl: 'The signed URL could not be obtained.',
   failed: 'The upload to the signed URL failed.',
@@ -71,21 +72,24 @@ describeOnStack('files from headsets', () => {
       { body: { deviceId: headset.deviceId, file }, verified: true },
     ]);
     expect(asked[0]?.headers['applicationid']).toBe(tenant.applicationId);
+    // Some servers compare header names letter by letter (ruling A22).
+    expect(asked[0]?.headerNames).toEqual(
+      expect.arrayContaining(['X-TLPF-NOTIFICATION-KEY', 'applicationId']),
+    );
   });
 
   // proves cb/5/file-size, cb/9/file-size
   it.each([
-    [1, true],
-    [limitBytes, true],
-    [0, false],
-    [limitBytes + 1, false],
-  ])('a file of %i bytes: %s', async (sizeBytes, fits) => {
+    [1, undefined],
+    [limitBytes, undefined],
+    [0, messages.empty],
+    [limitBytes + 1, messages.size],
+  ])('a file of %i bytes is refused with %p', async (sizeBytes, refusal) => {
+    const fits = refusal === undefined;
     const file = path(`size-${sizeBytes}`);
     upload(file, sizeBytes);
     const { body } = await told(file);
-    expect(body).toEqual(
-      fits ? end(file, 'success', 'upload success.') : end(file, 'failure', messages.size),
-    );
+    expect(body).toEqual(fits ? end(file, 'success', 'upload success.') : end(file, 'failure', refusal));
     expect(store.files.get(file)?.length).toBe(fits ? sizeBytes : undefined);
     expect(store.requests.some((r) => r.body.file === file)).toBe(fits);
   });
@@ -136,6 +140,16 @@ describeOnStack('files from headsets', () => {
     const file = path(`answer ${name}`);
     upload(file);
     expect((await told(file)).body).toEqual(end(file, 'failure', messages.noUrl));
+  });
+
+  // Ruling A22.
+  it('the scheme of a signed URL may be in capitals', async () => {
+    const file = path('capitals');
+    const url = `${store.signUrl.replace('http:', 'HTTP:').replace('/sign', '/files')}?file=${encodeURIComponent(file)}`;
+    store.answer = (response) => response.writeHead(200).end(JSON.stringify({ url }));
+    upload(file);
+    expect((await told(file)).body).toEqual(end(file, 'success', 'upload success.'));
+    expect(store.files.has(file)).toBe(true);
   });
 
   // proves cb/8/file-reasons

@@ -7,6 +7,8 @@ export interface Arrival {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
+  /** The names of the headers as they were written. */
+  readonly headerNames: readonly string[];
   readonly bytes: Buffer;
   // biome-ignore lint/suspicious/noExplicitAny: callbacks of every shape
   readonly body: any;
@@ -36,6 +38,7 @@ export async function startReceiver(
       method: request.method ?? '',
       path: request.url ?? '',
       headers: request.headers,
+      headerNames: request.rawHeaders.filter((_, i) => i % 2 === 0),
       bytes,
       body: JSON.parse(bytes.toString('utf8')),
     };

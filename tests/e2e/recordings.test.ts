@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { signedUrlRequestCheck } from '@headset-cloud/gateway/openapi/callbacks.ts';
+import { readDocument } from '@headset-cloud/gateway/openapi/document.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { archiveBytes } from '../support/sora/archives.ts';
 import type { SimulatedRecording } from '../support/sora/simulator.ts';
@@ -16,6 +17,13 @@ const messages = {
 } as const;
 const single = 'soraRecGetPresignedUrl';
 const multi = 'soraRecGetMultiPresignedUrl';
+
+/** The body that the contract shows for a recording in parts. */
+function documentedExample() {
+  // biome-ignore lint/suspicious/noExplicitAny: the document as it was parsed
+  const { webhooks } = readDocument('cws_notification') as any;
+  return webhooks.recording.post.requestBody.content['application/json'].examples.multipart.value;
+}
 
 describeOnStack('recordings', () => {
   let tenant: Tenant;
@@ -114,6 +122,12 @@ describeOnStack('recordings', () => {
         parts: parts.map(({ tag }) => tag),
       }),
     });
+    // The contract's example shows the form that is really sent: the ETags as the storage wrote them.
+    for (const body of [callback.body, documentedExample()]) {
+      const { parts: tags, splitted } = body.channel.connections[0].webmFile;
+      expect(tags).toHaveLength(splitted);
+      for (const tag of tags) expect(tag).toMatch(/^"[0-9a-f]{32}"$/);
+    }
     expect(parts.map(({ partNumber, sha256: hash }) => [partNumber, hash])).toEqual([
       [1, sha256(names.webm, 0, part)],
       [2, sha256(names.webm, part, part)],

@@ -2,10 +2,9 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DomainError } from '@headset-cloud/kit/errors.ts';
 import getRawBody from 'raw-body';
+import { isUtf8Json } from './content-type.ts';
 import { GatewayError, invalidBody } from './errors.ts';
 import { type JsonText, parseBody } from './json.ts';
-
-const jsonType = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
 
 /** Reads a request's bytes, at most `limit`. Throws body_too_large, or invalid_body when it was cut short. */
 export async function readBytes(
@@ -33,7 +32,7 @@ function tooLarge(limit: number): DomainError {
 export function requireJson(req: IncomingMessage): void {
   const type = req.headers['content-type'];
   if (type === undefined) throw invalidBody('', 'Content-Type is missing; it must be application/json.');
-  if (!jsonType.test(type)) throw invalidBody('', 'Content-Type must be application/json in UTF-8.');
+  if (!isUtf8Json(type)) throw invalidBody('', 'Content-Type must be application/json in UTF-8.');
   const encoding = req.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw invalidBody('', 'Content-Encoding is not supported.');

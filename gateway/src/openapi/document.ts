@@ -26,6 +26,8 @@ export interface ApiOperation {
   readonly parameters: readonly ApiParameter[];
   /** Reference of the JSON body's schema within the document; undefined when the call has no body. */
   readonly bodyRef: string | undefined;
+  /** `x-body-limit-bytes`: the largest body, where it is above that of the other calls. */
+  readonly bodyLimitBytes: number | undefined;
   readonly scopes: readonly string[];
   /** By status: what each answer looks like, references resolved. */
   readonly responses: Readonly<Record<string, JsonObject>>;
@@ -98,11 +100,12 @@ function describe(
         name: parameter['name'] as string,
         in: parameter['in'] as ApiParameter['in'],
         required: parameter['required'] === true,
-        schema: parameter['schema'] as JsonObject,
+        schema: resolve(document, parameter['schema']),
         errorCode: parameter['x-error-code'] as ErrorCode | undefined,
       };
     }),
     bodyRef: bodyRefOf(document, operationId, operation['requestBody']),
+    bodyLimitBytes: operation['x-body-limit-bytes'] as number | undefined,
     scopes,
     responses: Object.fromEntries(
       Object.entries(operation['responses'] as Record<string, unknown>).map(([status, response]) => [

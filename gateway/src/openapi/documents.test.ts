@@ -107,7 +107,7 @@ test('the examples of parameters fit them', () => {
   const compiler = new SchemaCompiler('cws_api', document);
   const { parameters } = document['components'] as { parameters: Record<string, JsonObject> };
   for (const parameter of Object.values(parameters)) {
-    expect(compiler.ofSchema(parameter['schema'] as JsonObject)(parameter['example'])).toBe(true);
+    expect(compiler.ofSchema(resolve(document, parameter['schema']))(parameter['example'])).toBe(true);
   }
 });
 

@@ -33,6 +33,8 @@ export interface TestIssuer {
   silent: boolean;
   jwksFetches: number;
   discoveryIssuer: string;
+  /** What discovery tells of the keys; undefined: their right address. */
+  jwksUri: string | undefined;
   close(): Promise<void>;
 }
 
@@ -43,7 +45,10 @@ export async function startTestIssuer(keys: readonly TestKey[]): Promise<TestIss
     if (issuer.silent) return;
     if (issuer.broken) res.writeHead(issuer.broken.status).end(issuer.broken.body);
     else if (isKeys) res.end(JSON.stringify({ keys: issuer.keys }));
-    else res.end(JSON.stringify({ issuer: issuer.discoveryIssuer, jwks_uri: `${issuer.url}/jwks` }));
+    else
+      res.end(
+        JSON.stringify({ issuer: issuer.discoveryIssuer, jwks_uri: issuer.jwksUri ?? `${issuer.url}/jwks` }),
+      );
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -55,6 +60,7 @@ export async function startTestIssuer(keys: readonly TestKey[]): Promise<TestIss
     silent: false,
     jwksFetches: 0,
     discoveryIssuer: url,
+    jwksUri: undefined,
     async close() {
       const closed = once(server, 'close');
       server.close();

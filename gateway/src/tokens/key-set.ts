@@ -124,8 +124,7 @@ export class KeySet {
         throw new Error(`the discovery document names another issuer than ${issuer}`);
       }
       uri = String(discovery['jwks_uri']);
-      const secure =
-        uri.startsWith('https://') || (uri.startsWith('http://') && issuer.startsWith('http://'));
+      const secure = /^https:\/\//i.test(uri) || (/^http:\/\//i.test(uri) && /^http:\/\//i.test(issuer));
       if (!secure) throw new Error('the discovery document names no safe address of the keys');
     }
     const keys = signingKeys(await fetchJson(uri, { timeoutMs, limitBytes }));

@@ -229,6 +229,11 @@ describe("the issuer's keys", () => {
     expect((await verifier.verify(signToken(next, claims()))).clientId).toBe('client-1');
   });
 
+  test('come from an address whose scheme is in capitals, too', async () => {
+    issuer.jwksUri = `${issuer.url.replace('http', 'HTTP')}/jwks`;
+    expect((await verifier.verify(signToken(rsa, claims()))).clientId).toBe('client-1');
+  });
+
   test('come from OIDC_JWKS_URI without discovery', async () => {
     issuer.discoveryIssuer = 'https://evil.test';
     const direct = newVerifier({ jwksUri: `${issuer.url}/jwks` });

@@ -164,6 +164,12 @@ test('a removed endpoint gets no more channels, and comes back when it is put ag
 });
 
 describe('operators', () => {
+  test('may write the schemes of addresses in capitals', async () => {
+    const given = { signalingUrl: 'WSS://a.example.com', archiveUrl: 'HTTPS://a.example.com/' };
+    const put = await world.admin.putEndpoint(endpoint('a', given));
+    expect(put.endpoint).toMatchObject(given);
+  });
+
   test.each([
     [{ endpointId: '' }, 'endpoint_id'],
     [{ endpointId: 'a/b' }, 'endpoint_id'],

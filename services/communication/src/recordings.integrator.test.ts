@@ -56,6 +56,14 @@ describe('the integrator’s endpoint is a stranger; the failure is the specifie
     expect(use.studio.world.asked).toHaveLength(3);
   });
 
+  test('addresses whose scheme is in capitals are good ones', async () => {
+    const recording = use.studio.recordParts(2);
+    use.studio.world.signedUrls = (body) =>
+      JSON.parse(JSON.stringify(use.studio.storage.sign(body)).replaceAll('"http://', '"HTTP://'));
+    await use.studio.tell(recording);
+    expect((await use.studio.notification(recording)).body['message']).toBeUndefined();
+  });
+
   test('an answer at the last attempt is as good as at the first', async () => {
     let asked = 0;
     use.studio.world.signedUrls = (body) => {

@@ -46,7 +46,7 @@ export function adminAddresses(service: AdminService, options: ConnectionOptions
     (env[variable] || undefined) ??
     (env['ADMIN_URL'] || undefined);
   if (given === undefined) return [onePort, ownPorts[service]];
-  if (!/^https?:\/\/[^/]/.test(given) || !URL.canParse(given)) {
+  if (!/^https?:\/\/[^/]/i.test(given) || !URL.canParse(given)) {
     throw new CtlError(
       exitCodes.usage,
       `The admin address ${JSON.stringify(given)} is not an http or https address. Example: ${onePort}`,

@@ -45,7 +45,7 @@ describe('settings', () => {
   test('set fields are written, removed ones go, the rest stays', async () => {
     await world.applications.updateSettings({
       caller,
-      set: { deviceEvent: 'https://a.example/', soraEvent: 'http://b.example/' },
+      set: { deviceEvent: 'HTTPS://a.example/', soraEvent: 'http://b.example/' },
     });
     const { settings } = await world.applications.updateSettings({
       caller,
@@ -53,7 +53,7 @@ describe('settings', () => {
       remove: ['soraEvent'],
     });
     expect(settings).toEqual(await read());
-    expect(settings?.deviceEvent).toBe('https://a.example/');
+    expect(settings?.deviceEvent).toBe('HTTPS://a.example/');
     expect(settings?.fileUploadEvent).toBe('https://c.example/');
     expect(settings?.soraEvent).toBeUndefined();
     expect(settings?.authenticationKey).toBeUndefined();

@@ -151,18 +151,26 @@ describe('operations of other kinds', () => {
       subject,
     });
   /** The headset introduces itself with a client's version. */
-  async function introduce(clientVersion: string) {
+  async function introduce(clientVersion: string, firmwareVersion = '') {
+    sessions += 1;
+    await tell({ case: 'hello', value: { clientVersion, firmwareVersion } });
+  }
+  /** A message of the headset in its newest session. */
+  async function tell(body: MessageInitShape<typeof DeviceReportEventSchema>['body']) {
+    now += 1000;
     const event = create(DeviceReportEventSchema, {
       deviceId: imei(0),
-      sessionEpoch: BigInt(++sessions),
-      body: { case: 'hello', value: { clientVersion } },
+      sessionEpoch: BigInt(sessions),
+      receivedAtMs: BigInt(now),
+      body,
     });
     const value = toBinary(DeviceReportEventSchema, event);
     await world.log.publish(topics.deviceReports, [{ key: imei(0), value }]);
     const handled = async () => (await world.log.lag('devices', topics.deviceReports)) === 0;
-    await waitFor('the hello', handled);
+    await waitFor('the message', handled);
   }
   let sessions = 0;
+  let now = Date.now();
 
   beforeEach(async () => {
     await provision(world);
@@ -204,6 +212,49 @@ describe('operations of other kinds', () => {
     async (kind, least) => {
       await operate(kind);
       expect(world.transactions.created.at(-1)?.minimumClientVersion).toBe(least);
+    },
+  );
+
+  const connectivity = kinds.filter(([, least]) => least === '2.3.1');
+
+  // proves api/6/firmware-connectivity
+  test.each(connectivity)('%j needs firmware 9.001.0 as well', async (kind) => {
+    for (const [client, firmware, what, minimum] of [
+      ['2.3.1', '9.000.9', 'firmware version 9.000.9', '9.001.0'],
+      ['2.3.0', '9.000.9', 'client version 2.3.0', '2.3.1'],
+    ] as const) {
+      await introduce(client, firmware);
+      await expect(operate(kind)).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: `The device's ${what} is older than ${minimum}, which this operation needs.`,
+      });
+    }
+    expect(world.transactions.created).toHaveLength(1);
+    for (const firmware of ['9.001.0', '9.1', '10', '']) {
+      await introduce('2.3.1', firmware);
+      await operate(kind);
+      expect(world.transactions.created.at(-1)).toMatchObject({
+        ...{ minimumClientVersion: '2.3.1', minimumFirmwareVersion: '9.001.0' },
+      });
+    }
+  });
+
+  test('a firmware that the headset has installed since counts', async () => {
+    const kind = { case: 'resetConnectivity', value: {} } as const;
+    await introduce('2.3.1', '9.000.9');
+    const inventory = { firmwareVersion: '9.002.0' };
+    await tell({ case: 'report', value: { reportId: 1n, body: { case: 'inventory', value: inventory } } });
+    await operate(kind);
+    await introduce('2.3.1', '9.000.8');
+    await expect(operate(kind)).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
+  test.each(kinds.filter((kind) => !connectivity.includes(kind)))(
+    '%j needs no firmware',
+    async (kind, least) => {
+      await introduce(least, '1');
+      await operate(kind);
+      expect(world.transactions.created.at(-1)?.minimumFirmwareVersion).toBe('');
     },
   );
 

@@ -220,7 +220,7 @@ onEmbedded('a batch of many devices costs one lookup', async () => {
 
 describe('file uploads', () => {
   const file = `app/${imei(0)}/upload_files/a/b.jpg`;
-  const upload = (value: { file: string; failure?: UrlRefusal }, reportId = 7) =>
+  const upload = (value: { file: string; failure?: UrlRefusal; sizeBytes?: bigint }, reportId = 7) =>
     report({ case: 'fileUpload', value: { sizeBytes: 5n, ...value } }, { reportId });
   const body = (more: object) => ({ applicationId: 'app', deviceId: imei(0), timestamp: 1000, ...more });
 
@@ -234,8 +234,10 @@ describe('file uploads', () => {
     [UrlRefusal.UNAVAILABLE, 'failure', 'The signed URL could not be obtained.'],
     [UrlRefusal.UNKNOWN, 'failure', 'The signed URL could not be obtained.'],
     [99 as UrlRefusal, 'failure', 'The upload to the signed URL failed.'],
-  ])('the end %s is told to fileUploadEvent as %s', async (failure, result, message) => {
-    await publish(upload({ file, ...(failure !== undefined && { failure }) }));
+    [UrlRefusal.SIZE, 'failure', 'The signed URL could not be obtained because the file is empty.', 0n],
+    [UrlRefusal.NOT_ASSOCIATED, 'failure', 'The device is not associated with the application.', 0n],
+  ])('the end %s is told to fileUploadEvent as %s: %s', async (failure, result, message, sizeBytes = 5n) => {
+    await publish(upload({ file, sizeBytes, ...(failure !== undefined && { failure }) }));
     expect(await published(1)).toEqual([
       {
         key: imei(0),

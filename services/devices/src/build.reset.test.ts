@@ -48,6 +48,7 @@ test('a reset keeps the activation, its client and slot, raises the epoch and ma
     floorReason: FloorReason.RESET,
     failMessage: '',
     minimumClientVersion: '',
+    minimumFirmwareVersion: '',
     subject: '',
   });
   expect(operation?.kind).toMatchObject({ case: 'reset', value: { applicationId: 'app' } });

@@ -56,6 +56,8 @@ export interface Standing {
   readonly epoch: number;
   /** As the newest session's hello said; empty: not known yet. */
   readonly clientVersion: string;
+  /** As the headset said last; empty: not known yet. */
+  readonly firmwareVersion: string;
   /** Changes of the activation have taken effect whose transactions may not exist yet. */
   readonly unsettled: boolean;
 }

@@ -65,10 +65,11 @@ const integratorFailed = (internal: unknown) => ({
 const because = (problem: string) => integratorFailed(`fileUploadGetUrl of a-1: ${problem}`);
 
 test('one POST goes out as it is, signed like a callback under a fresh id, and its answer comes back as it is', async () => {
-  const seen: { headers: IncomingMessage['headers']; line: string; body: Buffer }[] = [];
+  const seen: (Pick<IncomingMessage, 'headers' | 'rawHeaders'> & { line: string; body: Buffer })[] = [];
   const answer = '{"url":"https://bucket.example/写真?signature=a%2Fb","n":12345678901234567890}';
   await endpoint((request, response, received) => {
-    seen.push({ headers: request.headers, line: `${request.method} ${request.url}`, body: received });
+    const { headers, rawHeaders } = request;
+    seen.push({ headers, rawHeaders, line: `${request.method} ${request.url}`, body: received });
     response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
   });
   const notifier = await bench.start();
@@ -80,6 +81,8 @@ test('one POST goes out as it is, signed like a callback under a fresh id, and i
   for (const one of seen) {
     expect(one.line).toBe('POST /sign?x=1');
     expect(one.body).toEqual(body);
+    // As the specification writes them (ruling A22).
+    expect(one.rawHeaders).toEqual(expect.arrayContaining(['X-TLPF-NOTIFICATION-KEY', 'applicationId']));
     expect(one.headers).toMatchObject({ applicationid: 'a-1', 'content-type': 'application/json' });
     expect(verifyCallback({ headers: one.headers, rawBody: one.body }, [key])).toBe(true);
   }

@@ -236,6 +236,30 @@ describe('a headset whose client is too old', () => {
     },
   );
 
+  // proves api/6/firmware-connectivity
+  it('or whose firmware is: it fails with both versions, and starts on what is new enough', async () => {
+    const create = () =>
+      h.create({
+        operationId: 'delete-v1-applications-connectivity-reset',
+        ...{ minimumClientVersion: '2.3.1', minimumFirmwareVersion: '9.001.0' },
+        operation: { kind: { case: 'resetConnectivity', value: { networkType: NetworkType.BLUETOOTH } } },
+      });
+    const old = "The device's firmware version 9.000.9 is older than 9.001.0, which this operation needs.";
+    const id = await create();
+    expect(await h.accept(id, 1n, '2.3.1', '9.000.9')).toMatchObject({ start: false, dropReason: old });
+    expect(await h.accept(id, 2n, '2.3.1', '9.001.0')).toMatchObject({ start: false, dropReason: old });
+    expect(await h.status(id)).toBe('PROCESSED');
+    await waitFor('the end', () => h.of(id).length === 1);
+    expect(h.of(id)[0]).toMatchObject({ message: old, statusCode: 500 });
+    const unknown = await create();
+    expect(await h.accept(unknown, 2n, '2.3.1', '')).toMatchObject({ start: false });
+    const right = await create();
+    for (let i = 0; i < 2; i++) {
+      expect(await h.accept(right, 2n, '2.3.1', '9.1')).toMatchObject({ start: true });
+    }
+    expect(await h.status(right)).toBe('ACCEPTED');
+  });
+
   it('and one below a floor is canceled by it, whatever the version', async () => {
     const id = await h.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
     await h.create({ operationId: reset, activationEpoch: 2n, raisesFloor: FloorReason.RESET });

@@ -1,4 +1,5 @@
 import type { OwedCallback } from './domain/callbacks.ts';
+import type { Versions } from './domain/client-version.ts';
 import type { ConnectivityFinding } from './domain/forms/connectivity.ts';
 import type { Mark } from './domain/online.ts';
 import type { Status } from './domain/state.ts';
@@ -14,8 +15,8 @@ export interface NewTransaction {
   /** Bytes of the protobuf Operation. */
   readonly operation: Uint8Array;
   readonly traceparent: string;
-  /** A headset with an older client may not start it; empty: any may. */
-  readonly minimumClientVersion: string;
+  /** A headset with an older client or firmware may not start it; empty: any may. */
+  readonly minimum: Versions;
   /** Ends at once, as a failure with this message. */
   readonly failMessage?: string;
 }
@@ -53,7 +54,7 @@ export interface StoredTransaction {
   readonly progress: number;
   /** Reports of progress so far. */
   readonly progressReports: number;
-  readonly minimumClientVersion: string;
+  readonly minimum: Versions;
   readonly endMessage: string;
   readonly traceparent: string;
 }
@@ -100,8 +101,8 @@ export interface ReportedProgress {
 export interface AskingSession {
   readonly deviceId: string;
   readonly epoch: number;
-  /** The minimum client version that this session's client was found to meet; absent: none was looked at. */
-  readonly meets?: string;
+  /** The minimum versions that this session's headset was found to meet; absent: none were looked at. */
+  readonly meets?: Versions;
 }
 
 /** Raises a device's head; the answer says whether a create of that activation is still allowed. */
@@ -136,8 +137,8 @@ export interface TransactionStore {
   markJudged(marks: readonly Mark[], sessionEpoch: number, now: number): Promise<void>;
   /**
    * The start permit, given to a session; nothing below the floor gets one, nothing that was sent to
-   * a newer session or judged for one (ruling B1), and what needs a minimum client version only a
-   * session that is known to meet it.
+   * a newer session or judged for one (ruling B1), and what needs minimum versions only a
+   * session that is known to meet them.
    */
   accept(
     id: number,

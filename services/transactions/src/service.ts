@@ -65,7 +65,7 @@ export async function createTransaction(
       activationEpoch: epoch,
       operation: request.operation ? toBinary(OperationSchema, request.operation) : new Uint8Array(),
       traceparent: currentTraceparent(),
-      minimumClientVersion: request.minimumClientVersion,
+      minimum: { client: request.minimumClientVersion, firmware: request.minimumFirmwareVersion },
       ...(request.failMessage && { failMessage: request.failMessage }),
     },
     deps.clock.now(),

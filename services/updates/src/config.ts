@@ -5,13 +5,13 @@ export const updatesConfigSpec = {
   S3_ENDPOINT: text({
     doc: 'Address of the S3-compatible object storage; not needed for AWS itself. Credentials: the AWS SDK’s usual variables.',
     example: 'https://s3.example.com',
-    pattern: /^https?:\/\/[^/]+\/?$/,
+    pattern: /^https?:\/\/[^/]+\/?$/i,
     form: 'an http or https address without a path',
   }),
   S3_PUBLIC_ENDPOINT: text({
     doc: 'The same storage as integrators and headsets reach it, where that differs from S3_ENDPOINT: presigned URLs name it.',
     example: 'https://files.example.com',
-    pattern: /^https?:\/\/[^/]+\/?$/,
+    pattern: /^https?:\/\/[^/]+\/?$/i,
     form: 'an http or https address without a path',
   }),
   S3_BUCKET: text({
@@ -34,7 +34,7 @@ export const updatesConfigSpec = {
   UPDATES_PUBLIC_URL: text({
     doc: 'UPDATES_LISTEN as integrators and headsets reach it; default: http:// and UPDATES_LISTEN.',
     example: 'https://files.example.com',
-    pattern: /^https?:\/\/[^/]+\/?$/,
+    pattern: /^https?:\/\/[^/]+\/?$/i,
     form: 'an http or https address without a path',
   }),
   UPDATES_TEMP_DIR: text({

@@ -150,6 +150,7 @@ export const apiLines: readonly Line[] = [
     communication-service: channels, Sora versions
     deactivated: deactivated devices cannot be operated (403)
     client-connectivity: connectivity needs client 2.3.1
+    firmware-connectivity: connectivity needs firmware 9.001.0 or newer
     client-launcher: another feature (launcher keys) needs client 2.1.1
     client-uninstall: uninstall needs client 3.4.0
     `,

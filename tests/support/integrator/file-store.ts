@@ -5,6 +5,8 @@ import { verifyCallback } from './verify.ts';
 /** A request for a signed URL as it came. */
 export interface UrlRequest {
   readonly headers: IncomingHttpHeaders;
+  /** The names of the headers as they were written. */
+  readonly headerNames: readonly string[];
   /** Signed with the application's key. */
   readonly verified: boolean;
   // biome-ignore lint/suspicious/noExplicitAny: whatever the platform asks
@@ -42,7 +44,8 @@ export async function startFileStore(): Promise<FileStore> {
     }
     const verified = verifyCallback({ headers: request.headers, rawBody: bytes }, store.keys);
     const body = JSON.parse(bytes.toString());
-    requests.push({ headers: request.headers, verified, body });
+    const headerNames = request.rawHeaders.filter((_, i) => i % 2 === 0);
+    requests.push({ headers: request.headers, headerNames, verified, body });
     if (store.answer) {
       store.answer(response);
       return;

@@ -32,8 +32,8 @@ export function parseZone(text: string): Zone {
 
 /** Year and month of a bill (specification api.md section 5). Throws `invalid_argument`. */
 export function requireMonth({ year, month }: Month): Month {
-  if (!Number.isInteger(year) || year < 2022 || year > 9998) {
-    throw new DomainError('invalid_argument', 'year is not a whole number from 2022 to 9998.');
+  if (!Number.isInteger(year) || year < 2022 || year > 9999) {
+    throw new DomainError('invalid_argument', 'year is not a whole number from 2022 to 9999.');
   }
   if (!Number.isInteger(month) || month < 1 || month > 12) {
     throw new DomainError('invalid_argument', 'month is not a whole number from 1 to 12.');

@@ -20,7 +20,7 @@ export function requireSoraVersion(value: string): string {
 }
 
 export function requireSignalingUrl(value: string): string {
-  if (/^wss?:\/\/[^/\s]/.test(value) && value.length <= 255 && URL.canParse(value)) return value;
+  if (/^wss?:\/\/[^/\s]/i.test(value) && value.length <= 255 && URL.canParse(value)) return value;
   return refuse(
     `signaling_url ${JSON.stringify(value)} is not a ws or wss address of at most 255 characters.`,
   );
@@ -29,7 +29,7 @@ export function requireSignalingUrl(value: string): string {
 /** Empty: the endpoint keeps no recordings. */
 export function requireArchiveUrl(value: string): string {
   if (value === '') return '';
-  if (/^https?:\/\/[^/\s]/.test(value) && value.length <= 255 && URL.canParse(value)) return value;
+  if (/^https?:\/\/[^/\s]/i.test(value) && value.length <= 255 && URL.canParse(value)) return value;
   return refuse(
     `archive_url ${JSON.stringify(value)} is not an http or https address of at most 255 characters.`,
   );

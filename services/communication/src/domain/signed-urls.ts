@@ -45,7 +45,7 @@ function isUrl(value: unknown): value is string {
   return (
     typeof value === 'string' &&
     value.length <= longestUrl &&
-    /^https?:\/\/[^/]/.test(value) &&
+    /^https?:\/\/[^/]/i.test(value) &&
     URL.canParse(value)
   );
 }

@@ -1,3 +1,4 @@
+import { isOlder } from '@headset-cloud/kit/version.ts';
 import { limits } from './limits.ts';
 
 /** A message that breaks the protocol; the reason goes to the headset. */
@@ -9,6 +10,17 @@ export interface ProtocolProblem {
 /** A transaction id as the platform uses it: positive and exact as a number (decision 3). */
 export function transactionId(id: bigint): number | undefined {
   return id > 0n && id <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(id) : undefined;
+}
+
+const longestVersion = 64;
+
+/**
+ * The firmware that a session's start permits are judged by, after an inventory report. It only ever
+ * becomes newer: a report from before the hello may come again after it.
+ */
+export function newerFirmware(known: string, reported: string): string {
+  if (reported === '' || reported.length > longestVersion) return known;
+  return known === '' || isOlder(known, reported) ? reported : known;
 }
 
 /** What is wrong with a hello, if anything. */
@@ -25,8 +37,8 @@ export function checkHello(hello: {
       reason: `protocol_version ${hello.protocolVersion} is not supported; this server speaks ${limits.protocolVersion}`,
     };
   }
-  if (hello.clientVersion.length > 64 || hello.firmwareVersion.length > 64) {
-    return { kind: 'invalid', reason: 'hello: a version is longer than 64 characters' };
+  if (hello.clientVersion.length > longestVersion || hello.firmwareVersion.length > longestVersion) {
+    return { kind: 'invalid', reason: `hello: a version is longer than ${longestVersion} characters` };
   }
   if (hello.held.some((h) => transactionId(h.transactionId) === undefined)) {
     return { kind: 'invalid', reason: 'hello: held has a transaction_id out of range' };

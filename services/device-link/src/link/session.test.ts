@@ -121,8 +121,28 @@ describe('a session', () => {
       deviceId,
       transactionId: 12345n,
       sessionEpoch: 1n,
-      clientVersion: '3.4.0',
+      ...{ clientVersion: '3.4.0', firmwareVersion: '9.001.0' },
     });
+  });
+
+  it('asks with the newest firmware that the hello and inventory reports said', async () => {
+    const headset = await connected({ firmwareVersion: '9.001.0' });
+    let id = 0;
+    // The second is one from before the hello, which comes again; the last is no version at all.
+    for (const [said, asked] of [
+      ['9.002.0', '9.002.0'],
+      ['9.000.0', '9.002.0'],
+      ['', '9.002.0'],
+      ['9.010.0', '9.010.0'],
+      ['9'.repeat(65), '9.010.0'],
+    ] as const) {
+      id += 1;
+      const inventory = { case: 'inventory' as const, value: { firmwareVersion: said } };
+      headset.send({ case: 'report', value: { reportId: BigInt(id), body: inventory } });
+      headset.ready(id);
+      await waitFor('the question', () => world.accepts.length === id);
+      expect(world.accepts.at(-1)).toMatchObject({ firmwareVersion: asked });
+    }
   });
 
   it('drops a withdrawn offer that was not answered', async () => {

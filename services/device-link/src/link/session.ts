@@ -19,7 +19,7 @@ import type {
   DeliveryJudgeService,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { limits } from '../domain/limits.ts';
-import { checkReport, checkUrlRequest, transactionId } from '../domain/messages.ts';
+import { checkReport, checkUrlRequest, newerFirmware, transactionId } from '../domain/messages.ts';
 import { OfferBook, type Release, type Verdict } from '../domain/offer-book.ts';
 import type { Registration } from '../ports.ts';
 import type { LinkMetrics, OutgoingKind } from './metrics.ts';
@@ -87,6 +87,7 @@ export class Session {
   readonly #urls: UrlDesk;
   #clientVersion = '';
   #knowsRevoke = false;
+  #firmwareVersion = '';
   #online = false;
   /** When it was judged last, by the monotonic clock; milliseconds. */
   judgedAtMs = 0;
@@ -145,6 +146,7 @@ export class Session {
     const now = this.#deps.clock.now();
     this.#clientVersion = hello.clientVersion;
     this.#knowsRevoke = hello.knowsRevoke;
+    this.#firmwareVersion = hello.firmwareVersion;
     this.#call.on('drain', () => this.#drained());
     this.#send('welcome', {
       case: 'welcome',
@@ -373,6 +375,7 @@ export class Session {
         transactionId: BigInt(id),
         sessionEpoch: BigInt(this.epoch),
         clientVersion: this.#clientVersion,
+        firmwareVersion: this.#firmwareVersion,
       });
     const parent = this.#traces.of(id);
     return parent ? inSpan('headset ready', { parent }, ask) : ask();
@@ -395,6 +398,9 @@ export class Session {
 
   #onReport(report: Report): void {
     const id = Number(report.reportId);
+    if (report.body.case === 'inventory') {
+      this.#firmwareVersion = newerFirmware(this.#firmwareVersion, report.body.value.firmwareVersion);
+    }
     if (this.#reports.isNew(id)) {
       const about = transactionOf(report);
       const said = { case: 'report', value: report } as const;

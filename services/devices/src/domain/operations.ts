@@ -1,4 +1,6 @@
+import { isOlder } from '@headset-cloud/kit/version.ts';
 import type { Operation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { refusals } from './refusals.ts';
 
 /** What an operation does, by the name of its kind. */
 export type OperationKind = NonNullable<Operation['kind']['case']>;
@@ -6,12 +8,19 @@ export type OperationKind = NonNullable<Operation['kind']['case']>;
 /** Kinds that change the device's activation and have calls of their own. */
 export const ownCalls: ReadonlySet<OperationKind> = new Set(['activate', 'deactivate', 'reset']);
 
-const connectivity = '2.3.1';
+/** The oldest client and firmware that know an operation. */
+export interface MinimumVersions {
+  readonly client: string;
+  /** Empty: any. */
+  readonly firmware: string;
+}
 
-/** The oldest client that knows an operation (decision 14); absent: every client does. */
-export const minimumClientVersions: Readonly<Partial<Record<OperationKind, string>>> = {
-  applyLauncherKeys: '2.1.1',
-  uninstall: '3.4.0',
+const connectivity: MinimumVersions = { client: '2.3.1', firmware: '9.001.0' };
+
+/** What an operation needs (decision 14, ruling A13); absent: every headset knows it. */
+export const minimumVersions: Readonly<Partial<Record<OperationKind, MinimumVersions>>> = {
+  applyLauncherKeys: { client: '2.1.1', firmware: '' },
+  uninstall: { client: '3.4.0', firmware: '' },
   listConnectivity: connectivity,
   readConnectivityState: connectivity,
   setConnectivityState: connectivity,
@@ -20,6 +29,21 @@ export const minimumClientVersions: Readonly<Partial<Record<OperationKind, strin
   changePairing: connectivity,
   deletePairing: connectivity,
 };
+
+/** Throws where a version that is known (not empty) is older than the operation needs. */
+export function requireVersions(
+  minimum: MinimumVersions,
+  known: { readonly clientVersion: string; readonly firmwareVersion: string },
+): void {
+  for (const [what, version] of [
+    ['client', known.clientVersion],
+    ['firmware', known.firmwareVersion],
+  ] as const) {
+    if (minimum[what] && version && isOlder(version, minimum[what])) {
+      throw refusals.tooOld(what, version, minimum[what]);
+    }
+  }
+}
 
 /** The message of the callback that a command without a target causes (ruling A8). */
 const noTarget = 'None of action, package and classpath is given.';

@@ -1,8 +1,8 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
 /** Names both versions (decision 14); the same words as transactions' when it finds out later. */
-function clientTooOldMessage(version: string, minimum: string): string {
-  return `The device's client version ${version} is older than ${minimum}, which this operation needs.`;
+function tooOldMessage(what: 'client' | 'firmware', version: string, minimum: string): string {
+  return `The device's ${what} version ${version} is older than ${minimum}, which this operation needs.`;
 }
 
 /** What this service refuses, in the words of the specification (api.md section 8) where it has them. */
@@ -21,8 +21,8 @@ export const refusals = {
       'conflict',
       'Another activation, deactivation or reset of the device came first. Try again.',
     ),
-  clientTooOld: (version: string, minimum: string) =>
-    new DomainError('invalid_argument', clientTooOldMessage(version, minimum)),
+  tooOld: (what: 'client' | 'firmware', version: string, minimum: string) =>
+    new DomainError('invalid_argument', tooOldMessage(what, version, minimum)),
   busy: () =>
     new DomainError('unavailable', 'The device is being activated by another call.', { retryAfterMs: 1000 }),
 };

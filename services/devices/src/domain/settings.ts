@@ -44,7 +44,7 @@ export function requireDestination(has: { deviceEvent: boolean; authenticationKe
 
 /** Throws `invalid_argument` unless the text is an http(s) address of at most 255 characters (section 5). */
 export function requireAddress(name: AddressSetting, value: string): void {
-  if (value.length > 255 || !/^https?:\/\/\S+$/.test(value)) {
+  if (value.length > 255 || !/^https?:\/\/\S+$/i.test(value)) {
     throw new DomainError(
       'invalid_argument',
       `${name} is not an http or https address of at most 255 characters.`,

@@ -16,6 +16,8 @@ const failures: ReadonlyMap<UrlRefusal, string> = new Map([
   [UrlRefusal.UNKNOWN, noSignedUrl],
 ]);
 const uploadFailed = 'The upload to the signed URL failed.';
+/** No address is asked for an empty file, which is not over the limit (same document, section 5). */
+const empty = 'The signed URL could not be obtained because the file is empty.';
 
 /**
  * The notification of a file's upload, for the application that has the device activated. A path that
@@ -24,13 +26,15 @@ const uploadFailed = 'The upload to the signed URL failed.';
  */
 export function uploadNotification(
   id: string,
-  { file, failure }: Pick<FileUpload, 'file' | 'failure'>,
+  { file, failure, sizeBytes }: Pick<FileUpload, 'file' | 'failure' | 'sizeBytes'>,
   { applicationId, deviceId, atMs }: ReportSubject,
 ): DeviceNotification {
   const path = readUploadPath(file);
   const own = path?.applicationId === applicationId && path.deviceId === deviceId;
   const succeeded = own && failure === UrlRefusal.UNSPECIFIED;
-  const reason = own ? (failures.get(failure) ?? uploadFailed) : notAssociated;
+  const failed =
+    failure === UrlRefusal.SIZE && sizeBytes < 1n ? empty : (failures.get(failure) ?? uploadFailed);
+  const reason = own ? failed : notAssociated;
   return {
     id,
     destination: 'fileUploadEvent',

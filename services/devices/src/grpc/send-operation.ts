@@ -1,10 +1,9 @@
 import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import { isOlder } from '@headset-cloud/kit/version.ts';
 import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { completePending } from '../activation/complete.ts';
 import { requireActivated } from '../domain/activation.ts';
-import { certainFailure, minimumClientVersions, ownCalls } from '../domain/operations.ts';
+import { certainFailure, minimumVersions, ownCalls, requireVersions } from '../domain/operations.ts';
 import { refusals } from '../domain/refusals.ts';
 import { requireDestination } from '../domain/settings.ts';
 import { requireCaller } from './caller.ts';
@@ -16,8 +15,8 @@ const mostTries = 10;
 /**
  * Every operation on an activated device: two point reads at once, then one create. The create
  * carries the epoch of the activation that was seen, so that transactions refuses it after a
- * deactivation or a reset, and the oldest client that knows the operation, for headsets whose version is not
- * known yet.
+ * deactivation or a reset, and the oldest client and firmware that know the operation, for headsets
+ * whose versions are not known yet.
  */
 export function sendOperationHandler(
   deps: HandlerDependencies,
@@ -29,7 +28,7 @@ export function sendOperationHandler(
     if (!operation || !kind || ownCalls.has(kind) || !operationId) {
       throw new DomainError('invalid_argument', 'The call carries no operation.');
     }
-    const minimumClientVersion = minimumClientVersions[kind] ?? '';
+    const minimum = minimumVersions[kind];
 
     const create = async (transactionId: bigint) => {
       const [standing, destination] = await Promise.all([
@@ -39,10 +38,7 @@ export function sendOperationHandler(
       if (!destination) throw refusals.applicationForbidden();
       requireActivated(standing, applicationId);
       requireDestination(destination);
-      const { clientVersion } = standing;
-      if (minimumClientVersion && clientVersion && isOlder(clientVersion, minimumClientVersion)) {
-        throw refusals.clientTooOld(clientVersion, minimumClientVersion);
-      }
+      if (minimum) requireVersions(minimum, standing);
       // Their transactions come first: under this epoch nothing of an earlier one can be created any more.
       if (standing.unsettled) await completePending(deps.activation, deviceId);
       try {
@@ -55,7 +51,8 @@ export function sendOperationHandler(
           activationEpoch: BigInt(standing.epoch),
           operation,
           failMessage: certainFailure(operation),
-          minimumClientVersion,
+          minimumClientVersion: minimum?.client,
+          minimumFirmwareVersion: minimum?.firmware,
         });
         return created.transactionId;
       } catch (error) {

@@ -2,7 +2,7 @@ import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { AnyBulkWriteOperation, WithId } from 'mongodb';
 import type { Associations } from '../domain/association.ts';
-import type { Dated } from '../domain/reported.ts';
+import { type Dated, reportedSoftware } from '../domain/reported.ts';
 import type { DeviceReader, DeviceRegistry, DeviceReports, DeviceWithReport, ReportStore } from '../ports.ts';
 import type { DeviceDocument } from './documents.ts';
 
@@ -23,6 +23,14 @@ const associationFields = {
   past: 1,
 } as const;
 
+/** What tells the firmware that is in force. */
+const softwareFields = {
+  'reported.introduction.firmwareVersion': 1,
+  'reported.introduction.atMs': 1,
+  'reported.inventory.firmwareVersion': 1,
+  'reported.inventory.atMs': 1,
+} as const;
+
 const hardwareFields = {
   'activation.applicationId': 1,
   specificDestination: 1,
@@ -36,6 +44,7 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
     'activation.applicationId': 1,
     'activation.epoch': 1,
     'reported.introduction.clientVersion': 1,
+    ...softwareFields,
     'pending.kind': 1,
   });
   const association = coalescedReader(devices, associationFields);
@@ -45,7 +54,8 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
       if (!found?.activation) return undefined;
       const { applicationId, epoch } = found.activation;
       const clientVersion = found.reported?.introduction?.clientVersion ?? '';
-      return { applicationId, epoch, clientVersion, unsettled: found.pending.length > 0 };
+      const firmwareVersion = reportedSoftware(found.reported ?? {})?.firmwareVersion ?? '';
+      return { applicationId, epoch, clientVersion, firmwareVersion, unsettled: found.pending.length > 0 };
     },
     async withReport(deviceId) {
       const found = await devices.findOne({ _id: deviceId }, { projection: reportFields });

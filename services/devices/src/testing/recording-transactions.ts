@@ -16,6 +16,7 @@ export interface RecordedTransaction {
   readonly raisesFloor: boolean;
   readonly floorReason: FloorReason;
   readonly minimumClientVersion: string;
+  readonly minimumFirmwareVersion: string;
   readonly subject: string;
   readonly failMessage: string;
   readonly operation: CreateTransactionRequest['operation'];
@@ -83,6 +84,7 @@ export class RecordingTransactions {
       raisesFloor: request.raisesFloor !== FloorReason.UNSPECIFIED,
       floorReason: request.raisesFloor,
       minimumClientVersion: request.minimumClientVersion,
+      minimumFirmwareVersion: request.minimumFirmwareVersion,
       subject: request.subject,
       failMessage: request.failMessage,
       operation: request.operation,

@@ -11,7 +11,7 @@ test('the signatures are those that openssl computes', () => {
       timestampSeconds: 1_700_000_000,
     }),
   ).toEqual({
-    'x-tlpf-notification-key': '71a0892b23b2cc958a1693ecde371fa464ea8408053f8b5e6db3ec2530e7f774',
+    'X-TLPF-NOTIFICATION-KEY': '71a0892b23b2cc958a1693ecde371fa464ea8408053f8b5e6db3ec2530e7f774',
     'webhook-id': 'msg_1',
     'webhook-timestamp': '1700000000',
     'webhook-signature': 'v1,AXhrvpjfAkAsdE8W8Ow3bHTNHo6q24SlJkWy33LXWDw=',

@@ -27,7 +27,7 @@ export function signatureHeaders(input: SigningInput): Record<string, string> {
     .update(body)
     .digest('base64');
   return {
-    'x-tlpf-notification-key': createHmac('sha256', key).update(body).digest('hex'),
+    'X-TLPF-NOTIFICATION-KEY': createHmac('sha256', key).update(body).digest('hex'),
     'webhook-id': id,
     'webhook-timestamp': String(timestampSeconds),
     'webhook-signature': `v1,${standard}`,

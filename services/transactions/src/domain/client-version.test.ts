@@ -1,22 +1,34 @@
-import { meetsMinimum, tooOldMessage } from './client-version.ts';
+import { tooOldMessage } from './client-version.ts';
 
-describe('the minimum client version of an operation', () => {
+const older = (what: string, version: string, minimum: string) =>
+  `The device's ${what} version ${version} is older than ${minimum}, which this operation needs.`;
+
+describe('the minimum versions of an operation', () => {
   it.each([
-    ['2.3.0', '2.3.1', false],
-    ['2.3.1', '2.3.1', true],
-    ['2.3.10', '2.3.9', true],
-    ['3', '2.3.1', true],
-    ['', '2.1.1', false],
-  ])('%j against %s: %s', (version, minimum, meets) => {
-    expect(meetsMinimum(version, minimum)).toBe(meets);
+    ['2.3.0', '2.3.1', older('client', '2.3.0', '2.3.1')],
+    ['2.3.1', '2.3.1', undefined],
+    ['2.3.10', '2.3.9', undefined],
+    ['3', '2.3.1', undefined],
+    ['', '2.1.1', older('client', 'unknown', '2.1.1')],
+    ['', '', undefined],
+  ])('client %j against %s: %s', (client, minimum, message) => {
+    expect(tooOldMessage({ client, firmware: '' }, { client: minimum, firmware: '' })).toBe(message);
   });
 
-  it('is named in the message together with the client’s own', () => {
-    expect(tooOldMessage('2.3.0', '2.3.1')).toBe(
-      "The device's client version 2.3.0 is older than 2.3.1, which this operation needs.",
-    );
-    expect(tooOldMessage('', '2.3.1')).toBe(
-      "The device's client version unknown is older than 2.3.1, which this operation needs.",
+  it.each([
+    ['9.000.9', older('firmware', '9.000.9', '9.001.0')],
+    ['9.001.0', undefined],
+    ['9.1', undefined],
+    ['10', undefined],
+    ['', older('firmware', 'unknown', '9.001.0')],
+  ])('firmware %j against 9.001.0: %s', (firmware, message) => {
+    const minimum = { client: '2.3.1', firmware: '9.001.0' };
+    expect(tooOldMessage({ client: '2.3.1', firmware }, minimum)).toBe(message);
+  });
+
+  it('of two that are too old the client is named', () => {
+    expect(tooOldMessage({ client: '2', firmware: '8' }, { client: '2.3.1', firmware: '9.001.0' })).toBe(
+      older('client', '2', '2.3.1'),
     );
   });
 });

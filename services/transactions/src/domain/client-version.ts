@@ -1,11 +1,20 @@
 import { isOlder } from '@headset-cloud/kit/version.ts';
 
-/** Decision 14; a client that does not say its version counts as the oldest. */
-export function meetsMinimum(clientVersion: string, minimum: string): boolean {
-  return !isOlder(clientVersion || '0', minimum);
+/** Versions of a headset's client and firmware; empty: as minimum any, of a headset not known. */
+export interface Versions {
+  readonly client: string;
+  readonly firmware: string;
 }
 
-/** Message of a transaction that the headset's client is too old for (decision 14). */
-export function tooOldMessage(clientVersion: string, minimum: string): string {
-  return `The device's client version ${clientVersion || 'unknown'} is older than ${minimum}, which this operation needs.`;
+/**
+ * Why a headset is too old for an operation (decision 14, ruling A13); undefined: it is not. What a
+ * headset does not say counts as the oldest.
+ */
+export function tooOldMessage(of: Versions, minimum: Versions): string | undefined {
+  for (const what of ['client', 'firmware'] as const) {
+    if (minimum[what] && isOlder(of[what] || '0', minimum[what])) {
+      return `The device's ${what} version ${of[what] || 'unknown'} is older than ${minimum[what]}, which this operation needs.`;
+    }
+  }
+  return undefined;
 }

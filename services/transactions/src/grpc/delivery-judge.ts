@@ -4,7 +4,7 @@ import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { Canceler } from '../cancel.ts';
 import { type Delivery, toOffer } from '../delivery.ts';
-import { meetsMinimum, tooOldMessage } from '../domain/client-version.ts';
+import { tooOldMessage, type Versions } from '../domain/client-version.ts';
 import { takeOnline } from '../online.ts';
 import type { Outbox } from '../outbox.ts';
 import type { TransactionStore } from '../ports.ts';
@@ -47,7 +47,7 @@ export function deliveryJudgeRpc(deps: {
       const id = Number(request.transactionId);
       const floorEpoch = (await store.floorOf(request.deviceId))?.epoch ?? 0;
       const session = { deviceId: request.deviceId, epoch: Number(request.sessionEpoch) };
-      const accept = async (meets?: string): Promise<boolean> => {
+      const accept = async (meets?: Versions): Promise<boolean> => {
         const accepted = await store.accept(
           id,
           { ...session, ...(meets && { meets }) },
@@ -62,14 +62,17 @@ export function deliveryJudgeRpc(deps: {
       };
       if (await accept()) return { start: true };
       let t = await store.get(id);
-      const minimum = t?.minimumClientVersion;
-      if (t && minimum && (t.status === 'created' || t.status === 'published')) {
-        // Few operations need a client of some age; only they pay for a second look.
-        const { clientVersion } = request;
-        if (meetsMinimum(clientVersion, minimum)) {
+      const minimum = t?.minimum;
+      const needsSome = minimum && (minimum.client || minimum.firmware);
+      if (needsSome && (t?.status === 'created' || t?.status === 'published')) {
+        // Few operations need a headset of some age; only they pay for a second look.
+        const message = tooOldMessage(
+          { client: request.clientVersion, firmware: request.firmwareVersion },
+          minimum,
+        );
+        if (message === undefined) {
           if (await accept(minimum)) return { start: true };
         } else {
-          const message = tooOldMessage(clientVersion, minimum);
           const refused = await store.refuse(id, session, floorEpoch, message, clock.now());
           if (refused) outbox.publish(refused);
         }

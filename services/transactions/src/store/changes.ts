@@ -89,7 +89,7 @@ export function toStored(d: TransactionDocument): StoredTransaction {
     outboxSeq: d.outboxSeq,
     progress: d.progress?.deferred?.value ?? d.progress?.value ?? 0,
     progressReports: d.progress?.count ?? 0,
-    minimumClientVersion: d.minimumClientVersion ?? '',
+    minimum: { client: d.minimumClientVersion ?? '', firmware: d.minimumFirmwareVersion ?? '' },
     endMessage: d.end?.message ?? '',
     traceparent: d.traceparent ?? '',
   };

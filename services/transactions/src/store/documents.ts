@@ -29,8 +29,9 @@ export interface TransactionDocument {
   wish?: { message: string; at: Date };
   /** When it was accepted: no later callback is dated before it (ruling A20). Milliseconds since 1970. */
   acceptedAtMs?: number;
-  /** A headset with an older client may not start it (decision 14). */
+  /** A headset with an older client or firmware may not start it (decision 14). */
   minimumClientVersion?: string;
+  minimumFirmwareVersion?: string;
   /** Callbacks not known to be in the log yet, oldest first; progress has its own place. */
   outbox?: OwedCallback[];
   /** The newest report of an update's progress; it replaces the one before, published or not. */

@@ -99,7 +99,8 @@ export function createTransactionStore(
           end: { success: false, message: t.failMessage ?? '', at },
         }),
         ...(t.traceparent && { traceparent: t.traceparent }),
-        ...(t.minimumClientVersion && { minimumClientVersion: t.minimumClientVersion }),
+        ...(t.minimum.client && { minimumClientVersion: t.minimum.client }),
+        ...(t.minimum.firmware && { minimumFirmwareVersion: t.minimum.firmware }),
       };
       try {
         await insert(document);
@@ -204,7 +205,8 @@ export function createTransactionStore(
           deviceId: session.deviceId,
           activationEpoch: { $gte: floorEpoch },
           sentEpoch: { $lte: session.epoch },
-          minimumClientVersion: session.meets ?? { $exists: false },
+          minimumClientVersion: session.meets?.client || { $exists: false },
+          minimumFirmwareVersion: session.meets?.firmware || { $exists: false },
         },
         'accept',
         'accepted',

@@ -179,6 +179,7 @@ export class Harness {
       raisesFloor?: FloorReason;
       subject?: string;
       minimumClientVersion?: string;
+      minimumFirmwareVersion?: string;
       operation?: MessageInitShape<typeof OperationSchema>;
     } = {},
   ): Promise<number> {
@@ -251,8 +252,9 @@ export class Harness {
   }
 
   /** The start permit, as a session's headset asks for it. */
-  accept(id: number, sessionEpoch = 1n, clientVersion = '3.4.0') {
-    return this.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch, clientVersion });
+  accept(id: number, sessionEpoch = 1n, clientVersion = '3.4.0', firmwareVersion = '9.001.0') {
+    const versions = { clientVersion, firmwareVersion };
+    return this.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch, ...versions });
   }
 
   progress(id: number, progress: number, reportId: bigint, message = 'loading'): Promise<void> {
