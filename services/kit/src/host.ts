@@ -5,7 +5,8 @@ import { createAdminServer } from './admin-server.ts';
 import { systemClock } from './clock.ts';
 import { type addressConfig, commonConfig, distributedConfig } from './common-config.ts';
 import { ConfigError, type ConfigOf, type ConfigSpec, readConfig } from './config.ts';
-import { deadLettersAdmin } from './eventlog/admin.ts';
+import { deadLettersAdmin } from './dead-letters/admin.ts';
+import { deadLetterFailpoints, registerDeadLetters, withDeadLetters } from './dead-letters/log.ts';
 import { connectKafka } from './eventlog/kafka.ts';
 import { withMetrics } from './eventlog/metrics.ts';
 import { createFailpoints } from './failpoints.ts';
@@ -128,16 +129,24 @@ export async function hostService<S extends ConfigSpec>(
   });
   const channels = createChannels(addressesOf(common), keepaliveOf(common));
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
+  const store = mongo.database(options.name.replace('-', '_'));
+  const failpoints = createFailpoints(
+    common.FAILPOINTS,
+    [...options.failpoints, ...deadLetterFailpoints],
+    env,
+  );
+  const keeping = withDeadLetters(withMetrics(log, metrics), { store, logger, failpoints });
+  registerDeadLetters(metrics, [keeping.deadLetters]);
   const service = options.build(
     {
       logger,
       clock: systemClock,
-      store: mongo.database(options.name.replace('-', '_')),
-      log: withMetrics(log, metrics),
+      store,
+      log: keeping.log,
       channel: channels.channel,
       secrets: createSecretBox(common.SECRET_KEY),
       metrics,
-      failpoints: createFailpoints(common.FAILPOINTS, options.failpoints, env),
+      failpoints,
       instanceId: `${options.name}-${randomUUID().slice(0, 8)}`,
     },
     own,
@@ -145,7 +154,7 @@ export async function hostService<S extends ConfigSpec>(
   const admin = createAdminServer({
     listen: common.ADMIN_LISTEN,
     token: common.ADMIN_TOKEN,
-    bindings: [...service.admin, deadLettersAdmin(log)],
+    bindings: [...service.admin, deadLettersAdmin([keeping.deadLetters])],
     metrics,
     notReady: () => lifecycle.notReady(),
     logger,
