@@ -90,7 +90,14 @@ describeOnStack('outages behind the platform', () => {
     return Number(line.exec(await answer.body.text())?.[1] ?? 0);
   };
   const deadLetters = async () => {
-    const doors = { TRANSACTIONS_ADMIN: stack.admin.transactions };
+    const { transactions, devices, notifier, billing, connectivity } = stack.admin;
+    const doors = {
+      TRANSACTIONS_ADMIN: transactions,
+      DEVICES_ADMIN: devices,
+      NOTIFIER_ADMIN: notifier,
+      BILLING_ADMIN: billing,
+      CONNECTIVITY_ADMIN: connectivity,
+    };
     const run = await ctlWith(doors, '--json', 'dead-letters', 'list');
     expect(run).toMatchObject({ exitCode: 0, err: '' });
     return JSON.parse(run.out).deadLetters ?? [];

@@ -15,7 +15,8 @@ const schemas: Readonly<Record<string, DescMessage>> = {
 
 const masked = '***';
 /** Names of fields and headers whose content nobody gets to see. */
-const secretName = /secret|passw|passphrase|psk|token|auth.*key|private.*key|credential|signature|authorization/i;
+const secretName =
+  /secret|passw|passphrase|shared_?key|psk|token|auth.*key|private.*key|credential|signature|authorization/i;
 
 /** The event as JSON for an operator, secrets masked; empty when it is no message of its topic. */
 export function contentOf(event: LogEvent): string {

@@ -93,7 +93,10 @@ afterEach(async () => {
 
 const publish = (...events: { key: string; value: Buffer }[]) => base.publish(topic, events);
 const letters = async (member: Member, count: number) => {
-  await waitFor(`${count} dead letters`, async () => (await member.deadLetters.list(100, false)).length === count);
+  await waitFor(
+    `${count} dead letters`,
+    async () => (await member.deadLetters.list(100, false)).length === count,
+  );
   return member.deadLetters.list(100, false);
 };
 const idOf = async (member: Member) => (await letters(member, 1))[0]?._id ?? '';
@@ -112,7 +115,12 @@ describe('poison', () => {
     await publish(event('k', '1'), event('k', 'bad'), event('k', '2'));
     await waitFor('the rest', () => member.handled.includes('2'));
     expect(await letters(member, 1)).toMatchObject([
-      { _id: `${topic}/0:2/${group}`, kind: 'poison', state: 'waiting', error: 'PoisonEventError: not usage' },
+      {
+        _id: `${topic}/0:2/${group}`,
+        kind: 'poison',
+        state: 'waiting',
+        error: 'PoisonEventError: not usage',
+      },
     ]);
   });
 

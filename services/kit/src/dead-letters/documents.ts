@@ -2,7 +2,7 @@ import type { Binary, IndexDescription } from 'mongodb';
 import type { LogEvent } from '../eventlog/types.ts';
 
 /**
- * Why an event was set aside (ADR 0013): it cannot be handled; only a newer version of the service can
+ * Why an event was set aside (ADR 0020): it cannot be handled; only a newer version of the service can
  * handle it; or it waits behind such an event of its key.
  */
 export type LetterKind = 'poison' | 'newer-version' | 'behind';

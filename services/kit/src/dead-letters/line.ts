@@ -22,7 +22,7 @@ const linesAtOnce = 8;
 const maxTries = 3;
 
 /**
- * One subscription with its lines (ADR 0013): where an event of a newer version is set aside, the later
+ * One subscription with its lines (ADR 0020): where an event of a newer version is set aside, the later
  * events of its key go behind it, and all of them are replayed in their order by whichever member of
  * the group understands them. Costs nothing while there is no line.
  */
@@ -204,7 +204,8 @@ export class SubscriptionLines {
 export async function refusal(letters: LetterStore, id: string): Promise<DomainError> {
   const letter = await letters.get(id);
   if (!letter) return new DomainError('not_found', `There is no dead letter ${id}.`);
-  if (letter.open) return new DomainError('conflict', 'It is being replayed just now.', { retryAfterMs: 1000 });
+  if (letter.open)
+    return new DomainError('conflict', 'It is being replayed just now.', { retryAfterMs: 1000 });
   const reason = letter.reason === '' ? '' : ` (${letter.reason})`;
   return new DomainError('conflict', `It was ${letter.state} before${reason}.`);
 }

@@ -55,7 +55,7 @@ export function registerDeadLetters(metrics: Registry, services: readonly DeadLe
 
 /**
  * A service's event log whose subscriptions keep what they cannot handle in the service's database
- * (ADR 0013): the same port, decorated.
+ * (ADR 0020): the same port, decorated.
  */
 export function withDeadLetters(
   log: EventLog,

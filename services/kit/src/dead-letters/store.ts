@@ -126,9 +126,7 @@ export class LetterStore {
 
   /** The newest ones, newest first. */
   newest(limit: number, ended: boolean): Promise<LetterDocument[]> {
-    return this.#letters
-      .find(ended ? {} : { open: true }, { sort: { setAsideAtMs: -1 }, limit })
-      .toArray();
+    return this.#letters.find(ended ? {} : { open: true }, { sort: { setAsideAtMs: -1 }, limit }).toArray();
   }
 
   countOpen(kinds: readonly LetterKind[]): Promise<number> {
@@ -152,7 +150,10 @@ export class LetterStore {
 
   /** Gives it back as it was before the claim. */
   async release(id: string, claim: string, error: string): Promise<void> {
-    await this.#update({ _id: id, claim }, { $set: { claim: '', claimedUntilMs: 0, state: 'waiting', error } });
+    await this.#update(
+      { _id: id, claim },
+      { $set: { claim: '', claimedUntilMs: 0, state: 'waiting', error } },
+    );
   }
 
   /** A replay has failed for good: what waits behind it may go on. */

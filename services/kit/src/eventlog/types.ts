@@ -56,7 +56,7 @@ export class PoisonEventError extends Error {
 
 /**
  * Thrown by a handler: the event says something that only a newer version of this service knows. It is
- * set aside, with the later events of its key behind it, until that version runs (ADR 0013).
+ * set aside, with the later events of its key behind it, until that version runs (ADR 0020).
  */
 export class NewerVersionError extends PoisonEventError {
   override readonly name = 'NewerVersionError';
