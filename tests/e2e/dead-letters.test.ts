@@ -57,7 +57,7 @@ describeOnStack('dead letters', () => {
 
     const discarded = await ctl('dead-letters', 'discard', id, '--reason', `known ${unique}`);
     expect(discarded).toMatchObject({ exitCode: 0, err: '' });
-    expect(discarded.out).toMatch(new RegExp(`state +discarded\\n[^]*reason +known ${unique}`));
+    expect(discarded.out).toMatch(new RegExp(`state +discarded\\n[\\s\\S]*reason +known ${unique}`));
     const late = await ctl('dead-letters', 'replay', id, '--reason', 'late');
     expect([late.exitCode, late.err]).toEqual([
       1,

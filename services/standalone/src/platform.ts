@@ -79,7 +79,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const root = createLogger({ level: config.LOG_LEVEL });
   const logger = root.child({ service: 'platform' });
   const metrics = createMetrics('platform');
-  const lifecycle = new Lifecycle(logger);
+  const lifecycle = new Lifecycle(logger, { turnAwayMs: config.TURN_AWAY_MS });
   const signal = untilSignal();
   mkdirSync(config.DATA_DIR, { recursive: true });
 
