@@ -173,6 +173,12 @@ describe('graceful stop', () => {
     expect(busy.received()).toBe('');
   });
 
+  test('has the time to drain that it is given, whatever the limit of other parts is', async () => {
+    const own = await startTestGateway({ DRAIN_TIMEOUT_MS: '60000' });
+    expect(own.server.stopTimeoutMs).toBeGreaterThan(60_000);
+    await own.stop();
+  });
+
   test('a port that is taken is a clear message', async () => {
     await expect(startTestGateway({ GATEWAY_LISTEN: `127.0.0.1:${gateway.server.port}` })).rejects.toThrow(
       /cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*GATEWAY_LISTEN/,

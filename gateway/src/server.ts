@@ -76,6 +76,8 @@ export function createGatewayServer(
 
   return {
     name: 'gateway',
+    // The drain has its own end; this one is for what goes wrong beside it.
+    stopTimeoutMs: config.DRAIN_TIMEOUT_MS + 2000,
     get port() {
       return (server.address() as AddressInfo).port;
     },

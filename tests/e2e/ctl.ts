@@ -18,6 +18,7 @@ export function ctl(...args: string[]): Promise<CtlRun> {
       TRANSACTIONS_ADMIN: stack.admin.transactions,
       NOTIFIER_ADMIN: stack.admin.notifier,
       UPDATES_ADMIN: stack.admin.updates,
+      CONNECTIVITY_ADMIN: stack.admin.connectivity,
       BILLING_ADMIN: stack.admin.billing,
     },
     ...args,

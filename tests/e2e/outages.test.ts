@@ -90,7 +90,14 @@ describeOnStack('outages behind the platform', () => {
     return Number(line.exec(await answer.body.text())?.[1] ?? 0);
   };
   const deadLetters = async () => {
-    const doors = { TRANSACTIONS_ADMIN: stack.admin.transactions };
+    const { transactions, devices, notifier, billing, connectivity } = stack.admin;
+    const doors = {
+      TRANSACTIONS_ADMIN: transactions,
+      DEVICES_ADMIN: devices,
+      NOTIFIER_ADMIN: notifier,
+      BILLING_ADMIN: billing,
+      CONNECTIVITY_ADMIN: connectivity,
+    };
     const run = await ctlWith(doors, '--json', 'dead-letters', 'list');
     expect(run).toMatchObject({ exitCode: 0, err: '' });
     return JSON.parse(run.out).deadLetters ?? [];
@@ -177,6 +184,37 @@ describeOnStack('outages behind the platform', () => {
       ]);
     },
     60_000,
+  );
+
+  itWhereKillable(
+    'a service that starts while MongoDB and Kafka are away waits for them, and comes up by itself',
+    async () => {
+      const billing = stack.processes['billing'];
+      const readyz = async () => {
+        const answer = await request(`${stack.adminUrls['billing']}/readyz`);
+        return { status: answer.statusCode, text: await answer.body.text() };
+      };
+      await billing?.stop();
+      await stack.backing?.mongo?.kill();
+      await stack.backing?.kafka?.kill();
+      billing?.start();
+      const month = `/billing?year=${new Date().getUTCFullYear()}&month=1`;
+      await waitFor('it to wait', async () =>
+        (await readyz().catch(() => undefined))?.text.includes('starting: waits for the indexes'),
+      );
+      await stack.backing?.mongo?.restart();
+      // What every call needs lies in MongoDB, so a refusal behind it is the service's own.
+      const refused = await waitFor('the gateway to reach it', async () => {
+        const answer = await api.app('GET', month);
+        return answer.status === 503 && answer;
+      });
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+      await stack.backing?.kafka?.restart();
+      await waitFor('it to be ready', async () => (await readyz()).status === 200, { timeoutMs: 60_000 });
+      expect((await api.app('GET', month)).status).toBe(200);
+      expect(billing?.running).toBe(true);
+    },
+    120_000,
   );
 
   itWhereKillable(

@@ -108,9 +108,11 @@ export async function gather(world: World, open: readonly string[], tally: Tally
     answeringDevices: world.answering.devices.map((d) => d.deviceId),
     unfinished: open,
     ownDeaths: ownDeaths(world.supervisor, tally),
-    setAside: (await admin.deadLetters.listDeadLetters({ limit: 1000 })).deadLetters.map(
-      ({ topic, position, group, error }) => `${topic} ${position} by ${group}: ${error}`,
-    ),
+    setAside: (
+      await Promise.all(admin.deadLetters.map((one) => one.listDeadLetters({ limit: 1000, ended: true })))
+    )
+      .flatMap((answer) => answer.deadLetters)
+      .map(({ topic, position, group, error }) => `${topic} ${position} by ${group}: ${error}`),
   };
 }
 

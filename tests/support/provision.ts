@@ -15,6 +15,7 @@ export interface AdminAddresses {
   readonly transactions: string;
   readonly notifier: string;
   readonly updates: string;
+  readonly connectivity: string;
   readonly communication: string;
   readonly billing: string;
 }
@@ -30,8 +31,16 @@ export function createAdmin(addresses: AdminAddresses) {
     updates: createClient(UpdatesAdminService, at(addresses.updates)),
     communication: createClient(CommunicationAdminService, at(addresses.communication)),
     billing: createClient(BillingAdminService, at(addresses.billing)),
-    /** Every service serves it; all see the same log. */
-    deadLetters: createClient(DeadLettersAdminService, at(addresses.transactions)),
+    /** Of each service that consumes events; where they share one door, it answers for all. */
+    deadLetters: [
+      ...new Set([
+        addresses.transactions,
+        addresses.devices,
+        addresses.notifier,
+        addresses.billing,
+        addresses.connectivity,
+      ]),
+    ].map((address) => createClient(DeadLettersAdminService, at(address))),
   };
 }
 export type Admin = ReturnType<typeof createAdmin>;

@@ -5,7 +5,14 @@ import { createConnectTransport } from '@connectrpc/connect-node';
 import { CtlError, exitCodes } from './exit-codes.ts';
 
 /** The services that have an operators' door. */
-export type AdminService = 'devices' | 'transactions' | 'notifier' | 'updates' | 'communication' | 'billing';
+export type AdminService =
+  | 'devices'
+  | 'transactions'
+  | 'notifier'
+  | 'updates'
+  | 'connectivity'
+  | 'communication'
+  | 'billing';
 
 /** Where the doors are, as given on the command line. */
 export interface ConnectionOptions {
@@ -14,6 +21,7 @@ export interface ConnectionOptions {
   readonly transactionsAdmin?: string;
   readonly notifierAdmin?: string;
   readonly updatesAdmin?: string;
+  readonly connectivityAdmin?: string;
   readonly communicationAdmin?: string;
   readonly billingAdmin?: string;
   readonly tokenFile?: string;
@@ -30,6 +38,7 @@ const ownPorts: Record<AdminService, string> = {
   transactions: 'http://127.0.0.1:9102',
   notifier: 'http://127.0.0.1:9104',
   updates: 'http://127.0.0.1:9105',
+  connectivity: 'http://127.0.0.1:9106',
   communication: 'http://127.0.0.1:9107',
   billing: 'http://127.0.0.1:9108',
 };

@@ -34,6 +34,8 @@ Examples:
     $ ctl deliveries list --application acme-field --status dead
     $ ctl deliveries redeliver NOTIFICATION
     $ ctl artifacts list --package com.example.app
+    $ ctl dead-letters list
+    $ ctl dead-letters replay ID --reason "mended in 0.2.0"
 
   Say what a device may use, and look at a month's bill:
     $ ctl plans put acme-field 356938035643809 --video basic-100 --speech ja
@@ -41,7 +43,8 @@ Examples:
 
 Addresses:
   Without any, http://127.0.0.1:9100 (the whole platform in one process), then the services' own ports
-  (devices 9101, transactions 9102, notifier 9104, updates 9105, communication 9107, billing 9108).
+  (devices 9101, transactions 9102, notifier 9104, updates 9105, connectivity 9106,
+  communication 9107, billing 9108).
   Flags win over ADMIN_URL, and over DEVICES_ADMIN, TRANSACTIONS_ADMIN and so on. The admin token comes from ADMIN_TOKEN or ADMIN_TOKEN_FILE.
 
 Exit codes:
@@ -61,6 +64,7 @@ export async function runCtl(
     .option('--transactions-admin <url>', "transactions' own")
     .option('--notifier-admin <url>', "notifier's own")
     .option('--updates-admin <url>', "updates' own")
+    .option('--connectivity-admin <url>', "connectivity's own")
     .option('--communication-admin <url>', "communication's own")
     .option('--billing-admin <url>', "billing's own")
     .option('--token-file <path>', 'file that holds the admin token')

@@ -28,6 +28,13 @@ export const commonConfig = {
     pattern: /^.{32,}$/,
     form: 'at least 32 characters',
   }),
+  TURN_AWAY_MS: integer({
+    doc: 'How long a process that is told to stop serves on, not ready, so that load balancers and callers turn elsewhere first; milliseconds.',
+    example: '5000',
+    default: 0,
+    min: 0,
+    max: 120_000,
+  }),
   FAILPOINTS: text({
     doc: 'Test only, refused in production: steps at which the process kills itself.',
     example: 'transactions.inserted=3',
@@ -94,6 +101,13 @@ export const addressConfig = {
 
 /** Keys of a process that runs one service on MongoDB and Kafka. */
 export const distributedConfig = {
+  RPC_DRAIN_MS: integer({
+    doc: 'How long calls in hand may take to finish when the process stops; milliseconds.',
+    example: '5000',
+    default: 5000,
+    min: 0,
+    max: 120_000,
+  }),
   GRPC_LISTEN: address({
     doc: 'Where the other services reach this one.',
     example: '0.0.0.0:9000',

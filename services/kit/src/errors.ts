@@ -59,9 +59,10 @@ export class DomainError extends Error {
 
 /**
  * What MongoDB answers again to the same command, with the same documents: BadValue, FailedToParse,
- * TypeMismatch, ImmutableField, DocumentValidationFailure, BSONObjectTooLarge, DuplicateKey.
+ * TypeMismatch, ImmutableField, CannotCreateIndex, IndexOptionsConflict, IndexKeySpecsConflict,
+ * DocumentValidationFailure, BSONObjectTooLarge, DuplicateKey.
  */
-const lastingServerCodes: ReadonlySet<unknown> = new Set([2, 9, 14, 66, 121, 10334, 11000]);
+const lastingServerCodes: ReadonlySet<unknown> = new Set([2, 9, 14, 66, 67, 85, 86, 121, 10334, 11000]);
 
 /** True for errors that pass by themselves (a peer or database away), where trying again is right. */
 export function isTransient(error: unknown): boolean {

@@ -5,7 +5,8 @@ import { createAdminServer } from './admin-server.ts';
 import { systemClock } from './clock.ts';
 import { type addressConfig, commonConfig, distributedConfig } from './common-config.ts';
 import { ConfigError, type ConfigOf, type ConfigSpec, readConfig } from './config.ts';
-import { deadLettersAdmin } from './eventlog/admin.ts';
+import { deadLettersAdmin } from './dead-letters/admin.ts';
+import { deadLetterFailpoints, registerDeadLetters, withDeadLetters } from './dead-letters/log.ts';
 import { connectKafka } from './eventlog/kafka.ts';
 import { withMetrics } from './eventlog/metrics.ts';
 import { createFailpoints } from './failpoints.ts';
@@ -15,7 +16,8 @@ import { GrpcChannel, RpcServer } from './rpc/grpc.ts';
 import type { Channel } from './rpc/types.ts';
 import { createSecretBox } from './secrets.ts';
 import type { Service, ServiceContext, ServiceName } from './service.ts';
-import { connectMongo } from './store/mongo.ts';
+import { createStartUp, StartStoppedError } from './start-up.ts';
+import { openMongo } from './store/mongo.ts';
 import { createTracing } from './tracing.ts';
 
 const hostConfig = { ...commonConfig, ...distributedConfig } as const;
@@ -96,15 +98,23 @@ export async function hostService<S extends ConfigSpec>(
   const own = readConfig(options.config, env);
   const logger = createLogger({ service: options.name, level: common.LOG_LEVEL });
   const metrics = createMetrics(options.name);
-  const lifecycle = new Lifecycle(logger);
+  const startUp = createStartUp(logger);
+  const lifecycle = new Lifecycle(logger, {
+    turnAwayMs: common.TURN_AWAY_MS,
+    waitsFor: () => startUp.waitsFor(),
+  });
   const signal = untilSignal();
   const fatal = Promise.withResolvers<never>();
+  // Told to stop, or failed for good, while the start still waits for a store.
+  const ended = Promise.race([signal, fatal.promise]);
+  ended.catch(() => {}).finally(() => startUp.stop());
 
   await lifecycle.start(createTracing(options.name, env));
-  const mongo = await connectMongo({
+  const mongo = openMongo({
     uri: common.MONGODB_URI,
     databasePrefix: common.MONGODB_DATABASE_PREFIX,
     appName: options.name,
+    whenReachable: startUp.retry,
   });
   await lifecycle.start({
     name: 'MongoDB',
@@ -112,7 +122,7 @@ export async function hostService<S extends ConfigSpec>(
     stop: () => mongo.close(),
     notReady: () => mongo.notReady(),
   });
-  const log = await connectKafka({
+  const kafka = await connectKafka({
     brokers: common.KAFKA_BROKERS.split(','),
     clientId: options.name,
     logger,
@@ -123,47 +133,73 @@ export async function hostService<S extends ConfigSpec>(
   await lifecycle.start({
     name: 'Kafka',
     start: async () => {},
-    stop: () => log.close(),
-    notReady: () => log.notReady(),
+    stop: () => kafka.close(),
+    notReady: () => kafka.notReady(),
   });
   const channels = createChannels(addressesOf(common), keepaliveOf(common));
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
+  const store = mongo.database(options.name.replace('-', '_'));
+  const failpoints = createFailpoints(
+    common.FAILPOINTS,
+    [...options.failpoints, ...deadLetterFailpoints],
+    env,
+  );
+  const keeping = withDeadLetters(withMetrics(kafka, metrics), { store, logger, failpoints });
+  registerDeadLetters(metrics, [keeping.deadLetters]);
   const service = options.build(
     {
       logger,
       clock: systemClock,
-      store: mongo.database(options.name.replace('-', '_')),
-      log: withMetrics(log, metrics),
+      store,
+      log: {
+        ...keeping.log,
+        ensureTopics: (names) => startUp.retry('the topics', () => keeping.log.ensureTopics(names)),
+      },
       channel: channels.channel,
       secrets: createSecretBox(common.SECRET_KEY),
       metrics,
-      failpoints: createFailpoints(common.FAILPOINTS, options.failpoints, env),
+      failpoints,
       instanceId: `${options.name}-${randomUUID().slice(0, 8)}`,
     },
     own,
   );
-  const admin = createAdminServer({
-    listen: common.ADMIN_LISTEN,
-    token: common.ADMIN_TOKEN,
-    bindings: [...service.admin, deadLettersAdmin(log)],
-    metrics,
-    notReady: () => lifecycle.notReady(),
-    logger,
-  });
-  await lifecycle.start(admin);
-  await lifecycle.start(service);
+  await lifecycle.start(
+    createAdminServer({
+      listen: common.ADMIN_LISTEN,
+      token: common.ADMIN_TOKEN,
+      bindings: [...service.admin, deadLettersAdmin([keeping.deadLetters])],
+      metrics,
+      notReady: () => lifecycle.notReady(),
+      logger,
+    }),
+  );
   const server = new RpcServer(service.rpc, logger);
+  // Before the service: callers are told to come back, while it waits for its stores.
   await lifecycle.start({
-    name: 'gRPC',
+    name: 'gRPC port',
     start: async () => {
-      await server.start(common.GRPC_LISTEN);
+      await server.listen(common.GRPC_LISTEN);
     },
-    stop: () => server.stop(),
+    stop: () => server.stop(0),
   });
-  lifecycle.complete();
-  logger.info('ready');
   try {
-    logger.info({ signal: await Promise.race([signal, fatal.promise]) }, 'stopping');
+    await lifecycle.start(service);
+    // After it: stopped first, so that what is in hand finishes while the service still runs.
+    await lifecycle.start({
+      name: 'gRPC',
+      start: async () => server.serve(),
+      turnAway: () => server.turnAway(),
+      stop: () => server.stop(common.RPC_DRAIN_MS),
+      stopTimeoutMs: common.RPC_DRAIN_MS + 2000,
+    });
+    lifecycle.complete();
+    logger.info('ready');
+  } catch (error) {
+    if (!(error instanceof StartStoppedError)) throw error;
+    logger.info('told to stop before the start was complete');
+  }
+  try {
+    logger.info({ signal: await ended }, 'stopping');
   } finally {
     await lifecycle.stop();
   }

@@ -7,22 +7,37 @@ export interface Component {
   stop(): Promise<void>;
   /** Undefined when ready; otherwise the reason it is not, for /readyz. Never calls other services. */
   notReady?(): string | undefined;
+  /** The process is about to stop: tells callers to turn elsewhere, and serves on. */
+  turnAway?(): void;
+  /** Longest time that `stop` may take; milliseconds. Default 5 s. */
+  readonly stopTimeoutMs?: number;
 }
 
 /**
  * Starts components in order and stops them in reverse, each within a deadline (style 15:
- * not ready → stop accepting → drain → consumers → stores → telemetry).
+ * not ready, for a while → stop accepting → drain → consumers → stores → telemetry).
  */
 export class Lifecycle {
   readonly #logger: Logger;
   readonly #stopTimeoutMs: number;
+  readonly #turnAwayMs: number;
+  readonly #waitsFor: () => string | undefined;
   readonly #running: Component[] = [];
   #stopping: Promise<void> | undefined;
   #complete = false;
 
-  constructor(logger: Logger, options: { stopTimeoutMs?: number } = {}) {
+  /**
+   * `turnAwayMs`: how long everything serves on, not ready, before it stops; `waitsFor`: why a start
+   * goes on so long.
+   */
+  constructor(
+    logger: Logger,
+    options: { stopTimeoutMs?: number; turnAwayMs?: number; waitsFor?: () => string | undefined } = {},
+  ) {
     this.#logger = logger;
     this.#stopTimeoutMs = options.stopTimeoutMs ?? 5000;
+    this.#turnAwayMs = options.turnAwayMs ?? 0;
+    this.#waitsFor = options.waitsFor ?? (() => undefined);
   }
 
   /** Starts one component; when it fails, everything before it is stopped and the error thrown. */
@@ -44,11 +59,13 @@ export class Lifecycle {
   /** Reasons why the process is not ready; empty when it is. */
   notReady(): string[] {
     if (this.#stopping) return ['shutting down'];
-    if (!this.#complete) return ['starting'];
-    return this.#running.flatMap((c) => {
+    const reasons = this.#running.flatMap((c) => {
       const reason = c.notReady?.();
       return reason ? [`${c.name}: ${reason}`] : [];
     });
+    if (this.#complete) return reasons;
+    const waits = this.#waitsFor();
+    return [waits ? `starting: ${waits}` : 'starting', ...reasons];
   }
 
   /** Stops everything in reverse order. Safe to call twice. */
@@ -58,10 +75,14 @@ export class Lifecycle {
   }
 
   async #stopAll(): Promise<void> {
+    for (const component of this.#running) component.turnAway?.();
+    if (this.#complete && this.#turnAwayMs > 0) {
+      await new Promise((resolve) => setTimeout(resolve, this.#turnAwayMs));
+    }
     for (const component of this.#running.reverse()) {
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<'late'>((resolve) => {
-        timer = setTimeout(() => resolve('late'), this.#stopTimeoutMs);
+        timer = setTimeout(() => resolve('late'), component.stopTimeoutMs ?? this.#stopTimeoutMs);
       });
       try {
         if ((await Promise.race([component.stop(), late])) === 'late') {

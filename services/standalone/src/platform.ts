@@ -21,10 +21,16 @@ import { gatewayConfigSpec } from '@headset-cloud/gateway/config.ts';
 import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { ConfigError, type ConfigSpec, readConfig } from '@headset-cloud/kit/config.ts';
+import { deadLettersAdmin } from '@headset-cloud/kit/dead-letters/admin.ts';
+import {
+  type DeadLetters,
+  deadLetterFailpoints,
+  registerDeadLetters,
+  withDeadLetters,
+} from '@headset-cloud/kit/dead-letters/log.ts';
 import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
 import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
-import { deadLettersAdmin } from '@headset-cloud/kit/eventlog/admin.ts';
 import { withMetrics } from '@headset-cloud/kit/eventlog/metrics.ts';
 import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createMetrics } from '@headset-cloud/kit/host.ts';
@@ -73,7 +79,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const root = createLogger({ level: config.LOG_LEVEL });
   const logger = root.child({ service: 'platform' });
   const metrics = createMetrics('platform');
-  const lifecycle = new Lifecycle(logger);
+  const lifecycle = new Lifecycle(logger, { turnAwayMs: config.TURN_AWAY_MS });
   const signal = untilSignal();
   mkdirSync(config.DATA_DIR, { recursive: true });
 
@@ -102,21 +108,27 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
       ...connectivityFailpoints,
       ...communicationFailpoints,
       ...billingFailpoints,
+      ...deadLetterFailpoints,
     ],
     given,
   );
   const secrets = createSecretBox(config.SECRET_KEY ?? ownSecret(config.DATA_DIR));
-  const context = (name: ServiceName): ServiceContext => ({
-    logger: root.child({ service: name }),
-    clock: systemClock,
-    store: stores.database(name),
-    log,
-    channel: () => channel,
-    secrets,
-    metrics,
-    failpoints,
-    instanceId: `${name}-${randomUUID().slice(0, 8)}`,
-  });
+  const deadLetters: DeadLetters[] = [];
+  const context = (name: ServiceName): ServiceContext => {
+    const own = { store: stores.database(name), logger: root.child({ service: name }) };
+    const keeping = withDeadLetters(log, { ...own, failpoints });
+    deadLetters.push(keeping.deadLetters);
+    return {
+      ...own,
+      clock: systemClock,
+      log: keeping.log,
+      channel: () => channel,
+      secrets,
+      metrics,
+      failpoints,
+      instanceId: `${name}-${randomUUID().slice(0, 8)}`,
+    };
+  };
   const services: Service[] = [
     buildDevices(context('devices'), configs.devices),
     buildTransactions(context('transactions'), configs.transactions),
@@ -128,12 +140,13 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     buildDeviceLink(context('device-link'), configs.deviceLink, { exclusive: true }),
   ];
   for (const service of services) channel.register(service.rpc);
+  registerDeadLetters(metrics, deadLetters);
 
   await lifecycle.start(
     createAdminServer({
       listen: config.ADMIN_LISTEN,
       token: config.ADMIN_TOKEN,
-      bindings: [...services.flatMap((s) => s.admin), deadLettersAdmin(log)],
+      bindings: [...services.flatMap((s) => s.admin), deadLettersAdmin(deadLetters)],
       metrics,
       notReady: () => lifecycle.notReady(),
       logger,

@@ -29,7 +29,7 @@ export interface ManagedProcess {
   /** Starts it (again); `env` is added for this run only. */
   start(env?: Record<string, string>): void;
   signal(signal: NodeJS.Signals): void;
-  /** SIGTERM, and SIGKILL when it has not gone after `graceMs`. Answers whether it went by itself. */
+  /** SIGTERM, and SIGKILL when it has not gone after `graceMs` (default: past its own drain). Answers whether it went by itself. */
   stop(graceMs?: number): Promise<boolean>;
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>;
@@ -97,7 +97,7 @@ export function manageProcess(options: ProcessOptions): ManagedProcess {
     signal(signal) {
       child?.kill(signal);
     },
-    async stop(graceMs = 10_000) {
+    async stop(graceMs = 10_000 + ownDrainMs(options.env)) {
       if (!running()) return true;
       child?.kill('SIGCONT');
       child?.kill('SIGTERM');
@@ -126,6 +126,12 @@ export function manageProcess(options: ProcessOptions): ManagedProcess {
       }
     },
   };
+}
+
+/** How long a process may take to stop by its own configuration. */
+function ownDrainMs(env: Readonly<Record<string, string>>): number {
+  const keys = ['TURN_AWAY_MS', 'DRAIN_TIMEOUT_MS', 'RPC_DRAIN_MS'];
+  return keys.reduce((sum, key) => sum + Number(env[key] ?? 0), 0);
 }
 
 /** The environment without the platform's own keys, so that a test decides all of them. */

@@ -163,6 +163,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       transactions: adminOf('transactions'),
       notifier: adminOf('notifier'),
       updates: adminOf('updates'),
+      connectivity: adminOf('connectivity'),
       communication: adminOf('communication'),
       billing: adminOf('billing'),
     },

@@ -10,18 +10,25 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file eventlog/v1/admin.proto.
  */
 export const file_eventlog_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("ChdldmVudGxvZy92MS9hZG1pbi5wcm90bxITaGVhZHNldC5ldmVudGxvZy52MSInChZMaXN0RGVhZExldHRlcnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNIlAKF0xpc3REZWFkTGV0dGVyc1Jlc3BvbnNlEjUKDGRlYWRfbGV0dGVycxgBIAMoCzIfLmhlYWRzZXQuZXZlbnRsb2cudjEuRGVhZExldHRlciJ7CgpEZWFkTGV0dGVyEg0KBXRvcGljGAEgASgJEgsKA2tleRgCIAEoCRINCgVncm91cBgDIAEoCRINCgVlcnJvchgEIAEoCRIQCghwb3NpdGlvbhgFIAEoCRINCgVhdF9tcxgGIAEoAxISCgpzaXplX2J5dGVzGAcgASgNMocBChdEZWFkTGV0dGVyc0FkbWluU2VydmljZRJsCg9MaXN0RGVhZExldHRlcnMSKy5oZWFkc2V0LmV2ZW50bG9nLnYxLkxpc3REZWFkTGV0dGVyc1JlcXVlc3QaLC5oZWFkc2V0LmV2ZW50bG9nLnYxLkxpc3REZWFkTGV0dGVyc1Jlc3BvbnNlYgZwcm90bzM");
+  fileDesc("ChdldmVudGxvZy92MS9hZG1pbi5wcm90bxITaGVhZHNldC5ldmVudGxvZy52MSI2ChZMaXN0RGVhZExldHRlcnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNEg0KBWVuZGVkGAIgASgIIlAKF0xpc3REZWFkTGV0dGVyc1Jlc3BvbnNlEjUKDGRlYWRfbGV0dGVycxgBIAMoCzIfLmhlYWRzZXQuZXZlbnRsb2cudjEuRGVhZExldHRlciK0AQoKRGVhZExldHRlchINCgV0b3BpYxgBIAEoCRILCgNrZXkYAiABKAkSDQoFZ3JvdXAYAyABKAkSDQoFZXJyb3IYBCABKAkSEAoIcG9zaXRpb24YBSABKAkSDQoFYXRfbXMYBiABKAMSEgoKc2l6ZV9ieXRlcxgHIAEoDRIKCgJpZBgIIAEoCRIMCgRraW5kGAkgASgJEg0KBXN0YXRlGAogASgJEg4KBnJlYXNvbhgLIAEoCSIiChRHZXREZWFkTGV0dGVyUmVxdWVzdBIKCgJpZBgBIAEoCSK1AgoVR2V0RGVhZExldHRlclJlc3BvbnNlEjQKC2RlYWRfbGV0dGVyGAEgASgLMh8uaGVhZHNldC5ldmVudGxvZy52MS5EZWFkTGV0dGVyEkgKB2hlYWRlcnMYAiADKAsyNy5oZWFkc2V0LmV2ZW50bG9nLnYxLkdldERlYWRMZXR0ZXJSZXNwb25zZS5IZWFkZXJzRW50cnkSFwoPcHVibGlzaGVkX2F0X21zGAMgASgDEg8KB2NvbnRlbnQYBCABKAkSDgoGc2hhMjU2GAUgASgJEjIKBXN0ZXBzGAYgAygLMiMuaGVhZHNldC5ldmVudGxvZy52MS5EZWFkTGV0dGVyU3RlcBouCgxIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASItCg5EZWFkTGV0dGVyU3RlcBINCgVhdF9tcxgBIAEoAxIMCgR3aGF0GAIgASgJIjUKF1JlcGxheURlYWRMZXR0ZXJSZXF1ZXN0EgoKAmlkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJQChhSZXBsYXlEZWFkTGV0dGVyUmVzcG9uc2USNAoLZGVhZF9sZXR0ZXIYASABKAsyHy5oZWFkc2V0LmV2ZW50bG9nLnYxLkRlYWRMZXR0ZXIiNgoYRGlzY2FyZERlYWRMZXR0ZXJSZXF1ZXN0EgoKAmlkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJRChlEaXNjYXJkRGVhZExldHRlclJlc3BvbnNlEjQKC2RlYWRfbGV0dGVyGAEgASgLMh8uaGVhZHNldC5ldmVudGxvZy52MS5EZWFkTGV0dGVyMtQDChdEZWFkTGV0dGVyc0FkbWluU2VydmljZRJsCg9MaXN0RGVhZExldHRlcnMSKy5oZWFkc2V0LmV2ZW50bG9nLnYxLkxpc3REZWFkTGV0dGVyc1JlcXVlc3QaLC5oZWFkc2V0LmV2ZW50bG9nLnYxLkxpc3REZWFkTGV0dGVyc1Jlc3BvbnNlEmYKDUdldERlYWRMZXR0ZXISKS5oZWFkc2V0LmV2ZW50bG9nLnYxLkdldERlYWRMZXR0ZXJSZXF1ZXN0GiouaGVhZHNldC5ldmVudGxvZy52MS5HZXREZWFkTGV0dGVyUmVzcG9uc2USbwoQUmVwbGF5RGVhZExldHRlchIsLmhlYWRzZXQuZXZlbnRsb2cudjEuUmVwbGF5RGVhZExldHRlclJlcXVlc3QaLS5oZWFkc2V0LmV2ZW50bG9nLnYxLlJlcGxheURlYWRMZXR0ZXJSZXNwb25zZRJyChFEaXNjYXJkRGVhZExldHRlchItLmhlYWRzZXQuZXZlbnRsb2cudjEuRGlzY2FyZERlYWRMZXR0ZXJSZXF1ZXN0Gi4uaGVhZHNldC5ldmVudGxvZy52MS5EaXNjYXJkRGVhZExldHRlclJlc3BvbnNlYgZwcm90bzM");
 
 /**
  * @generated from message headset.eventlog.v1.ListDeadLettersRequest
  */
 export type ListDeadLettersRequest = Message<"headset.eventlog.v1.ListDeadLettersRequest"> & {
   /**
-   * Newest ones of each topic; at most 1000, default 100.
+   * Newest ones; at most 1000, default 100.
    *
    * @generated from field: uint32 limit = 1;
    */
   limit: number;
+
+  /**
+   * Also those that were replayed or discarded; they are kept for 30 days.
+   *
+   * @generated from field: bool ended = 2;
+   */
+  ended: boolean;
 };
 
 /**
@@ -36,7 +43,7 @@ export const ListDeadLettersRequestSchema: GenMessage<ListDeadLettersRequest> = 
  */
 export type ListDeadLettersResponse = Message<"headset.eventlog.v1.ListDeadLettersResponse"> & {
   /**
-   * Of all topics, oldest first.
+   * Of all topics and groups of the service, oldest first.
    *
    * @generated from field: repeated headset.eventlog.v1.DeadLetter dead_letters = 1;
    */
@@ -65,13 +72,15 @@ export type DeadLetter = Message<"headset.eventlog.v1.DeadLetter"> & {
   key: string;
 
   /**
-   * Consumer group that gave it up.
+   * Consumer group that set it aside.
    *
    * @generated from field: string group = 3;
    */
   group: string;
 
   /**
+   * Why it could not be handled, as of the last try.
+   *
    * @generated from field: string error = 4;
    */
   error: string;
@@ -84,6 +93,8 @@ export type DeadLetter = Message<"headset.eventlog.v1.DeadLetter"> & {
   position: string;
 
   /**
+   * When it was set aside; milliseconds since 1970.
+   *
    * @generated from field: int64 at_ms = 6;
    */
   atMs: bigint;
@@ -92,6 +103,35 @@ export type DeadLetter = Message<"headset.eventlog.v1.DeadLetter"> & {
    * @generated from field: uint32 size_bytes = 7;
    */
   sizeBytes: number;
+
+  /**
+   * topic/partition:offset/group
+   *
+   * @generated from field: string id = 8;
+   */
+  id: string;
+
+  /**
+   * poison; newer-version: to be replayed by itself after the upgrade; behind: waits behind such an
+   * event of its key.
+   *
+   * @generated from field: string kind = 9;
+   */
+  kind: string;
+
+  /**
+   * waiting, replaying, replayed or discarded
+   *
+   * @generated from field: string state = 10;
+   */
+  state: string;
+
+  /**
+   * Why an operator replayed or discarded it.
+   *
+   * @generated from field: string reason = 11;
+   */
+  reason: string;
 };
 
 /**
@@ -102,8 +142,179 @@ export const DeadLetterSchema: GenMessage<DeadLetter> = /*@__PURE__*/
   messageDesc(file_eventlog_v1_admin, 2);
 
 /**
- * The operators' door to the event log's dead letters (decision 4): events that could not be handled,
- * set aside so that the rest goes on. Every service serves it; all see the same log.
+ * @generated from message headset.eventlog.v1.GetDeadLetterRequest
+ */
+export type GetDeadLetterRequest = Message<"headset.eventlog.v1.GetDeadLetterRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message headset.eventlog.v1.GetDeadLetterRequest.
+ * Use `create(GetDeadLetterRequestSchema)` to create a new message.
+ */
+export const GetDeadLetterRequestSchema: GenMessage<GetDeadLetterRequest> = /*@__PURE__*/
+  messageDesc(file_eventlog_v1_admin, 3);
+
+/**
+ * @generated from message headset.eventlog.v1.GetDeadLetterResponse
+ */
+export type GetDeadLetterResponse = Message<"headset.eventlog.v1.GetDeadLetterResponse"> & {
+  /**
+   * @generated from field: headset.eventlog.v1.DeadLetter dead_letter = 1;
+   */
+  deadLetter?: DeadLetter | undefined;
+
+  /**
+   * @generated from field: map<string, string> headers = 2;
+   */
+  headers: { [key: string]: string };
+
+  /**
+   * When it was published; milliseconds since 1970.
+   *
+   * @generated from field: int64 published_at_ms = 3;
+   */
+  publishedAtMs: bigint;
+
+  /**
+   * The event as JSON, secrets masked; empty when it cannot be decoded.
+   *
+   * @generated from field: string content = 4;
+   */
+  content: string;
+
+  /**
+   * SHA-256 of the event's bytes, hexadecimal.
+   *
+   * @generated from field: string sha256 = 5;
+   */
+  sha256: string;
+
+  /**
+   * What became of it, oldest first; the last 20.
+   *
+   * @generated from field: repeated headset.eventlog.v1.DeadLetterStep steps = 6;
+   */
+  steps: DeadLetterStep[];
+};
+
+/**
+ * Describes the message headset.eventlog.v1.GetDeadLetterResponse.
+ * Use `create(GetDeadLetterResponseSchema)` to create a new message.
+ */
+export const GetDeadLetterResponseSchema: GenMessage<GetDeadLetterResponse> = /*@__PURE__*/
+  messageDesc(file_eventlog_v1_admin, 4);
+
+/**
+ * @generated from message headset.eventlog.v1.DeadLetterStep
+ */
+export type DeadLetterStep = Message<"headset.eventlog.v1.DeadLetterStep"> & {
+  /**
+   * @generated from field: int64 at_ms = 1;
+   */
+  atMs: bigint;
+
+  /**
+   * @generated from field: string what = 2;
+   */
+  what: string;
+};
+
+/**
+ * Describes the message headset.eventlog.v1.DeadLetterStep.
+ * Use `create(DeadLetterStepSchema)` to create a new message.
+ */
+export const DeadLetterStepSchema: GenMessage<DeadLetterStep> = /*@__PURE__*/
+  messageDesc(file_eventlog_v1_admin, 5);
+
+/**
+ * @generated from message headset.eventlog.v1.ReplayDeadLetterRequest
+ */
+export type ReplayDeadLetterRequest = Message<"headset.eventlog.v1.ReplayDeadLetterRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Kept and shown; must not be empty.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message headset.eventlog.v1.ReplayDeadLetterRequest.
+ * Use `create(ReplayDeadLetterRequestSchema)` to create a new message.
+ */
+export const ReplayDeadLetterRequestSchema: GenMessage<ReplayDeadLetterRequest> = /*@__PURE__*/
+  messageDesc(file_eventlog_v1_admin, 6);
+
+/**
+ * @generated from message headset.eventlog.v1.ReplayDeadLetterResponse
+ */
+export type ReplayDeadLetterResponse = Message<"headset.eventlog.v1.ReplayDeadLetterResponse"> & {
+  /**
+   * @generated from field: headset.eventlog.v1.DeadLetter dead_letter = 1;
+   */
+  deadLetter?: DeadLetter | undefined;
+};
+
+/**
+ * Describes the message headset.eventlog.v1.ReplayDeadLetterResponse.
+ * Use `create(ReplayDeadLetterResponseSchema)` to create a new message.
+ */
+export const ReplayDeadLetterResponseSchema: GenMessage<ReplayDeadLetterResponse> = /*@__PURE__*/
+  messageDesc(file_eventlog_v1_admin, 7);
+
+/**
+ * @generated from message headset.eventlog.v1.DiscardDeadLetterRequest
+ */
+export type DiscardDeadLetterRequest = Message<"headset.eventlog.v1.DiscardDeadLetterRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Kept and shown; must not be empty.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message headset.eventlog.v1.DiscardDeadLetterRequest.
+ * Use `create(DiscardDeadLetterRequestSchema)` to create a new message.
+ */
+export const DiscardDeadLetterRequestSchema: GenMessage<DiscardDeadLetterRequest> = /*@__PURE__*/
+  messageDesc(file_eventlog_v1_admin, 8);
+
+/**
+ * @generated from message headset.eventlog.v1.DiscardDeadLetterResponse
+ */
+export type DiscardDeadLetterResponse = Message<"headset.eventlog.v1.DiscardDeadLetterResponse"> & {
+  /**
+   * @generated from field: headset.eventlog.v1.DeadLetter dead_letter = 1;
+   */
+  deadLetter?: DeadLetter | undefined;
+};
+
+/**
+ * Describes the message headset.eventlog.v1.DiscardDeadLetterResponse.
+ * Use `create(DiscardDeadLetterResponseSchema)` to create a new message.
+ */
+export const DiscardDeadLetterResponseSchema: GenMessage<DiscardDeadLetterResponse> = /*@__PURE__*/
+  messageDesc(file_eventlog_v1_admin, 9);
+
+/**
+ * The operators' door to the dead letters (decision 4, ADR 0020): events that a consumer group could
+ * not handle, set aside so that the rest goes on. Each service serves those of its own groups.
  *
  * @generated from service headset.eventlog.v1.DeadLettersAdminService
  */
@@ -115,6 +326,36 @@ export const DeadLettersAdminService: GenService<{
     methodKind: "unary";
     input: typeof ListDeadLettersRequestSchema;
     output: typeof ListDeadLettersResponseSchema;
+  },
+  /**
+   * @generated from rpc headset.eventlog.v1.DeadLettersAdminService.GetDeadLetter
+   */
+  getDeadLetter: {
+    methodKind: "unary";
+    input: typeof GetDeadLetterRequestSchema;
+    output: typeof GetDeadLetterResponseSchema;
+  },
+  /**
+   * Hands the event to the group that set it aside, and to no other. Takes effect once: whoever comes
+   * second, or after a discard, is refused (ABORTED). Where the process dies meanwhile, the service
+   * completes it by itself.
+   *
+   * @generated from rpc headset.eventlog.v1.DeadLettersAdminService.ReplayDeadLetter
+   */
+  replayDeadLetter: {
+    methodKind: "unary";
+    input: typeof ReplayDeadLetterRequestSchema;
+    output: typeof ReplayDeadLetterResponseSchema;
+  },
+  /**
+   * Ends it without handling it.
+   *
+   * @generated from rpc headset.eventlog.v1.DeadLettersAdminService.DiscardDeadLetter
+   */
+  discardDeadLetter: {
+    methodKind: "unary";
+    input: typeof DiscardDeadLetterRequestSchema;
+    output: typeof DiscardDeadLetterResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_eventlog_v1_admin, 0);

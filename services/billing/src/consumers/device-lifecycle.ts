@@ -1,4 +1,4 @@
-import { fromBinary } from '@bufbuild/protobuf';
+import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
 import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { DeviceLifecycleEventSchema, LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
@@ -26,14 +26,9 @@ const kinds = new Map<LifecycleKind, LifecycleChange['kind']>([
 ]);
 
 function decode(event: LogEvent): LifecycleChange {
+  const message = decodeEvent(DeviceLifecycleEventSchema, event);
   try {
-    const {
-      applicationId,
-      deviceId,
-      epoch,
-      kind: wire,
-      atMs,
-    } = fromBinary(DeviceLifecycleEventSchema, event.value);
+    const { applicationId, deviceId, epoch, kind: wire, atMs } = message;
     const kind = kinds.get(wire);
     if (!kind) throw new Error(`kind ${wire} is not known`);
     return {

@@ -1,5 +1,5 @@
-import { fromBinary } from '@bufbuild/protobuf';
-import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
+import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
+import { type LogEvent, NewerVersionError, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
 import { UsageEventSchema } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import type { Usage } from '../domain/usage.ts';
 import type { BillingMetrics } from '../metrics.ts';
@@ -44,8 +44,9 @@ async function firstConflict(
 
 function decode(event: LogEvent, metrics: Pick<BillingMetrics, 'usage'>): Usage {
   try {
-    return usageOfMessage(fromBinary(UsageEventSchema, event.value));
+    return usageOfMessage(decodeEvent(UsageEventSchema, event));
   } catch (cause) {
+    if (cause instanceof NewerVersionError) throw cause;
     metrics.usage('malformed', 1);
     throw new PoisonEventError(event, `not usage: ${(cause as Error).message}`, { cause });
   }

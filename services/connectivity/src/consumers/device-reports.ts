@@ -1,10 +1,10 @@
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { create, toBinary } from '@bufbuild/protobuf';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
 import {
   type EventLog,
   type LogEvent,
   type OutgoingEvent,
-  PoisonEventError,
   topics,
 } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
@@ -66,7 +66,7 @@ export function deviceReportsHandler(deps: {
 }
 
 function connectionOf(event: LogEvent): Reported | undefined {
-  const { deviceId, receivedAtMs, body } = decode(event);
+  const { deviceId, receivedAtMs, body } = decodeEvent(DeviceReportEventSchema, event);
   if (body.case !== 'report' || body.value.body.case !== 'bluetoothConnection') return undefined;
   return {
     event,
@@ -75,14 +75,6 @@ function connectionOf(event: LogEvent): Reported | undefined {
     report: body.value,
     connection: body.value.body.value,
   };
-}
-
-function decode(event: LogEvent) {
-  try {
-    return fromBinary(DeviceReportEventSchema, event.value);
-  } catch (cause) {
-    throw new PoisonEventError(event, 'not a DeviceReportEvent', { cause });
-  }
 }
 
 /** Asked anew for each batch: a device may have gone to another application. */

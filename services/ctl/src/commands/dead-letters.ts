@@ -1,36 +1,156 @@
+import { create } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
 import {
+  type DeadLetter,
   DeadLettersAdminService,
+  DiscardDeadLetterResponseSchema,
+  type GetDeadLetterResponse,
+  GetDeadLetterResponseSchema,
   ListDeadLettersResponseSchema,
+  ReplayDeadLetterResponseSchema,
 } from '@headset-cloud/proto/eventlog/v1/admin_pb.ts';
-import type { Command } from 'commander';
-import { table, time } from '../output.ts';
+import { type Command, Option } from 'commander';
+import type { AdminService } from '../connection.ts';
+import { fields, table, time } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';
 
-/** `dead-letters list`. */
+/** The services that consume events: each keeps what its own groups have set aside. */
+const consumers = ['transactions', 'devices', 'notifier', 'billing', 'connectivity'] as const;
+
+/** `dead-letters list|show|replay|discard`. */
 export function addDeadLetters(program: Command, session: Session): void {
-  program
+  const group = program
     .command('dead-letters')
-    .description('events that could not be handled and were set aside')
+    .description('events that a service could not handle and has set aside');
+  const inServices = () =>
+    new Option('--service <service...>', 'only of these services').choices(consumers).default([...consumers]);
+
+  group
     .command('list')
-    .description('the newest ones of each topic, oldest first')
-    .option('--limit <events>', 'most to show of a topic, up to 1000', wholeNumber, 100)
-    .action(async ({ limit }: { limit: number }) => {
-      const answer = await session.call('transactions', DeadLettersAdminService, (c) =>
-        c.listDeadLetters({ limit }),
-      );
-      session.show(ListDeadLettersResponseSchema, answer, ({ deadLetters }) =>
-        table(
-          deadLetters,
-          [
-            ['AT', (d) => time(d.atMs)],
-            ['TOPIC', (d) => d.topic],
-            ['GROUP', (d) => d.group],
-            ['KEY', (d) => d.key],
-            ['POSITION', (d) => d.position],
-            ['ERROR', (d) => d.error],
-          ],
-          'No dead letters.',
-        ),
+    .description('the newest ones of each service, oldest first')
+    .option('--limit <events>', 'most to show of a service, up to 1000', wholeNumber, 100)
+    .option('--all', 'also those that were replayed or discarded; they are kept for 30 days')
+    .addOption(inServices())
+    .action(async ({ limit, all, service }: { limit: number; all?: boolean; service: AdminService[] }) => {
+      const found = new Map<string, DeadLetter>();
+      for (const one of service) {
+        const { deadLetters } = await session.call(one, DeadLettersAdminService, (c) =>
+          c.listDeadLetters({ limit, ended: all === true }),
+        );
+        // Where all services share one door, it answers for all of them.
+        for (const letter of deadLetters) found.set(letter.id, letter);
+      }
+      const deadLetters = [...found.values()].sort((a, b) => Number(a.atMs - b.atMs));
+      session.show(
+        ListDeadLettersResponseSchema,
+        create(ListDeadLettersResponseSchema, { deadLetters }),
+        (answer) =>
+          table(
+            answer.deadLetters,
+            [
+              ['ID', (d) => d.id],
+              ['AT', (d) => time(d.atMs)],
+              ['KIND', (d) => d.kind],
+              ['STATE', (d) => d.state],
+              ['KEY', (d) => d.key],
+              ['ERROR', (d) => d.error],
+              ['REASON', (d) => d.reason],
+            ],
+            'No dead letters.',
+          ),
       );
     });
+
+  group
+    .command('show <id>')
+    .description('one event with its content, secrets masked, and what became of it')
+    .addOption(inServices())
+    .action(async (id: string, { service }: { service: AdminService[] }) => {
+      const answer = await findIn(service, (one) =>
+        session.call(one, DeadLettersAdminService, (c) => c.getDeadLetter({ id })),
+      );
+      session.show(GetDeadLetterResponseSchema, answer, describe);
+    });
+
+  group
+    .command('replay <id>')
+    .description('hand it once more to the group that set it aside; takes effect once')
+    .requiredOption('--reason <text>', 'kept with it and shown')
+    .addOption(inServices())
+    .action(async (id: string, { reason, service }: { reason: string; service: AdminService[] }) => {
+      const answer = await findIn(service, (one) =>
+        session.call(one, DeadLettersAdminService, (c) => c.replayDeadLetter({ id, reason })),
+      );
+      session.show(ReplayDeadLetterResponseSchema, answer, ({ deadLetter }) => fields(summary(deadLetter)));
+    });
+
+  group
+    .command('discard <id>')
+    .description('end it without handling it; what waits behind it goes on')
+    .requiredOption('--reason <text>', 'kept with it and shown')
+    .addOption(inServices())
+    .action(async (id: string, { reason, service }: { reason: string; service: AdminService[] }) => {
+      const answer = await findIn(service, (one) =>
+        session.call(one, DeadLettersAdminService, (c) => c.discardDeadLetter({ id, reason })),
+      );
+      session.show(DiscardDeadLetterResponseSchema, answer, ({ deadLetter }) => fields(summary(deadLetter)));
+    });
+}
+
+/** Asks one service after the other until one knows the event. */
+async function findIn<A>(
+  services: readonly AdminService[],
+  ask: (service: AdminService) => Promise<A>,
+): Promise<A> {
+  const [first, ...rest] = services;
+  try {
+    return await ask(first as AdminService);
+  } catch (error) {
+    if (rest.length > 0 && isNotFound(error)) return findIn(rest, ask);
+    throw error;
+  }
+}
+
+function isNotFound(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown };
+  return cause !== undefined && ConnectError.from(cause).code === Code.NotFound;
+}
+
+function summary(letter: DeadLetter | undefined): [string, string][] {
+  if (!letter) return [];
+  return [
+    ['id', letter.id],
+    ['topic', letter.topic],
+    ['position', letter.position],
+    ['key', letter.key],
+    ['group', letter.group],
+    ['kind', letter.kind],
+    ['state', letter.state],
+    ['set aside', time(letter.atMs)],
+    ['error', letter.error],
+    ['reason', letter.reason],
+  ];
+}
+
+function describe(answer: GetDeadLetterResponse): string {
+  const { deadLetter, headers, content, steps } = answer;
+  const size = `${deadLetter?.sizeBytes ?? 0} bytes, SHA-256 ${answer.sha256}`;
+  return [
+    fields([
+      ...summary(deadLetter),
+      ['published', time(answer.publishedAtMs)],
+      ...Object.entries(headers).map(([name, value]): [string, string] => [`header ${name}`, value]),
+      ['event', size],
+    ]),
+    '\n',
+    table(
+      steps,
+      [
+        ['AT', (s) => time(s.atMs)],
+        ['WHAT', (s) => s.what],
+      ],
+      'Nothing happened to it.',
+    ),
+    `\n${content === '' ? 'The event cannot be decoded.' : JSON.stringify(JSON.parse(content), null, 2)}\n`,
+  ].join('');
 }

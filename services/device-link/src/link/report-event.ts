@@ -1,4 +1,5 @@
 import { create, toBinary } from '@bufbuild/protobuf';
+import { foreignContentHeader, unknownIn } from '@headset-cloud/kit/eventlog/decode.ts';
 import { type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Hello, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
@@ -31,14 +32,12 @@ export function reportEvent(
     receivedAtMs: BigInt(receivedAtMs),
     body,
   });
-  return {
-    topics: topicsOf(body),
-    event: {
-      key: session.deviceId,
-      value: toBinary(DeviceReportEventSchema, event),
-      ...(traceparent && { headers: { traceparent } }),
-    },
-  };
+  const headers: Record<string, string> = {};
+  if (traceparent) headers['traceparent'] = traceparent;
+  // What the headset says and nobody here knows must not wait for an upgrade: consumers pass over it.
+  if (unknownIn(DeviceReportEventSchema, event)) headers[foreignContentHeader] = 'headset';
+  const value = toBinary(DeviceReportEventSchema, event);
+  return { topics: topicsOf(body), event: { key: session.deviceId, value, headers } };
 }
 
 function topicsOf(body: Said): readonly string[] {

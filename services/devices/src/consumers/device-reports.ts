@@ -1,5 +1,5 @@
-import { fromBinary } from '@bufbuild/protobuf';
-import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
+import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
+import type { LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import {
   type DeviceReportEvent,
@@ -20,7 +20,7 @@ export function deviceReportsHandler(
   deps: ReportEventsDependencies & { readonly store: ReportStore; readonly failpoints: Failpoints },
 ): (events: readonly LogEvent[]) => Promise<void> {
   return async (events) => {
-    const decoded = events.map(decode);
+    const decoded = events.map((event) => decodeEvent(DeviceReportEventSchema, event));
     const states = reportedStates(decoded);
     const received = decoded.flatMap((event, n) => receivedReport(event, events[n]?.headers['traceparent']));
     await Promise.all([states.length > 0 && deps.store.store(states), publishReportEvents(deps, received)]);
@@ -30,15 +30,6 @@ export function deviceReportsHandler(
       deps.metrics.reports.inc({ kind: kind ?? 'unknown' });
     }
   };
-}
-
-/** Throws PoisonEventError for what is no report. */
-function decode(event: LogEvent): DeviceReportEvent {
-  try {
-    return fromBinary(DeviceReportEventSchema, event.value);
-  } catch (cause) {
-    throw new PoisonEventError(event, 'The event is no DeviceReportEvent.', { cause });
-  }
 }
 
 function receivedReport(

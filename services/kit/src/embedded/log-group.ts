@@ -12,6 +12,7 @@ export interface LogGroupOptions {
   /** The last offset that the group has done, as stored. */
   readonly position: number;
   readonly logger: Logger;
+  /** Where events go whose subscription does not say where. */
   readonly deadLetter: (event: LogEvent, error: unknown) => Promise<void>;
   /** Called when the position has moved and should be stored soon. */
   readonly onMoved: () => void;
@@ -104,7 +105,7 @@ export class LogGroup {
       {
         group,
         logger,
-        deadLetter,
+        deadLetter: subscription.setAside ?? deadLetter,
         handle: (events) => subscription.handle(events),
         signal: closing.signal,
         onDurable: (count) => {

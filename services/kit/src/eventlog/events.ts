@@ -16,16 +16,21 @@ export function checkEvents(topic: string, events: readonly OutgoingEvent[]): vo
   }
 }
 
+/** An error as it is kept beside an event. */
+export function errorText(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return text.slice(0, maxErrorCharacters);
+}
+
 /** The event as it goes to the topic's dead letters: same key, value and headers, and why it is there. */
 export function deadLetterOf(event: LogEvent, group: string, error: unknown): OutgoingEvent {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return {
     key: event.key,
     value: event.value,
     headers: {
       ...event.headers,
       'dead-group': group,
-      'dead-error': text.slice(0, maxErrorCharacters),
+      'dead-error': errorText(error),
       'dead-position': `${event.topic}/${event.position}`,
     },
   };

@@ -177,7 +177,8 @@ export class KafkaAdmin {
         // A new connection also asks anew who leads what.
         if (this.#admin === admin) await this.close();
         if (!isSettling(error) || Date.now() > settledByMs) {
-          this.#logger.warn({ err: error }, 'a Kafka administration call failed');
+          // Whoever asked says so where it matters.
+          this.#logger.debug({ err: error }, 'a Kafka administration call failed');
           throw unavailable(`Kafka: ${(error as Error).message}`, error);
         }
         await new Promise((resolve) => setTimeout(resolve, 100));

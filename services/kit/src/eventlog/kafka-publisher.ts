@@ -73,7 +73,8 @@ export class KafkaPublisher {
   /** Sends what waits (as long as its callers do), then disconnects. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#pumping;
+    // A try to connect that nothing waits for needs no end.
+    if (this.#producer || this.#queue.length > 0) await this.#pumping;
     if (this.#producer) await settle(this.#producer.disconnect(), 2000);
     this.#producer = undefined;
   }

@@ -70,8 +70,10 @@ class KafkaLog implements EventLog {
       sessionTimeoutMs: this.#options.sessionTimeoutMs ?? defaultSessionTimeoutMs,
       concurrency: this.#options.partitions ?? 8,
       onFatal: this.#options.onFatal,
-      deadLetter: (event, error) =>
-        this.publish(deadLetterTopic(event.topic), [deadLetterOf(event, subscription.group, error)]),
+      deadLetter:
+        subscription.setAside ??
+        ((event, error) =>
+          this.publish(deadLetterTopic(event.topic), [deadLetterOf(event, subscription.group, error)])),
     });
     this.#subscriptions.add(running);
     return {

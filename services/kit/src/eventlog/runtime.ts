@@ -138,7 +138,7 @@ class Delivery {
         await this.#options.deadLetter(event, error);
         this.#options.logger.error(
           { group: this.#options.group, topic: event.topic, position: event.position, err: error },
-          'an event could not be handled and went to the dead letters',
+          'an event could not be handled and was set aside',
         );
         return true;
       } catch (failure) {

@@ -29,24 +29,37 @@ export interface Subscription {
    * durable; whatever is durably written because of it makes it durable, too (ADR 0012): nothing may
    * leave the platform because of an event alone. When it throws:
    *  - a transient error (kit/errors.ts isTransient): the batch is tried again, without end;
-   *  - a PoisonEventError: the event it names goes to the dead letters, the rest is tried again;
+   *  - a PoisonEventError: the event it names is set aside, the rest is tried again;
    *  - any other error: tried again a few times, then event by event, and an event that still
-   *    fails alone goes to the dead letters.
+   *    fails alone is set aside.
    * May be called again with events it has handled before (crash, rebalance): be idempotent.
    */
   handle(events: readonly LogEvent[]): Promise<void>;
   /** Most events a batch; default 500. */
   readonly maxBatch?: number;
+  /**
+   * Keeps an event that cannot be handled; resolves when it is durable there, and is tried until then.
+   * Services get the one of dead-letters/log.ts. Default: the topic's dead letters (deadLetterTopic).
+   */
+  readonly setAside?: (event: LogEvent, error: unknown) => Promise<void>;
 }
 
 /** Thrown by a handler: this event can never be handled. */
 export class PoisonEventError extends Error {
-  override readonly name = 'PoisonEventError';
+  override readonly name: string = 'PoisonEventError';
   readonly event: LogEvent;
   constructor(event: LogEvent, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.event = event;
   }
+}
+
+/**
+ * Thrown by a handler: the event says something that only a newer version of this service knows. It is
+ * set aside, with the later events of its key behind it, until that version runs (ADR 0020).
+ */
+export class NewerVersionError extends PoisonEventError {
+  override readonly name = 'NewerVersionError';
 }
 
 /** Runs until closed. */

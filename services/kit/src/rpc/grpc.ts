@@ -22,7 +22,7 @@ import {
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import type { ListenAddress } from '../config.ts';
-import { isTransient, toDomainError } from '../errors.ts';
+import { DomainError, isTransient, toDomainError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { currentTraceparent, inRpcSpan } from '../telemetry.ts';
 import { fromStatus, toStatus } from './status.ts';
@@ -57,6 +57,8 @@ export class RpcServer {
   readonly #server: Server;
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
   readonly #logger: Logger;
+  /** False while the service is starting: calls are answered `unavailable`. */
+  #serving = false;
 
   constructor(bindings: readonly RpcBinding[], logger: Logger, options: ChannelOptions = {}) {
     this.#logger = logger;
@@ -89,6 +91,7 @@ export class RpcServer {
     handler: RpcBinding['handlers'][string],
   ): handleUnaryCall<MessageShape<DescMessage>, MessageShape<DescMessage>> {
     return (call, callback) => {
+      if (!this.#serving) return callback(toStatus(starting()));
       const abort = new AbortController();
       call.on('cancelled', () => abort.abort());
       const traceparent = call.metadata.get('traceparent')[0]?.toString();
@@ -110,8 +113,26 @@ export class RpcServer {
     };
   }
 
-  /** Listens; resolves with the port. Throws when the address is taken. */
-  start(address: ListenAddress): Promise<number> {
+  /** Listens and serves; resolves with the port. Throws when the address is taken. */
+  async start(address: ListenAddress): Promise<number> {
+    const port = await this.listen(address);
+    this.serve();
+    return port;
+  }
+
+  /** Serves what has been refused since `listen`. */
+  serve(): void {
+    this.#serving = true;
+    this.#health.setStatus('', 'SERVING');
+  }
+
+  /** Tells callers to turn elsewhere, and serves on. */
+  turnAway(): void {
+    this.#health.setStatus('', 'NOT_SERVING');
+  }
+
+  /** Listens and refuses all calls with `unavailable` until `serve`; resolves with the port. */
+  listen(address: ListenAddress): Promise<number> {
     const host = address.host.includes(':') ? `[${address.host}]` : address.host;
     return new Promise((resolve, reject) => {
       this.#server.bindAsync(`${host}:${address.port}`, ServerCredentials.createInsecure(), (error, port) => {
@@ -121,10 +142,7 @@ export class RpcServer {
               `cannot listen on ${host}:${address.port}: ${error.message}. Is the port taken? Choose another.`,
             ),
           );
-        else {
-          this.#health.setStatus('', 'SERVING');
-          resolve(port);
-        }
+        else resolve(port);
       });
     });
   }
@@ -143,6 +161,10 @@ export class RpcServer {
       });
     });
   }
+}
+
+function starting(): DomainError {
+  return new DomainError('unavailable', 'The service is starting.', { retryAfterMs: 1000 });
 }
 
 // Read-only or idempotent-by-id calls may be sent again by grpc-js itself; it retries only what

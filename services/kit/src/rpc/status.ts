@@ -27,6 +27,10 @@ export function fromStatus(error: ServiceError, method: string): DomainError {
     case status.UNAVAILABLE:
     case status.RESOURCE_EXHAUSTED:
     case status.CANCELLED:
+    // Without the platform's code: an older peer, which does not know the call yet and soon is a newer
+    // one, or a proxy on the way. Tried again as a peer that is away.
+    case status.UNIMPLEMENTED:
+    case status.UNKNOWN:
       return new DomainError('unavailable', 'A service cannot be reached.', {
         cause: error,
         internal: `${method}: ${error.details}`,

@@ -9,6 +9,8 @@ export interface MongoOptions {
   readonly databasePrefix?: string;
   /** Shown in the server's logs and `currentOp`. */
   readonly appName: string;
+  /** How long a start waits for the database (store/types.ts). */
+  readonly whenReachable?: NonNullable<Store['whenReachable']>;
 }
 
 /** Every wait ends: none of the driver's unlimited defaults is left. */
@@ -22,13 +24,29 @@ const limits = {
   maxIdleTimeMS: 60_000,
 } as const;
 
-/**
- * Connects to MongoDB (decision 3): writes are acknowledged by a majority's journals, reads see only
- * what a majority has, and come from the primary. Throws the driver's error when no server answers
- * within 2 s. Time-outs later surface as the driver's errors (kit/errors.ts: `database_failed`).
- */
+/** Opens MongoDB and waits for it: throws the driver's error when no server answers within 2 s. */
 export async function connectMongo(options: MongoOptions): Promise<StoreConnection> {
-  const { uri, appName, databasePrefix = '' } = options;
+  const { client, connection } = open(options);
+  try {
+    await client.connect();
+  } catch (error) {
+    await client.close().catch(() => {});
+    throw error;
+  }
+  return connection;
+}
+
+/**
+ * MongoDB, whether it is there yet or not (decision 3): writes are acknowledged by a majority's
+ * journals, reads see only what a majority has, and come from the primary. Time-outs surface as the
+ * driver's errors (kit/errors.ts: `database_failed`). It is connected to by `whenReachable`.
+ */
+export function openMongo(options: MongoOptions): StoreConnection {
+  return open(options).connection;
+}
+
+function open(options: MongoOptions): { client: MongoClient; connection: StoreConnection } {
+  const { uri, appName, databasePrefix = '', whenReachable } = options;
   const client = new MongoClient(uri, {
     ...limits,
     appName,
@@ -41,23 +59,26 @@ export async function connectMongo(options: MongoOptions): Promise<StoreConnecti
     ignoreUndefined: false,
   });
   const readiness = watchTopology(client);
-  try {
-    await client.connect();
-  } catch (error) {
-    await client.close().catch(() => {});
-    throw error;
-  }
-  return {
+  const connection: StoreConnection = {
     database: (name): Store => {
       const database = client.db(`${databasePrefix}${name}`);
       return {
         collection: <T extends Document>(collection: string) =>
           database.collection<T>(collection) as unknown as StoreCollection<T>,
+        ...(whenReachable && {
+          whenReachable: (what, work) =>
+            whenReachable(what, async () => {
+              // Does nothing where it is connected; after a failure nothing else connects again.
+              await client.connect();
+              return work();
+            }),
+        }),
       };
     },
     notReady: readiness,
     close: () => client.close(),
   };
+  return { client, connection };
 }
 
 const writable: ReadonlySet<string> = new Set(['RSPrimary', 'Standalone', 'Mongos', 'LoadBalancer']);

@@ -75,6 +75,8 @@ export interface Store {
     name: string,
     options?: { readonly settle?: Settle },
   ): StoreCollection<T>;
+  /** While the process starts: tries until the database is there (start-up.ts). Absent: tries once. */
+  whenReachable?<R>(what: string, work: () => Promise<R>): Promise<R>;
 }
 
 /** Opens databases; knows when the server cannot be reached. */
@@ -86,12 +88,15 @@ export interface StoreConnection {
   close(): Promise<void>;
 }
 
-/** Indexes stand beside each store's adapter and are created at start. */
+/** Indexes stand beside each store's adapter and are created at start, once the database is there. */
 export async function ensureIndexes(
   store: Store,
   indexes: Readonly<Record<string, IndexDescription[]>>,
 ): Promise<void> {
-  for (const [name, list] of Object.entries(indexes)) {
-    if (list.length > 0) await store.collection(name).createIndexes(list);
-  }
+  const create = async (): Promise<void> => {
+    for (const [name, list] of Object.entries(indexes)) {
+      if (list.length > 0) await store.collection(name).createIndexes(list);
+    }
+  };
+  await (store.whenReachable ? store.whenReachable('the indexes', create) : create());
 }

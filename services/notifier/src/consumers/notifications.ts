@@ -1,12 +1,8 @@
-import { fromBinary } from '@bufbuild/protobuf';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
 import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
-import {
-  Destination,
-  type NotificationEvent,
-  NotificationEventSchema,
-} from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import type { Delivery, DestinationSetting } from '../domain/delivery.ts';
 import type { DeliveryStore } from '../ports.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
@@ -45,12 +41,7 @@ export function createNotificationsHandler(options: {
 }
 
 function toDelivery(event: LogEvent, nowMs: number, maxAgeMs: number): Delivery {
-  let notification: NotificationEvent;
-  try {
-    notification = fromBinary(NotificationEventSchema, event.value);
-  } catch (cause) {
-    throw new PoisonEventError(event, 'not a NotificationEvent', { cause });
-  }
+  const notification = decodeEvent(NotificationEventSchema, event);
   const { notificationId, applicationId, body } = notification;
   const destination = settings[notification.destination];
   if (notificationId === '' || applicationId === '' || !destination) {

@@ -1,6 +1,6 @@
-import { fromBinary } from '@bufbuild/protobuf';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
+import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
+import type { LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import {
@@ -60,8 +60,10 @@ export function createReportConsumer(deps: ReportDeps): (events: readonly LogEve
   return async (events) => {
     // Different devices at once, one device's events in their order.
     const chains = new Map<string, Promise<void>>();
-    for (const event of events) {
-      const work = workOf(decode(event));
+    // All are read before anything is begun: what cannot be read throws while nothing is under way.
+    const works = events.map((event) => workOf(decodeEvent(DeviceReportEventSchema, event)));
+    for (const [n, event] of events.entries()) {
+      const work = works[n];
       if (!work) continue;
       chains.set(
         event.key,
@@ -77,12 +79,4 @@ export function createReportConsumer(deps: ReportDeps): (events: readonly LogEve
 function traced(event: LogEvent, work: () => Promise<void>): Promise<void> {
   const parent = event.headers['traceparent'];
   return parent ? inSpan('transaction-reports process', { kind: SpanKind.CONSUMER, parent }, work) : work();
-}
-
-function decode(event: LogEvent): DeviceReportEvent {
-  try {
-    return fromBinary(DeviceReportEventSchema, event.value);
-  } catch (error) {
-    throw new PoisonEventError(event, 'not a DeviceReportEvent', { cause: error });
-  }
 }

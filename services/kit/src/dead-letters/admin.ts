@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { DeadLettersAdminService } from '@headset-cloud/proto/eventlog/v1/admin_pb.ts';
+import { DomainError } from '../errors.ts';
+import { bind, type RpcBinding } from '../rpc/types.ts';
+import { contentOf, headersOf } from './content.ts';
+import { eventOf, type LetterDocument } from './documents.ts';
+import type { DeadLetters } from './log.ts';
+
+const mostCharacters = 500;
+
+/** The operators' door to the dead letters of the services of this process (proto/eventlog/v1/admin.proto). */
+export function deadLettersAdmin(services: readonly DeadLetters[]): RpcBinding {
+  /** The service that has it, and it. */
+  const find = async (id: string): Promise<{ of: DeadLetters; letter: LetterDocument }> => {
+    for (const of of services) {
+      const letter = await of.get(id);
+      if (letter) return { of, letter };
+    }
+    throw new DomainError('not_found', `There is no dead letter ${id}.`);
+  };
+  return bind(DeadLettersAdminService, {
+    async listDeadLetters({ limit, ended }) {
+      const most = Math.min(limit || 100, 1000);
+      const all = (await Promise.all(services.map((of) => of.list(most, ended)))).flat();
+      all.sort((a, b) => a.setAsideAtMs - b.setAsideAtMs || a.offset - b.offset);
+      return { deadLetters: all.slice(-most).map(summary) };
+    },
+    async getDeadLetter({ id }) {
+      const { letter } = await find(id);
+      const event = eventOf(letter);
+      return {
+        deadLetter: summary(letter),
+        headers: headersOf(event),
+        publishedAtMs: BigInt(letter.publishedAtMs),
+        content: contentOf(event),
+        sha256: createHash('sha256').update(event.value).digest('hex'),
+        steps: letter.steps.map(({ atMs, what }) => ({ atMs: BigInt(atMs), what })),
+      };
+    },
+    async replayDeadLetter({ id, reason }) {
+      const { of } = await find(id);
+      return { deadLetter: summary(await of.replay(id, given(reason))) };
+    },
+    async discardDeadLetter({ id, reason }) {
+      const { of } = await find(id);
+      return { deadLetter: summary(await of.discard(id, given(reason))) };
+    },
+  });
+}
+
+function given(reason: string): string {
+  const text = reason.trim();
+  if (text === '' || text.length > mostCharacters) {
+    throw new DomainError('invalid_argument', `The reason must have 1 to ${mostCharacters} characters.`);
+  }
+  return text;
+}
+
+function summary(letter: LetterDocument | null) {
+  if (!letter) throw new DomainError('not_found', 'The dead letter has expired meanwhile.');
+  const { _id, topic, key, group, error, partition, offset, kind, state, reason, setAsideAtMs } = letter;
+  return {
+    ...{ id: _id, topic, key, group, error, kind, state, reason },
+    position: `${partition}:${offset}`,
+    atMs: BigInt(setAsideAtMs),
+    sizeBytes: eventOf(letter).value.byteLength,
+  };
+}

@@ -1,0 +1,44 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import { NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import { type LogEvent, topics } from '../eventlog/types.ts';
+import { contentOf, headersOf } from './content.ts';
+
+const eventOf = (value: Uint8Array, headers: LogEvent['headers'] = {}): LogEvent => ({
+  ...{ topic: topics.notifications, key: 'k', position: '0:1', timestampMs: 1, value, headers },
+});
+const notification = (body: string) =>
+  eventOf(
+    toBinary(
+      NotificationEventSchema,
+      create(NotificationEventSchema, { notificationId: 'n1', body: Buffer.from(body) }),
+    ),
+  );
+
+test("an event is shown as JSON, with the callback's body readable", () => {
+  const shown = JSON.parse(contentOf(notification('{"transactionId":7,"customData":"hello"}')));
+  expect(shown).toEqual({ notificationId: 'n1', body: { transactionId: 7, customData: 'hello' } });
+});
+
+test('no secret is shown, at whatever depth: keys, secrets, passwords, signed addresses', () => {
+  const secrets = {
+    authenticationKey: 'S3CRET',
+    app: { clientSecret: 'S3CRET', mimiClientSecret: 'S3CRET' },
+    wifi: [{ ssid: 'office', password: 'S3CRET', preSharedKey: 'S3CRET' }],
+    uploadUrl: 'https://files.example/part?X-Amz-Signature=S3CRET&part=1',
+    text: 'loaded from http://a.example/b?token=S3CRET twice',
+    accessToken: 'S3CRET',
+  };
+  const shown = contentOf(notification(JSON.stringify(secrets)));
+  expect(shown).not.toContain('S3CRET');
+  expect(shown).toContain('https://files.example/part?***');
+  expect(shown).toContain('office');
+  expect(
+    JSON.stringify(headersOf(eventOf(new Uint8Array(), { authorization: 'S3CRET', traceparent: 't' }))),
+  ).toBe('{"authorization":"***","traceparent":"t"}');
+});
+
+test('what cannot be decoded is not shown at all: nobody knows what is in it', () => {
+  expect(contentOf(eventOf(Buffer.from('password=S3CRET')))).toBe('');
+  expect(contentOf({ ...notification('{}'), topic: 'another' })).toBe('');
+  expect(contentOf(notification('authenticationKey=S3CRET'))).not.toContain('S3CRET');
+});

@@ -1,0 +1,76 @@
+import type { Binary, IndexDescription } from 'mongodb';
+import type { LogEvent } from '../eventlog/types.ts';
+
+/**
+ * Why an event was set aside (ADR 0020): it cannot be handled; only a newer version of the service can
+ * handle it; or it waits behind such an event of its key.
+ */
+export type LetterKind = 'poison' | 'newer-version' | 'behind';
+
+export type LetterState = 'waiting' | 'replaying' | 'replayed' | 'discarded';
+
+/** One event that a consumer group has set aside, in the database of the service that the group belongs to. */
+export interface LetterDocument {
+  /** topic/partition:offset/group: setting it aside again changes nothing. */
+  _id: string;
+  topic: string;
+  group: string;
+  key: string;
+  partition: number;
+  offset: number;
+  value: Binary | Uint8Array;
+  /** JSON: names of headers may hold what names of fields may not. */
+  headers: string;
+  publishedAtMs: number;
+  kind: LetterKind;
+  state: LetterState;
+  /** True until it was replayed or discarded. */
+  open: boolean;
+  /** True while later events of its key wait behind it. */
+  blocking: boolean;
+  /** Of the last try. */
+  error: string;
+  /** The operator's; empty when none had a hand in it. */
+  reason: string;
+  setAsideAtMs: number;
+  /** Whoever replays it, and until when; empty and 0 when nobody does. */
+  claim: string;
+  claimedUntilMs: number;
+  /** What became of it; the last ones. */
+  steps: { atMs: number; what: string }[];
+  /** Absent while it waits for an upgrade, however long. */
+  expiresAt?: Date;
+}
+
+export const lettersCollection = 'deadLetters';
+
+export const letterIndexes: IndexDescription[] = [
+  { name: 'line', key: { group: 1, topic: 1, blocking: 1, key: 1, offset: 1 } },
+  { name: 'replays', key: { group: 1, topic: 1, state: 1, claimedUntilMs: 1 } },
+  { name: 'open', key: { open: 1, setAsideAtMs: -1 } },
+  { name: 'newest', key: { setAsideAtMs: -1 } },
+  { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+];
+
+/** Where an event stands in its topic. */
+export function placeOf({ position }: Pick<LogEvent, 'position'>): { partition: number; offset: number } {
+  const [partition = 0, offset = 0] = position.split(':').map(Number);
+  return { partition, offset };
+}
+
+export function letterId(event: Pick<LogEvent, 'topic' | 'position'>, group: string): string {
+  return `${event.topic}/${event.position}/${group}`;
+}
+
+/** The event as it was. */
+export function eventOf(letter: LetterDocument): LogEvent {
+  const { value } = letter;
+  return {
+    topic: letter.topic,
+    key: letter.key,
+    value: value instanceof Uint8Array ? value : value.buffer,
+    headers: JSON.parse(letter.headers),
+    position: `${letter.partition}:${letter.offset}`,
+    timestampMs: letter.publishedAtMs,
+  };
+}

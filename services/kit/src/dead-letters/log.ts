@@ -1,0 +1,126 @@
+import { Gauge, type Registry } from 'prom-client';
+import { type Clock, systemClock } from '../clock.ts';
+import { DomainError } from '../errors.ts';
+import type { EventLog } from '../eventlog/types.ts';
+import { type Failpoints, noFailpoints } from '../failpoints.ts';
+import type { Logger } from '../logger.ts';
+import type { Store } from '../store/types.ts';
+import type { LetterDocument, LetterKind } from './documents.ts';
+import { refusal, SubscriptionLines } from './line.ts';
+import { LetterStore } from './store.ts';
+
+/** Steps between two writes at which a fault test may stop the process. */
+export const deadLetterFailpoints = ['dead-letters.claimed', 'dead-letters.handled'] as const;
+
+export interface DeadLettersOptions {
+  /** The service's own database. */
+  readonly store: Store;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  readonly failpoints?: Failpoints;
+  /** How often what waits for a newer version is tried; default 10 s. */
+  readonly replayEveryMs?: number;
+}
+
+/** What operators do with the events that a service's groups have set aside (admin.ts). */
+export interface DeadLetters {
+  list(limit: number, ended: boolean): Promise<LetterDocument[]>;
+  get(id: string): Promise<LetterDocument | null>;
+  replay(id: string, reason: string): Promise<LetterDocument | null>;
+  discard(id: string, reason: string): Promise<LetterDocument | null>;
+  /** How many of these kinds are neither replayed nor discarded. */
+  countOpen(kinds: readonly LetterKind[]): Promise<number>;
+}
+
+/** An SRE's figure of what is set aside by the services of a process. */
+export function registerDeadLetters(metrics: Registry, services: readonly DeadLetters[]): void {
+  const count = async (kinds: readonly LetterKind[]): Promise<number> =>
+    (await Promise.all(services.map((one) => one.countOpen(kinds)))).reduce((sum, n) => sum + n, 0);
+  new Gauge({
+    name: 'headset_dead_letters',
+    help: 'Events set aside that are neither replayed nor discarded, by what they wait for.',
+    labelNames: ['waits_for'],
+    registers: [metrics],
+    async collect() {
+      try {
+        this.set({ waits_for: 'operator' }, await count(['poison']));
+        this.set({ waits_for: 'upgrade' }, await count(['newer-version', 'behind']));
+      } catch {
+        // The database is away: readiness says so, and the figure is unknown, not 0.
+        this.reset();
+      }
+    },
+  });
+}
+
+/**
+ * A service's event log whose subscriptions keep what they cannot handle in the service's database
+ * (ADR 0020): the same port, decorated.
+ */
+export function withDeadLetters(
+  log: EventLog,
+  options: DeadLettersOptions,
+): { readonly log: EventLog; readonly deadLetters: DeadLetters } {
+  const { store, logger, clock = systemClock, failpoints = noFailpoints, replayEveryMs = 10_000 } = options;
+  const letters = new LetterStore(store, clock);
+  const all = new Set<SubscriptionLines>();
+  return {
+    log: {
+      ...portOf(log),
+      async subscribe(subscription) {
+        await letters.ready();
+        const lines = new SubscriptionLines(subscription, { letters, logger, failpoints, replayEveryMs });
+        const running = await log.subscribe({
+          ...subscription,
+          handle: (events) => lines.handle(events),
+          setAside: (event, error) => lines.setAside(event, error),
+        });
+        all.add(lines);
+        lines.start();
+        return {
+          notReady: () => running.notReady(),
+          async close() {
+            all.delete(lines);
+            await lines.stop();
+            await running.close();
+          },
+        };
+      },
+    },
+    deadLetters: {
+      list: (limit, ended) => letters.newest(limit, ended),
+      get: (id) => letters.get(id),
+      async replay(id, reason) {
+        const letter = await letters.get(id);
+        if (!letter?.open) throw await refusal(letters, id);
+        const of = [...all].find((one) => one.group === letter.group && one.topic === letter.topic);
+        if (!of) {
+          throw new DomainError('unavailable', `${letter.group} does not consume here at the moment.`, {
+            retryAfterMs: 1000,
+          });
+        }
+        await of.replay(id, reason);
+        return letters.get(id);
+      },
+      async discard(id, reason) {
+        const discarded = await letters.discard(id, reason);
+        if (!discarded) throw await refusal(letters, id);
+        return discarded;
+      },
+      countOpen: (kinds) => letters.countOpen(kinds),
+    },
+  };
+}
+
+/** The port's methods, bound: adapters are classes. */
+function portOf(log: EventLog): EventLog {
+  return {
+    ensureTopics: (names) => log.ensureTopics(names),
+    publish: (topic, events, options) => log.publish(topic, events, options),
+    subscribe: (subscription) => log.subscribe(subscription),
+    readNewest: (topic, limit) => log.readNewest(topic, limit),
+    lag: (group, topic) => log.lag(group, topic),
+    notReady: () => log.notReady(),
+    close: () => log.close(),
+  };
+}

@@ -1,0 +1,218 @@
+import type { Filter, UpdateFilter } from 'mongodb';
+import type { Clock } from '../clock.ts';
+import { isDuplicateKey } from '../errors.ts';
+import type { LogEvent } from '../eventlog/types.ts';
+import { ensureIndexes, type Store, type StoreCollection } from '../store/types.ts';
+import {
+  type LetterDocument,
+  type LetterKind,
+  letterId,
+  letterIndexes,
+  lettersCollection,
+  placeOf,
+} from './documents.ts';
+
+const dayMs = 86_400_000;
+/** How long an event is kept that was ended, or that waits for an operator. */
+const keepMs = 30 * dayMs;
+/** Longest time a replay has the event for itself: longer than any handler takes. */
+const claimMs = 60_000;
+const maxSteps = 20;
+
+/** A line: the events of one key that one group has set aside and that must keep their order. */
+export interface LineHead {
+  readonly id: string;
+  readonly key: string;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+/** The events that a service's groups have set aside. Each change is one conditional update. */
+export class LetterStore {
+  readonly #store: Store;
+  readonly #letters: StoreCollection<LetterDocument>;
+  readonly #clock: Clock;
+  #ready: Promise<void> | undefined;
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#letters = store.collection<LetterDocument>(lettersCollection);
+    this.#clock = clock;
+  }
+
+  /** Creates the indexes, once. */
+  ready(): Promise<void> {
+    this.#ready ??= ensureIndexes(this.#store, { [lettersCollection]: letterIndexes }).catch((error) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  /** Keeps events; what is there already, from an earlier try, stays as it is. */
+  async setAside(
+    events: readonly LogEvent[],
+    group: string,
+    why: { kind: LetterKind; error: string },
+  ): Promise<void> {
+    const now = this.#clock.now();
+    const letters = events.map((event): LetterDocument => {
+      const ordered = why.kind !== 'poison';
+      return {
+        _id: letterId(event, group),
+        topic: event.topic,
+        group,
+        key: event.key,
+        ...placeOf(event),
+        value: Buffer.from(event.value),
+        headers: JSON.stringify(event.headers),
+        publishedAtMs: event.timestampMs,
+        kind: why.kind,
+        state: 'waiting',
+        open: true,
+        blocking: ordered,
+        error: why.error,
+        reason: '',
+        setAsideAtMs: now,
+        claim: '',
+        claimedUntilMs: 0,
+        steps: [{ atMs: now, what: `set aside: ${why.error}` }],
+        ...(!ordered && { expiresAt: new Date(now + keepMs) }),
+      };
+    });
+    try {
+      await this.#letters.insertMany(letters, { ordered: false });
+    } catch (error) {
+      if (!onlyDuplicates(error)) throw error;
+    }
+  }
+
+  /** The first event of each line of a group. */
+  async heads(group: string, topic: string): Promise<Map<string, LineHead>> {
+    const heads = new Map<string, LineHead>();
+    const filter = { group, topic, blocking: true };
+    const projection = { key: 1, partition: 1, offset: 1 };
+    for await (const { _id, key, partition, offset } of this.#letters.find(filter, {
+      projection,
+      sort: { key: 1, offset: 1 },
+    })) {
+      if (!heads.has(key)) heads.set(key, { id: _id, key, partition, offset });
+    }
+    return heads;
+  }
+
+  async head(group: string, topic: string, key: string): Promise<LineHead | undefined> {
+    const first = await this.#letters.findOne(
+      { group, topic, blocking: true, key },
+      { sort: { offset: 1 }, projection: { key: 1, partition: 1, offset: 1 } },
+    );
+    return first ? { id: first._id, key, partition: first.partition, offset: first.offset } : undefined;
+  }
+
+  /** Replays that an operator asked for and whose process has died since. */
+  async abandoned(group: string, topic: string): Promise<string[]> {
+    const left = await this.#letters
+      .find(
+        { group, topic, state: 'replaying', claimedUntilMs: { $lte: this.#clock.now() } },
+        { projection: { _id: 1 }, limit: 100 },
+      )
+      .toArray();
+    return left.map((letter) => letter._id);
+  }
+
+  get(id: string): Promise<LetterDocument | null> {
+    return this.#letters.findOne({ _id: id });
+  }
+
+  /** The newest ones, newest first. */
+  newest(limit: number, ended: boolean): Promise<LetterDocument[]> {
+    return this.#letters.find(ended ? {} : { open: true }, { sort: { setAsideAtMs: -1 }, limit }).toArray();
+  }
+
+  countOpen(kinds: readonly LetterKind[]): Promise<number> {
+    return this.#letters.countDocuments({ open: true, kind: { $in: [...kinds] } });
+  }
+
+  /** Takes an open event for a replay; null when it is ended or another replay has it. */
+  claim(id: string, claim: string, asked?: { reason: string }): Promise<LetterDocument | null> {
+    const now = this.#clock.now();
+    return this.#update(
+      { _id: id, open: true, claimedUntilMs: { $lte: now } },
+      {
+        $set: {
+          claim,
+          claimedUntilMs: now + claimMs,
+          ...(asked && { state: 'replaying', reason: asked.reason }),
+        },
+      },
+    );
+  }
+
+  /** Gives it back as it was before the claim. */
+  async release(id: string, claim: string, error: string): Promise<void> {
+    await this.#update(
+      { _id: id, claim },
+      { $set: { claim: '', claimedUntilMs: 0, state: 'waiting', error } },
+    );
+  }
+
+  /** A replay has failed for good: what waits behind it may go on. */
+  async failed(id: string, claim: string, error: string): Promise<void> {
+    const now = this.#clock.now();
+    await this.#update(
+      { _id: id, claim },
+      {
+        $set: {
+          ...{ claim: '', claimedUntilMs: 0, state: 'waiting', kind: 'poison', blocking: false, error },
+          expiresAt: new Date(now + keepMs),
+        },
+        ...step(now, `failed again: ${error}`),
+      },
+    );
+  }
+
+  /** The replay has taken effect. Null when the claim had run out and another has it. */
+  replayed(id: string, claim: string, what: string): Promise<LetterDocument | null> {
+    return this.#end({ _id: id, claim, open: true }, 'replayed', {}, what);
+  }
+
+  /** Null when it is ended already or a replay has it. */
+  discard(id: string, reason: string): Promise<LetterDocument | null> {
+    const free = { _id: id, open: true, claimedUntilMs: { $lte: this.#clock.now() } };
+    return this.#end(free, 'discarded', { reason }, `discarded: ${reason}`);
+  }
+
+  #end(
+    filter: Filter<LetterDocument>,
+    state: LetterDocument['state'],
+    more: Partial<LetterDocument>,
+    what: string,
+  ): Promise<LetterDocument | null> {
+    const now = this.#clock.now();
+    return this.#update(filter, {
+      $set: {
+        ...more,
+        ...{ state, open: false, blocking: false, claim: '', claimedUntilMs: 0 },
+        expiresAt: new Date(now + keepMs),
+      },
+      ...step(now, what),
+    });
+  }
+
+  #update(
+    filter: Filter<LetterDocument>,
+    update: UpdateFilter<LetterDocument>,
+  ): Promise<LetterDocument | null> {
+    return this.#letters.findOneAndUpdate(filter, update, { returnDocument: 'after' });
+  }
+}
+
+function step(atMs: number, what: string): UpdateFilter<LetterDocument> {
+  return { $push: { steps: { $each: [{ atMs, what }], $slice: -maxSteps } } };
+}
+
+function onlyDuplicates(error: unknown): boolean {
+  const bulk = error as { writeErrors?: unknown };
+  const errors = [bulk.writeErrors ?? []].flat();
+  return errors.length > 0 ? errors.every(isDuplicateKey) : isDuplicateKey(error);
+}

@@ -1,0 +1,102 @@
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  fromBinary,
+  type MessageShape,
+} from '@bufbuild/protobuf';
+import { type LogEvent, NewerVersionError, PoisonEventError } from './types.ts';
+
+/**
+ * Header of an event whose publisher itself did not know all that it passes on (a headset newer than
+ * the platform): no version of a consumer is to be waited for.
+ */
+export const foreignContentHeader = 'foreign-content';
+
+/**
+ * The message in an event. Throws PoisonEventError for what is no such message, NewerVersionError for one
+ * that says something that only a newer version knows: an enum's value, or a oneof's case. New plain
+ * fields are no reason: by the rules for protos they may be passed over.
+ */
+export function decodeEvent<S extends DescMessage>(schema: S, event: LogEvent): MessageShape<S> {
+  let message: MessageShape<S>;
+  try {
+    message = fromBinary(schema, event.value);
+  } catch (cause) {
+    throw new PoisonEventError(event, `not a ${schema.name}`, { cause });
+  }
+  const unknown = unknownIn(schema, message);
+  if (unknown && event.headers[foreignContentHeader] === undefined) {
+    throw new NewerVersionError(event, `${schema.name} has ${unknown}, which this version does not know`);
+  }
+  return message;
+}
+
+type Check = (message: object) => string | undefined;
+type Values = Readonly<Record<string, unknown>>;
+const checks = new Map<DescMessage, Check | undefined>();
+
+/** What a message holds that its schema, as this version has it, does not name; undefined: nothing. */
+export function unknownIn(schema: DescMessage, message: object): string | undefined {
+  return checkOf(schema)?.(message);
+}
+
+/** Made once for a schema; undefined where nothing below it can be unknown. */
+function checkOf(schema: DescMessage): Check | undefined {
+  if (checks.has(schema)) return checks.get(schema);
+  // Messages may hold themselves: meanwhile the check is looked up when it runs.
+  checks.set(schema, (message) => checks.get(schema)?.(message));
+  const parts = [
+    ...schema.oneofs.map((oneof) => oneofCheck(oneof.localName, oneof.name, oneof.fields)),
+    ...schema.fields.filter((field) => !field.oneof).map(fieldCheck),
+  ].filter((check) => check !== undefined);
+  const check: Check | undefined =
+    parts.length === 0
+      ? undefined
+      : (message) => {
+          for (const part of parts) {
+            const found = part(message);
+            if (found !== undefined) return found;
+          }
+          return undefined;
+        };
+  checks.set(schema, check);
+  return check;
+}
+
+function oneofCheck(localName: string, name: string, fields: readonly DescField[]): Check {
+  const byCase = new Map(fields.map((field) => [field.localName, valueCheck(field)]));
+  return (message) => {
+    const chosen = (message as Values)[localName] as { case?: string; value?: unknown };
+    if (chosen.case !== undefined) return byCase.get(chosen.case)?.(chosen.value);
+    const { $unknown } = message as { $unknown?: readonly { no: number }[] };
+    return $unknown?.length ? `field ${$unknown[0]?.no} instead of a known ${name}` : undefined;
+  };
+}
+
+function fieldCheck(field: DescField): Check | undefined {
+  const check = valueCheck(field);
+  if (!check) return undefined;
+  return (message) => {
+    const value = (message as Values)[field.localName];
+    return value === undefined ? undefined : check(value);
+  };
+}
+
+function valueCheck(field: DescField): ((value: unknown) => string | undefined) | undefined {
+  const one = field.enum
+    ? enumCheck(field.enum, field.name)
+    : field.message && (checkOf(field.message) as ((value: unknown) => string | undefined) | undefined);
+  if (!one || (field.fieldKind !== 'list' && field.fieldKind !== 'map')) return one;
+  return (value) => {
+    for (const item of Object.values(value as object)) {
+      const found = one(item);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+}
+
+function enumCheck(of: DescEnum, name: string): (value: unknown) => string | undefined {
+  return (value) => (of.value[value as number] ? undefined : `${name} ${value}`);
+}

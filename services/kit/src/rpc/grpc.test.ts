@@ -1,0 +1,45 @@
+import { Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grpc-js';
+import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
+import { isTransient } from '../errors.ts';
+import { GrpcChannel, methodDefinition } from './grpc.ts';
+import { type Client, createClient } from './types.ts';
+
+/** A peer as another version or another program is one: grpc-js itself, without the platform's errors. */
+async function peer(answer: ((callback: sendUnaryData<unknown>) => void) | undefined) {
+  const server = new Server();
+  if (answer) {
+    const definition = { getBill: methodDefinition(BillingService.method.getBill) };
+    server.addService(definition, {
+      getBill: (_: unknown, callback: sendUnaryData<unknown>) => answer(callback),
+    });
+  }
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+  });
+  const channel = new GrpcChannel(`127.0.0.1:${port}`);
+  return {
+    client: createClient(BillingService, channel) as Client<typeof BillingService>,
+    close: async () => {
+      await channel.close();
+      server.forceShutdown();
+    },
+  };
+}
+
+test.each<[string, Parameters<typeof peer>[0]]>([
+  ['that does not know the call (an older version)', undefined],
+  ['that answers UNIMPLEMENTED', (done) => done({ code: status.UNIMPLEMENTED })],
+  ['that answers UNKNOWN without details of ours', (done) => done({ code: status.UNKNOWN })],
+  ['that is away', (done) => done({ code: status.UNAVAILABLE })],
+])('a call to a peer %s is tried again as one to a peer that is away', async (_, answer) => {
+  const { client, close } = await peer(answer);
+  try {
+    const failure = await client.getBill({}).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'unavailable', retryAfterMs: 1000 });
+    expect(isTransient(failure)).toBe(true);
+  } finally {
+    await close();
+  }
+});

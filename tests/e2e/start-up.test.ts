@@ -1,0 +1,89 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
+import { createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
+import { request } from 'undici';
+import { freePorts } from '../support/stack/ports.ts';
+import { type ManagedProcess, manageProcess } from '../support/stack/process.ts';
+
+/** A service whose database and broker are away when it starts; it needs neither of them to be tested. */
+describe('a service whose stores are away when it starts', () => {
+  let folder: string;
+  let service: ManagedProcess;
+  let adminUrl: string;
+  let grpcAddress: string;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'headset-cloud-start-'));
+    const [grpc, admin, mongo, kafka] = await freePorts(4);
+    adminUrl = `http://127.0.0.1:${admin}`;
+    grpcAddress = `127.0.0.1:${grpc}`;
+    service = manageProcess({
+      name: 'billing',
+      entry: 'services/billing/src/main.ts',
+      env: {
+        SECRET_KEY: 'x'.repeat(64),
+        MONGODB_URI: `mongodb://127.0.0.1:${mongo}`,
+        KAFKA_BROKERS: `127.0.0.1:${kafka}`,
+        GRPC_LISTEN: grpcAddress,
+        ADMIN_LISTEN: `127.0.0.1:${admin}`,
+      },
+      logFile: join(folder, 'billing.log'),
+    });
+    service.start();
+  });
+  afterEach(async () => {
+    await service.kill();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const readyz = async () => {
+    try {
+      const answer = await request(`${adminUrl}/readyz`);
+      return { status: answer.statusCode, text: await answer.body.text() };
+    } catch {
+      return undefined;
+    }
+  };
+  const saysWhy = () =>
+    waitFor('the reasons', async () => {
+      const found = await readyz();
+      return found?.text.includes('waits for') && found;
+    });
+
+  it('lives, is not ready and says why, once in the log, and answers calls with unavailable and a time', async () => {
+    expect(await saysWhy()).toMatchObject({
+      status: 503,
+      text: expect.stringMatching(/^starting: waits for the indexes[\s\S]*ECONNREFUSED[\s\S]*Kafka/),
+    });
+    const live = await request(`${adminUrl}/livez`);
+    await live.body.dump();
+    expect(live.statusCode).toBe(200);
+    const channel = new GrpcChannel(grpcAddress);
+    try {
+      await expect(createClient(BillingService, channel).getBill({})).rejects.toMatchObject({
+        code: 'unavailable',
+        retryAfterMs: expect.any(Number),
+      });
+    } finally {
+      await channel.close();
+    }
+    // Further tries say nothing new.
+    const tries = async () => /tried (\d+) times/.exec((await readyz())?.text ?? '')?.[1];
+    await waitFor('some tries', async () => Number(await tries()) >= 3);
+    expect(service.log().match(/waits for the indexes/g)).toHaveLength(1);
+    expect(service.running).toBe(true);
+  });
+
+  it('ends at once and in good order when it is told to stop meanwhile', async () => {
+    await saysWhy();
+    const began = performance.now();
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe('0');
+    // Far below the time that a connection is tried for.
+    expect(performance.now() - began).toBeLessThan(4000);
+  });
+});
