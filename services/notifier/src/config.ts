@@ -28,9 +28,16 @@ export const notifierConfigSpec = {
     max: 120_000,
   }),
   NOTIFIER_MAX_AGE_HOURS: decimal({
-    doc: 'How long a callback is tried before it is kept as dead, in hours from its creation.',
+    doc: 'How long a callback is tried before it is kept as dead, in hours from when the cloud took its event in.',
     example: '72',
     default: 72,
+    min: 0.001,
+    max: 24 * 30,
+  }),
+  NOTIFIER_GRACE_HOURS: decimal({
+    doc: 'How much longer a callback is tried that had fewer than 10 attempts then, probes of its destination included, in hours.',
+    example: '24',
+    default: 24,
     min: 0.001,
     max: 24 * 30,
   }),

@@ -6,6 +6,7 @@ import type {
   SignedUrlsSetting,
 } from './domain/delivery.ts';
 import type { AttemptResult } from './domain/outcome.ts';
+import type { Probe } from './domain/time-limit.ts';
 import type { Deadline } from './http/deadline.ts';
 
 /** A change to be stored, with what must still be true of the stored delivery. */
@@ -65,9 +66,19 @@ export interface DeliveryStore {
     limit: number;
   }): Promise<Delivery[]>;
   /** Dead or delivered → pending with a new budget; undefined when it is neither. */
-  redeliver(id: string, nowMs: number, deadlineAtMs: number): Promise<Delivery | undefined>;
+  redeliver(id: string, nowMs: number): Promise<Delivery | undefined>;
   /** Undelivered ones: how many (counted up to a bound), and the oldest one's creation. */
   backlog(): Promise<{ count: number; oldestCreatedAtMs: number | undefined }>;
+}
+
+/**
+ * Where probes of failing destinations are remembered, for all instances and over restarts: one short
+ * list for a destination, not a write for each delivery behind it.
+ */
+export interface ProbeStore {
+  note(destination: string, probe: Probe): Promise<void>;
+  /** The newest ones, oldest first. */
+  recent(destination: string): Promise<readonly Probe[]>;
 }
 
 /** Where callbacks of an application's setting go now, and with which key they are signed. */

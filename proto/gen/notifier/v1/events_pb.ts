@@ -56,6 +56,9 @@ export type NotificationEvent = Message<"headset.notifier.v1.NotificationEvent">
   body: Uint8Array;
 
   /**
+   * When the cloud took in what the callback tells, by the cloud's clock, never a headset's: the time
+   * that it is tried counts from here (ruling B10).
+   *
    * @generated from field: int64 created_at_ms = 7;
    */
   createdAtMs: bigint;

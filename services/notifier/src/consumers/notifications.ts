@@ -26,15 +26,14 @@ export function createNotificationsHandler(options: {
   store: DeliveryStore;
   scheduler: Pick<Scheduler, 'plan' | 'accept'>;
   clock: Clock;
-  maxAgeMs: number;
   failpoints: Failpoints;
 }): (events: readonly LogEvent[]) => Promise<void> {
-  const { store, scheduler, clock, maxAgeMs, failpoints } = options;
+  const { store, scheduler, clock, failpoints } = options;
   return async (events) => {
     const nowMs = clock.now();
     const unique = new Map<string, Delivery>();
     for (const event of events) {
-      const delivery = toDelivery(event, nowMs, maxAgeMs);
+      const delivery = toDelivery(event, nowMs);
       if (!unique.has(delivery.id)) unique.set(delivery.id, delivery);
     }
     const planned = scheduler.plan([...unique.values()]);
@@ -44,7 +43,7 @@ export function createNotificationsHandler(options: {
   };
 }
 
-function toDelivery(event: LogEvent, nowMs: number, maxAgeMs: number): Delivery {
+function toDelivery(event: LogEvent, nowMs: number): Delivery {
   let notification: NotificationEvent;
   try {
     notification = fromBinary(NotificationEventSchema, event.value);
@@ -56,7 +55,8 @@ function toDelivery(event: LogEvent, nowMs: number, maxAgeMs: number): Delivery 
   if (notificationId === '' || applicationId === '' || !destination) {
     throw new PoisonEventError(event, 'a notification without id, application or known destination');
   }
-  const createdAtMs = Number(notification.createdAtMs) || event.timestampMs || nowMs;
+  // A publisher whose clock runs ahead gives it no more time.
+  const createdAtMs = Math.min(Number(notification.createdAtMs) || event.timestampMs || nowMs, nowMs);
   return {
     id: notificationId,
     applicationId,
@@ -70,7 +70,7 @@ function toDelivery(event: LogEvent, nowMs: number, maxAgeMs: number): Delivery 
     status: 'pending',
     attempts: 0,
     createdAtMs,
-    deadlineAtMs: createdAtMs + maxAgeMs,
+    budgetFromMs: createdAtMs,
     nextAttemptAtMs: nowMs,
     dueAtMs: nowMs,
     owner: null,

@@ -49,9 +49,10 @@ export interface Delivery {
   readonly status: DeliveryStatus;
   /** Attempts of the present budget. */
   readonly attempts: number;
+  /** When the cloud took its event in, by the cloud's clock. */
   readonly createdAtMs: number;
-  /** From here on the next failure is the last. */
-  readonly deadlineAtMs: number;
+  /** From here its time counts (time-limit.ts): `createdAtMs`, or when an operator had it sent again. */
+  readonly budgetFromMs: number;
   readonly nextAttemptAtMs: number;
   /**
    * Pending with an owner: the end of its lease. Pending without: when it may be claimed. Otherwise:

@@ -1,9 +1,8 @@
 import type { ServiceContext } from '@headset-cloud/kit/service.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
-import type { BackoffBounds } from '../domain/backoff.ts';
 import type { Held } from '../domain/chain.ts';
-import type { DeliveryChange } from '../domain/delivery.ts';
-import { afterAttempt, outcomeWord } from '../domain/outcome.ts';
+import type { Delivery, DeliveryChange } from '../domain/delivery.ts';
+import { type AttemptRules, afterAttempt, outcomeWord } from '../domain/outcome.ts';
 import { signatureHeaders } from '../domain/signing.ts';
 import type { NotifierMetrics } from '../metrics.ts';
 import type { CallbackSender, DeliveryStore, DestinationAddress, Predecessor } from '../ports.ts';
@@ -34,7 +33,7 @@ export interface AttemptsOptions {
   readonly marks: Marks;
   readonly finished: FinishedOrders;
   readonly metrics: Pick<NotifierMetrics, 'attempts' | 'deliverySeconds'>;
-  readonly backoff: BackoffBounds;
+  readonly rules: AttemptRules;
   readonly leaseMs: number;
   readonly random: () => number;
 }
@@ -107,9 +106,16 @@ export class Attempts {
     return await undelivered();
   }
 
-  /** Signs and sends it. Undefined: cut off by a shutdown, which is no attempt. */
-  async send(held: Held, to: DestinationAddress): Promise<Attempted | undefined> {
-    const { ctx, sender, metrics, backoff, random } = this.#o;
+  /**
+   * Signs and sends it; `probes` tells those of others that count as its attempts. Undefined: cut off by
+   * a shutdown, which is no attempt.
+   */
+  async send(
+    held: Held,
+    to: DestinationAddress,
+    probes: (delivery: Delivery) => number,
+  ): Promise<Attempted | undefined> {
+    const { ctx, sender, metrics, rules, random } = this.#o;
     const { delivery } = held;
     const { id, body, applicationId, traceparent } = delivery;
     const result = await inSpan(
@@ -147,7 +153,7 @@ export class Attempts {
     if (this.cutOff && result.statusCode === 0) return undefined;
     const word = outcomeWord(result);
     metrics.attempts.inc({ outcome: word });
-    const change = afterAttempt(delivery, result, backoff, random());
+    const change = afterAttempt(delivery, result, rules, probes(delivery), random());
     if (word === 'delivered') {
       ctx.failpoints('notifier.sent');
       metrics.deliverySeconds.observe(

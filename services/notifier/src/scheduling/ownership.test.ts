@@ -44,7 +44,10 @@ function instance(instanceId: string) {
     marks,
     finished: new FinishedOrders(),
     metrics,
-    backoff: { firstMs: 1, maxMs: 1 },
+    rules: {
+      backoff: { firstMs: 1, maxMs: 1 },
+      limit: { maxAgeMs: 1e9, graceMs: 1e9, minAttempts: 10 },
+    },
     leaseMs,
     random: Math.random,
   });
@@ -65,7 +68,7 @@ function delivery(id: string, more: Partial<Delivery> = {}): Delivery {
     status: 'pending',
     attempts: 0,
     createdAtMs: now,
-    deadlineAtMs: now + 1e9,
+    budgetFromMs: now,
     nextAttemptAtMs: now,
     dueAtMs: now,
     owner: null,

@@ -172,7 +172,7 @@ export class MongoDeliveryStore implements DeliveryStore {
       .map(fromDocument);
   }
 
-  async redeliver(id: string, nowMs: number, deadlineAtMs: number): Promise<Delivery | undefined> {
+  async redeliver(id: string, nowMs: number): Promise<Delivery | undefined> {
     const document = await this.#deliveries.findOneAndUpdate(
       { _id: id, status: { $in: ['dead', 'delivered'] } },
       {
@@ -185,7 +185,7 @@ export class MongoDeliveryStore implements DeliveryStore {
           deliveredAtMs: 0,
           nextAttemptAtMs: nowMs,
           dueAtMs: nowMs,
-          deadlineAtMs,
+          budgetFromMs: nowMs,
         },
         $unset: { expireAt: '' },
       },

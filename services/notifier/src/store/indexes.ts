@@ -1,6 +1,7 @@
 import type { IndexDescription } from 'mongodb';
 
 export const deliveriesCollection = 'deliveries';
+export const probesCollection = 'probes';
 
 /** Created at start (decision 3). */
 export const notifierIndexes: Readonly<Record<string, IndexDescription[]>> = {
@@ -14,4 +15,5 @@ export const notifierIndexes: Readonly<Record<string, IndexDescription[]>> = {
     // Only ended ones have it.
     { key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0, sparse: true },
   ],
+  [probesCollection]: [{ key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0 }],
 };

@@ -50,6 +50,8 @@ export interface ProgressField {
   message: string;
   /** Milliseconds since 1970. */
   atMs: number;
+  /** When it was stored, by the cloud's clock. */
+  takenInAtMs: number;
   /** Reports of progress so far. */
   count: number;
   /** True while its callback is not known to be in the log. */
