@@ -47,7 +47,7 @@ const count = async (name: string, labels: Record<string, string>) => {
 };
 
 // proves cb/3/common, cb/7/destinations
-test('a report becomes a notification to deviceEvent under its own id, without an order', async () => {
+test('a report becomes a notification to deviceEvent under its own id, in the order of its device', async () => {
   await publish(signal({ reportId: 7 }));
   expect(await published(1)).toEqual([
     {
@@ -55,7 +55,9 @@ test('a report becomes a notification to deviceEvent under its own id, without a
       id: `device-${imei(0)}-7`,
       applicationId: 'app',
       destination: 'DEVICE_EVENT',
-      orderKey: '',
+      orderKey: `device-${imei(0)}`,
+      reportId: 7,
+      sequence: 0,
       replaceable: false,
       createdAtMs: receivedAtMs,
       body: {
@@ -242,7 +244,9 @@ describe('file uploads', () => {
         id: `device-${imei(0)}-7`,
         applicationId: 'app',
         destination: 'FILE_UPLOAD_EVENT',
-        orderKey: '',
+        orderKey: `device-${imei(0)}`,
+        reportId: 7,
+        sequence: 0,
         replaceable: false,
         createdAtMs: receivedAtMs,
         body: body({ result, file, message }),

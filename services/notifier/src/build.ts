@@ -117,6 +117,7 @@ export function buildNotifier(
     gates,
     limit,
     leaseMs,
+    orderWaitMs: config.NOTIFIER_ORDER_WAIT_MS,
     windowSize: config.NOTIFIER_WINDOW_PER_DESTINATION,
     unsetRetryMs: config.NOTIFIER_UNSET_RETRY_MS,
     maxInMemory: config.NOTIFIER_MAX_IN_MEMORY,

@@ -76,6 +76,13 @@ export const notifierConfigSpec = {
     min: 1,
     max: 1000,
   }),
+  NOTIFIER_ORDER_WAIT_MS: integer({
+    doc: "How long a callback of a headset's report waits at most for the first attempts of the reports before it, in milliseconds; with its way to the notifier at most 60 s.",
+    example: '50000',
+    default: 50_000,
+    min: 10,
+    max: 60_000,
+  }),
   NOTIFIER_SIGNED_URLS_PER_DESTINATION: integer({
     doc: 'Most requests for signed URLs on their way to one destination (origin and application) at a time; up to 16 times as many wait.',
     example: '8',

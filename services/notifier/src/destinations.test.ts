@@ -1,5 +1,5 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { key, seen, status, useBench } from './testing/fixture.ts';
+import { key, status, useBench } from './testing/fixture.ts';
 
 const use = useBench();
 

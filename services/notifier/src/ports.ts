@@ -3,6 +3,7 @@ import type {
   DeliveryChange,
   DeliveryStatus,
   DestinationSetting,
+  Order,
   SignedUrlsSetting,
 } from './domain/delivery.ts';
 import type { AttemptResult } from './domain/outcome.ts';
@@ -50,7 +51,8 @@ export interface DeliveryStore {
   renew(ids: readonly string[], untilMs: number): Promise<ReadonlySet<string>>;
   /** Stores changes together, in no particular order: at most one for each delivery. */
   mark(marks: readonly DeliveryMark[]): Promise<void>;
-  predecessors(orderKey: string, before: number): Promise<Predecessor[]>;
+  /** Unfinished ones that are still in that order. */
+  predecessors(orderKey: string, before: number, order: Order): Promise<Predecessor[]>;
   /** Marks an undelivered progress as replaced if nobody works, or may be working, on it. */
   replaceIfFree(id: string, nowMs: number): Promise<boolean>;
   /** Makes waiting deliveries of a lane due at once. */

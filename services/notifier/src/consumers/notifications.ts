@@ -7,7 +7,8 @@ import {
   type NotificationEvent,
   NotificationEventSchema,
 } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
-import type { Delivery, DestinationSetting } from '../domain/delivery.ts';
+import { type Delivery, type DestinationSetting, laneOf } from '../domain/delivery.ts';
+import { Neighbours } from '../domain/neighbours.ts';
 import type { DeliveryStore } from '../ports.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 
@@ -29,12 +30,14 @@ export function createNotificationsHandler(options: {
   failpoints: Failpoints;
 }): (events: readonly LogEvent[]) => Promise<void> {
   const { store, scheduler, clock, failpoints } = options;
+  const neighbours = new Neighbours();
   return async (events) => {
     const nowMs = clock.now();
     const unique = new Map<string, Delivery>();
     for (const event of events) {
       const delivery = toDelivery(event, nowMs);
-      if (!unique.has(delivery.id)) unique.set(delivery.id, delivery);
+      const after = neighbours.before(event.position, delivery);
+      if (!unique.has(delivery.id)) unique.set(delivery.id, { ...delivery, after });
     }
     const planned = scheduler.plan([...unique.values()]);
     const known = await store.insert(planned);
@@ -61,9 +64,8 @@ function toDelivery(event: LogEvent, nowMs: number): Delivery {
     id: notificationId,
     applicationId,
     destination,
-    orderKey: notification.orderKey,
-    sequence: notification.sequence,
-    ordered: true,
+    ...placeOf(notification, destination),
+    after: null,
     replaceable: notification.replaceable,
     // A copy: a view would keep the whole fetched batch in memory for as long as one waits.
     body: Buffer.from(body),
@@ -79,5 +81,22 @@ function toDelivery(event: LogEvent, nowMs: number): Delivery {
     lastOutcome: '',
     recentAttempts: [],
     traceparent: notification.traceparent,
+  };
+}
+
+/** Notifications of one report at most; further ones have no order among themselves. */
+const partsOfReport = 16;
+
+/** Where it stands among others. What a headset reported is in the order of one destination only. */
+function placeOf(
+  { applicationId, orderKey, sequence, reportId }: NotificationEvent,
+  destination: DestinationSetting,
+): Pick<Delivery, 'order' | 'orderKey' | 'sequence'> {
+  if (orderKey === '') return { order: 'none', orderKey, sequence };
+  if (reportId === 0n) return { order: 'ended', orderKey, sequence };
+  return {
+    order: 'tried',
+    orderKey: `${orderKey}/${laneOf(applicationId, destination)}`,
+    sequence: Number(reportId) * partsOfReport + Math.min(sequence, partsOfReport - 1),
   };
 }

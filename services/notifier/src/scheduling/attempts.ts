@@ -64,16 +64,22 @@ export class Attempts {
   async readiness(held: Held): Promise<Readiness> {
     const { store, ctx, finished } = this.#o;
     const { delivery } = held;
-    const { orderKey, sequence } = delivery;
-    if (delivery.ordered && orderKey !== '' && !finished.allBefore(orderKey, sequence)) {
-      const earlier = await this.#unfinishedBefore(orderKey, sequence);
+    const { order, orderKey, sequence } = delivery;
+    const patienceMs = order === 'tried' ? held.patientUntilMs - performance.now() : maxBlockedMs;
+    if (order !== 'none' && patienceMs > 0 && !finished.knows(delivery)) {
+      const earlier = await (order === 'ended'
+        ? this.#unfinishedBefore(orderKey, sequence)
+        : this.#untriedBefore(orderKey, sequence));
       const now = ctx.clock.now();
       let untilMs = 0;
       for (const p of earlier) {
         if (p.replaceable && p.owner === null && !p.takenOver && (await store.replaceIfFree(p.id, now)))
           continue;
         const wanted = p.owner === null ? p.dueAtMs : 0;
-        untilMs = Math.max(untilMs, Math.min(Math.max(wanted, now + busyPredecessorMs), now + maxBlockedMs));
+        untilMs = Math.max(
+          untilMs,
+          Math.min(Math.max(wanted, now + busyPredecessorMs), now + maxBlockedMs, now + patienceMs),
+        );
       }
       if (untilMs > 0) return { kind: 'blocked', untilMs };
       finished.set(orderKey, sequence - 1);
@@ -96,7 +102,7 @@ export class Attempts {
   async #unfinishedBefore(orderKey: string, sequence: number): Promise<Predecessor[]> {
     const { store, marks } = this.#o;
     const undelivered = async () => {
-      const found = await store.predecessors(orderKey, sequence);
+      const found = await store.predecessors(orderKey, sequence, 'ended');
       return found.filter((p) => marks.endOf(p.id) !== 'delivered');
     };
     const found = await undelivered();
@@ -104,6 +110,16 @@ export class Attempts {
     if (ending.length === 0) return found;
     await marks.stored(ending);
     return await undelivered();
+  }
+
+  /**
+   * What is stored before `sequence` and was not tried yet. That one was tried stays true when it is
+   * not stored: if it goes out again after a crash, that is a repeat.
+   */
+  async #untriedBefore(orderKey: string, sequence: number): Promise<Predecessor[]> {
+    const { store, marks } = this.#o;
+    const found = await store.predecessors(orderKey, sequence, 'tried');
+    return found.filter((p) => !marks.left(p.id));
   }
 
   /**

@@ -21,6 +21,8 @@ export interface LaneContext {
   readonly gates: Gates;
   readonly limit: TimeLimit;
   readonly leaseMs: number;
+  /** For how long at most a delivery waits here for first attempts of others (ruling A20). */
+  readonly orderWaitMs: number;
   readonly windowSize: number;
   readonly unsetRetryMs: number;
   readonly maxInMemory: number;

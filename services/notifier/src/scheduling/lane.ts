@@ -73,9 +73,10 @@ export class Lane {
   }
 
   /** Takes in deliveries that this instance owns. */
-  accept(deliveries: readonly Held[]): void {
+  accept(deliveries: readonly Pick<Held, 'delivery' | 'leaseUntilMs'>[]): void {
+    const patientUntilMs = performance.now() + this.#c.orderWaitMs;
     for (const held of deliveries) {
-      for (const { delivery } of this.#queue.add(held))
+      for (const { delivery } of this.#queue.add({ ...held, patientUntilMs }))
         this.#ledger.end(delivery, ended('replaced', this.#c.clock.now()));
     }
   }
@@ -112,6 +113,12 @@ export class Lane {
       void this.#work(next.chain, next.held, this.#shared);
     }
     this.#refill();
+  }
+
+  /** Lets go what has waited long enough for others; gives up what is over its time. */
+  tidy(): void {
+    this.#queue.separate(performance.now());
+    this.expire();
   }
 
   /** Gives up what is over its time while the destination does not take callbacks, and lets others in. */
