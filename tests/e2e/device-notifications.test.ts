@@ -3,6 +3,7 @@ import { NetworkType } from '@headset-cloud/proto/device_link/v1/device_link_pb.
 import type { Headset } from '../support/headset/headset.ts';
 import type { ReportBody, ReportDetails } from '../support/headset/outbox.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
+import { startReceiver } from './receiver.ts';
 
 /** Each device-originated notification (specification callbacks-and-site.md section 3): report and body. */
 const notifications: readonly (readonly [string, ReportBody, Readonly<Record<string, unknown>>])[] = [
@@ -229,6 +230,44 @@ describeOnStack('notifications from headsets', () => {
     headset.disconnect();
     await arrived(say(signal));
     expect(received(id)).toHaveLength(1);
+  });
+
+  it('a burst of reports of all kinds first arrives in the order of the reports, also where some fail', async () => {
+    const own = await createTenant({ devices: 2 });
+    // Every fifth is refused at first: it comes again, on its own.
+    const receiver = await startReceiver((arrival, earlier) =>
+      earlier.length === 0 && /[05]$/.test(String(arrival.headers['webhook-id'])) ? 500 : 204,
+    );
+    try {
+      const headsets = own.devices.map((device) => own.headset(device));
+      for (const one of headsets) one.connect();
+      for (const device of own.devices) await own.ended(await own.activate(device));
+      await own.call(200, 'PATCH', '', { deviceEvent: receiver.url });
+      const kinds: readonly ReportBody[] = [
+        { case: 'signal', value: { level: 2 } },
+        { case: 'bluetoothConnection', value: { statusCode: 200, message: 'm' } },
+        { case: 'customData', value: { customData: 'c' } },
+        { case: 'volume', value: { min: 0, max: 16, current: 7 } },
+      ];
+      const told = new Map<string, string[]>(headsets.map((one) => [one.deviceId, []]));
+      for (let i = 0; i < 80; i++) {
+        for (const one of headsets) {
+          const id = one.report(kinds[i % kinds.length] as ReportBody);
+          told.get(one.deviceId)?.push(`device-${one.deviceId}-${id}`);
+        }
+      }
+      const taken = new Set<string>();
+      await waitFor('all to arrive', () => {
+        for (const { headers } of receiver.arrivals) taken.add(String(headers['webhook-id']));
+        return [...told.values()].flat().every((id) => taken.has(id));
+      });
+      for (const [deviceId, expected] of told) {
+        expect([...taken].filter((id) => id.startsWith(`device-${deviceId}-`))).toEqual(expected);
+      }
+    } finally {
+      await own.close();
+      await receiver.close();
+    }
   });
 
   it('of what an earlier application’s time brought a later application hears nothing', async () => {

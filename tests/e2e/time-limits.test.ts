@@ -114,6 +114,24 @@ describeOnStack('what never answers', () => {
     expect([arrivalsOf(taking, id), arrivalsOf(failing, id).length]).toEqual([[], tried.length]);
   });
 
+  it('a result that the headset dates 80 hours back has its whole time and ten attempts all the same', async () => {
+    const failing = await own.receiver(({ body }) => (body.notificationType === 'processed' ? 503 : 204));
+    const headset = await online({ behaviour: { result: 'never', appAnswer: false } });
+    const id = await own.command();
+    await waitFor('the start', async () => (await own.status(id)) === 'accepted');
+    const value = { transactionId: BigInt(id), success: true, message: 'said late' };
+    headset.report({ case: 'result', value }, { occurredAtMs: Date.now() - 80 * 3_600_000 });
+    const saidAtMs = Date.now();
+    const dead = await waitFor('its end', async () => {
+      const { delivery } = await record(id).catch(() => ({ delivery: undefined }));
+      return delivery?.status === 'dead' && delivery;
+    });
+    expect(Date.now() - saidAtMs).toBeGreaterThanOrEqual(maxAgeHours * 3_600_000 - 1000);
+    const tried = arrivalsOf(failing, id).filter(({ body }) => body.notificationType === 'processed');
+    expect(tried.length).toBeGreaterThanOrEqual(10);
+    expect(dead.attempts).toBe(tried.length);
+  });
+
   it('a headset whose network vanishes is offline soon; what it is sent waits, and it gets it once when it is back', async () => {
     const taking = await own.receiver(() => 204);
     await waitFor('no session of the tests before', async () => (await sessions()) === 0);

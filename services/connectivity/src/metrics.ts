@@ -8,8 +8,6 @@ export interface ConnectivityMetrics {
     call: string,
     handler: (...request: Request) => Promise<Answer>,
   ): (...request: Request) => Promise<Answer>;
-  /** Bluetooth connections that headsets reported. */
-  reports(outcome: 'published' | 'not_associated', count: number): void;
 }
 
 /** Registers the service's metrics (decision 18). */
@@ -25,12 +23,6 @@ export function createMetrics(registry: Registry): ConnectivityMetrics {
     help: 'How long a connectivity call takes, which is mostly the wait for devices and transactions, by call.',
     labelNames: ['call'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers: [registry],
-  });
-  const reports = new Counter({
-    name: 'headset_bluetooth_reports_total',
-    help: 'Bluetooth connections that headsets reported, by outcome: published, not_associated (of an earlier or no activation).',
-    labelNames: ['outcome'],
     registers: [registry],
   });
   return {
@@ -49,8 +41,5 @@ export function createMetrics(registry: Registry): ConnectivityMetrics {
           end();
         }
       },
-    reports(outcome, count) {
-      if (count > 0) reports.inc({ outcome }, count);
-    },
   };
 }

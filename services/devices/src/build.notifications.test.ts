@@ -2,7 +2,11 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
-import { NetworkType, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import {
+  BluetoothMode,
+  NetworkType,
+  UrlRefusal,
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { notifications, receivedAtMs, report, usage } from './testing/reports.ts';
 import { callerOf, imei, onEmbedded, openWorld, provision, type World } from './testing/world.ts';
 
@@ -25,6 +29,17 @@ const deactivate = (application: string) =>
 const publish = (...events: ReturnType<typeof report>[]) => world.log.publish(topics.deviceReports, events);
 const signal = (more: Parameters<typeof report>[1] = {}) =>
   report({ case: 'signal', value: { level: 3 } }, more);
+const connected = {
+  transactionId: 42n,
+  statusCode: 200,
+  message: 'connected.',
+  devices: [
+    {
+      mode: BluetoothMode.CONNECTED,
+      ...{ registered: true, name: 'Phones', alias: 'mine', address: 'AA:BB:CC:DD:EE:FF' },
+    },
+  ],
+};
 const published = (count: number) =>
   waitFor(`${count} notifications`, async () => {
     const all = await notifications(world);
@@ -47,7 +62,7 @@ const count = async (name: string, labels: Record<string, string>) => {
 };
 
 // proves cb/3/common, cb/7/destinations
-test('a report becomes a notification to deviceEvent under its own id, without an order', async () => {
+test('a report becomes a notification to deviceEvent under its own id, in the order of its device', async () => {
   await publish(signal({ reportId: 7 }));
   expect(await published(1)).toEqual([
     {
@@ -55,7 +70,9 @@ test('a report becomes a notification to deviceEvent under its own id, without a
       id: `device-${imei(0)}-7`,
       applicationId: 'app',
       destination: 'DEVICE_EVENT',
-      orderKey: '',
+      orderKey: `device-${imei(0)}`,
+      reportId: 7,
+      sequence: 0,
       replaceable: false,
       createdAtMs: receivedAtMs,
       body: {
@@ -134,12 +151,45 @@ test('reports that others send, and those of unknown devices, become none', asyn
     report({ case: 'result', value: { transactionId: 1n, success: true } }),
     report({ case: 'progress', value: { transactionId: 1n, progress: 0.5 } }),
     report({ case: 'appAnswer', value: { transactionId: 1n } }),
-    report({ case: 'bluetoothConnection', value: { statusCode: 200 } }),
     report({ case: 'inventory', value: { firmwareVersion: '1' } }),
     report({ case: undefined }),
     signal({ deviceId: imei(1234) }),
   );
   expect(all).toEqual([]);
+});
+
+// proves cb/3/bluetooth-connection
+test('a Bluetooth connection is told whole, in the order of the other reports, again the same when it comes again', async () => {
+  const { devices } = connected;
+  const connection = report({ case: 'bluetoothConnection', value: connected }, { reportId: 8 });
+  const all = await handled(signal({ reportId: 7 }), connection, signal({ reportId: 9 }), connection);
+  expect(all.map(({ reportId, sequence }) => [reportId, sequence])).toEqual([
+    ...[7, 8, 9, 8].map((reportId) => [reportId, 0]),
+  ]);
+  expect(new Set(all.map(({ key, orderKey }) => `${key} ${orderKey}`))).toEqual(
+    new Set([`${imei(0)} device-${imei(0)}`]),
+  );
+  expect(all[3]).toEqual(all[1]);
+  expect(all[1]).toMatchObject({
+    id: `device-${imei(0)}-8`,
+    destination: 'DEVICE_EVENT',
+    applicationId: 'app',
+  });
+  expect(JSON.stringify(all[1]?.body)).toBe(
+    JSON.stringify({
+      applicationId: 'app',
+      deviceId: imei(0),
+      timestamp: 1000,
+      transactionId: 42,
+      operationId: 'notify-bluetooth-connection',
+      message: 'connected.',
+      networkType: 'bluetooth',
+      statusCode: 200,
+      devices: devices.map(({ mode: _, registered, name, alias, address }) => {
+        return { status: { mode: 'connected', registered }, name, alias, address };
+      }),
+    }),
+  );
 });
 
 describe('who hears of a report', () => {
@@ -244,7 +294,9 @@ describe('file uploads', () => {
         id: `device-${imei(0)}-7`,
         applicationId: 'app',
         destination: 'FILE_UPLOAD_EVENT',
-        orderKey: '',
+        orderKey: `device-${imei(0)}`,
+        reportId: 7,
+        sequence: 0,
         replaceable: false,
         createdAtMs: receivedAtMs,
         body: body({ result, file, message }),

@@ -13,6 +13,7 @@ import { redeliverDelivery } from './admin/redeliver-delivery.ts';
 import { createDestinations } from './clients/destinations.ts';
 import type { NotifierConfig } from './config.ts';
 import { createNotificationsHandler } from './consumers/notifications.ts';
+import { minAttempts } from './domain/time-limit.ts';
 import { requestSignedUrls } from './grpc/request-signed-urls.ts';
 import { OriginPools } from './http/pools.ts';
 import { UndiciRequester } from './http/requester.ts';
@@ -22,11 +23,13 @@ import { Attempts } from './scheduling/attempts.ts';
 import { FinishedOrders } from './scheduling/finished-orders.ts';
 import { Gates } from './scheduling/gates.ts';
 import { Marks } from './scheduling/marks.ts';
+import { Probes } from './scheduling/probes.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
 import { SignedUrls } from './signed-urls/request.ts';
 import { DestinationSlots } from './signed-urls/slots.ts';
 import { MongoDeliveryStore } from './store/deliveries.ts';
 import { notifierIndexes } from './store/indexes.ts';
+import { MongoProbeStore } from './store/probes.ts';
 
 export { notifierFailpoints } from './failpoints.ts';
 
@@ -52,7 +55,11 @@ export function buildNotifier(
 ): Service {
   const { clock, logger, instanceId } = ctx;
   const random = overrides.random ?? Math.random;
-  const maxAgeMs = config.NOTIFIER_MAX_AGE_HOURS * hourMs;
+  const limit = {
+    maxAgeMs: config.NOTIFIER_MAX_AGE_HOURS * hourMs,
+    graceMs: config.NOTIFIER_GRACE_HOURS * hourMs,
+    minAttempts,
+  };
   const store = new MongoDeliveryStore(ctx.store, instanceId, {
     deliveredMs: config.NOTIFIER_KEEP_DELIVERED_DAYS * dayMs,
     deadMs: config.NOTIFIER_KEEP_DEAD_DAYS * dayMs,
@@ -70,9 +77,12 @@ export function buildNotifier(
   const marks = new Marks(store, logger, ctx.failpoints);
   const finished = new FinishedOrders();
   const leaseMs = config.NOTIFIER_LEASE_MS;
-  const backoff = { firstMs: config.NOTIFIER_BACKOFF_FIRST_MS, maxMs: config.NOTIFIER_BACKOFF_MAX_MS };
+  const rules = {
+    backoff: { firstMs: config.NOTIFIER_BACKOFF_FIRST_MS, maxMs: config.NOTIFIER_BACKOFF_MAX_MS },
+    limit,
+  };
   const metrics = createMetrics(ctx.metrics, store, clock, logger);
-  const attempts = new Attempts({ ctx, store, sender, marks, finished, metrics, backoff, leaseMs, random });
+  const attempts = new Attempts({ ctx, store, sender, marks, finished, metrics, rules, leaseMs, random });
   const destinations = createDestinations(ctx.channel('devices'));
   const signedUrlsInFlight = config.NOTIFIER_SIGNED_URLS_PER_DESTINATION;
   const signedUrls = new SignedUrls({
@@ -84,12 +94,16 @@ export function buildNotifier(
     metrics,
     totalTimeoutMs: config.NOTIFIER_TOTAL_TIMEOUT_MS,
   });
-  const gates = new Gates({
-    maxInFlight: config.NOTIFIER_PER_DESTINATION_IN_FLIGHT,
-    failingAfter: config.NOTIFIER_FAILING_AFTER,
-    probeFirstMs: backoff.firstMs,
-    probeMaxMs: config.NOTIFIER_PROBE_MAX_MS,
-  });
+  const probes = new MongoProbeStore(ctx.store, limit.maxAgeMs + limit.graceMs, clock);
+  const gates = new Gates(
+    {
+      maxInFlight: config.NOTIFIER_PER_DESTINATION_IN_FLIGHT,
+      failingAfter: config.NOTIFIER_FAILING_AFTER,
+      probeFirstMs: rules.backoff.firstMs,
+      probeMaxMs: config.NOTIFIER_PROBE_MAX_MS,
+    },
+    (destination) => new Probes(destination, { store: probes, clock, logger }),
+  );
   const scheduler = new Scheduler({
     clock,
     logger,
@@ -101,7 +115,9 @@ export function buildNotifier(
     marks,
     finished,
     gates,
+    limit,
     leaseMs,
+    orderWaitMs: config.NOTIFIER_ORDER_WAIT_MS,
     windowSize: config.NOTIFIER_WINDOW_PER_DESTINATION,
     unsetRetryMs: config.NOTIFIER_UNSET_RETRY_MS,
     maxInMemory: config.NOTIFIER_MAX_IN_MEMORY,
@@ -111,7 +127,6 @@ export function buildNotifier(
     store,
     scheduler,
     clock,
-    maxAgeMs,
     failpoints: ctx.failpoints,
   });
   let subscription: RunningSubscription | undefined;
@@ -123,7 +138,7 @@ export function buildNotifier(
       bind(NotifierAdminService, {
         listDeliveries: listDeliveries(store),
         getDelivery: getDelivery(store),
-        redeliverDelivery: redeliverDelivery({ store, scheduler, clock, maxAgeMs }),
+        redeliverDelivery: redeliverDelivery({ store, scheduler, clock }),
       }),
     ],
     async start() {

@@ -3,11 +3,12 @@ import { notifierConfigSpec } from './config.ts';
 
 const read = (env: Record<string, string> = {}) => readConfig(notifierConfigSpec, env);
 
-test('unless configured otherwise an attempt ends after 15 s, 5 s of them to connect, and a callback is dead after 72 h', () => {
+test('unless configured otherwise an attempt ends after 15 s, 5 s of them to connect, and a callback is dead after 72 h, or up to 24 h later', () => {
   expect(read()).toMatchObject({
     NOTIFIER_CONNECT_TIMEOUT_MS: 5000,
     NOTIFIER_TOTAL_TIMEOUT_MS: 15_000,
     NOTIFIER_MAX_AGE_HOURS: 72,
+    NOTIFIER_GRACE_HOURS: 24,
   });
 });
 

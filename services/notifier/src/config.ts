@@ -28,9 +28,16 @@ export const notifierConfigSpec = {
     max: 120_000,
   }),
   NOTIFIER_MAX_AGE_HOURS: decimal({
-    doc: 'How long a callback is tried before it is kept as dead, in hours from its creation.',
+    doc: 'How long a callback is tried before it is kept as dead, in hours from when the cloud took its event in.',
     example: '72',
     default: 72,
+    min: 0.001,
+    max: 24 * 30,
+  }),
+  NOTIFIER_GRACE_HOURS: decimal({
+    doc: 'How much longer a callback is tried that had fewer than 10 attempts then, probes of its destination included, in hours.',
+    example: '24',
+    default: 24,
     min: 0.001,
     max: 24 * 30,
   }),
@@ -68,6 +75,13 @@ export const notifierConfigSpec = {
     default: 16,
     min: 1,
     max: 1000,
+  }),
+  NOTIFIER_ORDER_WAIT_MS: integer({
+    doc: "How long a callback of a headset's report waits at most for the first attempts of the reports before it, in milliseconds; with its way to the notifier at most 60 s.",
+    example: '50000',
+    default: 50_000,
+    min: 10,
+    max: 60_000,
   }),
   NOTIFIER_SIGNED_URLS_PER_DESTINATION: integer({
     doc: 'Most requests for signed URLs on their way to one destination (origin and application) at a time; up to 16 times as many wait.',

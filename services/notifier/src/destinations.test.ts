@@ -1,5 +1,5 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { key, seen, status, useBench } from './testing/fixture.ts';
+import { key, status, useBench } from './testing/fixture.ts';
 
 const use = useBench();
 
@@ -96,25 +96,6 @@ test('without an address, and while devices is away, callbacks wait without usin
   use.pointTo('a-1', server);
   await waitFor('it is delivered', async () => (await status(notifier, 'n-1')) === 'delivered');
   expect((await notifier.admin.getDelivery({ notificationId: 'n-1' })).delivery?.attempts).toBe(1);
-});
-
-test('a callback is kept as dead when its time is over: after a last attempt, or when it had nowhere to go', async () => {
-  const server = await use.integrator(() => ({ status: 500 }));
-  use.pointTo('a-1', server);
-  const notifier = await use.bench.start();
-  const createdAtMs = BigInt(Date.now() - 73 * 3_600_000);
-  await use.bench.publish(
-    { notificationId: 'n-1', applicationId: 'a-1', createdAtMs },
-    { notificationId: 'n-2', applicationId: 'unset', createdAtMs },
-  );
-  for (const id of ['n-1', 'n-2']) {
-    await waitFor(`${id} is dead`, async () => (await status(notifier, id).catch(() => '')) === 'dead');
-  }
-  expect(seen(server)).toEqual(['n-1']);
-  expect((await notifier.admin.getDelivery({ notificationId: 'n-2' })).delivery).toMatchObject({
-    attempts: 0,
-    lastOutcome: 'destination not set',
-  });
 });
 
 test.each(['http://127.0.0.1', 'http://[::ffff:127.0.0.1]', 'http://0x7f.1', 'http://0', 'http://localhost'])(

@@ -3,9 +3,11 @@ import type {
   DeliveryChange,
   DeliveryStatus,
   DestinationSetting,
+  Order,
   SignedUrlsSetting,
 } from './domain/delivery.ts';
 import type { AttemptResult } from './domain/outcome.ts';
+import type { Probe } from './domain/time-limit.ts';
 import type { Deadline } from './http/deadline.ts';
 
 /** A change to be stored, with what must still be true of the stored delivery. */
@@ -49,7 +51,8 @@ export interface DeliveryStore {
   renew(ids: readonly string[], untilMs: number): Promise<ReadonlySet<string>>;
   /** Stores changes together, in no particular order: at most one for each delivery. */
   mark(marks: readonly DeliveryMark[]): Promise<void>;
-  predecessors(orderKey: string, before: number): Promise<Predecessor[]>;
+  /** Unfinished ones that are still in that order. */
+  predecessors(orderKey: string, before: number, order: Order): Promise<Predecessor[]>;
   /** Marks an undelivered progress as replaced if nobody works, or may be working, on it. */
   replaceIfFree(id: string, nowMs: number): Promise<boolean>;
   /** Makes waiting deliveries of a lane due at once. */
@@ -65,9 +68,19 @@ export interface DeliveryStore {
     limit: number;
   }): Promise<Delivery[]>;
   /** Dead or delivered → pending with a new budget; undefined when it is neither. */
-  redeliver(id: string, nowMs: number, deadlineAtMs: number): Promise<Delivery | undefined>;
+  redeliver(id: string, nowMs: number): Promise<Delivery | undefined>;
   /** Undelivered ones: how many (counted up to a bound), and the oldest one's creation. */
   backlog(): Promise<{ count: number; oldestCreatedAtMs: number | undefined }>;
+}
+
+/**
+ * Where probes of failing destinations are remembered, for all instances and over restarts: one short
+ * list for a destination, not a write for each delivery behind it.
+ */
+export interface ProbeStore {
+  note(destination: string, probe: Probe): Promise<void>;
+  /** The newest ones, oldest first. */
+  recent(destination: string): Promise<readonly Probe[]>;
 }
 
 /** Where callbacks of an application's setting go now, and with which key they are signed. */

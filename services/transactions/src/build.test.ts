@@ -40,6 +40,26 @@ describe('transactions', () => {
     expect(await h.status(id)).toBe('PROCESSED');
   });
 
+  it('gives a callback its time from when the cloud took it in, whatever time the headset tells', async () => {
+    const beganAtMs = Date.now();
+    const occurredAtMs = BigInt(beganAtMs - 80 * 3_600_000);
+    const receivedAtMs = BigInt(beganAtMs);
+    const told = { occurredAtMs, receivedAtMs };
+    const update = await h.create({ operationId: 'put-v1-applications-devices-apps', subject: 'p@1' });
+    const called = await h.create();
+    const answered = await h.create();
+    for (const id of [update, called, answered]) await h.accept(id);
+    const of = (id: number) => ({ transactionId: BigInt(id), success: true });
+    await h.report({ case: 'progress', value: { transactionId: BigInt(update), progress: 0.5 } }, 1n, told);
+    await h.report({ case: 'result', value: of(called) }, 2n, told);
+    await h.report({ case: 'appAnswer', value: of(called) }, 3n, told);
+    await h.report({ case: 'appAnswer', value: of(answered) }, 4n, told);
+    await waitFor('all callbacks', () => h.callbacks.length === 8);
+    for (const { id, createdAtMs } of h.callbacks) {
+      expect([id, createdAtMs >= beganAtMs && createdAtMs <= Date.now()]).toEqual([id, true]);
+    }
+  });
+
   it('is idempotent by id: created again, it is there once and answers the same', async () => {
     const { transactionId } = await h.tx.drawTransactionId({ deviceId: device });
     const id = await h.create({ transactionId });

@@ -147,7 +147,7 @@ function encode(t: StoredTransaction, owed: OwedCallback, traceparent: string): 
       orderKey: `tx-${t.id}`,
       sequence: callbackSequence(owed, t.progressReports),
       body: Buffer.from(JSON.stringify(body)),
-      createdAtMs: BigInt(owed.atMs),
+      createdAtMs: BigInt(owed.takenInAtMs ?? t.updatedAtMs),
       traceparent,
       replaceable: owed.kind === 'progress',
     }),

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file notifier/v1/events.proto.
  */
 export const file_notifier_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("Chhub3RpZmllci92MS9ldmVudHMucHJvdG8SE2hlYWRzZXQubm90aWZpZXIudjEi7wEKEU5vdGlmaWNhdGlvbkV2ZW50EhcKD25vdGlmaWNhdGlvbl9pZBgBIAEoCRIWCg5hcHBsaWNhdGlvbl9pZBgCIAEoCRI1CgtkZXN0aW5hdGlvbhgDIAEoDjIgLmhlYWRzZXQubm90aWZpZXIudjEuRGVzdGluYXRpb24SEQoJb3JkZXJfa2V5GAQgASgJEhAKCHNlcXVlbmNlGAUgASgNEgwKBGJvZHkYBiABKAwSFQoNY3JlYXRlZF9hdF9tcxgHIAEoAxITCgt0cmFjZXBhcmVudBgIIAEoCRITCgtyZXBsYWNlYWJsZRgJIAEoCCqtAQoLRGVzdGluYXRpb24SGwoXREVTVElOQVRJT05fVU5TUEVDSUZJRUQQABIcChhERVNUSU5BVElPTl9ERVZJQ0VfRVZFTlQQARIaChZERVNUSU5BVElPTl9TT1JBX0VWRU5UEAISJAogREVTVElOQVRJT05fU09SQV9GSUxFX1NFTkRfRVZFTlQQAxIhCh1ERVNUSU5BVElPTl9GSUxFX1VQTE9BRF9FVkVOVBAEYgZwcm90bzM");
+  fileDesc("Chhub3RpZmllci92MS9ldmVudHMucHJvdG8SE2hlYWRzZXQubm90aWZpZXIudjEiggIKEU5vdGlmaWNhdGlvbkV2ZW50EhcKD25vdGlmaWNhdGlvbl9pZBgBIAEoCRIWCg5hcHBsaWNhdGlvbl9pZBgCIAEoCRI1CgtkZXN0aW5hdGlvbhgDIAEoDjIgLmhlYWRzZXQubm90aWZpZXIudjEuRGVzdGluYXRpb24SEQoJb3JkZXJfa2V5GAQgASgJEhAKCHNlcXVlbmNlGAUgASgNEgwKBGJvZHkYBiABKAwSFQoNY3JlYXRlZF9hdF9tcxgHIAEoAxITCgt0cmFjZXBhcmVudBgIIAEoCRITCgtyZXBsYWNlYWJsZRgJIAEoCBIRCglyZXBvcnRfaWQYCiABKAQqrQEKC0Rlc3RpbmF0aW9uEhsKF0RFU1RJTkFUSU9OX1VOU1BFQ0lGSUVEEAASHAoYREVTVElOQVRJT05fREVWSUNFX0VWRU5UEAESGgoWREVTVElOQVRJT05fU09SQV9FVkVOVBACEiQKIERFU1RJTkFUSU9OX1NPUkFfRklMRV9TRU5EX0VWRU5UEAMSIQodREVTVElOQVRJT05fRklMRV9VUExPQURfRVZFTlQQBGIGcHJvdG8z");
 
 /**
  * Topic notifications, key = device id (application id where there is no device). One callback to
@@ -37,7 +37,8 @@ export type NotificationEvent = Message<"headset.notifier.v1.NotificationEvent">
   destination: Destination;
 
   /**
-   * Callbacks with the same order key go out in the order of sequence. Empty: no order.
+   * Callbacks with the same order key go out in the order of sequence, each when the one before has
+   * ended (ruling B10). Empty: no order.
    *
    * @generated from field: string order_key = 4;
    */
@@ -56,6 +57,9 @@ export type NotificationEvent = Message<"headset.notifier.v1.NotificationEvent">
   body: Uint8Array;
 
   /**
+   * When the cloud took in what the callback tells, by the cloud's clock, never a headset's: the time
+   * that it is tried counts from here (ruling B10).
+   *
    * @generated from field: int64 created_at_ms = 7;
    */
   createdAtMs: bigint;
@@ -71,6 +75,15 @@ export type NotificationEvent = Message<"headset.notifier.v1.NotificationEvent">
    * @generated from field: bool replaceable = 9;
    */
   replaceable: boolean;
+
+  /**
+   * Not 0: what a headset reported of itself. Callbacks with the same order key, application and
+   * destination go out in the order of report_id, then of sequence, each when the one before has had
+   * its first attempt (ruling A20). They are published in this order, under the same key of the topic.
+   *
+   * @generated from field: uint64 report_id = 10;
+   */
+  reportId: bigint;
 };
 
 /**

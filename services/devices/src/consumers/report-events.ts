@@ -64,9 +64,10 @@ function notificationEvents(
   const atMs = occurrence(Number(report.occurredAtMs), receivedAtMs);
   const notifications = notificationsOf(report, { applicationId, deviceId, atMs });
   if (notifications.length === 0) metrics.reportsDropped.inc({ reason: 'out_of_specification' });
-  return notifications.map((one) => {
+  return notifications.map((one, part) => {
+    const place = { deviceId, reportId: report.reportId, part };
     metrics.notifications.inc({ kind: one.kind });
-    return outgoing(deviceId, encode(one, applicationId, receivedAtMs, traceparent), traceparent);
+    return outgoing(deviceId, encode(one, place, applicationId, receivedAtMs, traceparent), traceparent);
   });
 }
 
@@ -75,9 +76,10 @@ const destinations = {
   fileUploadEvent: Destination.FILE_UPLOAD_EVENT,
 } as const;
 
-/** Without an order key: what a headset reports goes out as it comes. Its time begins with its arrival. */
+/** In the order of the device's reports (ruling A20). Its time begins with its arrival. */
 function encode(
   { id, destination, body }: DeviceNotification,
+  { deviceId, reportId, part }: { deviceId: string; reportId: bigint; part: number },
   applicationId: string,
   receivedAtMs: number,
   traceparent: string,
@@ -88,6 +90,9 @@ function encode(
       notificationId: id,
       applicationId,
       destination: destinations[destination],
+      orderKey: `device-${deviceId}`,
+      reportId,
+      sequence: part,
       body: Buffer.from(JSON.stringify(body)),
       createdAtMs: BigInt(receivedAtMs),
       traceparent,

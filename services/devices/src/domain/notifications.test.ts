@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import {
+  BluetoothMode,
   NetworkType,
   type Report,
   ReportSchema,
@@ -193,4 +194,44 @@ test.each([
   expect(bodies(body(`${whole}x`))[0]?.[field]).toBe(whole);
   const halved = `${'x'.repeat(most - 1)}😀`;
   expect(bodies(body(halved))[0]?.[field]).toBe('x'.repeat(most - 1));
+});
+
+// proves cb/8/connection-codes
+test('of a Bluetooth connection what the specification does not know is held to what it knows', () => {
+  const modes = [
+    BluetoothMode.DISCONNECTED,
+    BluetoothMode.DETECTED,
+    BluetoothMode.DELETED,
+    BluetoothMode.UNSPECIFIED,
+  ];
+  const devices = modes.map((mode) => ({ mode }));
+  const told = (transactionId: bigint, statusCode: number) =>
+    bodies({ case: 'bluetoothConnection', value: { transactionId, statusCode, devices } })[0];
+  for (const body of [told(0n, 404), told(-1n, 0), told(2n ** 60n, 500)]) {
+    expect(body).toMatchObject({
+      transactionId: null,
+      statusCode: 500,
+      devices: modes.map(() => ({ status: { mode: 'disconnected', registered: false } })),
+    });
+  }
+});
+
+test('texts and the list of a Bluetooth connection are bounded, and no character is cut in two', () => {
+  const long = `${'x'.repeat(127)}\u{1F600}`;
+  const devices = Array.from({ length: 257 }, () => ({
+    name: long,
+    alias: 'y'.repeat(128),
+    address: 'z'.repeat(129),
+  }));
+  const value = { statusCode: 200, message: 'm'.repeat(1025), devices };
+  const [body] = bodies({ case: 'bluetoothConnection', value });
+  expect(body?.['message']).toBe('m'.repeat(1024));
+  expect(body?.['devices']).toEqual(
+    Array.from({ length: 256 }, () => ({
+      status: { mode: 'disconnected', registered: false },
+      name: 'x'.repeat(127),
+      alias: 'y'.repeat(128),
+      address: 'z'.repeat(128),
+    })),
+  );
 });

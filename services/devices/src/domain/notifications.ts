@@ -3,6 +3,7 @@ import {
   type Report,
   type StateChange,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { connectionNotification } from './connection-notification.ts';
 import type { DeviceNotification, ReportSubject } from './notification.ts';
 import { datedFields } from './reported.ts';
 import { clip } from './text.ts';
@@ -22,7 +23,7 @@ interface Part {
 /** Kinds of reports that become notifications by this service. */
 export function isNotifying(report: Report): boolean {
   const { case: kind } = report.body;
-  return kind !== undefined && (kind in partsOf || kind === 'fileUpload');
+  return kind !== undefined && (kind in partsOf || kind === 'fileUpload' || kind === 'bluetoothConnection');
 }
 
 /**
@@ -33,6 +34,7 @@ export function notificationsOf(report: Report, subject: ReportSubject): DeviceN
   const { body } = report;
   const id = `device-${subject.deviceId}-${report.reportId}`;
   const { applicationId, deviceId, atMs } = subject;
+  if (body.case === 'bluetoothConnection') return [connectionNotification(id, body.value, subject)];
   if (body.case === 'fileUpload') return [uploadNotification(id, body.value, subject)];
   const parts =
     body.case && body.case in partsOf ? partsOf[body.case as NotifyingKind](body.value as never) : [];

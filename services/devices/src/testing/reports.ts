@@ -63,6 +63,8 @@ export async function notifications(world: World) {
       applicationId: event.applicationId,
       destination: destinationNames.get(event.destination),
       orderKey: event.orderKey,
+      reportId: Number(event.reportId),
+      sequence: event.sequence,
       replaceable: event.replaceable,
       createdAtMs: Number(event.createdAtMs),
       body: JSON.parse(Buffer.from(body).toString()) as Record<string, unknown>,

@@ -15,12 +15,10 @@ export function redeliverDelivery(options: {
   store: DeliveryStore;
   scheduler: Pick<Scheduler, 'foundWork'>;
   clock: Clock;
-  maxAgeMs: number;
 }): Handlers<typeof NotifierAdminService>['redeliverDelivery'] {
-  const { store, scheduler, clock, maxAgeMs } = options;
+  const { store, scheduler, clock } = options;
   return async ({ notificationId }) => {
-    const now = clock.now();
-    const delivery = await store.redeliver(notificationId, now, now + maxAgeMs);
+    const delivery = await store.redeliver(notificationId, clock.now());
     if (!delivery) {
       const present = await store.get(notificationId);
       if (!present) throw new DomainError('not_found', 'The delivery was not found.');

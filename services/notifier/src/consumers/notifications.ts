@@ -2,8 +2,13 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
 import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
-import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
-import type { Delivery, DestinationSetting } from '../domain/delivery.ts';
+import {
+  Destination,
+  type NotificationEvent,
+  NotificationEventSchema,
+} from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import { type Delivery, type DestinationSetting, laneOf } from '../domain/delivery.ts';
+import { Neighbours } from '../domain/neighbours.ts';
 import type { DeliveryStore } from '../ports.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 
@@ -22,16 +27,17 @@ export function createNotificationsHandler(options: {
   store: DeliveryStore;
   scheduler: Pick<Scheduler, 'plan' | 'accept'>;
   clock: Clock;
-  maxAgeMs: number;
   failpoints: Failpoints;
 }): (events: readonly LogEvent[]) => Promise<void> {
-  const { store, scheduler, clock, maxAgeMs, failpoints } = options;
+  const { store, scheduler, clock, failpoints } = options;
+  const neighbours = new Neighbours();
   return async (events) => {
     const nowMs = clock.now();
     const unique = new Map<string, Delivery>();
     for (const event of events) {
-      const delivery = toDelivery(event, nowMs, maxAgeMs);
-      if (!unique.has(delivery.id)) unique.set(delivery.id, delivery);
+      const delivery = toDelivery(event, nowMs);
+      const after = neighbours.before(event.position, delivery);
+      if (!unique.has(delivery.id)) unique.set(delivery.id, { ...delivery, after });
     }
     const planned = scheduler.plan([...unique.values()]);
     const known = await store.insert(planned);
@@ -40,28 +46,28 @@ export function createNotificationsHandler(options: {
   };
 }
 
-function toDelivery(event: LogEvent, nowMs: number, maxAgeMs: number): Delivery {
+function toDelivery(event: LogEvent, nowMs: number): Delivery {
   const notification = decodeEvent(NotificationEventSchema, event);
   const { notificationId, applicationId, body } = notification;
   const destination = settings[notification.destination];
   if (notificationId === '' || applicationId === '' || !destination) {
     throw new PoisonEventError(event, 'a notification without id, application or known destination');
   }
-  const createdAtMs = Number(notification.createdAtMs) || event.timestampMs || nowMs;
+  // A publisher whose clock runs ahead gives it no more time.
+  const createdAtMs = Math.min(Number(notification.createdAtMs) || event.timestampMs || nowMs, nowMs);
   return {
     id: notificationId,
     applicationId,
     destination,
-    orderKey: notification.orderKey,
-    sequence: notification.sequence,
-    ordered: true,
+    ...placeOf(notification, destination),
+    after: null,
     replaceable: notification.replaceable,
     // A copy: a view would keep the whole fetched batch in memory for as long as one waits.
     body: Buffer.from(body),
     status: 'pending',
     attempts: 0,
     createdAtMs,
-    deadlineAtMs: createdAtMs + maxAgeMs,
+    budgetFromMs: createdAtMs,
     nextAttemptAtMs: nowMs,
     dueAtMs: nowMs,
     owner: null,
@@ -70,5 +76,22 @@ function toDelivery(event: LogEvent, nowMs: number, maxAgeMs: number): Delivery 
     lastOutcome: '',
     recentAttempts: [],
     traceparent: notification.traceparent,
+  };
+}
+
+/** Notifications of one report at most; further ones have no order among themselves. */
+const partsOfReport = 16;
+
+/** Where it stands among others. What a headset reported is in the order of one destination only. */
+function placeOf(
+  { applicationId, orderKey, sequence, reportId }: NotificationEvent,
+  destination: DestinationSetting,
+): Pick<Delivery, 'order' | 'orderKey' | 'sequence'> {
+  if (orderKey === '') return { order: 'none', orderKey, sequence };
+  if (reportId === 0n) return { order: 'ended', orderKey, sequence };
+  return {
+    order: 'tried',
+    orderKey: `${orderKey}/${laneOf(applicationId, destination)}`,
+    sequence: Number(reportId) * partsOfReport + Math.min(sequence, partsOfReport - 1),
   };
 }

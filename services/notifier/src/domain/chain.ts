@@ -5,6 +5,10 @@ export interface Held {
   delivery: Delivery;
   /** Past this time another instance may have taken it. */
   leaseUntilMs: number;
+  /** From then on it waits for no first attempt of others (ruling A20); by `performance.now()`. */
+  readonly patientUntilMs: number;
+  /** Its patience is over: it goes on its own. */
+  alone?: boolean;
 }
 
 /**
@@ -55,6 +59,6 @@ export class Chain {
 }
 
 /** The name of a delivery's chain. */
-export function chainKey(delivery: Delivery): string {
-  return delivery.ordered && delivery.orderKey !== '' ? `k${delivery.orderKey}` : `i${delivery.id}`;
+export function chainKey({ delivery, alone }: Held): string {
+  return delivery.order !== 'none' && !alone ? `k${delivery.orderKey}` : `i${delivery.id}`;
 }

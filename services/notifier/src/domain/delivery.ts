@@ -22,6 +22,12 @@ export type SignedUrlsSetting = (typeof signedUrlsSettings)[number];
 export const deliveryStatuses = ['pending', 'delivered', 'dead', 'replaced'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
+/**
+ * What a delivery waits for, of its order key: until the earlier ones have ended (a transaction's,
+ * ruling B10), until they were tried once (what a headset reported, ruling A20), or for nothing.
+ */
+export type Order = 'ended' | 'tried' | 'none';
+
 /** One attempt, as operators see it. */
 export interface AttemptRecord {
   readonly atMs: number;
@@ -38,20 +44,26 @@ export interface Delivery {
   readonly id: string;
   readonly applicationId: string;
   readonly destination: DestinationSetting;
-  /** Deliveries of one order key go out in the order of `sequence`; empty: no order. */
+  /** Deliveries of one order key go out in the order of `sequence`, as `order` says. */
   readonly orderKey: string;
   readonly sequence: number;
-  /** False once an operator sent it again: it then neither waits for others nor holds them up. */
-  readonly ordered: boolean;
+  /**
+   * 'none' also once it was tried, if that is what others wait for, and once an operator sent it again:
+   * it then neither waits for others nor holds them up.
+   */
+  readonly order: Order;
+  /** The sequence of the one that was stored just before it under its order key; null: not known. */
+  readonly after: number | null;
   readonly replaceable: boolean;
   /** Exactly as it is signed and sent. */
   readonly body: Buffer;
   readonly status: DeliveryStatus;
   /** Attempts of the present budget. */
   readonly attempts: number;
+  /** When the cloud took its event in, by the cloud's clock. */
   readonly createdAtMs: number;
-  /** From here on the next failure is the last. */
-  readonly deadlineAtMs: number;
+  /** From here its time counts (time-limit.ts): `createdAtMs`, or when an operator had it sent again. */
+  readonly budgetFromMs: number;
   readonly nextAttemptAtMs: number;
   /**
    * Pending with an owner: the end of its lease. Pending without: when it may be claimed. Otherwise:
@@ -79,6 +91,7 @@ export type DeliveryChange = Partial<
   Pick<
     Delivery,
     | 'status'
+    | 'order'
     | 'attempts'
     | 'nextAttemptAtMs'
     | 'dueAtMs'

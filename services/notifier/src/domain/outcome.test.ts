@@ -1,21 +1,26 @@
 import type { Delivery } from './delivery.ts';
 import { type AttemptResult, afterAttempt } from './outcome.ts';
+import { minAttempts } from './time-limit.ts';
 
 const hourMs = 3_600_000;
-const backoff = { firstMs: 1000, maxMs: hourMs };
+const rules = {
+  backoff: { firstMs: 1000, maxMs: hourMs },
+  limit: { maxAgeMs: 72 * hourMs, graceMs: 24 * hourMs, minAttempts },
+};
 const delivery: Delivery = {
   id: 'n-1',
   applicationId: 'a-1',
   destination: 'deviceEvent',
   orderKey: '',
   sequence: 0,
-  ordered: true,
+  order: 'none',
+  after: null,
   replaceable: false,
   body: Buffer.alloc(0),
   status: 'pending',
   attempts: 0,
   createdAtMs: 0,
-  deadlineAtMs: 72 * hourMs,
+  budgetFromMs: 0,
   nextAttemptAtMs: 0,
   dueAtMs: 0,
   owner: 'i-1',
@@ -36,7 +41,7 @@ const result = (statusCode: number, atMs = 0, more: Partial<AttemptResult> = {})
 };
 
 test.each([200, 201, 204, 299])('%d delivers', (code) => {
-  expect(afterAttempt(delivery, result(code), backoff, 0.5)).toMatchObject({
+  expect(afterAttempt(delivery, result(code), rules, 0, 0.5)).toMatchObject({
     status: 'delivered',
     attempts: 1,
     deliveredAtMs: 5,
@@ -45,31 +50,48 @@ test.each([200, 201, 204, 299])('%d delivers', (code) => {
 });
 
 test.each([0, 100, 301, 302, 308, 400, 401, 404, 429, 500, 503])('%d is tried again', (code) => {
-  expect(afterAttempt(delivery, result(code), backoff, 0.5)).toMatchObject({
+  expect(afterAttempt(delivery, result(code), rules, 0, 0.5)).toMatchObject({
     status: 'pending',
     nextAttemptAtMs: 505,
   });
 });
 
 test('410 ends it', () => {
-  expect(afterAttempt(delivery, result(410), backoff, 0.5)).toMatchObject({ status: 'dead', owner: null });
+  expect(afterAttempt(delivery, result(410), rules, 0, 0.5)).toMatchObject({ status: 'dead', owner: null });
 });
 
 test('a Retry-After goes before the backoff', () => {
-  const change = afterAttempt(delivery, result(503, 0, { retryAfterMs: 60_000 }), backoff, 0.5);
+  const change = afterAttempt(delivery, result(503, 0, { retryAfterMs: 60_000 }), rules, 0, 0.5);
   expect(change).toMatchObject({ status: 'pending', nextAttemptAtMs: 60_005 });
 });
 
 test('it is tried for the whole of its time: the last attempt is at its end, and only then it is dead', () => {
   const old = { ...delivery, attempts: 200 };
-  const last = afterAttempt(old, result(500, 72 * hourMs - 1000), backoff, 1 - Number.EPSILON);
+  const last = afterAttempt(old, result(500, 72 * hourMs - 1000), rules, 0, 1 - Number.EPSILON);
   expect(last).toMatchObject({ status: 'pending', nextAttemptAtMs: 72 * hourMs });
-  expect(afterAttempt(old, result(500, 72 * hourMs), backoff, 0)).toMatchObject({ status: 'dead' });
+  expect(afterAttempt(old, result(500, 72 * hourMs), rules, 0, 0)).toMatchObject({ status: 'dead' });
+});
+
+test('with fewer than ten attempts it goes on after its time, at most to the end of its grace', () => {
+  const old = { ...delivery, attempts: 8 };
+  const ninth = afterAttempt(old, result(500, 72 * hourMs), rules, 0, 0.5);
+  expect(ninth).toMatchObject({ status: 'pending', attempts: 9 });
+  expect(ninth.nextAttemptAtMs).toBeGreaterThan(72 * hourMs);
+  expect(afterAttempt({ ...old, ...ninth }, result(500, 73 * hourMs), rules, 0, 0.5).status).toBe('dead');
+  const late = afterAttempt(old, result(500, 96 * hourMs - 1000), rules, 0, 1 - Number.EPSILON);
+  expect(late).toMatchObject({ status: 'pending', nextAttemptAtMs: 96 * hourMs });
+});
+
+test('probes of its destination count as its attempts when its time is over', () => {
+  const old = { ...delivery, attempts: 2 };
+  expect(afterAttempt(old, result(500, 72 * hourMs), rules, 6, 0).status).toBe('pending');
+  expect(afterAttempt(old, result(500, 72 * hourMs), rules, 7, 0).status).toBe('dead');
 });
 
 test('the last 20 attempts are kept, oldest first', () => {
   let present = delivery;
-  for (let i = 0; i < 25; i++) present = { ...present, ...afterAttempt(present, result(500, i), backoff, 0) };
+  for (let i = 0; i < 25; i++)
+    present = { ...present, ...afterAttempt(present, result(500, i), rules, 0, 0) };
   expect(present.attempts).toBe(25);
   expect(present.recentAttempts.map((attempt) => attempt.atMs)).toEqual(
     Array.from({ length: 20 }, (_, i) => i + 5),

@@ -1,5 +1,6 @@
 import { type BackoffBounds, backoffMs } from './backoff.ts';
 import type { AttemptRecord, Delivery, DeliveryChange } from './delivery.ts';
+import { agedAtMs, endsAtMs, isOver, type TimeLimit } from './time-limit.ts';
 
 /** What came of one HTTP request. */
 export interface AttemptResult extends AttemptRecord {
@@ -18,11 +19,21 @@ export function outcomeWord(result: AttemptResult): OutcomeWord {
 
 const keptAttempts = 20;
 
-/** How the delivery stands after an attempt. Pure: `random` in [0, 1) is the jitter. */
+/** What an attempt is judged by. */
+export interface AttemptRules {
+  readonly backoff: BackoffBounds;
+  readonly limit: TimeLimit;
+}
+
+/**
+ * How the delivery stands after an attempt. Pure: `random` in [0, 1) is the jitter; `probes` are those
+ * of others that count as its attempts.
+ */
 export function afterAttempt(
   delivery: Delivery,
   result: AttemptResult,
-  backoff: BackoffBounds,
+  { backoff, limit }: AttemptRules,
+  probes: number,
   random: number,
 ): DeliveryChange & { status: 'delivered' | 'dead' | 'pending' } {
   const { atMs, durationMs, statusCode, error } = result;
@@ -41,10 +52,13 @@ export function afterAttempt(
     case 'gone':
       return { ...change, ...ended('dead', endedAtMs) };
     default: {
-      if (endedAtMs >= delivery.deadlineAtMs) return { ...change, ...ended('dead', endedAtMs) };
+      const tried = { ...delivery, attempts };
+      if (isOver(tried, probes, endedAtMs, limit)) return { ...change, ...ended('dead', endedAtMs) };
       const pauseMs = result.retryAfterMs ?? backoffMs(attempts, backoff, random);
-      // The last attempt is made when the time is over, not before.
-      const nextAttemptAtMs = Math.min(endedAtMs + pauseMs, delivery.deadlineAtMs);
+      // The last attempt is made when the time is over, not before; then it goes on to its tenth.
+      const agedMs = agedAtMs(delivery, limit);
+      const latestMs = endedAtMs < agedMs ? agedMs : endsAtMs(delivery, limit);
+      const nextAttemptAtMs = Math.min(endedAtMs + pauseMs, latestMs);
       return { ...change, status: 'pending', nextAttemptAtMs };
     }
   }

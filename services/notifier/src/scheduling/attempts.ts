@@ -1,9 +1,8 @@
 import type { ServiceContext } from '@headset-cloud/kit/service.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
-import type { BackoffBounds } from '../domain/backoff.ts';
 import type { Held } from '../domain/chain.ts';
-import type { DeliveryChange } from '../domain/delivery.ts';
-import { afterAttempt, outcomeWord } from '../domain/outcome.ts';
+import type { Delivery, DeliveryChange } from '../domain/delivery.ts';
+import { type AttemptRules, afterAttempt, outcomeWord } from '../domain/outcome.ts';
 import { signatureHeaders } from '../domain/signing.ts';
 import type { NotifierMetrics } from '../metrics.ts';
 import type { CallbackSender, DeliveryStore, DestinationAddress, Predecessor } from '../ports.ts';
@@ -34,7 +33,7 @@ export interface AttemptsOptions {
   readonly marks: Marks;
   readonly finished: FinishedOrders;
   readonly metrics: Pick<NotifierMetrics, 'attempts' | 'deliverySeconds'>;
-  readonly backoff: BackoffBounds;
+  readonly rules: AttemptRules;
   readonly leaseMs: number;
   readonly random: () => number;
 }
@@ -65,16 +64,22 @@ export class Attempts {
   async readiness(held: Held): Promise<Readiness> {
     const { store, ctx, finished } = this.#o;
     const { delivery } = held;
-    const { orderKey, sequence } = delivery;
-    if (delivery.ordered && orderKey !== '' && !finished.allBefore(orderKey, sequence)) {
-      const earlier = await this.#unfinishedBefore(orderKey, sequence);
+    const { order, orderKey, sequence } = delivery;
+    const patienceMs = order === 'tried' ? held.patientUntilMs - performance.now() : maxBlockedMs;
+    if (order !== 'none' && patienceMs > 0 && !finished.knows(delivery)) {
+      const earlier = await (order === 'ended'
+        ? this.#unfinishedBefore(orderKey, sequence)
+        : this.#untriedBefore(orderKey, sequence));
       const now = ctx.clock.now();
       let untilMs = 0;
       for (const p of earlier) {
         if (p.replaceable && p.owner === null && !p.takenOver && (await store.replaceIfFree(p.id, now)))
           continue;
         const wanted = p.owner === null ? p.dueAtMs : 0;
-        untilMs = Math.max(untilMs, Math.min(Math.max(wanted, now + busyPredecessorMs), now + maxBlockedMs));
+        untilMs = Math.max(
+          untilMs,
+          Math.min(Math.max(wanted, now + busyPredecessorMs), now + maxBlockedMs, now + patienceMs),
+        );
       }
       if (untilMs > 0) return { kind: 'blocked', untilMs };
       finished.set(orderKey, sequence - 1);
@@ -97,7 +102,7 @@ export class Attempts {
   async #unfinishedBefore(orderKey: string, sequence: number): Promise<Predecessor[]> {
     const { store, marks } = this.#o;
     const undelivered = async () => {
-      const found = await store.predecessors(orderKey, sequence);
+      const found = await store.predecessors(orderKey, sequence, 'ended');
       return found.filter((p) => marks.endOf(p.id) !== 'delivered');
     };
     const found = await undelivered();
@@ -107,9 +112,26 @@ export class Attempts {
     return await undelivered();
   }
 
-  /** Signs and sends it. Undefined: cut off by a shutdown, which is no attempt. */
-  async send(held: Held, to: DestinationAddress): Promise<Attempted | undefined> {
-    const { ctx, sender, metrics, backoff, random } = this.#o;
+  /**
+   * What is stored before `sequence` and was not tried yet. That one was tried stays true when it is
+   * not stored: if it goes out again after a crash, that is a repeat.
+   */
+  async #untriedBefore(orderKey: string, sequence: number): Promise<Predecessor[]> {
+    const { store, marks } = this.#o;
+    const found = await store.predecessors(orderKey, sequence, 'tried');
+    return found.filter((p) => !marks.left(p.id));
+  }
+
+  /**
+   * Signs and sends it; `probes` tells those of others that count as its attempts. Undefined: cut off by
+   * a shutdown, which is no attempt.
+   */
+  async send(
+    held: Held,
+    to: DestinationAddress,
+    probes: (delivery: Delivery) => number,
+  ): Promise<Attempted | undefined> {
+    const { ctx, sender, metrics, rules, random } = this.#o;
     const { delivery } = held;
     const { id, body, applicationId, traceparent } = delivery;
     const result = await inSpan(
@@ -147,7 +169,7 @@ export class Attempts {
     if (this.cutOff && result.statusCode === 0) return undefined;
     const word = outcomeWord(result);
     metrics.attempts.inc({ outcome: word });
-    const change = afterAttempt(delivery, result, backoff, random());
+    const change = afterAttempt(delivery, result, rules, probes(delivery), random());
     if (word === 'delivered') {
       ctx.failpoints('notifier.sent');
       metrics.deliverySeconds.observe(

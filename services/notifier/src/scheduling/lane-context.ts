@@ -1,5 +1,6 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { TimeLimit } from '../domain/time-limit.ts';
 import type { DeliveryStore, Destinations } from '../ports.ts';
 import type { Attempted, Attempts } from './attempts.ts';
 import type { FinishedOrders } from './finished-orders.ts';
@@ -18,7 +19,10 @@ export interface LaneContext {
   readonly marks: Marks;
   readonly finished: FinishedOrders;
   readonly gates: Gates;
+  readonly limit: TimeLimit;
   readonly leaseMs: number;
+  /** For how long at most a delivery waits here for first attempts of others (ruling A20). */
+  readonly orderWaitMs: number;
   readonly windowSize: number;
   readonly unsetRetryMs: number;
   readonly maxInMemory: number;
@@ -31,4 +35,4 @@ export interface LaneContext {
 export type Verdict =
   | { kind: 'attempted'; attempted: Attempted }
   | { kind: 'blocked'; untilMs: number }
-  | { kind: 'lost' | 'unset' | 'unknown' | 'closed' | 'cut' };
+  | { kind: 'lost' | 'over' | 'unset' | 'unknown' | 'closed' | 'cut' };

@@ -20,8 +20,21 @@ export class LaneLedger {
   /** An attempt is over. */
   attempted(chain: Chain, held: Held, change: DeliveryChange): void {
     const { clock, finished } = this.#c;
+    const { order, orderKey, sequence } = held.delivery;
     const delivery = { ...held.delivery, ...change };
     held.delivery = delivery;
+    if (order === 'tried') {
+      // Not where it went out of order, its patience being over.
+      if (finished.knows(delivery)) finished.set(orderKey, sequence);
+      if (change.status === 'pending') {
+        // The next may go; this one is tried again on its own (ruling A20).
+        held.delivery = { ...delivery, order: 'none' };
+        const own = this.#queue.isolate(chain, held);
+        own.working = held;
+        this.putOff(own, delivery.nextAttemptAtMs, { ...change, order: 'none' });
+        return;
+      }
+    }
     // A later event of its order key came while this progress was on its way.
     const useless = delivery.replaceable && !delivery.takenOver && chain.all.at(-1) !== held;
     if (change.status === 'pending' && !useless) {
@@ -33,9 +46,7 @@ export class LaneLedger {
       delivery,
       change.status === 'pending' ? { ...change, ...ended('replaced', clock.now()) } : change,
     );
-    if (change.status === 'delivered' && delivery.ordered && delivery.orderKey !== '') {
-      finished.set(delivery.orderKey, delivery.sequence);
-    }
+    if (change.status === 'delivered' && order === 'ended') finished.set(orderKey, sequence);
     this.#queue.done(chain);
   }
 
@@ -73,10 +84,10 @@ export class LaneLedger {
 
   /** What was taken out of the queue is for whoever has room. */
   giveBack(given: readonly Held[]): void {
-    const { clock, marks, instanceId: onlyIfOwner } = this.#c;
-    const now = clock.now();
+    const { marks, instanceId: onlyIfOwner } = this.#c;
     for (const { delivery } of given) {
-      const change = { owner: null, dueAtMs: Math.max(delivery.nextAttemptAtMs, now) };
+      // Not now, if it was due before: it would come after what waits already and came later.
+      const change = { owner: null, dueAtMs: delivery.nextAttemptAtMs };
       marks.add({ id: delivery.id, change, onlyIfOwner });
     }
   }

@@ -29,7 +29,7 @@ export class LaneQueue {
 
   /** Takes a delivery in; answers those that it, or a later one, replaces. */
   add(held: Held): Held[] {
-    const key = chainKey(held.delivery);
+    const key = chainKey(held);
     let chain = this.#chains.get(key);
     if (!chain) {
       chain = new Chain(key);
@@ -83,7 +83,7 @@ export class LaneQueue {
 
   /** Takes one out wherever it is, unless it is being worked on. */
   drop(held: Held): void {
-    const chain = this.#chains.get(chainKey(held.delivery));
+    const chain = this.#chains.get(chainKey(held));
     if (!chain || chain.working === held) return;
     this.remove(chain, held);
     if (!chain.first && !chain.working) this.#forget(chain);
@@ -107,6 +107,35 @@ export class LaneQueue {
       evicted.push(...this.evict(chain));
     }
     return evicted;
+  }
+
+  /**
+   * Takes one out of its chain, which goes on, into one of its own: it is no longer in the order. Answers
+   * the chain that it is in then.
+   */
+  isolate(chain: Chain, held: Held): Chain {
+    const key = chainKey(held);
+    if (chain.key === key) return chain;
+    this.remove(chain, held);
+    if (chain.working === held) this.done(chain);
+    const own = new Chain(key);
+    own.add(held);
+    this.#size++;
+    this.#chains.set(key, own);
+    return own;
+  }
+
+  /** Those that wait for first attempts of others, and have waited long enough, wait no more. */
+  separate(nowMs: number): void {
+    for (const chain of [...this.#chains.values()]) {
+      if (chain.all.length < 2) continue;
+      for (const held of chain.all.slice(1)) {
+        if (held.delivery.order !== 'tried' || held === chain.working || held.patientUntilMs > nowMs)
+          continue;
+        held.alone = true;
+        this.#ready.push(this.isolate(chain, held));
+      }
+    }
   }
 
   /** Takes out first deliveries of chains, ready or waiting, that `test` picks. */

@@ -1,7 +1,8 @@
 import { backoffMs } from '../domain/backoff.ts';
 import type { Chain, Held } from '../domain/chain.ts';
-import { laneParts } from '../domain/delivery.ts';
+import { type Delivery, laneParts } from '../domain/delivery.ts';
 import { ended } from '../domain/outcome.ts';
+import { agedAtMs, endsAtMs, isOver } from '../domain/time-limit.ts';
 import type { Destinations } from '../ports.ts';
 import type { Attempted } from './attempts.ts';
 import type { SharedGate } from './gates.ts';
@@ -72,9 +73,10 @@ export class Lane {
   }
 
   /** Takes in deliveries that this instance owns. */
-  accept(deliveries: readonly Held[]): void {
+  accept(deliveries: readonly Pick<Held, 'delivery' | 'leaseUntilMs'>[]): void {
+    const patientUntilMs = performance.now() + this.#c.orderWaitMs;
     for (const held of deliveries) {
-      for (const { delivery } of this.#queue.add(held))
+      for (const { delivery } of this.#queue.add({ ...held, patientUntilMs }))
         this.#ledger.end(delivery, ended('replaced', this.#c.clock.now()));
     }
   }
@@ -113,14 +115,35 @@ export class Lane {
     this.#refill();
   }
 
+  /** Lets go what has waited long enough for others; gives up what is over its time. */
+  tidy(): void {
+    this.#queue.separate(performance.now());
+    this.expire();
+  }
+
   /** Gives up what is over its time while the destination does not take callbacks, and lets others in. */
   expire(): void {
     if (!this.#shared.gate.failing && !this.#unset) return;
-    const now = this.#c.clock.now();
+    const { clock, limit } = this.#c;
+    const { probes } = this.#shared;
+    const now = clock.now();
+    let short = false;
+    const over = ({ delivery }: Held) => {
+      if (now < agedAtMs(delivery, limit)) return false;
+      // Without an address there is nothing that could be tried (ruling B10).
+      if (this.#unset || isOver(delivery, probes.countFor(delivery), now, limit)) return true;
+      short = true;
+      return false;
+    };
     const reason = this.#unset ? 'destination not set' : 'destination failing';
-    for (const { delivery } of this.#queue.pick((held) => held.delivery.deadlineAtMs <= now)) {
-      this.#ledger.end(delivery, { ...ended('dead', now), lastOutcome: delivery.lastOutcome || reason });
-    }
+    for (const { delivery } of this.#queue.pick(over)) this.#giveUp(delivery, reason);
+    // Other instances, and this one before its start, may have probed it more often than is known here.
+    if (short) void probes.refresh()?.then(() => this.expire());
+  }
+
+  #giveUp(delivery: Delivery, reason: string): void {
+    const change = ended('dead', this.#c.clock.now());
+    this.#ledger.end(delivery, { ...change, lastOutcome: delivery.lastOutcome || reason });
   }
 
   /** Gives everything that is not being worked on back to the database. */
@@ -169,8 +192,12 @@ export class Lane {
   }
 
   async #try(held: Held, entered: SharedGate): Promise<Verdict> {
-    const { attempts, destinations, clock, gates, stopping } = this.#c;
+    const { attempts, destinations, clock, gates, limit, stopping } = this.#c;
     let to: Awaited<ReturnType<Destinations['get']>>;
+    if (clock.now() >= endsAtMs(held.delivery, limit)) {
+      entered.gate.leave();
+      return { kind: 'over' };
+    }
     const { applicationId, destination } = laneParts(this.name);
     try {
       const readiness = await attempts.readiness(held);
@@ -193,12 +220,15 @@ export class Lane {
     // Meanwhile the address may have changed, or the destination begun to fail.
     entered.gate.leave();
     if (stopping() || !shared.gate.mayStart(clock.now())) return { kind: 'closed' };
+    const { probes } = shared;
+    const isProbe = shared.gate.failing;
     shared.gate.enter();
-    const attempted = await attempts.send(held, to);
+    const attempted = await attempts.send(held, to, (delivery) => probes.countFor(delivery));
     if (!attempted) {
       shared.gate.leave();
       return { kind: 'cut' };
     }
+    if (isProbe && attempted.answered !== 'took') probes.note(held.delivery.id);
     this.#tellGate(shared, attempted);
     return { kind: 'attempted', attempted };
   }
@@ -231,6 +261,11 @@ export class Lane {
         break;
       case 'lost':
         this.#queue.remove(chain, held);
+        this.#queue.done(chain);
+        break;
+      case 'over':
+        this.#queue.remove(chain, held);
+        this.#giveUp(held.delivery, 'its time was over');
         this.#queue.done(chain);
         break;
       case 'unset':

@@ -53,6 +53,13 @@ export class Marks {
     return status === 'pending' ? undefined : status;
   }
 
+  /** True when this delivery has left its order, by its end or its first attempt, and that is not stored yet. */
+  left(id: string): boolean {
+    return [this.#waiting.get(id), this.#writing.get(id)].some(
+      (mark) => mark?.change.order === 'none' || (mark?.change.status ?? 'pending') !== 'pending',
+    );
+  }
+
   /** Resolves when nothing about these deliveries is unstored, or when storing was given up at a shutdown. */
   async stored(ids: readonly string[]): Promise<void> {
     while (!this.#givenUp && ids.some((id) => this.has(id))) {

@@ -37,18 +37,22 @@ function instance(instanceId: string) {
   const marks = new Marks(store, logger, noFailpoints);
   const ctx = { clock: systemClock, failpoints: noFailpoints } as unknown as ServiceContext;
   const metrics = { attempts: { inc: () => {} }, deliverySeconds: { observe: () => {} } };
+  const finished = new FinishedOrders();
   const attempts = new Attempts({
     ctx,
     store,
     sender: {} as CallbackSender,
     marks,
-    finished: new FinishedOrders(),
+    finished,
     metrics,
-    backoff: { firstMs: 1, maxMs: 1 },
+    rules: {
+      backoff: { firstMs: 1, maxMs: 1 },
+      limit: { maxAgeMs: 1e9, graceMs: 1e9, minAttempts: 10 },
+    },
     leaseMs,
     random: Math.random,
   });
-  return { store, marks, attempts };
+  return { store, marks, attempts, finished };
 }
 
 function delivery(id: string, more: Partial<Delivery> = {}): Delivery {
@@ -59,13 +63,14 @@ function delivery(id: string, more: Partial<Delivery> = {}): Delivery {
     destination: 'deviceEvent',
     orderKey: 't-1',
     sequence: 1,
-    ordered: true,
+    order: 'ended',
+    after: null,
     replaceable: false,
     body: Buffer.from('{}'),
     status: 'pending',
     attempts: 0,
     createdAtMs: now,
-    deadlineAtMs: now + 1e9,
+    budgetFromMs: now,
     nextAttemptAtMs: now,
     dueAtMs: now,
     owner: null,
@@ -80,7 +85,10 @@ function delivery(id: string, more: Partial<Delivery> = {}): Delivery {
 
 const lapsed = () => ({ owner: 'a', dueAtMs: Date.now() - 1 });
 const owned = (owner: string) => ({ owner, dueAtMs: Date.now() + leaseMs });
-const held = (d: Delivery) => ({ delivery: d, leaseUntilMs: d.dueAtMs });
+const held = (d: Delivery) => ({
+  ...{ delivery: d, leaseUntilMs: d.dueAtMs },
+  patientUntilMs: performance.now() + 60_000,
+});
 const claimAll = (of: typeof a) => of.store.claim(lane, 100, Date.now(), Date.now() + leaseMs);
 
 test('what is due is claimed by exactly one instance, and not at all while its lease lasts', async () => {
@@ -155,11 +163,59 @@ test.each([
 });
 
 test('one that an operator sent again neither waits for others nor holds them up', async () => {
-  const again = delivery('n-1', { ordered: false, ...owned('a') });
+  const again = delivery('n-1', { order: 'none', ...owned('a') });
   const second = delivery('n-2', { sequence: 2, ...owned('b') });
   await a.store.insert([again, second, delivery('n-0', { sequence: 0, orderKey: 't-2' })]);
   expect(await b.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
   expect(await a.attempts.readiness(held({ ...again, sequence: 3 }))).toEqual({ kind: 'ready' });
+});
+
+const report = (id: string, n: number, more: Partial<Delivery> = {}) =>
+  delivery(id, { order: 'tried', sequence: n, ...more });
+
+test('a report waits while another instance has an earlier one that was not tried, and goes once it was', async () => {
+  const second = report('n-2', 20, owned('b'));
+  await a.store.insert([report('n-1', 10, owned('a')), second]);
+  expect(await b.attempts.readiness(held(second))).toMatchObject({ kind: 'blocked' });
+  await a.store.mark([{ id: 'n-1', change: { order: 'none', attempts: 1 }, onlyIfOwner: 'a' }]);
+  expect(await b.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
+});
+
+test('that an earlier report was tried counts before it is stored', async () => {
+  const second = report('n-2', 20, owned('a'));
+  await a.store.insert([report('n-1', 10, owned('a')), second]);
+  a.marks.add({ id: 'n-1', change: { order: 'none', attempts: 1 }, onlyIfOwner: 'a' });
+  expect(await a.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
+});
+
+test('a report waits for the first attempt of an earlier one no longer than its patience', async () => {
+  const second = report('n-2', 20, owned('b'));
+  await a.store.insert([report('n-1', 10, { dueAtMs: Date.now() + 20_000 }), second]);
+  const patientUntilMs = performance.now() + 5000;
+  const readiness = await b.attempts.readiness({ ...held(second), patientUntilMs });
+  expect(readiness).toMatchObject({ kind: 'blocked' });
+  expect((readiness as { untilMs: number }).untilMs).toBeLessThanOrEqual(Date.now() + 5000);
+  const over = { ...held(second), patientUntilMs: performance.now() - 1 };
+  expect(await b.attempts.readiness(over)).toEqual({ kind: 'ready' });
+});
+
+test('where the report before is known and was tried, the database is not asked', async () => {
+  const second = report('n-2', 20, { ...owned('a'), after: 10 });
+  await a.store.insert([second]);
+  let asked = 0;
+  const { predecessors } = a.store;
+  a.store.predecessors = (...query) => {
+    asked++;
+    return predecessors.apply(a.store, query);
+  };
+  a.finished.set('t-1', 10);
+  expect(await a.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
+  expect(asked).toBe(0);
+  expect(await a.attempts.readiness(held({ ...second, sequence: 30, after: null }))).toEqual({
+    kind: 'blocked',
+    untilMs: expect.any(Number),
+  });
+  expect(asked).toBe(1);
 });
 
 test('a failure noted late does not touch a delivery that another instance has taken', async () => {

@@ -3,6 +3,7 @@ import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { Gates } from './gates.ts';
+import type { Probes } from './probes.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 
 /** A store that answers renewals when it is told to, and is asked for nothing else. */
@@ -30,7 +31,10 @@ test('a slow database is asked for one renewal of leases at a time', async () =>
     ...{ windowSize: 10, maxInMemory: 10, unsetRetryMs: 1000 },
     marks: { add: () => {}, flush: async () => {} },
     attempts: { cut: () => {} },
-    gates: new Gates({ maxInFlight: 0, failingAfter: 1, probeFirstMs: 1000, probeMaxMs: 1000 }),
+    gates: new Gates(
+      { maxInFlight: 0, failingAfter: 1, probeFirstMs: 1000, probeMaxMs: 1000 },
+      () => ({}) as Probes,
+    ),
     // Nothing is sent: only the leases are looked at.
     destinations: { get: () => new Promise(() => {}) },
   } as unknown as SchedulerOptions;

@@ -83,7 +83,7 @@ export class Scheduler {
 
   /** Starts on what was planned and is stored now. */
   accept(deliveries: readonly Delivery[]): void {
-    const lanes = new Map<Lane, Held[]>();
+    const lanes = new Map<Lane, Pick<Held, 'delivery' | 'leaseUntilMs'>[]>();
     for (const delivery of deliveries) {
       const lane = this.#lane(laneOf(delivery.applicationId, delivery.destination));
       const held = lanes.get(lane) ?? [];
@@ -160,7 +160,7 @@ export class Scheduler {
   /** Looks at each lane that has undelivered work; one indexed query a lane. */
   async #sweep(): Promise<void> {
     for (const [name, lane] of this.#lanes) {
-      lane.expire();
+      lane.tidy();
       lane.dispatch();
       if (!lane.idle) continue;
       lane.detach();

@@ -5,6 +5,7 @@ import {
   deliveryStatuses,
   destinationSettings,
   laneOf,
+  type Order,
 } from '../domain/delivery.ts';
 import { ended } from '../domain/outcome.ts';
 import type { DeliveryMark, DeliveryStore, LaneWork, Predecessor } from '../ports.ts';
@@ -114,10 +115,10 @@ export class MongoDeliveryStore implements DeliveryStore {
     );
   }
 
-  async predecessors(orderKey: string, before: number): Promise<Predecessor[]> {
+  async predecessors(orderKey: string, before: number, order: Order): Promise<Predecessor[]> {
     const found = await this.#deliveries
       .find(
-        { orderKey, sequence: { $lt: before }, status: 'pending', ordered: true },
+        { status: 'pending', orderKey, order, sequence: { $lt: before } },
         { limit: predecessorLimit, projection: { owner: 1, dueAtMs: 1, replaceable: 1, takenOver: 1 } },
       )
       .toArray();
@@ -172,7 +173,7 @@ export class MongoDeliveryStore implements DeliveryStore {
       .map(fromDocument);
   }
 
-  async redeliver(id: string, nowMs: number, deadlineAtMs: number): Promise<Delivery | undefined> {
+  async redeliver(id: string, nowMs: number): Promise<Delivery | undefined> {
     const document = await this.#deliveries.findOneAndUpdate(
       { _id: id, status: { $in: ['dead', 'delivered'] } },
       {
@@ -181,11 +182,11 @@ export class MongoDeliveryStore implements DeliveryStore {
           attempts: 0,
           owner: null,
           takenOver: false,
-          ordered: false,
+          order: 'none',
           deliveredAtMs: 0,
           nextAttemptAtMs: nowMs,
           dueAtMs: nowMs,
-          deadlineAtMs,
+          budgetFromMs: nowMs,
         },
         $unset: { expireAt: '' },
       },

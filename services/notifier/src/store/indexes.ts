@@ -1,17 +1,23 @@
 import type { IndexDescription } from 'mongodb';
 
 export const deliveriesCollection = 'deliveries';
+export const probesCollection = 'probes';
 
 /** Created at start (decision 3). */
 export const notifierIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [deliveriesCollection]: [
     // Claims, the search for lanes with work, and lists of an application.
     { key: { status: 1, lane: 1, dueAtMs: 1 }, name: 'lane' },
-    // Earlier ones of an order key.
-    { key: { orderKey: 1, sequence: 1 }, name: 'order' },
+    // Earlier ones of an order key; a device's key has very many that have ended.
+    {
+      key: { orderKey: 1, order: 1, sequence: 1 },
+      name: 'unfinished',
+      partialFilterExpression: { status: 'pending' },
+    },
     // Lists, and the age of the oldest undelivered one.
     { key: { status: 1, createdAtMs: 1 }, name: 'created' },
     // Only ended ones have it.
     { key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0, sparse: true },
   ],
+  [probesCollection]: [{ key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0 }],
 };

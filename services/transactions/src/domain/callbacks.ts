@@ -8,6 +8,11 @@ export interface OwedCallback {
   readonly kind: CallbackKind;
   /** Milliseconds since 1970; becomes the body's timestamp. */
   readonly atMs: number;
+  /**
+   * When the change that caused it was made, by the cloud's clock; set when it is stored. The time that
+   * the notifier tries it counts from here, not from what a headset tells (ruling B10).
+   */
+  readonly takenInAtMs?: number;
   readonly success: boolean;
   readonly message: string;
   /** Only of an app's own answer. */

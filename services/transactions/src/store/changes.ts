@@ -19,7 +19,7 @@ export function createChanges(leftoverAfterMs: number) {
     $set: { status, updatedAt: new Date(change.now), ...change.set },
     // A time that stands is kept: the sweeper may look too early, never too late, and the index rests.
     $min: { dueAt: leftover(change.now) },
-    $push: { outbox: { $each: [...change.owed] } },
+    $push: { outbox: { $each: takenIn(change.owed, change.now) } },
     $inc: { outboxSeq: 1 },
     ...(status === 'accepted' ? {} : { $unset: { open: true, wish: true } }),
   });
@@ -36,6 +36,11 @@ export function createChanges(leftoverAfterMs: number) {
   };
 }
 
+/** Callbacks as they enter the outbox. */
+export function takenIn(owed: readonly OwedCallback[], now: number): OwedCallback[] {
+  return owed.map((one) => ({ ...one, takenInAtMs: now }));
+}
+
 /** What a document owes, in order: progress comes after the start and before the end. */
 function owedBy(d: TransactionDocument): readonly OwedCallback[] {
   const { outbox = [], progress } = d;
@@ -45,6 +50,7 @@ function owedBy(d: TransactionDocument): readonly OwedCallback[] {
   const step: OwedCallback = {
     kind: 'progress',
     atMs: Math.max(latestAtMs, d.acceptedAtMs ?? 0),
+    takenInAtMs: progress.owedAtMs,
     success: true,
     message,
     step: { reportId, number: count, value },

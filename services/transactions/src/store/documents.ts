@@ -68,7 +68,7 @@ export interface ProgressField {
   /** True while its callback is not known to be in the log. */
   owed?: true;
   /** When the newest callback of progress was owed; milliseconds since 1970, by the cloud's clock. */
-  owedAtMs?: number;
+  owedAtMs: number;
   /** The newest report, while it waits for its interval to be over (ruling A9). */
   deferred?: ReportedProgress;
 }

@@ -6,7 +6,7 @@ import { acceptedMessage, type OwedCallback } from '../domain/callbacks.ts';
 import { commandOperation } from '../domain/forms/operations.ts';
 import { callbacksOf, cancelMessages, type EventType, type Status, statesThatTake } from '../domain/state.ts';
 import type { ListSort, ReportedEnd, StoredTransaction, TransactionStore } from '../ports.ts';
-import { type Change, createChanges, toStored } from './changes.ts';
+import { type Change, createChanges, takenIn, toStored } from './changes.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
 import { createHeadStore } from './heads.ts';
 import { createIdSource } from './ids.ts';
@@ -95,7 +95,10 @@ export function createTransactionStore(
         outboxSeq: failed ? 1 : 0,
         dueAt: changes.leftover(now),
         ...(failed && {
-          outbox: [{ kind: 'processed', atMs: now, success: false, message: t.failMessage ?? '' }],
+          outbox: takenIn(
+            [{ kind: 'processed', atMs: now, success: false, message: t.failMessage ?? '' }],
+            now,
+          ),
           end: { success: false, message: t.failMessage ?? '', at },
         }),
         ...(t.traceparent && { traceparent: t.traceparent }),
@@ -281,7 +284,7 @@ export function createTransactionStore(
         {
           $set: { answeredAt: new Date(now) },
           $min: { dueAt: changes.leftover(now) },
-          $push: { outbox: { $each: [owed] } },
+          $push: { outbox: { $each: takenIn([owed], now) } },
           $inc: { outboxSeq: 1 },
         },
         { returnDocument: 'after' },

@@ -65,6 +65,7 @@ export class Harness {
   readonly callbacks: {
     id: string;
     sequence: number;
+    createdAtMs: number;
     replaceable: boolean;
     body: Record<string, unknown>;
   }[] = [];
@@ -147,6 +148,7 @@ export class Harness {
           this.callbacks.push({
             id: n.notificationId,
             sequence: n.sequence,
+            createdAtMs: Number(n.createdAtMs),
             replaceable: n.replaceable,
             body: JSON.parse(Buffer.from(n.body).toString()),
           });

@@ -1,0 +1,42 @@
+import { endsAtMs, isOver, keptProbes, minAttempts, type Probe, probesFor } from './time-limit.ts';
+
+const hourMs = 3_600_000;
+const limit = { maxAgeMs: 72 * hourMs, graceMs: 24 * hourMs, minAttempts };
+const taken = { id: 'n-1', budgetFromMs: 1000, attempts: 10 };
+const at = (hours: number) => taken.budgetFromMs + hours * hourMs;
+
+test('72 hours after it was taken in it is over, if it had ten attempts', () => {
+  expect(isOver(taken, 0, at(72) - 1, limit)).toBe(false);
+  expect(isOver(taken, 0, at(72), limit)).toBe(true);
+  expect(isOver({ ...taken, attempts: 9 }, 0, at(72), limit)).toBe(false);
+  expect(isOver({ ...taken, attempts: 0 }, 0, at(95.9), limit)).toBe(false);
+});
+
+test('probes of others count as its attempts', () => {
+  expect(isOver({ ...taken, attempts: 1 }, 8, at(72), limit)).toBe(false);
+  expect(isOver({ ...taken, attempts: 1 }, 9, at(72), limit)).toBe(true);
+});
+
+test('96 hours after it was taken in it is over, whatever it had', () => {
+  expect(isOver({ ...taken, attempts: 0 }, 0, at(96) - 1, limit)).toBe(false);
+  expect(isOver({ ...taken, attempts: 0 }, 0, at(96), limit)).toBe(true);
+  expect(endsAtMs(taken, limit)).toBe(at(96));
+});
+
+test('of the probes those since it was taken in count, its own ones with its attempts', () => {
+  const probes: Probe[] = [
+    { atMs: 999, id: 'n-0' },
+    { atMs: 1000, id: 'n-2' },
+    { atMs: 1001, id: 'n-1' },
+    { atMs: 1002, id: 'n-2' },
+  ];
+  expect(probesFor(probes, taken)).toBe(2);
+});
+
+test('enough probes are remembered, also where most of them are its own', () => {
+  const own = minAttempts - 1;
+  const recent = Array.from({ length: keptProbes }, (_, i) => {
+    return { atMs: 2000 + i, id: i < own ? taken.id : `other-${i}` };
+  });
+  expect(own + probesFor(recent, taken)).toBeGreaterThanOrEqual(minAttempts);
+});

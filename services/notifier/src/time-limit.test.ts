@@ -1,0 +1,107 @@
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { ids, seen, status, useBench } from './testing/fixture.ts';
+import type { TestNotifier } from './testing/harness.ts';
+
+const use = useBench();
+const takenInHoursAgo = (hours: number) => BigInt(Date.now() - hours * 3_600_000);
+const dead = (notifier: TestNotifier, id: string) =>
+  waitFor(`${id} is dead`, async () => (await status(notifier, id).catch(() => '')) === 'dead');
+/** One failure makes the destination failing; from then on each request is a probe. */
+const probing = { NOTIFIER_FAILING_AFTER: '1', NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1' };
+
+test('a callback whose time was over before it could be sent has ten attempts all the same', async () => {
+  const server = await use.integrator(() => ({ status: 500 }));
+  use.pointTo('a-1', server);
+  const notifier = await use.bench.start({ NOTIFIER_FAILING_AFTER: '1000' });
+  await use.bench.publish({
+    ...{ notificationId: 'n-1', applicationId: 'a-1', createdAtMs: takenInHoursAgo(73) },
+  });
+  await dead(notifier, 'n-1');
+  expect(seen(server)).toEqual(Array.from({ length: 10 }, () => 'n-1'));
+});
+
+test('a probe of its destination is an attempt of each callback that waits behind it', async () => {
+  const server = await use.integrator(() => ({ status: 500 }));
+  use.pointTo('a-1', server);
+  const notifier = await use.bench.start(probing);
+  const createdAtMs = takenInHoursAgo(73);
+  const all = Array.from({ length: 20 }, (_, i) => `n-${i}`);
+  await use.bench.publish(
+    ...all.map((notificationId) => ({ notificationId, applicationId: 'a-1', createdAtMs })),
+  );
+  for (const id of all) await dead(notifier, id);
+  // The failure that made it failing is no probe.
+  expect(server.arrivals.length).toBeGreaterThanOrEqual(10);
+  expect(server.arrivals.length).toBeLessThanOrEqual(12);
+});
+
+test('probes before a restart, and those of other instances, count', async () => {
+  const server = await use.integrator(() => ({ status: 500 }));
+  use.pointTo('a-1', server);
+  const createdAtMs = takenInHoursAgo(73);
+  const all = Array.from({ length: 20 }, (_, i) => `n-${i}`);
+  const first = await use.bench.start(probing);
+  await use.bench.publish(
+    ...all.map((notificationId) => ({ notificationId, applicationId: 'a-1', createdAtMs })),
+  );
+  await waitFor('some probes', () => server.arrivals.length >= 8);
+  await first.stop();
+  const before = server.arrivals.length;
+  const second = await use.bench.start(probing);
+  for (const id of all) await dead(second, id);
+  // One finds that the destination is failing; without what was remembered ten probes would follow.
+  expect(server.arrivals.length).toBeLessThan(before + 9);
+});
+
+test('a probe does not count for what was taken in after it', async () => {
+  let open = false;
+  const server = await use.integrator(() => ({ status: open ? 204 : 500 }));
+  use.pointTo('a-1', server);
+  const notifier = await use.bench.start({ ...probing, NOTIFIER_MAX_AGE_HOURS: '0.001' });
+  const event = { applicationId: 'a-1', createdAtMs: takenInHoursAgo(1) };
+  await use.bench.publish({ ...event, notificationId: 'old' });
+  await dead(notifier, 'old');
+  await use.bench.publish({ notificationId: 'new', applicationId: 'a-1' });
+  await waitFor('the new one was tried', () => seen(server).includes('new'));
+  open = true;
+  await waitFor('the new one has arrived', () => ids(server).includes('new'));
+});
+
+test('at the end of its grace a callback is dead, whatever it had; nothing is sent any more', async () => {
+  const server = await use.integrator();
+  use.pointTo('a-1', server);
+  const notifier = await use.bench.start();
+  await use.bench.publish(
+    { notificationId: 'n-1', applicationId: 'a-1', createdAtMs: takenInHoursAgo(96.1) },
+    { notificationId: 'n-2', applicationId: 'a-1', createdAtMs: takenInHoursAgo(95.9) },
+  );
+  await dead(notifier, 'n-1');
+  await waitFor('the other has arrived', () => ids(server).length > 0);
+  expect(seen(server)).toEqual(['n-2']);
+  const { delivery } = await notifier.admin.getDelivery({ notificationId: 'n-1' });
+  expect(delivery).toMatchObject({ attempts: 0, lastOutcome: 'its time was over' });
+});
+
+test('while it has nowhere to go a callback needs no attempts: it is dead when its time is over', async () => {
+  const notifier = await use.bench.start();
+  await use.bench.publish({
+    ...{ notificationId: 'n-1', applicationId: 'unset', createdAtMs: takenInHoursAgo(73) },
+  });
+  await dead(notifier, 'n-1');
+  const { delivery } = await notifier.admin.getDelivery({ notificationId: 'n-1' });
+  expect(delivery).toMatchObject({ attempts: 0, lastOutcome: 'destination not set' });
+});
+
+test('one that an operator has sent again has its whole time anew', async () => {
+  let code = 410;
+  const server = await use.integrator(() => ({ status: code }));
+  use.pointTo('a-1', server);
+  const notifier = await use.bench.start({ NOTIFIER_FAILING_AFTER: '1000' });
+  const createdAtMs = takenInHoursAgo(95.9);
+  await use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1', createdAtMs });
+  await dead(notifier, 'n-1');
+  code = 500;
+  await notifier.admin.redeliverDelivery({ notificationId: 'n-1' });
+  await waitFor('more attempts than of an old one', () => server.arrivals.length > 12);
+  expect(await status(notifier, 'n-1')).toBe('pending');
+});
