@@ -155,6 +155,7 @@ describe('operations of other kinds', () => {
     const event = create(DeviceReportEventSchema, {
       deviceId: imei(0),
       sessionEpoch: BigInt(++sessions),
+      activationEpoch: 1n,
       body: { case: 'hello', value: { clientVersion } },
     });
     const value = toBinary(DeviceReportEventSchema, event);

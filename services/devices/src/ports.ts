@@ -56,13 +56,19 @@ export interface Standing {
   readonly epoch: number;
   /** As the newest session's hello said; empty: not known yet. */
   readonly clientVersion: string;
+  /** The application may read what that hello said (ruling A7). */
+  readonly introduced: boolean;
   /** Changes of the activation have taken effect whose transactions may not exist yet. */
   readonly unsettled: boolean;
 }
 
 export interface DeviceWithReport {
   readonly deviceId: string;
-  readonly activation?: { readonly applicationId: string; readonly clientId: string };
+  readonly activation?: {
+    readonly applicationId: string;
+    readonly clientId: string;
+    readonly sinceEpoch: number;
+  };
   readonly reported: Reported;
 }
 
@@ -71,6 +77,10 @@ export interface DeviceReader {
   /** Undefined: not activated, or unknown. One point read. */
   standing(deviceId: string): Promise<Standing | undefined>;
   withReport(deviceId: string): Promise<DeviceWithReport | undefined>;
+  /** Its newest change, and the activation as it is now; undefined: an unknown device. One point read. */
+  currentActivation(
+    deviceId: string,
+  ): Promise<Pick<DeviceState, 'epoch' | 'lastTransactionId' | 'activation'> | undefined>;
   /** The devices that the application has activated now, by id. */
   activatedBy(applicationId: string, afterDeviceId: string, limit: number): Promise<DeviceWithReport[]>;
   keys(deviceId: string): Promise<readonly HeadsetKey[]>;
@@ -100,10 +110,19 @@ export interface HardwareModelStore {
   put(model: HardwareModel): Promise<void>;
 }
 
+/** For which activation a hello counts (ruling A7). */
+export interface IntroducedEpoch {
+  /** The device's epoch as it was read when the session began; 0: it could not be read. */
+  readonly read: number;
+  /** The epoch that the headset claims, where it could not be read: counts only if it has been. */
+  readonly claimed?: number;
+}
+
 export interface DeviceReports {
   readonly deviceId: string;
   readonly fields: ReportedFields;
   readonly introduction?: Introduction;
+  readonly introducedEpoch?: IntroducedEpoch;
   readonly inventory?: Inventory;
 }
 

@@ -19,9 +19,9 @@ interface Part {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Kinds of reports that become notifications by this service. */
-export function isNotifying(report: Report): boolean {
-  const { case: kind } = report.body;
+/** Reports that become notifications by this service. A snapshot tells nothing that has just happened (ruling A7). */
+export function isNotifying({ body: { case: kind }, snapshot }: Report): boolean {
+  if (snapshot && kind === 'stateChange') return false;
   return kind !== undefined && (kind in partsOf || kind === 'fileUpload');
 }
 
@@ -103,7 +103,7 @@ const networkWords: ReadonlyMap<NetworkType, string> = new Map([
 
 /** One notification for each field, of the values that the reported state takes too. */
 function stateParts(change: StateChange): Part[] {
-  const { power, wearing, network, charging, battery, location } = datedFields(change, 0);
+  const { power, wearing, network, charging, battery, location } = datedFields(change, { atMs: 0, epoch: 0 });
   const parts: Part[] = [];
   const add = (suffix: string, operationId: string, fields: Part['fields']) =>
     parts.push({ suffix, operationId, fields });

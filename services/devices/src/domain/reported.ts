@@ -1,7 +1,14 @@
-/** A value as a headset reported it, with the time it happened; milliseconds since 1970. */
-export interface Dated<T> {
-  readonly value: T;
+/** When a report's change happened. */
+export interface Moment {
+  /** Milliseconds since 1970. */
   readonly atMs: number;
+  /** The activation epoch that the headset knew then: says whose it is (ruling A7). */
+  readonly epoch: number;
+}
+
+/** A value as a headset reported it. */
+export interface Dated<T> extends Moment {
+  readonly value: T;
 }
 
 export interface Position {
@@ -42,17 +49,43 @@ export interface Software {
 }
 
 /** What a headset says of its software after a change of it. */
-export interface Inventory extends Software {
-  /** Rises over the headset's life: orders inventories. */
+export interface Inventory extends Software, Moment {
+  /** Rises over the headset's life: orders the inventories of an epoch. */
   readonly reportId: number;
-  /** When it changed; milliseconds since 1970. */
-  readonly atMs: number;
 }
 
 /** A device's reported state (specification api.md section 3). */
 export interface Reported extends ReportedFields {
   readonly introduction?: Introduction;
+  /** The newest activation epoch that was current when a session began, as far as it could be read. */
+  readonly introducedEpoch?: number;
   readonly inventory?: Inventory;
+}
+
+/**
+ * What of it an application may read that has the device since `sinceEpoch` without a break (ruling A7):
+ * only what was reported under its own activation. The network status is the cloud's own word.
+ */
+export function readableSince(reported: Reported, sinceEpoch: number): Reported {
+  const { introduction, introducedEpoch, inventory, network, ...fields } = reported;
+  const own = (moment: unknown) => (moment as Partial<Moment> | undefined)?.epoch ?? -1;
+  const readable: Reported = Object.fromEntries(
+    Object.entries(fields).filter(([, dated]) => own(dated) >= sinceEpoch),
+  );
+  return {
+    ...readable,
+    ...(network && { network }),
+    ...(introduction && isIntroduced(reported, sinceEpoch) && { introduction }),
+    ...(inventory && own(inventory) >= sinceEpoch && { inventory }),
+  };
+}
+
+/** True when a session has begun since then: what its hello said may be read. */
+export function isIntroduced(
+  { introducedEpoch = -1 }: Pick<Reported, 'introducedEpoch'>,
+  sinceEpoch: number,
+): boolean {
+  return introducedEpoch >= sinceEpoch;
 }
 
 /**
@@ -72,6 +105,12 @@ export function occurrence(occurredAtMs: number, receivedAtMs: number): number {
   return occurredAtMs > 0 ? Math.min(occurredAtMs, receivedAtMs) : receivedAtMs;
 }
 
+/** Of two inventories the newer, whatever the order of their arrival. */
+export function newerInventory(one: Inventory, other: Inventory): Inventory {
+  if (one.epoch !== other.epoch) return one.epoch > other.epoch ? one : other;
+  return one.reportId > other.reportId ? one : other;
+}
+
 /** What a headset's change report may say; absent: unchanged. */
 export interface ReportedChange {
   readonly power?: string;
@@ -89,22 +128,28 @@ const words = {
   charging: ['start_charging', 'stop_charging'],
 } as const;
 
-/** The dated fields of a change at its `occurrence`. Values that the specification does not know are left out. */
-export function datedFields(change: ReportedChange, atMs: number): ReportedFields {
+/** The dated fields of a change. Values that the specification does not know are left out. */
+export function datedFields(change: ReportedChange, { atMs, epoch }: Moment): ReportedFields {
   const fields: { -readonly [K in keyof ReportedFields]: ReportedFields[K] } = {};
   for (const name of ['power', 'wearing', 'network', 'charging'] as const) {
     const value = change[name];
     if (value !== undefined && (words[name] as readonly string[]).includes(value)) {
-      fields[name] = { value, atMs };
+      fields[name] = { value, atMs, epoch };
     }
   }
   const battery = change.batteryPercentage;
-  if (battery !== undefined && battery >= 0 && battery <= 100) fields.battery = { value: battery, atMs };
+  if (battery !== undefined && battery >= 0 && battery <= 100)
+    fields.battery = { value: battery, atMs, epoch };
   const at = change.location;
   if (at && Math.abs(at.latitude) <= 90 && Math.abs(at.longitude) <= 180) {
-    fields.location = { value: { latitude: at.latitude, longitude: at.longitude }, atMs };
+    fields.location = { value: { latitude: at.latitude, longitude: at.longitude }, atMs, epoch };
   }
   return fields;
+}
+
+/** True when it happened before the other: epochs only rise, so they come before any clock's word. */
+function isBefore(one: Moment, other: Moment): boolean {
+  return one.epoch === other.epoch ? one.atMs < other.atMs : one.epoch < other.epoch;
 }
 
 /** Of two reports' fields, the newer of each; at the same time, the later report's. */
@@ -112,7 +157,7 @@ export function newerFields(earlier: ReportedFields, later: ReportedFields): Rep
   const merged: Record<string, Dated<unknown>> = { ...earlier };
   for (const [name, dated] of Object.entries(later) as [string, Dated<unknown>][]) {
     const known = merged[name];
-    if (!known || known.atMs <= dated.atMs) merged[name] = dated;
+    if (!known || !isBefore(dated, known)) merged[name] = dated;
   }
   return merged as ReportedFields;
 }

@@ -1,13 +1,22 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { DeviceStatusSchema } from '@headset-cloud/proto/devices/v1/service_pb.ts';
-import { reportedSoftware } from '../domain/reported.ts';
+import { readableSince, reportedSoftware } from '../domain/reported.ts';
 import type { DeviceWithReport } from '../ports.ts';
+
+/** What the application that has the device activated may read of its state (ruling A7). */
+export function readableStatus(device: DeviceWithReport): MessageInitShape<typeof DeviceStatusSchema> {
+  const { deviceId, activation, reported } = device;
+  return deviceStatus({
+    deviceId,
+    reported: activation ? readableSince(reported, activation.sinceEpoch) : {},
+  });
+}
 
 /** A device's reported state as a message; what is not known is absent. */
 export function deviceStatus({
   deviceId,
   reported,
-}: DeviceWithReport): MessageInitShape<typeof DeviceStatusSchema> {
+}: Pick<DeviceWithReport, 'deviceId' | 'reported'>): MessageInitShape<typeof DeviceStatusSchema> {
   const { power, wearing, network, charging, battery, location } = reported;
   const software = reportedSoftware(reported);
   const ms = (dated: { atMs: number } | undefined) => (dated ? BigInt(dated.atMs) : undefined);

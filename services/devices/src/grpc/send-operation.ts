@@ -41,7 +41,7 @@ export function sendOperationHandler(
       requireDestination(destination);
       const { clientVersion } = standing;
       if (minimumClientVersion && clientVersion && isOlder(clientVersion, minimumClientVersion)) {
-        throw refusals.clientTooOld(clientVersion, minimumClientVersion);
+        throw refusals.clientTooOld(standing.introduced ? clientVersion : undefined, minimumClientVersion);
       }
       // Their transactions come first: under this epoch nothing of an earlier one can be created any more.
       if (standing.unsettled) await completePending(deps.activation, deviceId);

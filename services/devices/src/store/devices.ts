@@ -2,9 +2,10 @@ import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { AnyBulkWriteOperation, WithId } from 'mongodb';
 import type { Associations } from '../domain/association.ts';
-import type { Dated } from '../domain/reported.ts';
+import type { Activation } from '../domain/device.ts';
+import { isIntroduced, type Moment } from '../domain/reported.ts';
 import type { DeviceReader, DeviceRegistry, DeviceReports, DeviceWithReport, ReportStore } from '../ports.ts';
-import type { DeviceDocument } from './documents.ts';
+import type { DeviceDocument, StoredActivation } from './documents.ts';
 
 /** Most keys a headset may have at once: one in use and some room to change it. */
 export const mostKeys = 10;
@@ -12,6 +13,8 @@ export const mostKeys = 10;
 const reportFields = {
   'activation.applicationId': 1,
   'activation.clientId': 1,
+  'activation.epoch': 1,
+  'activation.sinceEpoch': 1,
   reported: 1,
 } as const;
 
@@ -35,9 +38,13 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
   const standing = coalescedReader(devices, {
     'activation.applicationId': 1,
     'activation.epoch': 1,
+    'activation.sinceEpoch': 1,
     'reported.introduction.clientVersion': 1,
+    'reported.introducedEpoch': 1,
     'pending.kind': 1,
   });
+  // A restart lets thousands of headsets ask at once.
+  const current = coalescedReader(devices, { epoch: 1, lastTransactionId: 1, activation: 1 });
   const association = coalescedReader(devices, associationFields);
   return {
     async standing(deviceId) {
@@ -45,11 +52,28 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
       if (!found?.activation) return undefined;
       const { applicationId, epoch } = found.activation;
       const clientVersion = found.reported?.introduction?.clientVersion ?? '';
-      return { applicationId, epoch, clientVersion, unsettled: found.pending.length > 0 };
+      return {
+        applicationId,
+        epoch,
+        clientVersion,
+        introduced: isIntroduced(found.reported ?? {}, since(found.activation)),
+        unsettled: found.pending.length > 0,
+      };
     },
     async withReport(deviceId) {
       const found = await devices.findOne({ _id: deviceId }, { projection: reportFields });
       return found ? withReport(found) : undefined;
+    },
+    async currentActivation(deviceId) {
+      const found = await current(deviceId);
+      if (!found) return undefined;
+      const { epoch, lastTransactionId, activation } = found;
+      const sinceEpoch = activation && since(activation);
+      return {
+        epoch,
+        lastTransactionId,
+        ...(activation && { activation: { ...activation, sinceEpoch } as Activation }),
+      };
     },
     async activatedBy(applicationId, afterDeviceId, limit) {
       const found = await devices
@@ -90,8 +114,16 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
   };
 }
 
+function since({ epoch, sinceEpoch }: StoredActivation): number {
+  return sinceEpoch ?? epoch;
+}
+
 function withReport({ _id, activation, reported }: WithId<DeviceDocument>): DeviceWithReport {
-  return { deviceId: _id, ...(activation && { activation }), reported };
+  return {
+    deviceId: _id,
+    ...(activation && { activation: { ...activation, sinceEpoch: since(activation) } }),
+    reported,
+  };
 }
 
 function associations({ epoch, activation, past }: WithId<DeviceDocument>): Associations {
@@ -100,7 +132,7 @@ function associations({ epoch, activation, past }: WithId<DeviceDocument>): Asso
     ...(activation && {
       current: {
         applicationId: activation.applicationId,
-        sinceEpoch: activation.sinceEpoch ?? activation.epoch,
+        sinceEpoch: since(activation),
       },
     }),
     past: past ?? [],
@@ -116,26 +148,50 @@ export function createReportStore(devices: StoreCollection<DeviceDocument>): Rep
   };
 }
 
-/** One conditional update for each field: whatever the order of arrival, the newest occurrence stays. */
+/**
+ * One conditional update for each field: whatever the order of arrival, the newest occurrence stays.
+ * Epochs only rise, so they come before any clock's word; one that has not been yet is a headset's error.
+ */
 function reportOperations(report: DeviceReports): AnyBulkWriteOperation<DeviceDocument>[] {
-  const newest = (field: string, order: string, position: number, value: unknown) =>
+  const update = (filter: object, changed: object) =>
     ({
-      updateOne: {
-        // Also matches while there is none.
-        filter: { _id: report.deviceId, [`reported.${field}.${order}`]: { $not: { $gt: position } } },
-        update: { $set: { [`reported.${field}`]: value } },
-      },
+      updateOne: { filter: { _id: report.deviceId, ...filter }, update: changed },
     }) as AnyBulkWriteOperation<DeviceDocument>;
-  const { fields, introduction, inventory } = report;
-  return [
-    ...Object.entries(fields).map(([name, dated]: [string, Dated<unknown>]) =>
-      newest(name, 'atMs', dated.atMs, dated),
-    ),
-    ...(introduction
-      ? [newest('introduction', 'sessionEpoch', introduction.sessionEpoch, introduction)]
-      : []),
-    ...(inventory ? [newest('inventory', 'reportId', inventory.reportId, inventory)] : []),
-  ];
+  const newest = (name: string, moment: Moment, order: string, position: number) => {
+    const path = `reported.${name}`;
+    return update(
+      {
+        epoch: { $gte: moment.epoch },
+        // Both also match while there is none.
+        $or: [
+          { [`${path}.epoch`]: { $not: { $gte: moment.epoch } } },
+          { [`${path}.epoch`]: moment.epoch, [`${path}.${order}`]: { $not: { $gt: position } } },
+        ],
+      },
+      { $set: { [path]: moment } },
+    );
+  };
+  const { fields, introduction, introducedEpoch, inventory } = report;
+  const operations = Object.entries(fields).map(([name, dated]: [string, Moment]) =>
+    newest(name, dated, 'atMs', dated.atMs),
+  );
+  if (inventory) operations.push(newest('inventory', inventory, 'reportId', inventory.reportId));
+  if (introduction) {
+    const { sessionEpoch } = introduction;
+    const { read = 0, claimed = 0 } = introducedEpoch ?? {};
+    operations.push(
+      update(
+        { 'reported.introduction.sessionEpoch': { $not: { $gt: sessionEpoch } } },
+        { $set: { 'reported.introduction': introduction }, $max: { 'reported.introducedEpoch': read } },
+      ),
+    );
+    if (claimed > 0) {
+      operations.push(
+        update({ epoch: { $gte: claimed } }, { $max: { 'reported.introducedEpoch': claimed } }),
+      );
+    }
+  }
+  return operations;
 }
 
 export function createDeviceRegistry(devices: StoreCollection<DeviceDocument>): DeviceRegistry {
