@@ -15,6 +15,7 @@ import { getPresence } from './grpc/get-presence.ts';
 import type { DeliveryDeps } from './grpc/local-or-forward.ts';
 import { withdraw } from './grpc/withdraw.ts';
 import { createAuthenticator } from './link/authenticate.ts';
+import { createActivationReader } from './link/current-activation.ts';
 import { Door } from './link/door.ts';
 import { SessionHub } from './link/hub.ts';
 import { createMetrics } from './link/metrics.ts';
@@ -32,6 +33,8 @@ const streamOptions = (config: DeviceLinkConfig): ChannelOptions => ({
 
 /** Calls to devices and transactions; milliseconds. */
 const callDeadlineMs = 5000;
+/** How long a welcome waits for the headset's activation; milliseconds. */
+const activationDeadlineMs = 2000;
 /** Calls of one kind that a crowd of connecting headsets may have open at a time. */
 const crowdLimit = 64;
 
@@ -51,13 +54,18 @@ export function buildDeviceLink(
   const peers = new Peers();
   const hub = new SessionHub(directory, clock, logger);
   const metrics = createMetrics(ctx.metrics, () => hub.size);
+  const keys = createClient(HeadsetKeysService, ctx.channel('devices'), { deadlineMs: callDeadlineMs });
+  const devicesGate = createGate(crowdLimit);
   const door = new Door({
     authenticate: createAuthenticator({
-      keys: createClient(HeadsetKeysService, ctx.channel('devices'), { deadlineMs: callDeadlineMs }),
+      keys,
       audience: config.DEVICE_LINK_AUDIENCE,
       clock,
       logger,
-      gate: createGate(crowdLimit),
+      gate: devicesGate,
+    }),
+    currentActivation: createActivationReader({
+      ...{ devices: keys, gate: devicesGate, logger, deadlineMs: activationDeadlineMs },
     }),
     directory,
     hub,

@@ -9,6 +9,7 @@ import { inSpan } from '@headset-cloud/kit/telemetry.ts';
 import {
   type ConnectRequest,
   ConnectResponseSchema,
+  type CurrentActivation,
   GoAwayReason,
   type Hello,
   type Offer,
@@ -117,7 +118,7 @@ export class Session {
   }
 
   /** Welcomes the headset, tells the platform, and begins to read. */
-  begin(hello: Hello, ackedReportId: number): void {
+  begin(hello: Hello, ackedReportId: number, activation: CurrentActivation | undefined): void {
     const now = this.#deps.clock.now();
     this.#clientVersion = hello.clientVersion;
     this.#call.on('drain', () => this.#drained());
@@ -127,9 +128,10 @@ export class Session {
         sessionEpoch: BigInt(this.epoch),
         serverTimeMs: BigInt(now),
         ackedReportId: BigInt(ackedReportId),
+        ...(activation && { activation }),
       },
     });
-    this.#reports.push(reportEvent(this, now, { case: 'hello', value: hello }, ''), 0);
+    this.#reports.push(reportEvent(this, now, { case: 'hello', value: hello }, '', activation?.epoch), 0);
     void this.#goOnline(hello);
     this.#call.resume();
   }
