@@ -1,5 +1,6 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { bind, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
@@ -22,6 +23,8 @@ import { createMetrics } from './link/metrics.ts';
 import { Peers } from './link/peers.ts';
 import { createGate } from './link/retry.ts';
 import { connectMethod, transportLimitBytes } from './link/wire.ts';
+import { OfflineWatch } from './offline-watch.ts';
+import { createAwaySessions } from './store/away-sessions.ts';
 import { createSessionDirectory, directoryIndexes, renewEveryMs } from './store/session-directory.ts';
 
 /** A dead peer is noticed after a ping's turn and the wait for its answer: at most 28 s (decision 6). */
@@ -56,9 +59,21 @@ export function buildDeviceLink(
   const metrics = createMetrics(ctx.metrics, () => hub.size);
   const keys = createClient(HeadsetKeysService, ctx.channel('devices'), { deadlineMs: callDeadlineMs });
   const devicesGate = createGate(crowdLimit);
+  const offline = new OfflineWatch({
+    sessions: createAwaySessions(ctx.store),
+    isAlive: async (id) => (await directory.addressOf(id)) !== undefined,
+    log: ctx.log,
+    ...{ clock, logger, instanceId },
+    monotonic: () => performance.now(),
+    offlineAfterMs: config.DEVICE_LINK_OFFLINE_AFTER_MS,
+  });
+  const offlineWatch = repeat('the watch over headsets that are away', offline.pollEveryMs, logger, () =>
+    offline.poll().then(() => 0),
+  );
   const door = new Door({
     authenticate: createAuthenticator({
       keys,
+      onTrouble: () => offline.troubled(),
       audience: config.DEVICE_LINK_AUDIENCE,
       clock,
       logger,
@@ -140,10 +155,13 @@ export function buildDeviceLink(
           door.sweep();
         }, sweepEveryMs).unref(),
       );
+      // Headsets can come back from now on.
+      offlineWatch.start();
       logger.info({ port }, 'headsets may connect');
     },
     async stop() {
       for (const timer of timers) clearInterval(timer);
+      await offlineWatch.stop();
       await hub.drain();
       door.drain();
       await link.stop(1500);

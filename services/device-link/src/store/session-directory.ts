@@ -4,6 +4,7 @@ import { batchPerTurn } from '@headset-cloud/kit/per-turn.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import type { IndexDescription } from 'mongodb';
 import type { EndedSession, Holder, Registration, SessionDirectory } from '../ports.ts';
+import { away, awayIndexes } from './away-sessions.ts';
 
 /** How long an instance's sessions count without a sign of life, and how often it gives one; milliseconds. */
 export const leaseMs = 15_000;
@@ -24,6 +25,9 @@ interface SessionDocument {
   since?: Date;
   /** Written when a session ends; what is reported after that may be durable as well. */
   ackedReportId?: number;
+  /** For the watch over headsets that are away (away-sessions.ts). */
+  away?: number;
+  endedAtMs?: number;
 }
 
 interface InstanceDocument {
@@ -32,9 +36,9 @@ interface InstanceDocument {
   expiresAt: Date;
 }
 
-/** Created at start. Sessions are only ever read by device id. */
+/** Created at start. */
 export const directoryIndexes: Readonly<Record<string, IndexDescription[]>> = {
-  sessions: [],
+  ...awayIndexes,
   instances: [{ key: { expiresAt: 1 }, name: 'expiresAt' }],
 };
 
@@ -58,7 +62,10 @@ export function createSessionDirectory(
       try {
         const before = await sessions.findOneAndUpdate(
           { _id: deviceId },
-          { $inc: { epoch: 1 }, $set: { instanceId: self.instanceId, since: new Date(clock.now()) } },
+          {
+            $inc: { epoch: 1 },
+            $set: { instanceId: self.instanceId, since: new Date(clock.now()), away: away.held },
+          },
           { upsert: true, returnDocument: 'before' },
         );
         return {
@@ -81,6 +88,7 @@ export function createSessionDirectory(
             filter: { _id: deviceId, epoch, instanceId: self.instanceId },
             update: {
               $unset: { instanceId: '', since: '' },
+              $set: { away: away.ended, endedAtMs: clock.now() },
               ...(ackedReportId > 0 && { $max: { ackedReportId } }),
             },
           },
