@@ -2,6 +2,7 @@ import type { Associations } from './domain/association.ts';
 import type { Activation, DeviceState, Intent, LifecycleChange, Pending } from './domain/device.ts';
 import type { HardwareModel } from './domain/hardware.ts';
 import type { HeadsetKey } from './domain/headset-key.ts';
+import type { Presence } from './domain/network-status.ts';
 import type { Introduction, Inventory, Reported, ReportedFields } from './domain/reported.ts';
 import type { AddressSetting, ApplicationSettings } from './domain/settings.ts';
 import type { Return, Slot, SlotCount, Take } from './domain/slots.ts';
@@ -86,8 +87,8 @@ export interface DeviceReader {
   keys(deviceId: string): Promise<readonly HeadsetKey[]>;
   /** Who has and had the device activated; undefined: an unknown device. One point read. */
   associations(deviceId: string): Promise<Associations | undefined>;
-  /** The same for many devices, in one query. */
-  associationsOf(deviceIds: readonly string[]): Promise<Map<string, Associations>>;
+  /** The same for many devices, and whether they are online, in one query. */
+  tellingOf(deviceIds: readonly string[]): Promise<Map<string, Associations & { presence: Presence }>>;
   /** For the hardware properties; undefined: an unknown device. */
   hardware(deviceId: string): Promise<DeviceHardware | undefined>;
 }
@@ -124,6 +125,8 @@ export interface DeviceReports {
   readonly introduction?: Introduction;
   readonly introducedEpoch?: IntroducedEpoch;
   readonly inventory?: Inventory;
+  /** Its newest session that is known to be over for a while. */
+  readonly offline?: { readonly sessionEpoch: number; readonly atMs: number };
 }
 
 /** Takes what headsets report; an older occurrence never overwrites a newer one. */

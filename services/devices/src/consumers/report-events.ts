@@ -4,6 +4,7 @@ import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/eve
 import type { Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { type Associations, applicationAt, hearer } from '../domain/association.ts';
+import { changePresence, type SessionChange } from '../domain/network-status.ts';
 import type { DeviceNotification } from '../domain/notification.ts';
 import { isNotifying, notificationsOf } from '../domain/notifications.ts';
 import { occurrence } from '../domain/reported.ts';
@@ -11,17 +12,24 @@ import { speechUsed } from '../domain/speech-usage.ts';
 import type { DevicesMetrics } from '../metrics.ts';
 import type { DeviceReader } from '../ports.ts';
 import { publishInParts } from './publish-in-parts.ts';
+import { networkNotification } from './session-events.ts';
 
-/** A report as it arrived. */
-export interface ReceivedReport {
+interface Arrival {
   readonly deviceId: string;
   readonly receivedAtMs: number;
   readonly traceparent: string;
+}
+
+/** A report as it arrived. */
+interface ReceivedReport extends Arrival {
   readonly report: Report;
 }
 
+/** A report, or a beginning or an end of sessions. */
+export type Received = ReceivedReport | (Arrival & { readonly change: SessionChange });
+
 export interface ReportEventsDependencies {
-  readonly reader: Pick<DeviceReader, 'associationsOf'>;
+  readonly reader: Pick<DeviceReader, 'tellingOf'>;
   readonly log: Pick<EventLog, 'publish'>;
   readonly metrics: DevicesMetrics;
 }
@@ -33,16 +41,28 @@ export interface ReportEventsDependencies {
  */
 export async function publishReportEvents(
   { reader, log, metrics }: ReportEventsDependencies,
-  received: readonly ReceivedReport[],
+  received: readonly Received[],
 ): Promise<void> {
-  const told = received.filter(({ report }) => isNotifying(report) || report.body.case === 'speechUsage');
+  const told = received.filter(
+    (one) => 'change' in one || isNotifying(one.report) || one.report.body.case === 'speechUsage',
+  );
   if (told.length === 0) return;
-  const associations = await reader.associationsOf([...new Set(told.map((one) => one.deviceId))]);
+  const telling = await reader.tellingOf([...new Set(told.map((one) => one.deviceId))]);
   const notifications: OutgoingEvent[] = [];
   const usage: OutgoingEvent[] = [];
   for (const one of told) {
-    const known = associations.get(one.deviceId);
-    if (one.report.body.case === 'speechUsage') usage.push(...usageEvents(metrics, one, known));
+    const known = telling.get(one.deviceId);
+    if ('change' in one) {
+      if (!known) continue;
+      const { presence, changed } = changePresence(known.presence, one.change);
+      // The next event of the batch is judged by what this one made.
+      telling.set(one.deviceId, { ...known, presence });
+      const applicationId = known.current?.applicationId;
+      if (!changed || applicationId === undefined) continue;
+      const about = { deviceId: one.deviceId, applicationId };
+      const told = networkNotification(one.change, presence, about);
+      notifications.push(notificationEvent(metrics, told, applicationId, one));
+    } else if (one.report.body.case === 'speechUsage') usage.push(...usageEvents(metrics, one, known));
     else notifications.push(...notificationEvents(metrics, one, known));
   }
   await Promise.all([
@@ -64,10 +84,18 @@ function notificationEvents(
   const atMs = occurrence(Number(report.occurredAtMs), receivedAtMs);
   const notifications = notificationsOf(report, { applicationId, deviceId, atMs });
   if (notifications.length === 0) metrics.reportsDropped.inc({ reason: 'out_of_specification' });
-  return notifications.map((one) => {
-    metrics.notifications.inc({ kind: one.kind });
-    return outgoing(deviceId, encode(one, applicationId, receivedAtMs, traceparent), traceparent);
-  });
+  const arrival = { deviceId, receivedAtMs, traceparent };
+  return notifications.map((one) => notificationEvent(metrics, one, applicationId, arrival));
+}
+
+function notificationEvent(
+  metrics: DevicesMetrics,
+  notification: DeviceNotification,
+  applicationId: string,
+  { deviceId, receivedAtMs, traceparent }: Arrival,
+): OutgoingEvent {
+  metrics.notifications.inc({ kind: notification.kind });
+  return outgoing(deviceId, encode(notification, applicationId, receivedAtMs, traceparent), traceparent);
 }
 
 const destinations = {

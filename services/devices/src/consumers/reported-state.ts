@@ -7,6 +7,7 @@ import {
   occurrence,
 } from '../domain/reported.ts';
 import type { DeviceReports, IntroducedEpoch } from '../ports.ts';
+import { offlineChange } from './session-events.ts';
 
 /** What a batch says of the devices' own state: one entry for each device. */
 export function reportedStates(events: readonly DeviceReportEvent[]): DeviceReports[] {
@@ -30,6 +31,10 @@ function readReports(event: DeviceReportEvent): DeviceReports | undefined {
       introduction: introduction(event, body.value),
       introducedEpoch: introducedEpoch(event, body.value),
     };
+  }
+  if (body.case === 'offline') {
+    const { sessionEpoch, atMs } = offlineChange(event, body.value);
+    return { deviceId, fields: {}, offline: { sessionEpoch, atMs } };
   }
   if (body.case !== 'report') return undefined;
   const report = body.value;
@@ -95,12 +100,14 @@ function merge(earlier: DeviceReports, later: DeviceReports): DeviceReports {
     earlier.inventory && later.inventory
       ? newerInventory(earlier.inventory, later.inventory)
       : (later.inventory ?? earlier.inventory);
+  const offline = newest(earlier.offline, later.offline, (one) => one.sessionEpoch);
   return {
     deviceId: later.deviceId,
     fields: newerFields(earlier.fields, later.fields),
     ...(introduced && { introduction: introduced }),
     ...(introducedEpoch && { introducedEpoch }),
     ...(inventory && { inventory }),
+    ...(offline && { offline }),
   };
 }
 

@@ -1,3 +1,5 @@
+import type { Presence } from './network-status.ts';
+
 /** When a report's change happened. */
 export interface Moment {
   /** Milliseconds since 1970. */
@@ -20,6 +22,7 @@ export interface Position {
 export interface ReportedFields {
   readonly power?: Dated<string>;
   readonly wearing?: Dated<string>;
+  /** The headset's own word on its network: for operators only (ruling A21). */
   readonly network?: Dated<string>;
   readonly charging?: Dated<string>;
   readonly battery?: Dated<number>;
@@ -60,21 +63,32 @@ export interface Reported extends ReportedFields {
   /** The newest activation epoch that was current when a session began, as far as it could be read. */
   readonly introducedEpoch?: number;
   readonly inventory?: Inventory;
+  /** The newest session of which it is known that none came after it for a while (ruling A21). */
+  readonly offline?: { readonly sessionEpoch: number; readonly atMs: number };
+}
+
+/** When the headset was online and offline last, as the cloud saw it. */
+export function presenceOf({ introduction, offline }: Reported): Presence {
+  return {
+    ...(introduction && {
+      online: { sessionEpoch: introduction.sessionEpoch, atMs: introduction.atMs ?? 0 },
+    }),
+    ...(offline && { offline }),
+  };
 }
 
 /**
  * What of it an application may read that has the device since `sinceEpoch` without a break (ruling A7):
- * only what was reported under its own activation. The network status is the cloud's own word.
+ * only what was reported under its own activation.
  */
 export function readableSince(reported: Reported, sinceEpoch: number): Reported {
-  const { introduction, introducedEpoch, inventory, network, ...fields } = reported;
+  const { introduction, introducedEpoch, inventory, offline, network, ...fields } = reported;
   const own = (moment: unknown) => (moment as Partial<Moment> | undefined)?.epoch ?? -1;
   const readable: Reported = Object.fromEntries(
     Object.entries(fields).filter(([, dated]) => own(dated) >= sinceEpoch),
   );
   return {
     ...readable,
-    ...(network && { network }),
     ...(introduction && isIntroduced(reported, sinceEpoch) && { introduction }),
     ...(inventory && own(inventory) >= sinceEpoch && { inventory }),
   };

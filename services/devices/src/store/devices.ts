@@ -3,7 +3,7 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { AnyBulkWriteOperation, WithId } from 'mongodb';
 import type { Associations } from '../domain/association.ts';
 import type { Activation } from '../domain/device.ts';
-import { isIntroduced, type Moment } from '../domain/reported.ts';
+import { isIntroduced, type Moment, presenceOf } from '../domain/reported.ts';
 import type { DeviceReader, DeviceRegistry, DeviceReports, DeviceWithReport, ReportStore } from '../ports.ts';
 import type { DeviceDocument, StoredActivation } from './documents.ts';
 
@@ -24,6 +24,13 @@ const associationFields = {
   'activation.epoch': 1,
   'activation.sinceEpoch': 1,
   past: 1,
+} as const;
+
+const tellingFields = {
+  ...associationFields,
+  'reported.introduction.sessionEpoch': 1,
+  'reported.introduction.atMs': 1,
+  'reported.offline': 1,
 } as const;
 
 const hardwareFields = {
@@ -92,11 +99,13 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
       const found = await association(deviceId);
       return found && associations(found);
     },
-    async associationsOf(deviceIds) {
+    async tellingOf(deviceIds) {
       const found = await devices
-        .find({ _id: { $in: [...deviceIds] } }, { projection: associationFields })
+        .find({ _id: { $in: [...deviceIds] } }, { projection: tellingFields })
         .toArray();
-      return new Map(found.map((one) => [one._id, associations(one)]));
+      return new Map(
+        found.map((one) => [one._id, { ...associations(one), presence: presenceOf(one.reported ?? {}) }]),
+      );
     },
     async hardware(deviceId) {
       const found = await devices.findOne({ _id: deviceId }, { projection: hardwareFields });
@@ -171,11 +180,15 @@ function reportOperations(report: DeviceReports): AnyBulkWriteOperation<DeviceDo
       { $set: { [path]: moment } },
     );
   };
-  const { fields, introduction, introducedEpoch, inventory } = report;
+  const { fields, introduction, introducedEpoch, inventory, offline } = report;
   const operations = Object.entries(fields).map(([name, dated]: [string, Moment]) =>
     newest(name, dated, 'atMs', dated.atMs),
   );
   if (inventory) operations.push(newest('inventory', inventory, 'reportId', inventory.reportId));
+  if (offline) {
+    const older = { 'reported.offline.sessionEpoch': { $not: { $gte: offline.sessionEpoch } } };
+    operations.push(update(older, { $set: { 'reported.offline': offline } }));
+  }
   if (introduction) {
     const { sessionEpoch } = introduction;
     const { read = 0, claimed = 0 } = introducedEpoch ?? {};
