@@ -138,6 +138,7 @@ describe('a device', () => {
     door = await openDoor({
       device: {
         ...{ keyIds: ['k1', 'k2'], activated: true, applicationId: 'app', clientVersion: '3.4.0' },
+        ...{ headsetNetwork: 'connectivity_offline', headsetNetworkAtMs: 5000n },
         status: {
           ...{ firmwareVersion: '9.1', languages: ['ja', 'en'], batteryPercentage: 0 },
           apps: [
@@ -145,6 +146,7 @@ describe('a device', () => {
             { package: 'c.d', version: '2' },
           ],
           ...{ power: 'started', powerUpdatedAtMs: 1000n, batteryUpdatedAtMs: 2000n },
+          ...{ network: 'connectivity_online', networkUpdatedAtMs: 4000n },
           ...{ latitude: 35.5, longitude: -1.25, locationUpdatedAtMs: 3000n },
         },
       },
@@ -163,7 +165,8 @@ describe('a device', () => {
         '              c.d 2',
         'power         started  (1970-01-01T00:00:01.000Z)',
         'wearing       -',
-        'network       -',
+        'network       connectivity_online  (1970-01-01T00:00:04.000Z)',
+        'its own word  connectivity_offline  (1970-01-01T00:00:05.000Z)',
         'charging      -',
         'battery       0 %  (1970-01-01T00:00:02.000Z)',
         'location      35.5, -1.25  (1970-01-01T00:00:03.000Z)',

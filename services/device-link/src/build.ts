@@ -1,5 +1,6 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { bind, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
@@ -15,6 +16,7 @@ import { getPresence } from './grpc/get-presence.ts';
 import type { DeliveryDeps } from './grpc/local-or-forward.ts';
 import { withdraw } from './grpc/withdraw.ts';
 import { createAuthenticator } from './link/authenticate.ts';
+import { createActivationReader } from './link/current-activation.ts';
 import { Door } from './link/door.ts';
 import { takeFirstLease } from './link/first-lease.ts';
 import { SessionHub } from './link/hub.ts';
@@ -23,6 +25,8 @@ import { Peers } from './link/peers.ts';
 import { Rejudge } from './link/rejudge.ts';
 import { createGate } from './link/retry.ts';
 import { connectMethod, transportLimitBytes } from './link/wire.ts';
+import { OfflineWatch } from './offline-watch.ts';
+import { createAwaySessions } from './store/away-sessions.ts';
 import { createLeases } from './store/leases.ts';
 import { createSessionDirectory, directoryIndexes } from './store/session-directory.ts';
 
@@ -35,6 +39,8 @@ const streamOptions = (config: DeviceLinkConfig): ChannelOptions => ({
 
 /** Calls to devices and transactions; milliseconds. */
 const callDeadlineMs = 5000;
+/** How long a welcome waits for the headset's activation; milliseconds. */
+const activationDeadlineMs = 2000;
 /** Calls of one kind that a crowd of connecting headsets may have open at a time. */
 const crowdLimit = 64;
 
@@ -57,13 +63,30 @@ export function buildDeviceLink(
   const peers = new Peers();
   const hub = new SessionHub(directory, clock, logger);
   const metrics = createMetrics(ctx.metrics, () => hub.size);
+  const keys = createClient(HeadsetKeysService, ctx.channel('devices'), { deadlineMs: callDeadlineMs });
+  const devicesGate = createGate(crowdLimit);
+  const offline = new OfflineWatch({
+    sessions: createAwaySessions(ctx.store),
+    isAlive: async (id) => (await directory.addressOf(id)) !== undefined,
+    log: ctx.log,
+    ...{ clock, logger, instanceId },
+    monotonic: () => performance.now(),
+    offlineAfterMs: config.DEVICE_LINK_OFFLINE_AFTER_MS,
+  });
+  const offlineWatch = repeat('the watch over headsets that are away', offline.pollEveryMs, logger, () =>
+    offline.poll().then(() => 0),
+  );
   const door = new Door({
     authenticate: createAuthenticator({
-      keys: createClient(HeadsetKeysService, ctx.channel('devices'), { deadlineMs: callDeadlineMs }),
+      keys,
+      onTrouble: () => offline.troubled(),
       audience: config.DEVICE_LINK_AUDIENCE,
       clock,
       logger,
-      gate: createGate(crowdLimit),
+      gate: devicesGate,
+    }),
+    currentActivation: createActivationReader({
+      ...{ devices: keys, gate: devicesGate, logger, deadlineMs: activationDeadlineMs },
     }),
     directory,
     hub,
@@ -154,10 +177,13 @@ export function buildDeviceLink(
           void rejudge.turn();
         }, sweepEveryMs).unref(),
       );
+      // Headsets can come back from now on.
+      offlineWatch.start();
       logger.info({ port }, 'headsets may connect');
     },
     async stop() {
       for (const timer of timers) clearInterval(timer);
+      await offlineWatch.stop();
       await hub.drain();
       door.drain();
       await link.stop(1500);

@@ -61,6 +61,13 @@ export const deviceLinkConfig = {
     min: 100,
     max: 8000,
   }),
+  DEVICE_LINK_OFFLINE_AFTER_MS: integer({
+    doc: 'A headset that has had no session for this long is offline (ruling A21); runs only while device-link and its store work; milliseconds.',
+    example: '60000',
+    default: 60_000,
+    min: 200,
+    max: 3_600_000,
+  }),
   DEVICE_LINK_MAX_SESSIONS: integer({
     doc: 'Headsets that one instance serves at most; more are sent away with UNAVAILABLE.',
     example: '20000',

@@ -55,3 +55,43 @@ export interface SessionDirectory {
   /** The address of a live instance; undefined when it is not alive. */
   addressOf(instanceId: string): Promise<string | undefined>;
 }
+
+/** How far the instances together have counted, in equal stretches of time in which they worked. */
+export interface WatchCount {
+  /** Rises by one for each stretch. */
+  readonly count: number;
+  /** After an outage it is counted anew from here: nobody is away since before it. */
+  readonly from: number;
+}
+
+/** A headset without a session, of which nobody was told yet. */
+export interface AwaySession {
+  readonly deviceId: string;
+  /** Of the session that ended. */
+  readonly epoch: number;
+  /** The count at which it was found to be away. */
+  readonly since: number;
+  /** Milliseconds since 1970. */
+  readonly endedAtMs: number;
+}
+
+/** Headsets that are away (ruling A21), in the session directory's documents. Every change is conditional. */
+export interface AwaySessions {
+  count(): Promise<WatchCount>;
+  /** One step on from `count`; undefined: another instance made it. `anew`: what was counted so far is void. */
+  advance(count: number, anew: boolean): Promise<WatchCount | undefined>;
+  /** What was counted before `from` is void. */
+  beginAnew(from: number): Promise<void>;
+  /** Sessions that have ended since are away from this count on; one write. */
+  noteEnded(count: number): Promise<void>;
+  /** The instances that hold sessions, dead or alive. */
+  holders(): Promise<string[]>;
+  /** The sessions of a dead instance are away from this count on; one write. Answers how many. */
+  noteDead(instanceId: string, count: number, nowMs: number): Promise<number>;
+  /** An instance that was taken for dead holds its sessions still. */
+  reclaim(instanceId: string): Promise<void>;
+  /** Some that have been away since that count or longer. */
+  awaySince(count: number, limit: number): Promise<AwaySession[]>;
+  /** They are known to be offline. */
+  toldOffline(told: readonly AwaySession[]): Promise<void>;
+}

@@ -161,6 +161,7 @@ describe('operations of other kinds', () => {
     const event = create(DeviceReportEventSchema, {
       deviceId: imei(0),
       sessionEpoch: BigInt(sessions),
+      activationEpoch: 1n,
       receivedAtMs: BigInt(now),
       body,
     });

@@ -39,6 +39,7 @@ function hello(said: Said, { sessionEpoch = 1, atMs = receivedAtMs } = {}) {
     deviceId: imei(0),
     sessionEpoch: BigInt(sessionEpoch),
     receivedAtMs: BigInt(atMs),
+    activationEpoch: 1n,
     body: { case: 'hello', value: said },
   });
   return { key: imei(0), value: toBinary(DeviceReportEventSchema, message) };
@@ -147,7 +148,7 @@ describe('a device, as operators see it', () => {
     expect((await device())?.status).toBeUndefined();
     await say(
       hello({ clientVersion: '3.4.0', firmwareVersion: '9.1' }),
-      report({ case: 'stateChange', value: { power: 'started' } }),
+      report({ case: 'stateChange', value: { power: 'started' } }, { activationEpoch: 0 }),
     );
     expect(await device()).toMatchObject({
       clientVersion: '3.4.0',
@@ -166,7 +167,7 @@ describe('the software in the status', () => {
         case: 'inventory',
         value: { firmwareVersion, apps: [{ package: 'a', version: firmwareVersion }], languages: ['ja'] },
       },
-      { reportId, occurredAtMs },
+      { reportId, occurredAtMs, activationEpoch: 0 },
     );
   const software = async () => {
     const { status } = (await device()) ?? {};

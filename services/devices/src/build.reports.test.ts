@@ -22,7 +22,10 @@ function event(body: ReportEvent['body'], more: ReportEvent = {}, deviceId = ime
 const change = (at: number, value: object) =>
   event({
     case: 'report',
-    value: { reportId: 1n, occurredAtMs: BigInt(at), body: { case: 'stateChange', value } },
+    value: {
+      ...{ reportId: 1n, activationEpoch: 1n, occurredAtMs: BigInt(at) },
+      body: { case: 'stateChange', value },
+    },
   });
 const publish = (...events: ReturnType<typeof event>[]) => world.log.publish(topics.deviceReports, events);
 const status = async (deviceId = imei(0)) =>
@@ -45,7 +48,7 @@ test('hello and state changes make up the status, each field with its own date',
           hardware: { macAddressWifi: 'aa', macAddressBluetooth: 'bb', modelIdentifier: 'm' },
         },
       },
-      { sessionEpoch: 3n },
+      { sessionEpoch: 3n, activationEpoch: 1n },
     ),
     change(1000, { power: 'started', batteryPercentage: 80 }),
     change(2000, { wearing: 'device_wear', location: { latitude: 35.5, longitude: 139.5 } }),
@@ -86,7 +89,7 @@ test("a headset's clock that runs ahead does not keep later changes out", async 
 
 test('an older session does not overwrite what a newer one said', async () => {
   const hello = (sessionEpoch: bigint, firmwareVersion: string) =>
-    event({ case: 'hello', value: { firmwareVersion } }, { sessionEpoch });
+    event({ case: 'hello', value: { firmwareVersion } }, { sessionEpoch, activationEpoch: 1n });
   await publish(hello(5n, 'new'));
   await waitFor('the hello', async () => (await status())?.reported);
   await publish(hello(4n, 'old'), change(1, { power: 'started' }));

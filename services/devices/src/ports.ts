@@ -2,7 +2,14 @@ import type { Associations } from './domain/association.ts';
 import type { Activation, DeviceState, Intent, LifecycleChange, Pending } from './domain/device.ts';
 import type { HardwareModel } from './domain/hardware.ts';
 import type { HeadsetKey } from './domain/headset-key.ts';
-import type { Introduction, Inventory, Reported, ReportedFields } from './domain/reported.ts';
+import type { Presence } from './domain/network-status.ts';
+import type {
+  Introduction,
+  Inventory,
+  Reported,
+  ReportedFields,
+  ReportedVersions,
+} from './domain/reported.ts';
 import type { AddressSetting, ApplicationSettings } from './domain/settings.ts';
 import type { Return, Slot, SlotCount, Take } from './domain/slots.ts';
 
@@ -54,17 +61,21 @@ export interface ActivationStore {
 export interface Standing {
   readonly applicationId: string;
   readonly epoch: number;
-  /** As the newest session's hello said; empty: not known yet. */
-  readonly clientVersion: string;
-  /** As the headset said last; empty: not known yet. */
-  readonly firmwareVersion: string;
+  /** As the headset said last. */
+  readonly versions: ReportedVersions;
+  /** What of it the application may read (ruling A7). */
+  readonly readable: ReportedVersions;
   /** Changes of the activation have taken effect whose transactions may not exist yet. */
   readonly unsettled: boolean;
 }
 
 export interface DeviceWithReport {
   readonly deviceId: string;
-  readonly activation?: { readonly applicationId: string; readonly clientId: string };
+  readonly activation?: {
+    readonly applicationId: string;
+    readonly clientId: string;
+    readonly sinceEpoch: number;
+  };
   readonly reported: Reported;
 }
 
@@ -73,13 +84,17 @@ export interface DeviceReader {
   /** Undefined: not activated, or unknown. One point read. */
   standing(deviceId: string): Promise<Standing | undefined>;
   withReport(deviceId: string): Promise<DeviceWithReport | undefined>;
+  /** Its newest change, and the activation as it is now; undefined: an unknown device. One point read. */
+  currentActivation(
+    deviceId: string,
+  ): Promise<Pick<DeviceState, 'epoch' | 'lastTransactionId' | 'activation'> | undefined>;
   /** The devices that the application has activated now, by id. */
   activatedBy(applicationId: string, afterDeviceId: string, limit: number): Promise<DeviceWithReport[]>;
   keys(deviceId: string): Promise<readonly HeadsetKey[]>;
   /** Who has and had the device activated; undefined: an unknown device. One point read. */
   associations(deviceId: string): Promise<Associations | undefined>;
-  /** The same for many devices, in one query. */
-  associationsOf(deviceIds: readonly string[]): Promise<Map<string, Associations>>;
+  /** The same for many devices, and whether they are online, in one query. */
+  tellingOf(deviceIds: readonly string[]): Promise<Map<string, Associations & { presence: Presence }>>;
   /** For the hardware properties; undefined: an unknown device. */
   hardware(deviceId: string): Promise<DeviceHardware | undefined>;
 }
@@ -102,11 +117,22 @@ export interface HardwareModelStore {
   put(model: HardwareModel): Promise<void>;
 }
 
+/** For which activation a hello counts (ruling A7). */
+export interface IntroducedEpoch {
+  /** The device's epoch as it was read when the session began; 0: it could not be read. */
+  readonly read: number;
+  /** The epoch that the headset claims, where it could not be read: counts only if it has been. */
+  readonly claimed?: number;
+}
+
 export interface DeviceReports {
   readonly deviceId: string;
   readonly fields: ReportedFields;
   readonly introduction?: Introduction;
+  readonly introducedEpoch?: IntroducedEpoch;
   readonly inventory?: Inventory;
+  /** Its newest session that is known to be over for a while. */
+  readonly offline?: { readonly sessionEpoch: number; readonly atMs: number };
 }
 
 /** Takes what headsets report; an older occurrence never overwrites a newer one. */

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file device_link/v1/events.proto.
  */
 export const file_device_link_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("ChtkZXZpY2VfbGluay92MS9ldmVudHMucHJvdG8SFmhlYWRzZXQuZGV2aWNlX2xpbmsudjEi8wEKEURldmljZVJlcG9ydEV2ZW50EhEKCWRldmljZV9pZBgBIAEoCRIVCg1zZXNzaW9uX2Vwb2NoGAIgASgEEhYKDnJlY2VpdmVkX2F0X21zGAMgASgDEjAKBnJlcG9ydBgEIAEoCzIeLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmVwb3J0SAASLgoFaGVsbG8YBSABKAsyHS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkhlbGxvSAASMgoHb2ZmbGluZRgGIAEoCzIfLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuT2ZmbGluZUgAQgYKBGJvZHkiHgoHT2ZmbGluZRITCgtlbmRlZF9hdF9tcxgBIAEoA2IGcHJvdG8z", [file_device_link_v1_device_link]);
+  fileDesc("ChtkZXZpY2VfbGluay92MS9ldmVudHMucHJvdG8SFmhlYWRzZXQuZGV2aWNlX2xpbmsudjEijQIKEURldmljZVJlcG9ydEV2ZW50EhEKCWRldmljZV9pZBgBIAEoCRIVCg1zZXNzaW9uX2Vwb2NoGAIgASgEEhYKDnJlY2VpdmVkX2F0X21zGAMgASgDEjAKBnJlcG9ydBgEIAEoCzIeLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmVwb3J0SAASLgoFaGVsbG8YBSABKAsyHS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkhlbGxvSAASMgoHb2ZmbGluZRgGIAEoCzIfLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuT2ZmbGluZUgAEhgKEGFjdGl2YXRpb25fZXBvY2gYByABKARCBgoEYm9keSIeCgdPZmZsaW5lEhMKC2VuZGVkX2F0X21zGAEgASgDYgZwcm90bzM", [file_device_link_v1_device_link]);
 
 /**
  * Topics transaction-reports (results, progress, apps' answers) and device-reports (what headsets
@@ -65,6 +65,14 @@ export type DeviceReportEvent = Message<"headset.device_link.v1.DeviceReportEven
     value: Offline;
     case: "offline";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Of a hello: the device's activation epoch, read after the session was registered (ruling A7); 0:
+   * it could not be read.
+   *
+   * @generated from field: uint64 activation_epoch = 7;
+   */
+  activationEpoch: bigint;
 };
 
 /**

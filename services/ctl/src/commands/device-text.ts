@@ -11,11 +11,11 @@ export function deviceText(device: Device | undefined): string {
     ['destination', device.specificDestination],
     ['client', device.clientVersion],
     ['keys', lines(device.keyIds)],
-    ...(device.status ? reported(device.status) : []),
+    ...(device.status ? reported(device.status, device) : []),
   ]);
 }
 
-function reported(status: DeviceStatus): [string, string][] {
+function reported(status: DeviceStatus, { headsetNetwork, headsetNetworkAtMs }: Device): [string, string][] {
   const { power, wearing, network, charging, batteryPercentage, latitude, longitude } = status;
   return [
     ['firmware', status.firmwareVersion ?? ''],
@@ -24,6 +24,7 @@ function reported(status: DeviceStatus): [string, string][] {
     ['power', dated(power, status.powerUpdatedAtMs)],
     ['wearing', dated(wearing, status.wearingUpdatedAtMs)],
     ['network', dated(network, status.networkUpdatedAtMs)],
+    ['its own word', dated(headsetNetwork, headsetNetworkAtMs)],
     ['charging', dated(charging, status.chargingUpdatedAtMs)],
     [
       'battery',

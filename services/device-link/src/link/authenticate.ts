@@ -26,7 +26,9 @@ export class LinkFailure extends Error {
 }
 
 export interface AuthenticatorDeps {
-  readonly keys: Client<typeof HeadsetKeysService>;
+  readonly keys: Pick<Client<typeof HeadsetKeysService>, 'getHeadsetKeys'>;
+  /** The keys cannot be read at the moment: nobody can be let in. */
+  readonly onTrouble: () => void;
   readonly audience: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -52,6 +54,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): (metadata: Metadat
       return pem === undefined ? undefined : createPublicKey(pem);
     } catch (error) {
       if (error instanceof DomainError && error.code === 'not_found') return undefined;
+      deps.onTrouble();
       deps.logger.warn({ deviceId, err: error }, 'the keys of a headset could not be read');
       throw new LinkFailure(status.UNAVAILABLE, 'The service cannot check tokens at the moment.', {
         'x-retry-after-ms': '2000',

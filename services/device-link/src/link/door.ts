@@ -3,8 +3,9 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { ConnectRequest, Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { checkHello } from '../domain/messages.ts';
-import type { SessionDirectory } from '../ports.ts';
+import type { Registration, SessionDirectory } from '../ports.ts';
 import { type createAuthenticator, LinkFailure } from './authenticate.ts';
+import type { ActivationReader } from './current-activation.ts';
 import type { SessionHub } from './hub.ts';
 import { pause, retryWhile } from './retry.ts';
 import { Session, type SessionDeps } from './session.ts';
@@ -14,6 +15,7 @@ export interface DoorDeps {
   readonly authenticate: ReturnType<typeof createAuthenticator>;
   readonly directory: SessionDirectory;
   readonly hub: SessionHub;
+  readonly currentActivation: ActivationReader;
   readonly session: SessionDeps;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -111,11 +113,18 @@ export class Door {
       throw draining();
     }
     if (!hub.add(session)) return;
-    session.begin(hello, registration);
+    const begun = this.#begin(session, hello, registration);
     const { earlierInstanceId } = registration;
     if (earlierInstanceId && earlierInstanceId !== this.#deps.instanceId) {
       await this.#closeEarlier(earlierInstanceId, session);
     }
+    await begun;
+  }
+
+  /** Reads the activation only now that the session is registered: what changes later is sent to it (ruling A7). */
+  async #begin(session: Session, hello: Hello, registration: Registration): Promise<void> {
+    const activation = await this.#deps.currentActivation(session.deviceId);
+    if (!session.ended) session.begin(hello, registration, activation);
   }
 
   /** The first message; undefined when the stream ends before it comes. */

@@ -25,11 +25,14 @@ export function reportEvent(
   body: Said,
   /** Of the transaction it is about; empty when there is none, or no trace. */
   traceparent: string,
+  /** Of a hello: the device's as it was read when the session began. */
+  activationEpoch = 0n,
 ): ReportEvent {
   const event = create(DeviceReportEventSchema, {
     deviceId: session.deviceId,
     sessionEpoch: BigInt(session.epoch),
     receivedAtMs: BigInt(receivedAtMs),
+    activationEpoch,
     body,
   });
   const headers: Record<string, string> = {};

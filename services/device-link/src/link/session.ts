@@ -9,6 +9,7 @@ import { inSpan } from '@headset-cloud/kit/telemetry.ts';
 import {
   type ConnectRequest,
   ConnectResponseSchema,
+  type CurrentActivation,
   GoAwayReason,
   type Hello,
   type Offer,
@@ -142,7 +143,11 @@ export class Session {
   }
 
   /** Welcomes the headset, tells the platform, and begins to read. */
-  begin(hello: Hello, { ackedReportId, afterUnresponsive }: Registration): void {
+  begin(
+    hello: Hello,
+    { ackedReportId, afterUnresponsive }: Registration,
+    activation: CurrentActivation | undefined,
+  ): void {
     const now = this.#deps.clock.now();
     this.#clientVersion = hello.clientVersion;
     this.#knowsRevoke = hello.knowsRevoke;
@@ -154,9 +159,10 @@ export class Session {
         sessionEpoch: BigInt(this.epoch),
         serverTimeMs: BigInt(now),
         ackedReportId: BigInt(ackedReportId),
+        ...(activation && { activation }),
       },
     });
-    this.#reports.push(reportEvent(this, now, { case: 'hello', value: hello }, ''), 0);
+    this.#reports.push(reportEvent(this, now, { case: 'hello', value: hello }, '', activation?.epoch), 0);
     void this.#goOnline(hello, afterUnresponsive);
     this.#call.resume();
   }

@@ -4,6 +4,7 @@ import { batchPerTurn } from '@headset-cloud/kit/per-turn.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import type { IndexDescription } from 'mongodb';
 import type { EndedSession, Holder, Instance, Registration, SessionDirectory } from '../ports.ts';
+import { away, awayIndexes } from './away-sessions.ts';
 import { type Leases, leaseIndexes } from './leases.ts';
 
 interface SessionDocument {
@@ -18,11 +19,14 @@ interface SessionDocument {
   ackedReportId?: number;
   /** The last session was closed because the headset did not answer. */
   unresponsive?: true;
+  /** For the watch over headsets that are away (away-sessions.ts). */
+  away?: number;
+  endedAtMs?: number;
 }
 
-/** Created at start. Sessions are only ever read by device id. */
+/** Created at start. */
 export const directoryIndexes: Readonly<Record<string, IndexDescription[]>> = {
-  sessions: [],
+  ...awayIndexes,
   ...leaseIndexes,
 };
 
@@ -42,7 +46,7 @@ export function createSessionDirectory(
           { _id: deviceId },
           {
             $inc: { epoch: 1 },
-            $set: { instanceId: self.instanceId, since: new Date(clock.now()) },
+            $set: { instanceId: self.instanceId, since: new Date(clock.now()), away: away.held },
             $unset: { unresponsive: true },
           },
           { upsert: true, returnDocument: 'before' },
@@ -68,7 +72,11 @@ export function createSessionDirectory(
             filter: { _id: deviceId, epoch, instanceId: self.instanceId },
             update: {
               $unset: { instanceId: '', since: '' },
-              ...(unresponsive && { $set: { unresponsive } }),
+              $set: {
+                away: away.ended,
+                endedAtMs: clock.now(),
+                ...(unresponsive && { unresponsive }),
+              },
               ...(ackedReportId > 0 && { $max: { ackedReportId } }),
             },
           },

@@ -19,7 +19,10 @@ import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { diskOf } from '@headset-cloud/kit/testing/disk.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
-import type { OfferSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type {
+  CurrentActivationSchema,
+  OfferSchema,
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import {
   type DeviceReportEvent,
   DeviceReportEventSchema,
@@ -108,6 +111,12 @@ export class World {
     request: GetUploadUrlRequest,
     signal: AbortSignal,
   ) => Promise<MessageInitShape<typeof GetUploadUrlResponseSchema>> = async () => ({});
+  /** Whose activation devices were asked for, and how they answer. */
+  readonly activationReads: string[] = [];
+  onActivation: (
+    deviceId: string,
+    signal: AbortSignal,
+  ) => Promise<MessageInitShape<typeof CurrentActivationSchema> | undefined> = async () => undefined;
   /** Public keys by device and key id; undefined: devices is away. */
   keys: Record<string, Record<string, string>> | undefined = {};
   /** While true, publishing fails as if the log were away. */
@@ -149,6 +158,10 @@ export class World {
         },
       }),
       bind(HeadsetKeysService, {
+        getCurrentActivation: async ({ deviceId: id }, { signal }) => {
+          this.activationReads.push(id);
+          return { activation: await this.onActivation(id, signal) };
+        },
         getHeadsetKeys: async ({ deviceId: id }) => {
           if (!this.keys) throw new DomainError('unavailable', 'away');
           return { publicKeys: this.keys[id] ?? {} };

@@ -1,6 +1,7 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { requireSpecificDestination } from '../domain/hardware.ts';
 import { pageSize, requireDeviceId } from '../domain/provisioning.ts';
+import { presenceOf } from '../domain/reported.ts';
 import { deviceStatus } from '../grpc/device-status.ts';
 import type { RegisteredDevice } from '../ports.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
@@ -12,8 +13,10 @@ export function deviceHandlers({
   async function show(deviceId: string) {
     const device = await registry.get(requireDeviceId(deviceId));
     if (!device) throw unknownDevice(deviceId);
-    const status = device.reported.introduction && deviceStatus(device);
-    return { device: { ...message(device), ...(status && { status }) } };
+    const { introduction, network } = device.reported;
+    const status = introduction && deviceStatus(device, presenceOf(device.reported));
+    const own = network && { headsetNetwork: network.value, headsetNetworkAtMs: BigInt(network.atMs) };
+    return { device: { ...message(device), ...(status && { status }), ...own } };
   }
   return {
     async putDevice({ deviceId, specificDestination }) {

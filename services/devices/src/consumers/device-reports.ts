@@ -6,8 +6,9 @@ import {
   DeviceReportEventSchema,
 } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import type { ReportStore } from '../ports.ts';
-import { publishReportEvents, type ReceivedReport, type ReportEventsDependencies } from './report-events.ts';
+import { publishReportEvents, type Received, type ReportEventsDependencies } from './report-events.ts';
 import { reportedStates } from './reported-state.ts';
+import { sessionChange } from './session-events.ts';
 
 /** The consumer group: each report reaches this service once, or again after a crash. */
 export const deviceReportsGroup = 'devices';
@@ -22,8 +23,12 @@ export function deviceReportsHandler(
   return async (events) => {
     const decoded = events.map((event) => decodeEvent(DeviceReportEventSchema, event));
     const states = reportedStates(decoded);
-    const received = decoded.flatMap((event, n) => receivedReport(event, events[n]?.headers['traceparent']));
-    await Promise.all([states.length > 0 && deps.store.store(states), publishReportEvents(deps, received)]);
+    const told = decoded.flatMap((event, n) => received(event, events[n]?.headers['traceparent']));
+    const published = publishReportEvents(deps, told);
+    // A change of the network status shows only against what was stored before it: published first, so
+    // that a crash in between cannot lose it.
+    if (told.some((one) => 'change' in one)) await published;
+    await Promise.all([states.length > 0 && deps.store.store(states), published]);
     deps.failpoints('devices.reports-published');
     for (const { body } of decoded) {
       const kind = body.case === 'report' ? body.value.body.case : body.case;
@@ -32,10 +37,10 @@ export function deviceReportsHandler(
   };
 }
 
-function receivedReport(
-  { deviceId, receivedAtMs, body }: DeviceReportEvent,
-  traceparent = '',
-): ReceivedReport[] {
-  if (body.case !== 'report') return [];
-  return [{ deviceId, receivedAtMs: Number(receivedAtMs), traceparent, report: body.value }];
+function received(event: DeviceReportEvent, traceparent = ''): Received[] {
+  const { deviceId, receivedAtMs, body } = event;
+  const common = { deviceId, receivedAtMs: Number(receivedAtMs), traceparent };
+  if (body.case === 'report') return [{ ...common, report: body.value }];
+  const change = sessionChange(event);
+  return change ? [{ ...common, change }] : [];
 }

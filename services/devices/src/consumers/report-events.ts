@@ -4,6 +4,7 @@ import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/eve
 import type { Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { type Associations, applicationAt, hearer } from '../domain/association.ts';
+import { changePresence, type SessionChange } from '../domain/network-status.ts';
 import type { DeviceNotification } from '../domain/notification.ts';
 import { isNotifying, notificationsOf } from '../domain/notifications.ts';
 import { occurrence } from '../domain/reported.ts';
@@ -11,17 +12,24 @@ import { speechUsed } from '../domain/speech-usage.ts';
 import type { DevicesMetrics } from '../metrics.ts';
 import type { DeviceReader } from '../ports.ts';
 import { publishInParts } from './publish-in-parts.ts';
+import { networkNotification } from './session-events.ts';
 
-/** A report as it arrived. */
-export interface ReceivedReport {
+interface Arrival {
   readonly deviceId: string;
   readonly receivedAtMs: number;
   readonly traceparent: string;
+}
+
+/** A report as it arrived. */
+interface ReceivedReport extends Arrival {
   readonly report: Report;
 }
 
+/** A report, or a beginning or an end of sessions. */
+export type Received = ReceivedReport | (Arrival & { readonly change: SessionChange });
+
 export interface ReportEventsDependencies {
-  readonly reader: Pick<DeviceReader, 'associationsOf'>;
+  readonly reader: Pick<DeviceReader, 'tellingOf'>;
   readonly log: Pick<EventLog, 'publish'>;
   readonly metrics: DevicesMetrics;
 }
@@ -33,16 +41,28 @@ export interface ReportEventsDependencies {
  */
 export async function publishReportEvents(
   { reader, log, metrics }: ReportEventsDependencies,
-  received: readonly ReceivedReport[],
+  received: readonly Received[],
 ): Promise<void> {
-  const told = received.filter(({ report }) => isNotifying(report) || report.body.case === 'speechUsage');
+  const told = received.filter(
+    (one) => 'change' in one || isNotifying(one.report) || one.report.body.case === 'speechUsage',
+  );
   if (told.length === 0) return;
-  const associations = await reader.associationsOf([...new Set(told.map((one) => one.deviceId))]);
+  const telling = await reader.tellingOf([...new Set(told.map((one) => one.deviceId))]);
   const notifications: OutgoingEvent[] = [];
   const usage: OutgoingEvent[] = [];
   for (const one of told) {
-    const known = associations.get(one.deviceId);
-    if (one.report.body.case === 'speechUsage') usage.push(...usageEvents(metrics, one, known));
+    const known = telling.get(one.deviceId);
+    if ('change' in one) {
+      if (!known) continue;
+      const { presence, changed } = changePresence(known.presence, one.change);
+      // The next event of the batch is judged by what this one made.
+      telling.set(one.deviceId, { ...known, presence });
+      const applicationId = known.current?.applicationId;
+      if (!changed || applicationId === undefined) continue;
+      const about = { deviceId: one.deviceId, applicationId };
+      const told = networkNotification(one.change, presence, about);
+      notifications.push(notificationEvent(metrics, told, applicationId, one));
+    } else if (one.report.body.case === 'speechUsage') usage.push(...usageEvents(metrics, one, known));
     else notifications.push(...notificationEvents(metrics, one, known));
   }
   await Promise.all([
@@ -64,11 +84,33 @@ function notificationEvents(
   const atMs = occurrence(Number(report.occurredAtMs), receivedAtMs);
   const notifications = notificationsOf(report, { applicationId, deviceId, atMs });
   if (notifications.length === 0) metrics.reportsDropped.inc({ reason: 'out_of_specification' });
-  return notifications.map((one, part) => {
-    const place = { deviceId, reportId: report.reportId, part };
-    metrics.notifications.inc({ kind: one.kind });
-    return outgoing(deviceId, encode(one, place, applicationId, receivedAtMs, traceparent), traceparent);
-  });
+  const arrival = { deviceId, receivedAtMs, traceparent };
+  return notifications.map((one, part) =>
+    notificationEvent(metrics, one, applicationId, arrival, { reportId: report.reportId, part }),
+  );
+}
+
+/** The place of a notification among those that the device's reports cause (ruling A20). */
+interface Place {
+  readonly reportId: bigint;
+  /** Of several of one report. */
+  readonly part: number;
+}
+
+function notificationEvent(
+  metrics: DevicesMetrics,
+  notification: DeviceNotification,
+  applicationId: string,
+  { deviceId, receivedAtMs, traceparent }: Arrival,
+  place?: Place,
+): OutgoingEvent {
+  metrics.notifications.inc({ kind: notification.kind });
+  const order = place && { orderKey: `device-${deviceId}`, reportId: place.reportId, sequence: place.part };
+  return outgoing(
+    deviceId,
+    encode(notification, applicationId, receivedAtMs, traceparent, order),
+    traceparent,
+  );
 }
 
 const destinations = {
@@ -76,13 +118,13 @@ const destinations = {
   fileUploadEvent: Destination.FILE_UPLOAD_EVENT,
 } as const;
 
-/** In the order of the device's reports (ruling A20). Its time begins with its arrival. */
+/** Its time begins with its arrival. Without an order it waits for nothing, and nothing for it. */
 function encode(
   { id, destination, body }: DeviceNotification,
-  { deviceId, reportId, part }: { deviceId: string; reportId: bigint; part: number },
   applicationId: string,
   receivedAtMs: number,
   traceparent: string,
+  order?: { readonly orderKey: string; readonly reportId: bigint; readonly sequence: number },
 ): Uint8Array {
   return toBinary(
     NotificationEventSchema,
@@ -90,9 +132,7 @@ function encode(
       notificationId: id,
       applicationId,
       destination: destinations[destination],
-      orderKey: `device-${deviceId}`,
-      reportId,
-      sequence: part,
+      ...order,
       body: Buffer.from(JSON.stringify(body)),
       createdAtMs: BigInt(receivedAtMs),
       traceparent,

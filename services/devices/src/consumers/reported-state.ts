@@ -2,11 +2,12 @@ import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/even
 import {
   datedFields,
   type Introduction,
-  type Inventory,
   newerFields,
+  newerInventory,
   occurrence,
 } from '../domain/reported.ts';
-import type { DeviceReports } from '../ports.ts';
+import type { DeviceReports, IntroducedEpoch } from '../ports.ts';
+import { offlineChange } from './session-events.ts';
 
 /** What a batch says of the devices' own state: one entry for each device. */
 export function reportedStates(events: readonly DeviceReportEvent[]): DeviceReports[] {
@@ -23,18 +24,32 @@ export function reportedStates(events: readonly DeviceReportEvent[]): DeviceRepo
 /** Undefined: nothing of the device's state. */
 function readReports(event: DeviceReportEvent): DeviceReports | undefined {
   const { deviceId, body } = event;
-  if (body.case === 'hello') return { deviceId, fields: {}, introduction: introduction(event, body.value) };
+  if (body.case === 'hello') {
+    return {
+      deviceId,
+      fields: {},
+      introduction: introduction(event, body.value),
+      introducedEpoch: introducedEpoch(event, body.value),
+    };
+  }
+  if (body.case === 'offline') {
+    const { sessionEpoch, atMs } = offlineChange(event, body.value);
+    return { deviceId, fields: {}, offline: { sessionEpoch, atMs } };
+  }
   if (body.case !== 'report') return undefined;
   const report = body.value;
-  const atMs = occurrence(Number(report.occurredAtMs), Number(event.receivedAtMs));
+  const moment = {
+    atMs: occurrence(Number(report.occurredAtMs), Number(event.receivedAtMs)),
+    epoch: Number(report.activationEpoch),
+  };
   switch (report.body.case) {
     case 'stateChange':
-      return { deviceId, fields: datedFields(report.body.value, atMs) };
+      return { deviceId, fields: datedFields(report.body.value, moment) };
     case 'inventory':
       return {
         deviceId,
         fields: {},
-        inventory: { reportId: Number(report.reportId), atMs, ...software(report.body.value) },
+        inventory: { reportId: Number(report.reportId), ...moment, ...software(report.body.value) },
       };
     default:
       return undefined;
@@ -42,6 +57,13 @@ function readReports(event: DeviceReportEvent): DeviceReports | undefined {
 }
 
 type Hello = Extract<DeviceReportEvent['body'], { case: 'hello' }>['value'];
+
+/** Where the activation could not be read when the session began, the headset's own word is looked into. */
+function introducedEpoch({ activationEpoch }: DeviceReportEvent, hello: Hello): IntroducedEpoch {
+  return activationEpoch > 0n
+    ? { read: Number(activationEpoch) }
+    : { read: 0, claimed: Number(hello.activationEpoch) };
+}
 
 function introduction({ sessionEpoch, receivedAtMs }: DeviceReportEvent, hello: Hello): Introduction {
   return {
@@ -73,13 +95,29 @@ function merge(earlier: DeviceReports, later: DeviceReports): DeviceReports {
     later.introduction,
     (one) => one.sessionEpoch,
   );
-  const inventory = newest<Inventory>(earlier.inventory, later.inventory, (one) => one.reportId);
+  const introducedEpoch = mergeEpochs(earlier.introducedEpoch, later.introducedEpoch);
+  const inventory =
+    earlier.inventory && later.inventory
+      ? newerInventory(earlier.inventory, later.inventory)
+      : (later.inventory ?? earlier.inventory);
+  const offline = newest(earlier.offline, later.offline, (one) => one.sessionEpoch);
   return {
     deviceId: later.deviceId,
     fields: newerFields(earlier.fields, later.fields),
     ...(introduced && { introduction: introduced }),
+    ...(introducedEpoch && { introducedEpoch }),
     ...(inventory && { inventory }),
+    ...(offline && { offline }),
   };
+}
+
+function mergeEpochs(
+  earlier: IntroducedEpoch | undefined,
+  later: IntroducedEpoch | undefined,
+): IntroducedEpoch | undefined {
+  if (!earlier || !later) return later ?? earlier;
+  const claimed = Math.max(earlier.claimed ?? 0, later.claimed ?? 0);
+  return { read: Math.max(earlier.read, later.read), ...(claimed > 0 && { claimed }) };
 }
 
 function newest<T>(earlier: T | undefined, later: T | undefined, order: (one: T) => number): T | undefined {

@@ -17,7 +17,7 @@ const bodies = (body: Body) =>
 
 // proves cb/3/notify-custom-data, cb/3/notify-app-status, cb/3/notify-boot
 // proves cb/3/notify-device-wearing-status, cb/3/notify-battery-charging
-// proves cb/3/notify-network-connection-status, cb/3/notify-battery-percentage-changed
+// proves cb/3/notify-battery-percentage-changed
 // proves cb/3/notify-location, cb/3/notify-network-level, cb/3/notify-volume, cb/3/notify-signal
 // proves cb/3/notify-bluetooth, cb/9/fixed
 test.each<[string, Body, Record<string, unknown>]>([
@@ -123,11 +123,6 @@ test.each<[string, Body, Record<string, unknown>]>([
     { operationId: 'notify-battery-charging', usage: 'start_charging' },
   ],
   [
-    'offline',
-    { case: 'stateChange', value: { network: 'connectivity_offline' } },
-    { operationId: 'notify-network-connection-status', status: 'connectivity_offline' },
-  ],
-  [
     'an empty battery',
     { case: 'stateChange', value: { batteryPercentage: 0 } },
     {
@@ -164,7 +159,10 @@ test.each<[string, Body]>([
   ['a volume below its lowest', { case: 'volume', value: { min: 2, max: 16, current: 1 } }],
   ['an unknown power state', { case: 'stateChange', value: { power: 'on' } }],
   ['an unknown wearing state', { case: 'stateChange', value: { wearing: 'worn' } }],
-  ['an unknown network state', { case: 'stateChange', value: { network: 'online' } }],
+  [
+    "the headset's own word on its network",
+    { case: 'stateChange', value: { network: 'connectivity_offline' } },
+  ],
   ['an unknown charging state', { case: 'stateChange', value: { charging: 'full' } }],
   ['a battery of 101 percent', { case: 'stateChange', value: { batteryPercentage: 101 } }],
   ['a place off the earth', { case: 'stateChange', value: { location: { latitude: 90.1, longitude: 0 } } }],

@@ -20,9 +20,9 @@ interface Part {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Kinds of reports that become notifications by this service. */
-export function isNotifying(report: Report): boolean {
-  const { case: kind } = report.body;
+/** Reports that become notifications by this service. A snapshot tells nothing that has just happened (ruling A7). */
+export function isNotifying({ body: { case: kind, value }, snapshot }: Report): boolean {
+  if (kind === 'stateChange' && (snapshot || isOnlyNetwork(value))) return false;
   return kind !== undefined && (kind in partsOf || kind === 'fileUpload' || kind === 'bluetoothConnection');
 }
 
@@ -103,15 +103,21 @@ const networkWords: ReadonlyMap<NetworkType, string> = new Map([
   [NetworkType.MOBILE, 'mobile'],
 ]);
 
+/** The headset's own word on its network is for operators: the cloud tells what it sees itself (ruling A21). */
+function isOnlyNetwork({ network, ...others }: Pick<StateChange, 'network'>): boolean {
+  const { power, wearing, charging, batteryPercentage, location } = others as StateChange;
+  const said = [power, wearing, charging, batteryPercentage, location];
+  return network !== undefined && said.every((value) => value === undefined);
+}
+
 /** One notification for each field, of the values that the reported state takes too. */
 function stateParts(change: StateChange): Part[] {
-  const { power, wearing, network, charging, battery, location } = datedFields(change, 0);
+  const { power, wearing, charging, battery, location } = datedFields(change, { atMs: 0, epoch: 0 });
   const parts: Part[] = [];
   const add = (suffix: string, operationId: string, fields: Part['fields']) =>
     parts.push({ suffix, operationId, fields });
   if (power) add('power', 'notify-boot', { status: power.value });
   if (wearing) add('wearing', 'notify-device-wearing-status', { usage: wearing.value });
-  if (network) add('network', 'notify-network-connection-status', { status: network.value });
   if (charging) add('charging', 'notify-battery-charging', { usage: charging.value });
   if (battery) {
     const fields = { status: 'battery_changed', batteryPercentage: battery.value };

@@ -1,6 +1,7 @@
 import { isOlder } from '@headset-cloud/kit/version.ts';
 import type { Operation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { refusals } from './refusals.ts';
+import type { ReportedVersions } from './reported.ts';
 
 /** What an operation does, by the name of its kind. */
 export type OperationKind = NonNullable<Operation['kind']['case']>;
@@ -30,17 +31,18 @@ export const minimumVersions: Readonly<Partial<Record<OperationKind, MinimumVers
   deletePairing: connectivity,
 };
 
-/** Throws where a version that is known (not empty) is older than the operation needs. */
+/**
+ * Throws where a version that is known (not empty) is older than the operation needs. The refusal names
+ * it only where the application may read it (ruling A7).
+ */
 export function requireVersions(
   minimum: MinimumVersions,
-  known: { readonly clientVersion: string; readonly firmwareVersion: string },
+  known: { readonly versions: ReportedVersions; readonly readable: ReportedVersions },
 ): void {
-  for (const [what, version] of [
-    ['client', known.clientVersion],
-    ['firmware', known.firmwareVersion],
-  ] as const) {
+  for (const what of ['client', 'firmware'] as const) {
+    const version = known.versions[what];
     if (minimum[what] && version && isOlder(version, minimum[what])) {
-      throw refusals.tooOld(what, version, minimum[what]);
+      throw refusals.tooOld(what, known.readable[what] || undefined, minimum[what]);
     }
   }
 }

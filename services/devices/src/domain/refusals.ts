@@ -1,8 +1,12 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
-/** Names both versions (decision 14); the same words as transactions' when it finds out later. */
-function tooOldMessage(what: 'client' | 'firmware', version: string, minimum: string): string {
-  return `The device's ${what} version ${version} is older than ${minimum}, which this operation needs.`;
+/**
+ * Names both versions (decision 14), the reported one only where the application may read it (ruling A7);
+ * otherwise the same words as transactions' when it finds out later.
+ */
+function tooOldMessage(what: 'client' | 'firmware', version: string | undefined, minimum: string): string {
+  const named = version === undefined ? '' : ` ${version}`;
+  return `The device's ${what} version${named} is older than ${minimum}, which this operation needs.`;
 }
 
 /** What this service refuses, in the words of the specification (api.md section 8) where it has them. */
@@ -21,7 +25,7 @@ export const refusals = {
       'conflict',
       'Another activation, deactivation or reset of the device came first. Try again.',
     ),
-  tooOld: (what: 'client' | 'firmware', version: string, minimum: string) =>
+  tooOld: (what: 'client' | 'firmware', version: string | undefined, minimum: string) =>
     new DomainError('invalid_argument', tooOldMessage(what, version, minimum)),
   busy: () =>
     new DomainError('unavailable', 'The device is being activated by another call.', { retryAfterMs: 1000 }),

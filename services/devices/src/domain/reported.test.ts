@@ -1,11 +1,15 @@
 import { datedFields, newerFields, occurrence, reportedSoftware } from './reported.ts';
 
+const moment = { atMs: 1, epoch: 2 };
+
 test('values that the specification does not know are left out', () => {
-  expect(datedFields({ power: 'on', network: 'connectivity_online' }, 1)).toEqual({
-    network: { value: 'connectivity_online', atMs: 1 },
+  expect(datedFields({ power: 'on', network: 'connectivity_online' }, moment)).toEqual({
+    network: { value: 'connectivity_online', ...moment },
   });
-  expect(datedFields({ batteryPercentage: 101, location: { latitude: 91, longitude: 0 } }, 1)).toEqual({});
-  expect(datedFields({ batteryPercentage: 0 }, 1)).toEqual({ battery: { value: 0, atMs: 1 } });
+  expect(datedFields({ batteryPercentage: 101, location: { latitude: 91, longitude: 0 } }, moment)).toEqual(
+    {},
+  );
+  expect(datedFields({ batteryPercentage: 0 }, moment)).toEqual({ battery: { value: 0, ...moment } });
 });
 
 test('a clock that runs ahead is held to the time of arrival', () => {
@@ -15,9 +19,10 @@ test('a clock that runs ahead is held to the time of arrival', () => {
 });
 
 test('of two reports the newer of each field stays, at the same time the later report', () => {
-  const earlier = { power: { value: 'started', atMs: 5 }, wearing: { value: 'device_wear', atMs: 5 } };
-  const later = { power: { value: 'finished', atMs: 4 }, wearing: { value: 'device_takeoff', atMs: 5 } };
-  expect(newerFields(earlier, later)).toEqual({ power: earlier.power, wearing: later.wearing });
+  const at = (value: string, atMs: number, epoch = 1) => ({ value, atMs, epoch });
+  const earlier = { power: at('started', 5), wearing: at('device_wear', 5), charging: at('x', 5) };
+  const later = { power: at('finished', 4), wearing: at('device_takeoff', 5), charging: at('y', 4, 2) };
+  expect(newerFields(earlier, later)).toEqual({ ...later, power: earlier.power });
 });
 
 describe('the software is what the headset said last', () => {
@@ -26,7 +31,7 @@ describe('the software is what the headset said last', () => {
     ...{ ...said, sessionEpoch: 1, atMs: 10, clientVersion: '', macAddressWifi: '', macAddressBluetooth: '' },
     modelIdentifier: '',
   };
-  const inventory = { ...said, firmwareVersion: '2', reportId: 5, atMs: 10 };
+  const inventory = { ...said, firmwareVersion: '2', reportId: 5, ...{ atMs: 10, epoch: 1 } };
 
   test('a change during a session counts, one from before the session does not', () => {
     expect(reportedSoftware({ introduction, inventory })).toBe(inventory);

@@ -1,7 +1,16 @@
-/** A value as a headset reported it, with the time it happened; milliseconds since 1970. */
-export interface Dated<T> {
-  readonly value: T;
+import type { Presence } from './network-status.ts';
+
+/** When a report's change happened. */
+export interface Moment {
+  /** Milliseconds since 1970. */
   readonly atMs: number;
+  /** The activation epoch that the headset knew then: says whose it is (ruling A7). */
+  readonly epoch: number;
+}
+
+/** A value as a headset reported it. */
+export interface Dated<T> extends Moment {
+  readonly value: T;
 }
 
 export interface Position {
@@ -13,6 +22,7 @@ export interface Position {
 export interface ReportedFields {
   readonly power?: Dated<string>;
   readonly wearing?: Dated<string>;
+  /** The headset's own word on its network: for operators only (ruling A21). */
   readonly network?: Dated<string>;
   readonly charging?: Dated<string>;
   readonly battery?: Dated<number>;
@@ -42,17 +52,54 @@ export interface Software {
 }
 
 /** What a headset says of its software after a change of it. */
-export interface Inventory extends Software {
-  /** Rises over the headset's life: orders inventories. */
+export interface Inventory extends Software, Moment {
+  /** Rises over the headset's life: orders the inventories of an epoch. */
   readonly reportId: number;
-  /** When it changed; milliseconds since 1970. */
-  readonly atMs: number;
 }
 
 /** A device's reported state (specification api.md section 3). */
 export interface Reported extends ReportedFields {
   readonly introduction?: Introduction;
+  /** The newest activation epoch that was current when a session began, as far as it could be read. */
+  readonly introducedEpoch?: number;
   readonly inventory?: Inventory;
+  /** The newest session of which it is known that none came after it for a while (ruling A21). */
+  readonly offline?: { readonly sessionEpoch: number; readonly atMs: number };
+}
+
+/** When the headset was online and offline last, as the cloud saw it. */
+export function presenceOf({ introduction, offline }: Reported): Presence {
+  return {
+    ...(introduction && {
+      online: { sessionEpoch: introduction.sessionEpoch, atMs: introduction.atMs ?? 0 },
+    }),
+    ...(offline && { offline }),
+  };
+}
+
+/**
+ * What of it an application may read that has the device since `sinceEpoch` without a break (ruling A7):
+ * only what was reported under its own activation.
+ */
+export function readableSince(reported: Reported, sinceEpoch: number): Reported {
+  const { introduction, introducedEpoch, inventory, offline, network, ...fields } = reported;
+  const own = (moment: unknown) => (moment as Partial<Moment> | undefined)?.epoch ?? -1;
+  const readable: Reported = Object.fromEntries(
+    Object.entries(fields).filter(([, dated]) => own(dated) >= sinceEpoch),
+  );
+  return {
+    ...readable,
+    ...(introduction && isIntroduced(reported, sinceEpoch) && { introduction }),
+    ...(inventory && own(inventory) >= sinceEpoch && { inventory }),
+  };
+}
+
+/** True when a session has begun since then: what its hello said may be read. */
+export function isIntroduced(
+  { introducedEpoch = -1 }: Pick<Reported, 'introducedEpoch'>,
+  sinceEpoch: number,
+): boolean {
+  return introducedEpoch >= sinceEpoch;
 }
 
 /**
@@ -64,12 +111,31 @@ export function reportedSoftware({ introduction, inventory }: Reported): Softwar
   return introduction && (introduction.atMs ?? 0) > inventory.atMs ? introduction : inventory;
 }
 
+/** Versions that operations are judged by; empty: not known. */
+export interface ReportedVersions {
+  readonly client: string;
+  readonly firmware: string;
+}
+
+export function reportedVersions(reported: Reported): ReportedVersions {
+  return {
+    client: reported.introduction?.clientVersion ?? '',
+    firmware: reportedSoftware(reported)?.firmwareVersion ?? '',
+  };
+}
+
 /**
  * When something happened: by the headset's clock, but not after its arrival, so that a clock that runs
  * ahead cannot keep later changes out; the arrival where the headset did not say. Milliseconds since 1970.
  */
 export function occurrence(occurredAtMs: number, receivedAtMs: number): number {
   return occurredAtMs > 0 ? Math.min(occurredAtMs, receivedAtMs) : receivedAtMs;
+}
+
+/** Of two inventories the newer, whatever the order of their arrival. */
+export function newerInventory(one: Inventory, other: Inventory): Inventory {
+  if (one.epoch !== other.epoch) return one.epoch > other.epoch ? one : other;
+  return one.reportId > other.reportId ? one : other;
 }
 
 /** What a headset's change report may say; absent: unchanged. */
@@ -89,22 +155,28 @@ const words = {
   charging: ['start_charging', 'stop_charging'],
 } as const;
 
-/** The dated fields of a change at its `occurrence`. Values that the specification does not know are left out. */
-export function datedFields(change: ReportedChange, atMs: number): ReportedFields {
+/** The dated fields of a change. Values that the specification does not know are left out. */
+export function datedFields(change: ReportedChange, { atMs, epoch }: Moment): ReportedFields {
   const fields: { -readonly [K in keyof ReportedFields]: ReportedFields[K] } = {};
   for (const name of ['power', 'wearing', 'network', 'charging'] as const) {
     const value = change[name];
     if (value !== undefined && (words[name] as readonly string[]).includes(value)) {
-      fields[name] = { value, atMs };
+      fields[name] = { value, atMs, epoch };
     }
   }
   const battery = change.batteryPercentage;
-  if (battery !== undefined && battery >= 0 && battery <= 100) fields.battery = { value: battery, atMs };
+  if (battery !== undefined && battery >= 0 && battery <= 100)
+    fields.battery = { value: battery, atMs, epoch };
   const at = change.location;
   if (at && Math.abs(at.latitude) <= 90 && Math.abs(at.longitude) <= 180) {
-    fields.location = { value: { latitude: at.latitude, longitude: at.longitude }, atMs };
+    fields.location = { value: { latitude: at.latitude, longitude: at.longitude }, atMs, epoch };
   }
   return fields;
+}
+
+/** True when it happened before the other: epochs only rise, so they come before any clock's word. */
+function isBefore(one: Moment, other: Moment): boolean {
+  return one.epoch === other.epoch ? one.atMs < other.atMs : one.epoch < other.epoch;
 }
 
 /** Of two reports' fields, the newer of each; at the same time, the later report's. */
@@ -112,7 +184,7 @@ export function newerFields(earlier: ReportedFields, later: ReportedFields): Rep
   const merged: Record<string, Dated<unknown>> = { ...earlier };
   for (const [name, dated] of Object.entries(later) as [string, Dated<unknown>][]) {
     const known = merged[name];
-    if (!known || known.atMs <= dated.atMs) merged[name] = dated;
+    if (!known || !isBefore(dated, known)) merged[name] = dated;
   }
   return merged as ReportedFields;
 }

@@ -12,6 +12,7 @@ import { deactivateDeviceHandler } from './deactivate-device.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { getActivationHandler } from './get-activation.ts';
 import { getAssociationHandler } from './get-association.ts';
+import { getCurrentActivationHandler } from './get-current-activation.ts';
 import { getDestinationHandler } from './get-destination.ts';
 import { getDeviceStatusHandler } from './get-device-status.ts';
 import { getHardwarePropertiesHandler } from './get-hardware-properties.ts';
@@ -47,6 +48,9 @@ export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
       listDeviceStatuses: listDeviceStatusesHandler(deps),
     }),
     bind(HeadsetFilesService, { getUploadUrl: getUploadUrlHandler(deps) }),
-    bind(HeadsetKeysService, { getHeadsetKeys: getHeadsetKeysHandler(deps) }),
+    bind(HeadsetKeysService, {
+      getHeadsetKeys: getHeadsetKeysHandler(deps),
+      getCurrentActivation: getCurrentActivationHandler(deps),
+    }),
   ];
 }

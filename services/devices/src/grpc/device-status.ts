@@ -1,21 +1,34 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { DeviceStatusSchema } from '@headset-cloud/proto/devices/v1/service_pb.ts';
-import { reportedSoftware } from '../domain/reported.ts';
+import { networkStatus, type Presence } from '../domain/network-status.ts';
+import { presenceOf, readableSince, reportedSoftware } from '../domain/reported.ts';
 import type { DeviceWithReport } from '../ports.ts';
 
+/** What the application that has the device activated may read of its state (ruling A7). */
+export function readableStatus(device: DeviceWithReport): MessageInitShape<typeof DeviceStatusSchema> {
+  const { deviceId, activation, reported } = device;
+  // The network status is the cloud's own word: it crosses activations (ruling A7).
+  return deviceStatus(
+    { deviceId, reported: activation ? readableSince(reported, activation.sinceEpoch) : {} },
+    presenceOf(reported),
+  );
+}
+
 /** A device's reported state as a message; what is not known is absent. */
-export function deviceStatus({
-  deviceId,
-  reported,
-}: DeviceWithReport): MessageInitShape<typeof DeviceStatusSchema> {
-  const { power, wearing, network, charging, battery, location } = reported;
+export function deviceStatus(
+  { deviceId, reported }: Pick<DeviceWithReport, 'deviceId' | 'reported'>,
+  presence: Presence,
+): MessageInitShape<typeof DeviceStatusSchema> {
+  const { power, wearing, charging, battery, location } = reported;
+  const network = networkStatus(presence);
   const software = reportedSoftware(reported);
-  const ms = (dated: { atMs: number } | undefined) => (dated ? BigInt(dated.atMs) : undefined);
+  const ms = (dated: { atMs?: number } | undefined) =>
+    dated?.atMs === undefined ? undefined : BigInt(dated.atMs);
   return {
     deviceId,
     power: power?.value,
     wearing: wearing?.value,
-    network: network?.value,
+    network: network.word,
     charging: charging?.value,
     batteryPercentage: battery?.value,
     latitude: location?.value.latitude,

@@ -2,7 +2,7 @@ import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { requireActivated } from '../domain/activation.ts';
 import type { HandlerDependencies } from './dependencies.ts';
-import { deviceStatus } from './device-status.ts';
+import { readableStatus } from './device-status.ts';
 
 /** GET …/devices/{deviceId}/status: only for the application that has the device activated. */
 export function getDeviceStatusHandler(
@@ -11,6 +11,6 @@ export function getDeviceStatusHandler(
   return async ({ applicationId, deviceId }) => {
     const device = await deps.reader.withReport(deviceId);
     requireActivated(device?.activation, applicationId);
-    return { status: device && deviceStatus(device) };
+    return { status: device && readableStatus(device) };
   };
 }

@@ -1,7 +1,7 @@
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import type { HandlerDependencies } from './dependencies.ts';
-import { deviceStatus } from './device-status.ts';
+import { readableStatus } from './device-status.ts';
 
 const mostAtOnce = 1000;
 const defaultLimit = 100;
@@ -14,6 +14,6 @@ export function listDeviceStatusesHandler(
     const limit = Math.min(asked || defaultLimit, mostAtOnce);
     // One more than asked tells whether there is a next page.
     const devices = await deps.reader.activatedBy(applicationId, afterDeviceId, limit + 1);
-    return { statuses: devices.slice(0, limit).map(deviceStatus), more: devices.length > limit };
+    return { statuses: devices.slice(0, limit).map(readableStatus), more: devices.length > limit };
   };
 }

@@ -2,9 +2,10 @@ import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { AnyBulkWriteOperation, WithId } from 'mongodb';
 import type { Associations } from '../domain/association.ts';
-import { type Dated, reportedSoftware } from '../domain/reported.ts';
+import type { Activation } from '../domain/device.ts';
+import { type Moment, presenceOf, readableSince, reportedVersions } from '../domain/reported.ts';
 import type { DeviceReader, DeviceRegistry, DeviceReports, DeviceWithReport, ReportStore } from '../ports.ts';
-import type { DeviceDocument } from './documents.ts';
+import type { DeviceDocument, StoredActivation } from './documents.ts';
 
 /** Most keys a headset may have at once: one in use and some room to change it. */
 export const mostKeys = 10;
@@ -12,6 +13,8 @@ export const mostKeys = 10;
 const reportFields = {
   'activation.applicationId': 1,
   'activation.clientId': 1,
+  'activation.epoch': 1,
+  'activation.sinceEpoch': 1,
   reported: 1,
 } as const;
 
@@ -29,6 +32,14 @@ const softwareFields = {
   'reported.introduction.atMs': 1,
   'reported.inventory.firmwareVersion': 1,
   'reported.inventory.atMs': 1,
+  'reported.inventory.epoch': 1,
+} as const;
+
+const tellingFields = {
+  ...associationFields,
+  'reported.introduction.sessionEpoch': 1,
+  'reported.introduction.atMs': 1,
+  'reported.offline': 1,
 } as const;
 
 const hardwareFields = {
@@ -43,23 +54,43 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
   const standing = coalescedReader(devices, {
     'activation.applicationId': 1,
     'activation.epoch': 1,
+    'activation.sinceEpoch': 1,
     'reported.introduction.clientVersion': 1,
     ...softwareFields,
+    'reported.introducedEpoch': 1,
     'pending.kind': 1,
   });
+  // A restart lets thousands of headsets ask at once.
+  const current = coalescedReader(devices, { epoch: 1, lastTransactionId: 1, activation: 1 });
   const association = coalescedReader(devices, associationFields);
   return {
     async standing(deviceId) {
       const found = await standing(deviceId);
       if (!found?.activation) return undefined;
       const { applicationId, epoch } = found.activation;
-      const clientVersion = found.reported?.introduction?.clientVersion ?? '';
-      const firmwareVersion = reportedSoftware(found.reported ?? {})?.firmwareVersion ?? '';
-      return { applicationId, epoch, clientVersion, firmwareVersion, unsettled: found.pending.length > 0 };
+      const reported = found.reported ?? {};
+      return {
+        applicationId,
+        epoch,
+        versions: reportedVersions(reported),
+        readable: reportedVersions(readableSince(reported, since(found.activation))),
+        unsettled: found.pending.length > 0,
+      };
     },
     async withReport(deviceId) {
       const found = await devices.findOne({ _id: deviceId }, { projection: reportFields });
       return found ? withReport(found) : undefined;
+    },
+    async currentActivation(deviceId) {
+      const found = await current(deviceId);
+      if (!found) return undefined;
+      const { epoch, lastTransactionId, activation } = found;
+      const sinceEpoch = activation && since(activation);
+      return {
+        epoch,
+        lastTransactionId,
+        ...(activation && { activation: { ...activation, sinceEpoch } as Activation }),
+      };
     },
     async activatedBy(applicationId, afterDeviceId, limit) {
       const found = await devices
@@ -78,11 +109,13 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
       const found = await association(deviceId);
       return found && associations(found);
     },
-    async associationsOf(deviceIds) {
+    async tellingOf(deviceIds) {
       const found = await devices
-        .find({ _id: { $in: [...deviceIds] } }, { projection: associationFields })
+        .find({ _id: { $in: [...deviceIds] } }, { projection: tellingFields })
         .toArray();
-      return new Map(found.map((one) => [one._id, associations(one)]));
+      return new Map(
+        found.map((one) => [one._id, { ...associations(one), presence: presenceOf(one.reported ?? {}) }]),
+      );
     },
     async hardware(deviceId) {
       const found = await devices.findOne({ _id: deviceId }, { projection: hardwareFields });
@@ -100,8 +133,16 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
   };
 }
 
+function since({ epoch, sinceEpoch }: StoredActivation): number {
+  return sinceEpoch ?? epoch;
+}
+
 function withReport({ _id, activation, reported }: WithId<DeviceDocument>): DeviceWithReport {
-  return { deviceId: _id, ...(activation && { activation }), reported };
+  return {
+    deviceId: _id,
+    ...(activation && { activation: { ...activation, sinceEpoch: since(activation) } }),
+    reported,
+  };
 }
 
 function associations({ epoch, activation, past }: WithId<DeviceDocument>): Associations {
@@ -110,7 +151,7 @@ function associations({ epoch, activation, past }: WithId<DeviceDocument>): Asso
     ...(activation && {
       current: {
         applicationId: activation.applicationId,
-        sinceEpoch: activation.sinceEpoch ?? activation.epoch,
+        sinceEpoch: since(activation),
       },
     }),
     past: past ?? [],
@@ -126,26 +167,54 @@ export function createReportStore(devices: StoreCollection<DeviceDocument>): Rep
   };
 }
 
-/** One conditional update for each field: whatever the order of arrival, the newest occurrence stays. */
+/**
+ * One conditional update for each field: whatever the order of arrival, the newest occurrence stays.
+ * Epochs only rise, so they come before any clock's word; one that has not been yet is a headset's error.
+ */
 function reportOperations(report: DeviceReports): AnyBulkWriteOperation<DeviceDocument>[] {
-  const newest = (field: string, order: string, position: number, value: unknown) =>
+  const update = (filter: object, changed: object) =>
     ({
-      updateOne: {
-        // Also matches while there is none.
-        filter: { _id: report.deviceId, [`reported.${field}.${order}`]: { $not: { $gt: position } } },
-        update: { $set: { [`reported.${field}`]: value } },
-      },
+      updateOne: { filter: { _id: report.deviceId, ...filter }, update: changed },
     }) as AnyBulkWriteOperation<DeviceDocument>;
-  const { fields, introduction, inventory } = report;
-  return [
-    ...Object.entries(fields).map(([name, dated]: [string, Dated<unknown>]) =>
-      newest(name, 'atMs', dated.atMs, dated),
-    ),
-    ...(introduction
-      ? [newest('introduction', 'sessionEpoch', introduction.sessionEpoch, introduction)]
-      : []),
-    ...(inventory ? [newest('inventory', 'reportId', inventory.reportId, inventory)] : []),
-  ];
+  const newest = (name: string, moment: Moment, order: string, position: number) => {
+    const path = `reported.${name}`;
+    return update(
+      {
+        epoch: { $gte: moment.epoch },
+        // Both also match while there is none.
+        $or: [
+          { [`${path}.epoch`]: { $not: { $gte: moment.epoch } } },
+          { [`${path}.epoch`]: moment.epoch, [`${path}.${order}`]: { $not: { $gt: position } } },
+        ],
+      },
+      { $set: { [path]: moment } },
+    );
+  };
+  const { fields, introduction, introducedEpoch, inventory, offline } = report;
+  const operations = Object.entries(fields).map(([name, dated]: [string, Moment]) =>
+    newest(name, dated, 'atMs', dated.atMs),
+  );
+  if (inventory) operations.push(newest('inventory', inventory, 'reportId', inventory.reportId));
+  if (offline) {
+    const older = { 'reported.offline.sessionEpoch': { $not: { $gte: offline.sessionEpoch } } };
+    operations.push(update(older, { $set: { 'reported.offline': offline } }));
+  }
+  if (introduction) {
+    const { sessionEpoch } = introduction;
+    const { read = 0, claimed = 0 } = introducedEpoch ?? {};
+    operations.push(
+      update(
+        { 'reported.introduction.sessionEpoch': { $not: { $gt: sessionEpoch } } },
+        { $set: { 'reported.introduction': introduction }, $max: { 'reported.introducedEpoch': read } },
+      ),
+    );
+    if (claimed > 0) {
+      operations.push(
+        update({ epoch: { $gte: claimed } }, { $max: { 'reported.introducedEpoch': claimed } }),
+      );
+    }
+  }
+  return operations;
 }
 
 export function createDeviceRegistry(devices: StoreCollection<DeviceDocument>): DeviceRegistry {

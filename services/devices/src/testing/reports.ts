@@ -31,6 +31,7 @@ export function report(
     occurredAtMs?: number;
     receivedAtMs?: number;
     sessionEpoch?: number;
+    snapshot?: boolean;
   } = {},
 ) {
   lastReportId += 1;
@@ -45,6 +46,7 @@ export function report(
         reportId: BigInt(reportId),
         occurredAtMs: BigInt(occurredAtMs),
         activationEpoch: BigInt(activationEpoch),
+        snapshot: more.snapshot ?? false,
         body,
       },
     },

@@ -1,0 +1,227 @@
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
+import { notifications, receivedAtMs, report } from './testing/reports.ts';
+import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+
+/** What applications read of a device's state belongs to their own activation (ruling A7). */
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld();
+  await provision(world);
+  await provision(world, { name: 'other' });
+  await activate('app');
+});
+afterEach(() => world.close());
+
+const activate = (application: string) =>
+  world.devices.activateDevice({ caller: callerOf(application), deviceId: imei(0), clientId: 'c' });
+const deactivate = (application: string) =>
+  world.devices.deactivateDevice({ caller: callerOf(application), deviceId: imei(0) });
+const reset = (application: string) =>
+  world.devices.resetDevice({ caller: callerOf(application), deviceId: imei(0) });
+const status = async (applicationId = 'app') =>
+  withNulls((await world.devices.getDeviceStatus({ applicationId, deviceId: imei(0) })).status);
+const listed = async (applicationId: string) =>
+  withNulls((await world.devices.listDeviceStatuses({ applicationId })).statuses[0]);
+
+/** Publishes and waits until the service has handled it. */
+async function handled(...events: ReturnType<typeof report>[]) {
+  await world.log.publish(topics.deviceReports, events);
+  await waitFor('the offset', async () => (await world.log.lag('devices', topics.deviceReports)) === 0);
+}
+type Hello = Extract<
+  NonNullable<MessageInitShape<typeof DeviceReportEventSchema>['body']>,
+  { case: 'hello' }
+>['value'];
+function hello(sessionEpoch: number, activationEpoch: number, value: Hello) {
+  const event = create(DeviceReportEventSchema, {
+    deviceId: imei(0),
+    sessionEpoch: BigInt(sessionEpoch),
+    receivedAtMs: BigInt(receivedAtMs),
+    activationEpoch: BigInt(activationEpoch),
+    body: { case: 'hello', value },
+  });
+  return { key: imei(0), value: toBinary(DeviceReportEventSchema, event) };
+}
+const change = (
+  activationEpoch: number,
+  value: object,
+  more: { occurredAtMs?: number; snapshot?: boolean; reportId?: number } = {},
+) => report({ case: 'stateChange', value }, { activationEpoch, ...more });
+const inventory = (
+  activationEpoch: number,
+  firmwareVersion: string,
+  more: { snapshot?: boolean; reportId?: number; occurredAtMs?: number } = {},
+) => report({ case: 'inventory', value: { firmwareVersion } }, { activationEpoch, ...more });
+
+const everything = {
+  ...{ power: 'started', wearing: 'device_wear', charging: 'start_charging', batteryPercentage: 80 },
+  location: { latitude: 35, longitude: 139 },
+};
+const shown = {
+  ...{ power: 'started', wearing: 'device_wear', charging: 'start_charging', batteryPercentage: 80 },
+  ...{ latitude: 35, longitude: 139 },
+};
+const nothing = {
+  ...{ power: null, wearing: null, charging: null, batteryPercentage: null, latitude: null, longitude: null },
+  ...{ powerUpdatedAtMs: null, wearingUpdatedAtMs: null, chargingUpdatedAtMs: null },
+  ...{ batteryUpdatedAtMs: null, locationUpdatedAtMs: null },
+  ...{ firmwareVersion: null, apps: [], languages: [], reported: false },
+};
+/** What is absent reads as null, as in the API's answer. */
+const withNulls = (status: object | undefined) =>
+  Object.fromEntries(Object.keys(nothing).map((name) => [name, Reflect.get(status ?? {}, name) ?? null]));
+const software = { firmwareVersion: '9.1', clientVersion: '3.4.0', languages: ['ja'] };
+
+test('the next application sees nothing of what was reported before it had the device', async () => {
+  await handled(
+    hello(1, 1, software),
+    change(1, everything),
+    inventory(1, '9.2', { occurredAtMs: receivedAtMs }),
+  );
+  expect(await status()).toMatchObject({ ...shown, firmwareVersion: '9.2', reported: true });
+  await deactivate('app');
+  await activate('other');
+  expect(await status('other')).toEqual(nothing);
+  expect(await listed('other')).toEqual(nothing);
+});
+
+test('nor does the same application after a deactivation', async () => {
+  await handled(hello(1, 1, software), change(1, everything));
+  await deactivate('app');
+  await activate('app');
+  expect(await status()).toEqual(nothing);
+});
+
+test('what is reported under the new activation is shown, and only that', async () => {
+  await handled(change(1, everything));
+  await deactivate('app');
+  await activate('other');
+  await handled(change(3, { batteryPercentage: 7 }));
+  expect(await status('other')).toEqual({ ...nothing, batteryPercentage: 7, batteryUpdatedAtMs: 1000n });
+});
+
+test('a late report of an earlier activation, or of the time between, shows nothing and takes nothing away', async () => {
+  await deactivate('app');
+  await activate('other');
+  await handled(change(3, { batteryPercentage: 7 }, { occurredAtMs: 1000 }));
+  // Later by the headset's clock, which was set back since.
+  await handled(
+    change(1, everything, { occurredAtMs: 5000 }),
+    change(2, { power: 'finished' }, { occurredAtMs: 6000 }),
+    inventory(1, '9.0', { occurredAtMs: 7000, reportId: 900 }),
+  );
+  expect(await status('other')).toEqual({ ...nothing, batteryPercentage: 7, batteryUpdatedAtMs: 1000n });
+  await handled(inventory(3, '9.3', { occurredAtMs: 500, reportId: 800 }));
+  expect(await status('other')).toMatchObject({ firmwareVersion: '9.3', batteryPercentage: 7 });
+});
+
+test('reports of two activations in one batch, in either order, keep to their own', async () => {
+  await deactivate('app');
+  await activate('other');
+  await handled(
+    change(3, { batteryPercentage: 7 }, { occurredAtMs: 1000 }),
+    change(1, { batteryPercentage: 99, power: 'started' }, { occurredAtMs: 5000 }),
+  );
+  expect(await status('other')).toEqual({ ...nothing, batteryPercentage: 7, batteryUpdatedAtMs: 1000n });
+});
+
+test('a late report of the current activation does not set back what was reported after it', async () => {
+  await handled(change(1, { batteryPercentage: 50 }, { occurredAtMs: 2000 }));
+  await handled(change(1, { batteryPercentage: 60, power: 'started' }, { occurredAtMs: 1000 }));
+  expect(await status()).toMatchObject({ batteryPercentage: 50, power: 'started' });
+});
+
+test('a report of an activation that has not been yet changes nothing', async () => {
+  await handled(change(7, everything), inventory(7, '9.9'));
+  await deactivate('app');
+  await activate('other');
+  expect(await status('other')).toEqual(nothing);
+});
+
+test('a hello counts for the activation that was current when its session began', async () => {
+  await handled(hello(1, 1, software));
+  await deactivate('app');
+  await activate('other');
+  await handled(hello(2, 3, { ...software, firmwareVersion: '9.4' }));
+  expect(await status('other')).toMatchObject({ firmwareVersion: '9.4', languages: ['ja'], reported: true });
+  // Of a session before it, told late.
+  await deactivate('other');
+  await activate('app');
+  await handled(hello(3, 3, software));
+  expect(await status()).toEqual(nothing);
+});
+
+test('a hello for which the activation could not be read takes nothing away', async () => {
+  await handled(hello(1, 1, software), hello(2, 0, { ...software, firmwareVersion: '9.5' }));
+  expect(await status()).toMatchObject({ firmwareVersion: '9.5', reported: true });
+  await deactivate('app');
+  await activate('other');
+  // The headset itself knows the new activation.
+  await handled(hello(3, 0, { ...software, activationEpoch: 2n }));
+  expect(await status('other')).toEqual(nothing);
+  await handled(hello(4, 0, { ...software, activationEpoch: 3n }));
+  expect(await status('other')).toMatchObject({ firmwareVersion: '9.1', reported: true });
+});
+
+test('a reset and a repeated activation blank nothing', async () => {
+  await handled(hello(1, 1, software), change(1, everything));
+  await reset('app');
+  await activate('app');
+  expect(await status()).toMatchObject({ ...shown, firmwareVersion: '9.1' });
+  // Afterwards the headset reports under the newer epoch; what it said before does not come back.
+  await handled(change(2, { batteryPercentage: 1 }, { occurredAtMs: 500 }));
+  await handled(change(1, { batteryPercentage: 81 }, { occurredAtMs: 9000 }));
+  expect(await status()).toMatchObject({ ...shown, batteryPercentage: 1 });
+});
+
+test('a snapshot sets the state, and nobody is notified of it', async () => {
+  await deactivate('app');
+  await activate('other');
+  await handled(
+    change(3, everything, { snapshot: true, reportId: 5 }),
+    inventory(3, '9.3', { snapshot: true, reportId: 6 }),
+    change(3, { batteryPercentage: 79 }, { reportId: 7, occurredAtMs: 2000 }),
+  );
+  expect(await status('other')).toMatchObject({ ...shown, batteryPercentage: 79, firmwareVersion: '9.3' });
+  expect((await notifications(world)).map((one) => one.id)).toEqual([`device-${imei(0)}-7-battery`]);
+});
+
+test('what deliveries are judged by stays known, but is named only where it may be read', async () => {
+  await handled(hello(1, 1, { ...software, clientVersion: '2.0.0' }));
+  const send = (applicationId: string) =>
+    world.devices.sendOperation({
+      caller: callerOf(applicationId),
+      deviceId: imei(0),
+      operationId: 'put-v1-applications-devices-apps-launcher-keys',
+      operation: { kind: { case: 'applyLauncherKeys', value: { configJson: '{"key-config":[]}' } } },
+    });
+  await expect(send('app')).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: "The device's client version 2.0.0 is older than 2.1.1, which this operation needs.",
+  });
+  await deactivate('app');
+  await activate('other');
+  await expect(send('other')).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: "The device's client version is older than 2.1.1, which this operation needs.",
+  });
+});
+
+test('an operator sees what was reported last, whatever activation it belongs to', async () => {
+  await handled(hello(1, 1, software), change(1, everything));
+  await deactivate('app');
+  const { device } = await world.admin.getDevice({ deviceId: imei(0) });
+  expect(device?.status).toMatchObject({ ...shown, firmwareVersion: '9.1' });
+});
+
+test('hardware properties stay known', async () => {
+  await handled(hello(1, 1, { ...software, hardware: { macAddressWifi: 'aa', macAddressBluetooth: 'bb' } }));
+  await deactivate('app');
+  await activate('other');
+  const known = await world.devices.getHardwareProperties({ clientId: 'dev-client', deviceId: imei(0) });
+  expect(known).toMatchObject({ macAddressWifi: 'aa', macAddressBluetooth: 'bb' });
+});

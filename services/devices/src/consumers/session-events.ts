@@ -1,0 +1,37 @@
+import type { DeviceReportEvent, Offline } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
+import { networkStatus, type Presence, type SessionChange } from '../domain/network-status.ts';
+import type { DeviceNotification } from '../domain/notification.ts';
+
+/** What an event tells of a headset's sessions; undefined: nothing. */
+export function sessionChange(event: DeviceReportEvent): SessionChange | undefined {
+  const { body, sessionEpoch, receivedAtMs } = event;
+  if (body.case === 'offline') return offlineChange(event, body.value);
+  if (body.case !== 'hello') return undefined;
+  return { kind: 'online', sessionEpoch: Number(sessionEpoch), atMs: Number(receivedAtMs) };
+}
+
+/** The end of a headset's newest session, not after it was told. */
+export function offlineChange(
+  { sessionEpoch, receivedAtMs }: Pick<DeviceReportEvent, 'sessionEpoch' | 'receivedAtMs'>,
+  { endedAtMs }: Pick<Offline, 'endedAtMs'>,
+): SessionChange {
+  const toldAtMs = Number(receivedAtMs);
+  const atMs = endedAtMs > 0n ? Math.min(Number(endedAtMs), toldAtMs) : toldAtMs;
+  return { kind: 'offline', sessionEpoch: Number(sessionEpoch), atMs };
+}
+
+/** A change of the network status as the application hears of it; its id is the same in a repeat (ruling A21). */
+export function networkNotification(
+  { sessionEpoch, atMs }: SessionChange,
+  presence: Presence,
+  { applicationId, deviceId }: { readonly applicationId: string; readonly deviceId: string },
+): DeviceNotification {
+  const status = networkStatus(presence);
+  const operationId = 'notify-network-connection-status';
+  return {
+    id: `device-${deviceId}-session-${sessionEpoch}-${status.word}`,
+    destination: 'deviceEvent',
+    kind: operationId,
+    body: { applicationId, deviceId, timestamp: status.atMs ?? atMs, operationId, status: status.word },
+  };
+}

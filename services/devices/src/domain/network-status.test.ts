@@ -1,0 +1,55 @@
+import { changePresence, networkStatus, type Presence, type SessionChange } from './network-status.ts';
+
+const online = (sessionEpoch: number, atMs = sessionEpoch * 100): SessionChange => ({
+  ...{ kind: 'online', sessionEpoch, atMs },
+});
+const offline = (sessionEpoch: number, atMs = sessionEpoch * 100 + 50): SessionChange => ({
+  ...{ kind: 'offline', sessionEpoch, atMs },
+});
+/** The words that were told, and the status at the end. */
+function told(...changes: SessionChange[]) {
+  let presence: Presence = {};
+  const words: string[] = [];
+  for (const change of changes) {
+    const next = changePresence(presence, change);
+    presence = next.presence;
+    if (next.changed) words.push(`${networkStatus(presence).word.slice(13)} ${change.sessionEpoch}`);
+  }
+  return [words, networkStatus(presence)];
+}
+const isOnline = (atMs: number) => ({ word: 'connectivity_online', atMs });
+const isOffline = (atMs: number) => ({ word: 'connectivity_offline', atMs });
+
+test('a headset that never had a session is offline, since nobody knows when', () => {
+  expect(networkStatus({})).toEqual({ word: 'connectivity_offline' });
+});
+
+test('each change is told once, with the session that it is about', () => {
+  expect(told(online(1), offline(1), online(2))).toEqual([
+    ['online 1', 'offline 1', 'online 2'],
+    isOnline(200),
+  ]);
+});
+
+test('a session that replaces another is no change', () => {
+  expect(told(online(1), online(2), online(3))).toEqual([['online 1'], isOnline(300)]);
+});
+
+test('a repeat tells nothing', () => {
+  expect(told(online(1), online(1), offline(1), offline(1), online(1))).toEqual([
+    ['online 1', 'offline 1'],
+    isOffline(150),
+  ]);
+});
+
+test('an offline of a session never hides a newer session, however late it comes', () => {
+  expect(told(online(1), online(2), offline(1))).toEqual([['online 1'], isOnline(200)]);
+});
+
+test('a hello that comes after the end of its own session makes nobody online', () => {
+  expect(told(online(1), offline(2), online(2))).toEqual([['online 1', 'offline 2'], isOffline(250)]);
+});
+
+test('a session does not end before it began, whatever two clocks say', () => {
+  expect(told(online(1, 5000), offline(1, 4000))).toEqual([['online 1', 'offline 1'], isOffline(5000)]);
+});

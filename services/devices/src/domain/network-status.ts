@@ -1,0 +1,41 @@
+/** A beginning or an end of sessions, as the cloud sees it. */
+export interface SessionChange {
+  readonly kind: 'online' | 'offline';
+  /** The session that began, or the newest one, which ended a while ago. Rises with each session. */
+  readonly sessionEpoch: number;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+type SessionMoment = Pick<SessionChange, 'sessionEpoch' | 'atMs'>;
+
+/** The newest of both kinds; kept apart, so that the order of their arrival does not matter. */
+export interface Presence {
+  readonly online?: SessionMoment;
+  readonly offline?: SessionMoment;
+}
+
+export type NetworkWord = 'connectivity_online' | 'connectivity_offline';
+
+/** The network status of a headset (ruling A21); one that never had a session is offline since nobody knows when. */
+export function networkStatus({ online, offline }: Presence): { word: NetworkWord; atMs?: number } {
+  if (online && !(offline && offline.sessionEpoch >= online.sessionEpoch)) {
+    return { word: 'connectivity_online', atMs: online.atMs };
+  }
+  if (!offline) return { word: 'connectivity_offline' };
+  // Two instances' clocks: a session does not end before it began.
+  return { word: 'connectivity_offline', atMs: Math.max(offline.atMs, online?.atMs ?? 0) };
+}
+
+/**
+ * What a change makes of a headset's presence, and whether its network status is another one then. An old
+ * or a repeated change makes nothing of it.
+ */
+export function changePresence(
+  before: Presence,
+  { kind, sessionEpoch, atMs }: SessionChange,
+): { readonly presence: Presence; readonly changed: boolean } {
+  if ((before[kind]?.sessionEpoch ?? 0) >= sessionEpoch) return { presence: before, changed: false };
+  const presence = { ...before, [kind]: { sessionEpoch, atMs } };
+  return { presence, changed: networkStatus(before).word !== networkStatus(presence).word };
+}
