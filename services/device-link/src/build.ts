@@ -167,7 +167,9 @@ export function buildDeviceLink(
     async start() {
       await ensureIndexes(ctx.store, directoryIndexes);
       await ctx.log.ensureTopics([topics.transactionReports, topics.deviceReports]);
-      await takeFirstLease(leases, { address: self.address(), leaseMs, exclusive }, () => hub.draining);
+      const firstLease = () =>
+        takeFirstLease(leases, { address: self.address(), leaseMs, exclusive }, () => hub.draining);
+      await (ctx.store.whenReachable?.('the first lease', firstLease) ?? firstLease());
       port = await link.start(config.DEVICE_LINK_LISTEN);
       timers.push(
         setInterval(() => void renew(), leaseMs / 3).unref(),
