@@ -122,6 +122,7 @@ export function buildNotifier(
     unsetRetryMs: config.NOTIFIER_UNSET_RETRY_MS,
     maxInMemory: config.NOTIFIER_MAX_IN_MEMORY,
     sweepMs: config.NOTIFIER_SWEEP_MS,
+    longestPauseMs: rules.backoff.maxMs,
   });
   const handle = createNotificationsHandler({
     store,

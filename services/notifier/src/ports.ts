@@ -57,6 +57,11 @@ export interface DeliveryStore {
   replaceIfFree(id: string, nowMs: number): Promise<boolean>;
   /** Makes waiting deliveries of a lane due at once. */
   pullForward(lane: string, nowMs: number): Promise<void>;
+  /**
+   * Makes what is due too far ahead due now: what others own beyond `leaseLimitMs`, what nobody owns
+   * beyond `pauseLimitMs`. Answers whether there was something.
+   */
+  recall(lane: string, nowMs: number, leaseLimitMs: number, pauseLimitMs: number): Promise<boolean>;
   /** The first lane by name after `after` that has undelivered work. */
   nextLaneWithWork(after: string): Promise<LaneWork | undefined>;
 

@@ -68,8 +68,9 @@ function toDelivery(event: LogEvent, nowMs: number): Delivery {
     attempts: 0,
     createdAtMs,
     budgetFromMs: createdAtMs,
-    nextAttemptAtMs: nowMs,
-    dueAtMs: nowMs,
+    // At once, by every clock: this process's own may be ahead.
+    nextAttemptAtMs: Math.min(createdAtMs, event.timestampMs || nowMs),
+    dueAtMs: Math.min(createdAtMs, event.timestampMs || nowMs),
     owner: null,
     takenOver: false,
     deliveredAtMs: 0,

@@ -11,7 +11,8 @@ export interface GateRules {
 /**
  * Lets callbacks through to one destination (origin and application): a capped number at a time
  * while it is healthy, one probe at a time with growing pauses while it is failing (ruling B10).
- * Pure but for its own counters; time and randomness (in [0, 1)) come with each call.
+ * Pure but for its own counters; time (monotonic: a clock
+ * that is set must not close it) and randomness (in [0, 1)) come with each call.
  */
 export class Gate {
   readonly #rules: GateRules;
@@ -33,7 +34,7 @@ export class Gate {
     return this.#inFlight;
   }
 
-  /** Before this time nothing starts; milliseconds since 1970. */
+  /** Before this time nothing starts; milliseconds. */
   get closedUntilMs(): number {
     return this.#closedUntilMs;
   }

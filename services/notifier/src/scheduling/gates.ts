@@ -43,7 +43,7 @@ export class Gates {
   }
 
   /** Forgets gates that no lane uses and that have nothing to tell. */
-  tidy(nowMs: number): void {
+  tidy(nowMs = performance.now()): void {
     for (const [key, { gate, lanes }] of this.#gates) {
       const idle = lanes.size === 0 && gate.inFlight === 0;
       if (idle && (!gate.failing || gate.closedUntilMs < nowMs - forgetAfterMs)) this.#gates.delete(key);

@@ -1,4 +1,5 @@
 import { Chain, chainKey, type Held } from '../domain/chain.ts';
+import type { Delivery } from '../domain/delivery.ts';
 
 /**
  * The deliveries of one lane that this instance holds, as chains that are ready, being worked on, or
@@ -25,6 +26,20 @@ export class LaneQueue {
 
   *held(): Iterable<Held> {
     for (const chain of this.#chains.values()) yield* chain.all;
+  }
+
+  /**
+   * Of what was claimed, what is not here already: after a pause of the process, or a step of its clock,
+   * it may have claimed what it holds. That has a new lease then.
+   */
+  unheld(claimed: readonly Delivery[], leaseUntilMs: number): Pick<Held, 'delivery' | 'leaseUntilMs'>[] {
+    const held = new Map([...this.held()].map((one) => [one.delivery.id, one]));
+    return claimed.flatMap((delivery) => {
+      const here = held.get(delivery.id);
+      if (!here) return [{ delivery, leaseUntilMs }];
+      here.leaseUntilMs = leaseUntilMs;
+      return [];
+    });
   }
 
   /** Takes a delivery in; answers those that it, or a later one, replaces. */

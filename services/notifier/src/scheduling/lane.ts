@@ -29,6 +29,7 @@ export class Lane {
   #pulling = 0;
   #unset = false;
   #unknownInARow = 0;
+  /** By `performance.now()`, like the gate's times: a clock that is set back must not stop the lane. */
   #pausedUntilMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -93,9 +94,9 @@ export class Lane {
 
   /** Starts what may start now. */
   dispatch(): void {
-    const { clock, marks, stopping } = this.#c;
+    const { marks, stopping } = this.#c;
     if (stopping() || marks.full) return;
-    const now = clock.now();
+    const now = performance.now();
     if (now < this.#pausedUntilMs) {
       this.#wakeAt(this.#pausedUntilMs);
       return;
@@ -219,7 +220,7 @@ export class Lane {
     this.#attach(shared);
     // Meanwhile the address may have changed, or the destination begun to fail.
     entered.gate.leave();
-    if (stopping() || !shared.gate.mayStart(clock.now())) return { kind: 'closed' };
+    if (stopping() || !shared.gate.mayStart(performance.now())) return { kind: 'closed' };
     const { probes } = shared;
     const isProbe = shared.gate.failing;
     shared.gate.enter();
@@ -234,21 +235,21 @@ export class Lane {
   }
 
   #tellGate(shared: SharedGate, { answered, retryAfterMs }: Attempted): void {
-    const { clock, random, logger } = this.#c;
+    const { random, logger } = this.#c;
     if (answered === 'gone') shared.gate.leave();
     else if (answered === 'took') {
       if (!shared.gate.succeeded()) return;
       logger.info({ lane: this.name }, 'destination takes callbacks again');
       for (const lane of shared.lanes) lane.recovered();
-    } else if (shared.gate.failed(clock.now(), random(), retryAfterMs)) {
+    } else if (shared.gate.failed(performance.now(), random(), retryAfterMs)) {
       logger.warn({ lane: this.name }, 'destination is failing: probed until it takes callbacks again');
       for (const lane of shared.lanes) lane.#shrink();
     }
   }
 
   #settle(chain: Chain, held: Held, verdict: Verdict): void {
-    const { clock, unsetRetryMs, random } = this.#c;
-    const now = clock.now();
+    const { unsetRetryMs, random } = this.#c;
+    const now = performance.now();
     switch (verdict.kind) {
       case 'attempted':
         this.#ledger.attempted(chain, held, verdict.attempted.change);
@@ -311,7 +312,7 @@ export class Lane {
           this.#maybeMore ||= more;
           // One whose outcome is not stored yet is finished here, or given back.
           const fresh = claimed.filter((delivery) => !marks.has(delivery.id));
-          this.accept(fresh.map((delivery) => ({ delivery, leaseUntilMs })));
+          this.accept(this.#queue.unheld(fresh, leaseUntilMs));
           this.expire();
           return claimed.length > 0;
         },
@@ -344,7 +345,7 @@ export class Lane {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
       () => this.dispatch(),
-      Math.max(1, Math.min(atMs - this.#c.clock.now(), 2 ** 31 - 1)),
+      Math.max(1, Math.min(atMs - performance.now(), 2 ** 31 - 1)),
     );
   }
 }

@@ -11,11 +11,16 @@ import type { Marks } from './marks.ts';
 
 export interface SchedulerOptions extends Omit<LaneContext, 'room' | 'stopping'> {
   readonly sweepMs: number;
+  /** No next attempt is planned further ahead. */
+  readonly longestPauseMs: number;
 }
 
 /** After this long a shutdown cuts off the requests that are on their way. */
 const drainMs = 2000;
 const flushMs = 700;
+
+/** After so many leases the database is searched for times that cannot be. */
+const correctAfterLeases = 6;
 
 /** Leases that one write renews. */
 const renewAtOnce = 100;
@@ -36,6 +41,8 @@ export class Scheduler {
   readonly #maxInMemory: number;
   readonly #context: LaneContext;
   readonly #lanes = new Map<string, Lane>();
+  readonly #longestPauseMs: number;
+  #correctedAt = Number.NEGATIVE_INFINITY;
   #stopping = false;
   #sweepTimer: NodeJS.Timeout | undefined;
   #leaseTimer: NodeJS.Timeout | undefined;
@@ -51,6 +58,7 @@ export class Scheduler {
     this.#gates = options.gates;
     this.#leaseMs = options.leaseMs;
     this.#sweepMs = options.sweepMs;
+    this.#longestPauseMs = options.longestPauseMs;
     this.#maxInMemory = options.maxInMemory;
     this.#context = { ...options, room: () => this.#room(), stopping: () => this.#stopping };
     options.marks.onRoom = () => this.#dispatchAll();
@@ -75,7 +83,7 @@ export class Scheduler {
       const taken = left > 0 && total > 0 && !this.#stopping;
       // When one had to wait, those after it wait too, so that the older goes first.
       room.set(name, taken ? left - 1 : 0);
-      if (!taken) return { ...delivery, owner: null, dueAtMs: now };
+      if (!taken) return { ...delivery, owner: null };
       total--;
       return { ...delivery, owner: this.#context.instanceId, dueAtMs: now + this.#leaseMs };
     });
@@ -166,14 +174,24 @@ export class Scheduler {
       lane.detach();
       this.#lanes.delete(name);
     }
-    this.#gates.tidy(this.#clock.now());
+    this.#gates.tidy();
+    const correcting = performance.now() - this.#correctedAt > correctAfterLeases * this.#leaseMs;
+    if (correcting) this.#correctedAt = performance.now();
     let after = '';
     while (!this.#stopping) {
       const work = await this.#store.nextLaneWithWork(after);
       if (!work) return;
       after = work.lane;
-      if (work.dueAtMs <= this.#clock.now()) this.foundWork(work.lane);
+      const recalled = correcting && (await this.#recall(work.lane));
+      if (recalled || work.dueAtMs <= this.#clock.now()) this.foundWork(work.lane);
     }
+  }
+
+  /** Times further ahead than any are made come from a clock that was ahead, or from before a step back. */
+  #recall(lane: string): Promise<boolean> {
+    const now = this.#clock.now();
+    const margin = 3 * this.#leaseMs;
+    return this.#store.recall(lane, now, now + this.#leaseMs + margin, now + this.#longestPauseMs + margin);
   }
 
   async #renewLeases(): Promise<void> {
@@ -184,7 +202,9 @@ export class Scheduler {
     const aging: [Lane, Held][] = [];
     for (const lane of this.#lanes.values()) {
       for (const held of lane.held()) {
-        if (held.leaseUntilMs < until - this.#leaseMs / 4) aging.push([lane, held]);
+        // Or it was taken by a clock that has been set back since: others see it run out.
+        const off = held.leaseUntilMs - until;
+        if (off < -this.#leaseMs / 4 || off > this.#leaseMs) aging.push([lane, held]);
       }
     }
     try {

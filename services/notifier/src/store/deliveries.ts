@@ -142,6 +142,22 @@ export class MongoDeliveryStore implements DeliveryStore {
     );
   }
 
+  async recall(lane: string, nowMs: number, leaseLimitMs: number, pauseLimitMs: number): Promise<boolean> {
+    const pending = { status: 'pending', lane } as const;
+    const now = { dueAtMs: nowMs };
+    const [owned, waiting] = await Promise.all([
+      this.#deliveries.updateMany(
+        { ...pending, dueAtMs: { $gt: leaseLimitMs }, owner: { $nin: [null, this.#instanceId] } },
+        { $set: { ...now, owner: null, takenOver: true } },
+      ),
+      this.#deliveries.updateMany(
+        { ...pending, dueAtMs: { $gt: pauseLimitMs }, owner: null },
+        { $set: { ...now, nextAttemptAtMs: nowMs } },
+      ),
+    ]);
+    return owned.modifiedCount + waiting.modifiedCount > 0;
+  }
+
   async nextLaneWithWork(after: string): Promise<LaneWork | undefined> {
     const [first] = await this.#deliveries
       .find(

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
@@ -65,12 +65,12 @@ export async function createBench() {
 
   const start = async (
     env: Record<string, string> = {},
-    overrides: NotifierOverrides & { failpoints?: (name: string) => void } = {},
+    overrides: NotifierOverrides & { failpoints?: (name: string) => void; clock?: Clock } = {},
   ): Promise<TestNotifier> => {
     const metrics = new Registry();
     const ctx: ServiceContext = {
       logger,
-      clock: systemClock,
+      clock: overrides.clock ?? systemClock,
       store: connection.database('notifier'),
       log,
       channel: () => devices,

@@ -1,0 +1,145 @@
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type Receiver, type Reply, startReceiver } from '@headset-cloud/tests/e2e/receiver.ts';
+import { afterEach } from '@jest/globals';
+import { key, status, useBench } from './testing/fixture.ts';
+
+// The wall clock of one process jumps by an hour; the others' clocks, and its monotonic one, go on.
+const use = useBench();
+const hourMs = 3_600_000;
+
+/** A wall clock that a test sets forward or back. */
+const wallClock = (offsetMs = 0) => {
+  const clock = { offsetMs, now: () => Date.now() + clock.offsetMs };
+  return clock;
+};
+const receivers: Receiver[] = [];
+afterEach(async () => {
+  await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
+});
+/** It takes whatever time the signature tells: a sender whose clock is off is refused elsewhere. */
+async function receiver(reply: () => Reply | Promise<Reply> = () => 204): Promise<Receiver> {
+  const made = await startReceiver(reply);
+  receivers.push(made);
+  return made;
+}
+const pointTo = ({ url }: Receiver) => use.bench.destinations.set('a-1', { url, authenticationKey: key });
+const seen = ({ arrivals }: Receiver) => arrivals.map(({ headers }) => String(headers['webhook-id']));
+const event = (notificationId: string) => ({ notificationId, applicationId: 'a-1' });
+
+test('a failing destination is probed on, although the clock is set back', async () => {
+  let open = false;
+  const server = await receiver(() => (open ? 204 : 500));
+  pointTo(server);
+  const clock = wallClock();
+  const notifier = await use.bench.start({ NOTIFIER_FAILING_AFTER: '1' }, { clock });
+  await use.bench.publish(event('n-1'));
+  await waitFor('it is failing', () => server.arrivals.length >= 3);
+  clock.offsetMs = -hourMs;
+  const before = server.arrivals.length;
+  await waitFor('it is probed on', () => server.arrivals.length > before + 2);
+  open = true;
+  await use.bench.publish(event('n-2'));
+  for (const id of ['n-1', 'n-2']) {
+    await waitFor(
+      `${id} is delivered`,
+      async () => (await status(notifier, id).catch(() => '')) === 'delivered',
+    );
+  }
+});
+
+test('without an address the look-ups go on, although the clock is set back', async () => {
+  const server = await receiver();
+  const clock = wallClock();
+  await use.bench.start({}, { clock });
+  await use.bench.publish(event('n-1'));
+  await waitFor('the address was asked for', () => use.bench.reads.count >= 2);
+  clock.offsetMs = -hourMs;
+  pointTo(server);
+  await waitFor('it has arrived', () => seen(server).length === 1);
+});
+
+test('what waits in the database for its next attempt is tried in time, although the clock is set back', async () => {
+  let open = false;
+  const server = await receiver(() => {
+    return open ? 204 : (response) => response.writeHead(503, { 'retry-after': '7' }).end();
+  });
+  pointTo(server);
+  const clock = wallClock();
+  const slow = { NOTIFIER_BACKOFF_MAX_MS: '7000', NOTIFIER_PROBE_MAX_MS: '20' };
+  const notifier = await use.bench.start(slow, { clock });
+  await use.bench.publish(event('n-1'));
+  const owner = async () =>
+    (
+      await use.bench.store
+        .collection<{ _id: string; owner: string | null }>('deliveries')
+        .findOne({ _id: 'n-1' })
+    )?.owner;
+  // Longer than what is waited for in memory.
+  await waitFor(
+    'it waits in the database',
+    async () => server.arrivals.length > 0 && (await owner()) === null,
+  );
+  clock.offsetMs = -hourMs;
+  open = true;
+  await waitFor('it is delivered', async () => (await status(notifier, 'n-1')) === 'delivered');
+});
+
+test('what an instance with a clock ahead owned, and died with, is taken over', async () => {
+  const server = await receiver();
+  pointTo(server);
+  let died = false;
+  const failpoints = (name: string) => {
+    if (name !== 'notifier.stored') return;
+    died = true;
+    throw new Error('died');
+  };
+  const first = await use.bench.start({}, { clock: wallClock(hourMs), failpoints });
+  await use.bench.publish(event('n-1'));
+  await waitFor('it died', () => died);
+  await first.stop();
+  await use.bench.start();
+  await waitFor('it has arrived', () => seen(server).length === 1);
+});
+
+test('what an instance with a clock ahead gave back untried is tried at once', async () => {
+  const server = await receiver();
+  const first = await use.bench.start({}, { clock: wallClock(hourMs) });
+  await use.bench.publish(event('n-1'));
+  await waitFor('the address was asked for', () => use.bench.reads.count > 0);
+  await first.stop();
+  pointTo(server);
+  await use.bench.start();
+  await waitFor('it has arrived', () => seen(server).length === 1);
+});
+
+test('an instance whose clock is set forward takes nothing twice that it holds', async () => {
+  const answers: PromiseWithResolvers<Reply>[] = [];
+  const server = await receiver(() => {
+    const answer = Promise.withResolvers<Reply>();
+    answers.push(answer);
+    return answer.promise;
+  });
+  pointTo(server);
+  const clock = wallClock();
+  const notifier = await use.bench.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000' }, { clock });
+  const all = ['n-1', 'n-2', 'n-3'];
+  await use.bench.publish(...all.map(event));
+  await waitFor('all are on their way', () => answers.length === 3);
+  clock.offsetMs = hourMs;
+  const due = async () => {
+    const [one] = await use.bench.store
+      .collection<{ _id: string; dueAtMs: number }>('deliveries')
+      .find({}, { sort: { dueAtMs: 1 } })
+      .toArray();
+    return (one?.dueAtMs ?? 0) > Date.now() + hourMs / 2;
+  };
+  await waitFor('their leases are renewed by the new clock', due);
+  for (const answer of answers) answer.resolve(204);
+  for (const id of all) {
+    await waitFor(`${id} is delivered`, async () => (await status(notifier, id)) === 'delivered');
+  }
+  await use.bench.publish(event('last'));
+  await waitFor('the last one is on its way', () => answers.length > 3);
+  for (const answer of answers) answer.resolve(204);
+  expect(seen(server)).toEqual([...all, 'last']);
+});
