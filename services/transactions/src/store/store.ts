@@ -6,7 +6,7 @@ import { acceptedMessage, maxProgressReports, type OwedCallback } from '../domai
 import { commandOperation, updateOperations } from '../domain/forms/operations.ts';
 import { callbacksOf, cancelMessages, type EventType, type Status, statesThatTake } from '../domain/state.ts';
 import type { ListSort, ReportedEnd, StoredTransaction, TransactionStore } from '../ports.ts';
-import { type Change, createChanges, toStored } from './changes.ts';
+import { type Change, createChanges, listedFields, toListed, toStored } from './changes.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
 import { createHeadStore } from './heads.ts';
 import { createIdSource } from './ids.ts';
@@ -128,13 +128,13 @@ export function createTransactionStore(
       const field = sortField[q.sortBy];
       const sort: Record<string, 1 | -1> =
         field === '_id' ? { _id: direction } : { [field]: direction, _id: direction };
-      return (await transactions.find(filter, { sort, skip: q.skip, limit: q.limit }).toArray()).map(
-        toStored,
-      );
+      const options = { sort, skip: q.skip, limit: q.limit, projection: listedFields };
+      return (await transactions.find(filter, options).toArray()).map(toListed);
     },
     async listOfDevice(deviceId, openOnly, limit) {
       const filter: Filter<TransactionDocument> = openOnly ? { deviceId, open: true } : { deviceId };
-      return (await transactions.find(filter, { sort: { _id: -1 }, limit }).toArray()).map(toStored);
+      const options = { sort: { _id: -1 as const }, limit, projection: listedFields };
+      return (await transactions.find(filter, options).toArray()).map(toListed);
     },
     async openOfDevice(deviceId) {
       return (await transactions.find({ deviceId, open: true }, { sort: { _id: 1 } }).toArray()).map(
