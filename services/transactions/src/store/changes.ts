@@ -1,7 +1,7 @@
 import type { UpdateFilter } from 'mongodb';
 import type { OwedCallback } from '../domain/callbacks.ts';
 import type { Status } from '../domain/state.ts';
-import type { ListedTransaction, StoredTransaction } from '../ports.ts';
+import type { StoredTransaction } from '../ports.ts';
 import type { TransactionDocument } from './documents.ts';
 
 /** What changes with a transaction's state. */
@@ -52,22 +52,6 @@ function owedBy({ outbox = [], progress }: TransactionDocument): readonly OwedCa
 }
 
 /** A document as the domain sees it. */
-/** What `toListed` takes. */
-export const listedFields = {
-  deviceId: 1,
-  applicationId: 1,
-  operationId: 1,
-  status: 1,
-  createdAt: 1,
-  updatedAt: 1,
-} as const;
-
-export function toListed(d: TransactionDocument): ListedTransaction {
-  const { _id: id, deviceId, applicationId, operationId, status, createdAt, updatedAt } = d;
-  const dates = { createdAtMs: createdAt.getTime(), updatedAtMs: updatedAt.getTime() };
-  return { id, deviceId, applicationId, operationId, status, ...dates };
-}
-
 export function toStored(d: TransactionDocument): StoredTransaction {
   return {
     id: d._id,

@@ -6,8 +6,9 @@ import { acceptedMessage, maxProgressReports, type OwedCallback } from '../domai
 import { commandOperation, updateOperations } from '../domain/forms/operations.ts';
 import { callbacksOf, cancelMessages, type EventType, type Status, statesThatTake } from '../domain/state.ts';
 import type { ListSort, ReportedEnd, StoredTransaction, TransactionStore } from '../ports.ts';
-import { type Change, createChanges, listedFields, toListed, toStored } from './changes.ts';
+import { type Change, createChanges, toStored } from './changes.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
+import { listedFields, toListed } from './fields.ts';
 import { createHeadStore } from './heads.ts';
 import { createIdSource } from './ids.ts';
 import { acceptedResets } from './resets.ts';
