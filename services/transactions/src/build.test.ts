@@ -72,6 +72,18 @@ describe('transactions', () => {
     expect(transactions.map((t) => Number(t.transactionId))).toEqual([id]);
   });
 
+  it('is listed without its operation, of which a page of 100 could be 100 MiB', async () => {
+    const id = await h.create();
+    await waitFor('the hand-over', () => h.delivered.includes(id));
+    await h.strip(id);
+    const page = { applicationId: application, perPage: 10, page: 1 };
+    const listed = (await h.tx.listTransactions(page)).transactions;
+    const ofDevice = (await h.admin.listTransactionsOfDevice({ deviceId: device })).transactions;
+    for (const found of [listed, ofDevice]) {
+      expect(found).toMatchObject([{ transactionId: BigInt(id), deviceId: device, operationId: command }]);
+    }
+  });
+
   it('is answered and handed over only when the disk has it, for which it waits once', async () => {
     const first = await h.create();
     await waitFor('the first hand-over', () => h.delivered.length === 1);

@@ -59,6 +59,12 @@ export interface StoredTransaction {
   readonly traceparent: string;
 }
 
+/** What a list shows of a transaction: nothing of its operation, which may have 1 MiB (ruling A22). */
+export type ListedTransaction = Pick<
+  StoredTransaction,
+  'id' | 'deviceId' | 'applicationId' | 'operationId' | 'status' | 'createdAtMs' | 'updatedAtMs'
+>;
+
 /** Everything below is over for the device (ruling B4). */
 export interface Floor {
   readonly epoch: number;
@@ -128,8 +134,8 @@ export interface TransactionStore {
   insert(transaction: NewTransaction, now: number): Promise<StoredTransaction | undefined>;
   get(id: number): Promise<StoredTransaction | undefined>;
   getMany(ids: readonly number[]): Promise<StoredTransaction[]>;
-  list(query: ListQuery): Promise<StoredTransaction[]>;
-  listOfDevice(deviceId: string, openOnly: boolean, limit: number): Promise<StoredTransaction[]>;
+  list(query: ListQuery): Promise<ListedTransaction[]>;
+  listOfDevice(deviceId: string, openOnly: boolean, limit: number): Promise<ListedTransaction[]>;
   openOfDevice(deviceId: string): Promise<StoredTransaction[]>;
   /** created → published, with the session it was written to; lazily, many at a time. */
   markPublished(marks: readonly { id: number; sentEpoch: number }[], now: number): Promise<void>;

@@ -4,7 +4,7 @@ import {
   TransactionStatus,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { Status } from '../domain/state.ts';
-import type { ListSort, StoredTransaction } from '../ports.ts';
+import type { ListedTransaction, ListSort } from '../ports.ts';
 
 const statusNumbers: Record<Status, TransactionStatus> = {
   created: TransactionStatus.CREATED,
@@ -15,7 +15,7 @@ const statusNumbers: Record<Status, TransactionStatus> = {
 };
 
 /** A stored transaction as it goes over gRPC. */
-export function toMessage(t: StoredTransaction) {
+export function toMessage(t: ListedTransaction) {
   return {
     transactionId: BigInt(t.id),
     deviceId: t.deviceId,

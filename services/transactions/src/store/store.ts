@@ -8,6 +8,7 @@ import { callbacksOf, cancelMessages, type EventType, type Status, statesThatTak
 import type { ListSort, ReportedEnd, StoredTransaction, TransactionStore } from '../ports.ts';
 import { type Change, createChanges, takenIn, toStored } from './changes.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
+import { listedFields, toListed } from './fields.ts';
 import { createHeadStore } from './heads.ts';
 import { createIdSource } from './ids.ts';
 import { createProgressStore } from './progress.ts';
@@ -132,13 +133,13 @@ export function createTransactionStore(
       const field = sortField[q.sortBy];
       const sort: Record<string, 1 | -1> =
         field === '_id' ? { _id: direction } : { [field]: direction, _id: direction };
-      return (await transactions.find(filter, { sort, skip: q.skip, limit: q.limit }).toArray()).map(
-        toStored,
-      );
+      const options = { sort, skip: q.skip, limit: q.limit, projection: listedFields };
+      return (await transactions.find(filter, options).toArray()).map(toListed);
     },
     async listOfDevice(deviceId, openOnly, limit) {
       const filter: Filter<TransactionDocument> = openOnly ? { deviceId, open: true } : { deviceId };
-      return (await transactions.find(filter, { sort: { _id: -1 }, limit }).toArray()).map(toStored);
+      const options = { sort: { _id: -1 as const }, limit, projection: listedFields };
+      return (await transactions.find(filter, options).toArray()).map(toListed);
     },
     async openOfDevice(deviceId) {
       return (await transactions.find({ deviceId, open: true }, { sort: { _id: 1 } }).toArray()).map(

@@ -159,10 +159,16 @@ export class Harness {
 
   /** Makes what is stored of an operation unreadable. */
   async spoil(id: number): Promise<void> {
-    const transactions = this.#stores
-      ?.database('transactions')
-      .collection<TransactionDocument>(collections.transactions);
-    await transactions?.updateOne({ _id: id }, { $set: { operation: new Binary(Uint8Array.of(0xff)) } });
+    await this.#documents?.updateOne({ _id: id }, { $set: { operation: new Binary(Uint8Array.of(0xff)) } });
+  }
+
+  /** Takes the stored operation away: whoever reads it fails. */
+  async strip(id: number): Promise<void> {
+    await this.#documents?.updateOne({ _id: id }, { $unset: { operation: true } });
+  }
+
+  get #documents() {
+    return this.#stores?.database('transactions').collection<TransactionDocument>(collections.transactions);
   }
 
   async stop(): Promise<void> {
