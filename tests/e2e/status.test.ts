@@ -111,7 +111,7 @@ describeOnStack('device status', () => {
     await tenant.activate(device);
     const headset = tenant.headset(device);
     headset.connect();
-    await waitFor('the session', () => headset.sessionEpoch > 0);
+    await waitFor('the activation', () => headset.journal.activation.applicationId !== '');
     await report(headset, { batteryPercentage: 50 });
     const newer = await eventually(3, 'the level', (s) => s['batteryPercentage'] === 50);
     headset.sendRaw({
