@@ -319,6 +319,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     learn(welcome.activation, { journal, device, behaviour, outbox: this.#outbox }, () =>
       this.#point('erased', 0),
     );
+    this.#transactions.onActivation();
     this.#transactions.onSession();
     this.#outbox.open(Number(welcome.ackedReportId));
     this.#urls.open();

@@ -1,4 +1,5 @@
-import type { Offer } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { equals } from '@bufbuild/protobuf';
+import { type Offer, OfferSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { changeByTransaction, reportsOf } from './activations.ts';
 import { answer, type Behaviour, breaks, type DeathPoint } from './behaviour.ts';
 import type { Device } from './device.ts';
@@ -30,7 +31,10 @@ export interface TransactionParts {
 interface InHand {
   /** From here on it cannot be given up. */
   begun: boolean;
-  readonly givenUp: AbortController;
+  /** It was dropped or revoked: nothing more is done or told. */
+  gone: boolean;
+  /** Ends a load. */
+  readonly stop: AbortController;
 }
 
 /** The transactions of one headset, from offer to result (protocol page, "Transactions"). */
@@ -58,6 +62,19 @@ export class Transactions {
     this.#offered.clear();
   }
 
+  /** Another activation: loads of the former one end, and what is loaded goes, too. */
+  onActivation(): void {
+    const { journal, installer } = this.#parts;
+    for (const [id, held] of journal.held) {
+      const isOld = Number(held.offer.activationEpoch) < journal.activationEpoch;
+      if (!isOld || !isUpdate(held) || held.state === 'finished') continue;
+      const hand = this.#inHand.get(id);
+      if (hand?.begun) continue;
+      hand?.stop.abort();
+      installer.discard(id);
+    }
+  }
+
   onOffer(offer: Offer): void {
     const { journal, effects, behaviour, point, sendReady } = this.#parts;
     const id = Number(offer.transactionId);
@@ -67,8 +84,11 @@ export class Transactions {
       journal.outcomes.delete(id);
       effects.forget(id);
     }
-    const isKnown = journal.held.has(id) || journal.outcomes.has(id);
-    if (!isKnown) journal.offered(offer);
+    const held = journal.held.get(id);
+    const isKnown = held !== undefined || journal.outcomes.has(id);
+    // What comes again may bear another ticket; what has ended needs none.
+    const isNews = held && held.state !== 'finished' && !equals(OfferSchema, held.offer, offer);
+    if (!isKnown || isNews) journal.offered(offer);
     this.#offered.add(id);
     if (breaks(behaviour, 'starts-without-start')) this.onStart(id);
     if (isKnown && breaks(behaviour, 'no-ready-on-repeat')) return;
@@ -149,7 +169,7 @@ export class Transactions {
 
   /** Works on it in its turn: one after the other, in the order in which the starts came. */
   #take(id: number, held: Held): void {
-    const hand: InHand = { begun: false, givenUp: new AbortController() };
+    const hand: InHand = { begun: false, gone: false, stop: new AbortController() };
     this.#inHand.set(id, hand);
     const run = () => this.#perform(id, held, hand);
     const done = breaks(this.#parts.behaviour, 'works-in-parallel') ? run() : this.#working.then(run);
@@ -157,27 +177,28 @@ export class Transactions {
   }
 
   #giveUp(id: number): void {
-    this.#inHand.get(id)?.givenUp.abort();
+    const hand = this.#inHand.get(id);
+    if (!hand) return;
+    hand.gone = true;
+    hand.stop.abort();
     this.#inHand.delete(id);
   }
 
   async #perform(id: number, held: Held, hand: InHand): Promise<void> {
     const { behaviour, closed, installer, point } = this.#parts;
-    const { signal } = hand.givenUp;
-    if (signal.aborted || closed.aborted) return;
+    if (hand.gone || closed.aborted) return;
     point('started', id);
     let failure: string | undefined;
     try {
       failure = await this.#prepare(id, held, hand);
     } catch (error) {
-      // What was being written when it was given up is gone, too.
-      if (signal.aborted) installer.discard(id);
       // Closed meanwhile: the journal says that it is started, and the file how far an update is.
-      if (signal.aborted || closed.aborted) return;
-      throw error;
+      if (closed.aborted) return;
+      if (!hand.stop.signal.aborted) throw error;
+      // What was being written when it was stopped goes, too.
+      installer.discard(id);
     }
-    // Given up after the last byte, before the installation.
-    if (signal.aborted) return;
+    if (hand.gone) return;
     hand.begun = true;
     answer(behaviour.result, behaviour, (asked) => {
       if (asked === undefined) this.#finish(id, held, failure);
@@ -187,7 +208,8 @@ export class Transactions {
   }
 
   /** What takes time. Answers why the work cannot be done. */
-  async #prepare(id: number, { offer }: Held, hand: InHand): Promise<string | undefined> {
+  async #prepare(id: number, held: Held, hand: InHand): Promise<string | undefined> {
+    const { offer } = held;
     const { behaviour, installer, point } = this.#parts;
     const { kind } = offer.operation ?? { kind: { case: undefined } };
     if (kind.case === 'updateApp' || kind.case === 'updateFirmware') {
@@ -197,7 +219,12 @@ export class Transactions {
         hand.begun = true;
         point('installing', id);
       };
-      return installer.prepare(id, kind.value.artifact, hand.givenUp.signal, begins);
+      const ticket = () => ticketOf(held) ?? new Uint8Array();
+      return installer.prepare(
+        { transactionId: id, artifact: kind.value.artifact, ticket },
+        hand.stop.signal,
+        begins,
+      );
     }
     hand.begun = true;
     if (behaviour.effectMs > 0) await new Promise((resolve) => setTimeout(resolve, behaviour.effectMs));
@@ -241,6 +268,7 @@ export class Transactions {
       draft: (body, further, details) => outbox.draft(body, further, details),
     });
     journal.finished(id, outcome, now, changed?.change);
+    if (changed) this.onActivation();
     outbox.queue(now);
     if (later) setTimeout(() => this.#report(later), behaviour.appAnswerDelayMs).unref();
     if (behaviour.result === 'twice') this.#report(endReport(id, outcome, behaviour));
@@ -249,6 +277,14 @@ export class Transactions {
   #report(body: ReportBody): void {
     if (!this.#parts.closed.aborted) this.#parts.outbox.add(body);
   }
+}
+
+/** Of an update, as it was offered last. */
+function ticketOf({ offer }: Held): Uint8Array | undefined {
+  const kind = offer.operation?.kind;
+  return kind?.case === 'updateApp' || kind?.case === 'updateFirmware'
+    ? kind.value.artifact?.ticket
+    : undefined;
 }
 
 function isUpdate({ offer }: Held): boolean {

@@ -20,6 +20,8 @@ const longestRetryMs = 30_000;
 /** What loading an update needs. */
 export interface Loading {
   readonly artifact: Artifact;
+  /** The newest ticket of the artifact. */
+  ticket(): Uint8Array;
   /** Where the bytes go; a later call goes on with what is there. */
   readonly path: string;
   readonly urls: UrlRequests;
@@ -43,7 +45,7 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
   let waitedMs = 0;
   for (;;) {
     if (!address || (address.expiresAtMs > 0 && address.expiresAtMs <= loading.nowMs())) {
-      const answer = await loading.urls.ask({ case: 'downloadTicket', value: artifact.ticket }, signal);
+      const answer = await loading.urls.ask({ case: 'downloadTicket', value: loading.ticket() }, signal);
       if (answer.refusal !== UrlRefusal.UNSPECIFIED) {
         return `The update's address was refused: ${UrlRefusalSchema.value[answer.refusal]?.name ?? answer.refusal}.`;
       }
