@@ -57,8 +57,10 @@ export interface Standing {
   readonly epoch: number;
   /** As the newest session's hello said; empty: not known yet. */
   readonly clientVersion: string;
-  /** The application may read what that hello said (ruling A7). */
-  readonly introduced: boolean;
+  /** As reported last; empty: not known yet. */
+  readonly firmwareVersion: string;
+  /** Which of the versions the application may read (ruling A7). */
+  readonly readable: { readonly client: boolean; readonly firmware: boolean };
   /** Changes of the activation have taken effect whose transactions may not exist yet. */
   readonly unsettled: boolean;
 }

@@ -7,8 +7,15 @@ import { requireActivated } from '../domain/activation.ts';
 import { certainFailure, minimumClientVersions, ownCalls } from '../domain/operations.ts';
 import { refusals } from '../domain/refusals.ts';
 import { requireDestination } from '../domain/settings.ts';
+import type { Standing } from '../ports.ts';
 import { requireCaller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
+
+/** What a device has not reported cannot be compared. */
+function requireNoDowngrade(version: string, { firmwareVersion, readable }: Standing): void {
+  if (!firmwareVersion || !isOlder(version, firmwareVersion)) return;
+  throw refusals.firmwareDowngrade(version, readable.firmware ? firmwareVersion : undefined);
+}
 
 /** How often a call looks again when the activation changed under it. */
 const mostTries = 10;
@@ -38,10 +45,16 @@ export function sendOperationHandler(
       ]);
       if (!destination) throw refusals.applicationForbidden();
       requireActivated(standing, applicationId);
+      if (operation.kind.case === 'updateFirmware') {
+        requireNoDowngrade(operation.kind.value.version, standing);
+      }
       requireDestination(destination);
       const { clientVersion } = standing;
       if (minimumClientVersion && clientVersion && isOlder(clientVersion, minimumClientVersion)) {
-        throw refusals.clientTooOld(standing.introduced ? clientVersion : undefined, minimumClientVersion);
+        throw refusals.clientTooOld(
+          standing.readable.client ? clientVersion : undefined,
+          minimumClientVersion,
+        );
       }
       // Their transactions come first: under this epoch nothing of an earlier one can be created any more.
       if (standing.unsettled) await completePending(deps.activation, deviceId);

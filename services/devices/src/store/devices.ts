@@ -3,7 +3,7 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { AnyBulkWriteOperation, WithId } from 'mongodb';
 import type { Associations } from '../domain/association.ts';
 import type { Activation } from '../domain/device.ts';
-import { isIntroduced, type Moment, presenceOf } from '../domain/reported.ts';
+import { type Moment, presenceOf, readableSince, reportedSoftware } from '../domain/reported.ts';
 import type { DeviceReader, DeviceRegistry, DeviceReports, DeviceWithReport, ReportStore } from '../ports.ts';
 import type { DeviceDocument, StoredActivation } from './documents.ts';
 
@@ -47,7 +47,12 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
     'activation.epoch': 1,
     'activation.sinceEpoch': 1,
     'reported.introduction.clientVersion': 1,
+    'reported.introduction.firmwareVersion': 1,
+    'reported.introduction.atMs': 1,
     'reported.introducedEpoch': 1,
+    'reported.inventory.firmwareVersion': 1,
+    'reported.inventory.atMs': 1,
+    'reported.inventory.epoch': 1,
     'pending.kind': 1,
   });
   // A restart lets thousands of headsets ask at once.
@@ -58,12 +63,16 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
       const found = await standing(deviceId);
       if (!found?.activation) return undefined;
       const { applicationId, epoch } = found.activation;
-      const clientVersion = found.reported?.introduction?.clientVersion ?? '';
+      const { reported = {} } = found;
+      const clientVersion = reported.introduction?.clientVersion ?? '';
+      const readable = readableSince(reported, since(found.activation));
+      const own = reportedSoftware(readable);
       return {
         applicationId,
         epoch,
         clientVersion,
-        introduced: isIntroduced(found.reported ?? {}, since(found.activation)),
+        firmwareVersion: (own ?? reportedSoftware(reported))?.firmwareVersion ?? '',
+        readable: { client: readable.introduction !== undefined, firmware: own !== undefined },
         unsettled: found.pending.length > 0,
       };
     },
