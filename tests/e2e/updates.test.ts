@@ -400,6 +400,23 @@ describeOnStack('software and firmware', () => {
       await tenant.ended((await install(201, version(10))).body.transactionId);
     });
 
+    it('a downgrade behind an update that waits for an offline headset is refused, and leaves nothing', async () => {
+      for (const n of [31, 32]) await putFirmware(version(n));
+      const offline = await createTenant({ sameDeveloperAs: tenant });
+      await offline.activate();
+      const ask = (status: number, n: number) =>
+        offline.call(status, 'PUT', `/devices/${offline.devices[0]?.deviceId}/firmware`, {
+          version: version(n),
+        });
+      await ask(201, 32);
+      expect((await ask(400, 31)).body).toEqual({
+        message: `The firmware version ${version(31)} is older than ${version(32)}, to which an unprocessed update of the device leads.`,
+      });
+      expect(await offline.transactions()).toHaveLength(2);
+      await ask(201, 32);
+      await offline.close();
+    });
+
     it('that was withdrawn is neither listed nor installed', async () => {
       await putFirmware(version(20));
       const run = await ctl('firmware', 'withdraw', 'com.vendor.firmware', version(20));
