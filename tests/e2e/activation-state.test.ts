@@ -128,7 +128,7 @@ describeOnStack('what an application sees of a headset', () => {
     expect(after.activation).toMatchObject({ epoch: 2n, applicationId: '', clientId: '', clientSecret: '' });
   });
 
-  // proves api/3/status-network, cb/3/notify-network-connection-status
+  // proves api/3/status-network, api/3/status-dates, cb/3/notify-network-connection-status
   it('the network status follows the sessions, and each change is notified once', async () => {
     await first.activate(device);
     expect(await status(first)).toMatchObject({ network: 'connectivity_offline', networkUpdateDate: null });

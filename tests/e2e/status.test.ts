@@ -77,10 +77,11 @@ describeOnStack('device status', () => {
   // proves api/3/status-battery, api/3/status-location, api/3/status-dates
   it('shows each reported change with its own date, and leaves the rest as it was', async () => {
     const device = tenant.devices[2];
-    await tenant.activate(device);
+    const activation = await tenant.activate(device);
     const headset = tenant.headset(device);
     headset.connect();
-    await waitFor('the session', () => headset.sessionEpoch > 0);
+    // What it reports belongs to this activation once it knows of it.
+    await tenant.ended(activation);
     const said = { firmware: { version: '9.001.0' }, apps: [], lang: ['ja'] };
     let expected: Record<string, unknown> = { deviceId: device?.deviceId, ...nothing, ...online, ...said };
     for (const [change, field, updated] of [
@@ -109,10 +110,11 @@ describeOnStack('device status', () => {
 
   it('an older report that comes late does not replace a newer one', async () => {
     const device = tenant.devices[3];
-    await tenant.activate(device);
+    const activation = await tenant.activate(device);
     const headset = tenant.headset(device);
     headset.connect();
-    await waitFor('the session', () => headset.sessionEpoch > 0);
+    // What it reports belongs to this activation once it knows of it.
+    await tenant.ended(activation);
     await report(headset, { batteryPercentage: 50 });
     const newer = await eventually(3, 'the level', (s) => s['batteryPercentage'] === 50);
     headset.sendRaw({
