@@ -31,14 +31,6 @@ const notifications: readonly (readonly [string, ReportBody, Readonly<Record<str
         { operationId: 'notify-battery-charging', usage },
       ] as const,
   ),
-  ...(['connectivity_online', 'connectivity_offline'] as const).map(
-    (status) =>
-      [
-        status,
-        { case: 'stateChange', value: { network: status } },
-        { operationId: 'notify-network-connection-status', status },
-      ] as const,
-  ),
   ...[0, 100].map(
     (batteryPercentage) =>
       [

@@ -33,6 +33,8 @@ export default async function setup(): Promise<void> {
       COMMUNICATION_UPLOAD_STALL_MS: '2000',
       COMMUNICATION_SIGNED_URL_ATTEMPTS: '2',
       COMMUNICATION_SIGNED_URL_RENEWALS: '1',
+      // So that headsets that go away can be seen to be offline within a test.
+      DEVICE_LINK_OFFLINE_AFTER_MS: '2000',
       // So that a headset needs more than one in a test.
       UPDATES_DOWNLOAD_URL_SECONDS: '3',
       // A test of retries has no minutes, and one of progress no ten seconds.

@@ -5,11 +5,13 @@ import { rawRequest } from './raw-http.ts';
 import { plain } from './tokens.ts';
 
 const nothing = {
-  ...{ power: null, wearing: null, network: null, charging: null, batteryPercentage: null },
+  ...{ power: null, wearing: null, network: 'connectivity_offline', charging: null, batteryPercentage: null },
   ...{ latitude: null, longitude: null, firmware: null, apps: null, lang: null },
   ...{ powerUpdateDate: null, wearingUpdateDate: null, networkUpdateDate: null },
   ...{ chargingUpdateDate: null, batteryUpdateDate: null, locationUpdateDate: null },
 };
+/** The network status while the headset has a session. */
+const online = { network: 'connectivity_online', networkUpdateDate: expect.any(String) };
 const date = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 describeOnStack('device status', () => {
@@ -33,7 +35,7 @@ describeOnStack('device status', () => {
     await waitFor('the acknowledgement', () => !headset.journal.reports.has(id));
   }
 
-  it('is null in every part before the headset reported anything', async () => {
+  it('is null in every part but the network before the headset reported anything', async () => {
     await tenant.activate(tenant.devices[0]);
     const deviceId = tenant.devices[0]?.deviceId;
     expect(await statusOf(0)).toEqual({ deviceId, ...nothing });
@@ -51,6 +53,7 @@ describeOnStack('device status', () => {
     expect(await eventually(1, 'the firmware', (s) => s['firmware'] !== null)).toEqual({
       deviceId: device?.deviceId,
       ...nothing,
+      ...online,
       firmware: { version: '9.001.0' },
       apps,
       lang: ['ja', 'en'],
@@ -65,32 +68,31 @@ describeOnStack('device status', () => {
         (s) => (s['firmware'] as { version: string }).version === '9.002.0',
       ),
     ).toEqual({
-      ...{ deviceId: device?.deviceId, ...nothing, firmware: { version: '9.002.0' }, apps: [], lang: [] },
+      ...{ deviceId: device?.deviceId, ...nothing, ...online },
+      ...{ firmware: { version: '9.002.0' }, apps: [], lang: [] },
     });
   });
 
-  // proves api/3/status-power, api/3/status-wearing, api/3/status-network, api/3/status-charging
+  // proves api/3/status-power, api/3/status-wearing, api/3/status-charging
   // proves api/3/status-battery, api/3/status-location, api/3/status-dates
   it('shows each reported change with its own date, and leaves the rest as it was', async () => {
     const device = tenant.devices[2];
-    await tenant.activate(device);
+    const activation = await tenant.activate(device);
     const headset = tenant.headset(device);
     headset.connect();
-    // What the headset says then is no longer the snapshot of its activation.
-    await waitFor('the activation', () => headset.journal.activation.applicationId !== '');
+    // What it reports belongs to this activation once it knows of it.
+    await tenant.ended(activation);
     const said = { firmware: { version: '9.001.0' }, apps: [], lang: ['ja'] };
-    let expected: Record<string, unknown> = { deviceId: device?.deviceId, ...nothing, ...said };
+    let expected: Record<string, unknown> = { deviceId: device?.deviceId, ...nothing, ...online, ...said };
     for (const [change, field, updated] of [
       [{ power: 'started' }, 'power', 'powerUpdateDate'],
       [{ wearing: 'device_wear' }, 'wearing', 'wearingUpdateDate'],
-      [{ network: 'connectivity_online' }, 'network', 'networkUpdateDate'],
       [{ charging: 'start_charging' }, 'charging', 'chargingUpdateDate'],
       [{ batteryPercentage: 0 }, 'batteryPercentage', 'batteryUpdateDate'],
       [{ wearing: 'device_takeoff' }, 'wearing', 'wearingUpdateDate'],
       [{ batteryPercentage: 100 }, 'batteryPercentage', 'batteryUpdateDate'],
       [{ charging: 'stop_charging' }, 'charging', 'chargingUpdateDate'],
       [{ power: 'finished' }, 'power', 'powerUpdateDate'],
-      [{ network: 'connectivity_offline' }, 'network', 'networkUpdateDate'],
     ] as const) {
       await report(headset, change);
       const value = Object.values(change)[0];
@@ -108,10 +110,11 @@ describeOnStack('device status', () => {
 
   it('an older report that comes late does not replace a newer one', async () => {
     const device = tenant.devices[3];
-    await tenant.activate(device);
+    const activation = await tenant.activate(device);
     const headset = tenant.headset(device);
     headset.connect();
-    await waitFor('the activation', () => headset.journal.activation.applicationId !== '');
+    // What it reports belongs to this activation once it knows of it.
+    await tenant.ended(activation);
     await report(headset, { batteryPercentage: 50 });
     const newer = await eventually(3, 'the level', (s) => s['batteryPercentage'] === 50);
     headset.sendRaw({
@@ -119,6 +122,7 @@ describeOnStack('device status', () => {
       value: {
         reportId: BigInt(headset.journal.lastReportId + 1000),
         occurredAtMs: BigInt(Date.now() - 3_600_000),
+        activationEpoch: 1n,
         body: { case: 'stateChange', value: { batteryPercentage: 90, power: 'started' } },
       },
     });

@@ -389,6 +389,23 @@ describeOnStack('software and firmware', () => {
       await tenant.ended((await install(201, version(10))).body.transactionId);
     });
 
+    it('a downgrade behind an update that waits for an offline headset is refused, and leaves nothing', async () => {
+      for (const n of [51, 52]) await putFirmware(version(n));
+      const offline = await createTenant({ sameDeveloperAs: tenant });
+      await offline.activate();
+      const ask = (status: number, n: number) =>
+        offline.call(status, 'PUT', `/devices/${offline.devices[0]?.deviceId}/firmware`, {
+          version: version(n),
+        });
+      await ask(201, 52);
+      expect((await ask(400, 51)).body).toEqual({
+        message: `The firmware version ${version(51)} is older than ${version(52)}, to which an unprocessed update of the device leads.`,
+      });
+      expect(await offline.transactions()).toHaveLength(2);
+      await ask(201, 52);
+      await offline.close();
+    });
+
     it('that was withdrawn is neither listed nor installed', async () => {
       await putFirmware(version(20));
       const run = await ctl('firmware', 'withdraw', 'com.vendor.firmware', version(20));

@@ -185,13 +185,15 @@ export function buildDeviceLink(
     },
     async stop() {
       for (const timer of timers) clearInterval(timer);
-      await offlineWatch.stop();
+      // Not waited for: a store that does not answer must not hold up the drain.
+      const watchStopped = offlineWatch.stop();
       await hub.drain();
       door.drain();
       await link.stop(1500);
       await leases.end().catch((error) => {
         logger.warn({ err: error }, 'the lease of this instance could not be ended; it runs out by itself');
       });
+      await watchStopped;
       await peers.close();
     },
     notReady() {

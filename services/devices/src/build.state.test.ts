@@ -211,6 +211,34 @@ test('what deliveries are judged by stays known, but is named only where it may 
   });
 });
 
+test('a firmware downgrade is judged by what is known, which is named only where it may be read', async () => {
+  const update = (applicationId: string, version: string) =>
+    world.devices.sendOperation({
+      ...{ caller: callerOf(applicationId), deviceId: imei(0), subject: version },
+      operationId: 'put-v1-applications-devices-firmware',
+      operation: { kind: { case: 'updateFirmware', value: { version } } },
+    });
+  await update('app', '1');
+  await handled(hello(1, 1, software), inventory(1, '9.002.0', { occurredAtMs: receivedAtMs }));
+  await expect(update('app', '9.001.9')).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: 'The firmware version 9.001.9 is older than 9.002.0, which the device has.',
+  });
+  // Equal, whatever the zeros.
+  await update('app', '9.2');
+  await deactivate('app');
+  await expect(update('app', '1')).rejects.toMatchObject({ code: 'device_not_activated' });
+  await activate('other');
+  await expect(update('other', '9.001.9')).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: 'The firmware version 9.001.9 is older than the one that the device has.',
+  });
+  await world.applications.updateSettings({ caller: callerOf('other'), remove: ['deviceEvent'] });
+  // What the device says comes before the destination (ruling A3).
+  await expect(update('other', '9.001.9')).rejects.toMatchObject({ code: 'invalid_argument' });
+  await expect(update('other', '9.2')).rejects.toMatchObject({ code: 'destination_not_set' });
+});
+
 test('an operator sees what was reported last, whatever activation it belongs to', async () => {
   await handled(hello(1, 1, software), change(1, everything));
   await deactivate('app');

@@ -1,5 +1,6 @@
 import type { OwedCallback } from './domain/callbacks.ts';
 import type { Versions } from './domain/client-version.ts';
+import type { QueuedFirmware } from './domain/firmware.ts';
 import type { ConnectivityFinding } from './domain/forms/connectivity.ts';
 import type { Mark } from './domain/online.ts';
 import type { Status } from './domain/state.ts';
@@ -130,6 +131,18 @@ export interface TransactionStore {
   ): Promise<HeadRaise>;
   /** Floors of devices; coalesced with others asked in the same turn. */
   floorOf(deviceId: string): Promise<Floor | undefined>;
+  /** The firmware updates that were asked for; `changes` names this state of it. */
+  firmwareQueue(deviceId: string): Promise<{
+    readonly queued: readonly QueuedFirmware[];
+    readonly changes: number;
+    readonly floorEpoch: number;
+  }>;
+  /** Only as it was seen; false: it has changed since. */
+  replaceFirmwareQueue(
+    deviceId: string,
+    changes: number,
+    queued: readonly QueuedFirmware[],
+  ): Promise<boolean>;
   /** Undefined when the id exists already. */
   insert(transaction: NewTransaction, now: number): Promise<StoredTransaction | undefined>;
   get(id: number): Promise<StoredTransaction | undefined>;

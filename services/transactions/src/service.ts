@@ -11,6 +11,7 @@ import {
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { Canceler } from './cancel.ts';
 import type { Delivery } from './delivery.ts';
+import { queueFirmware } from './firmware.ts';
 import type { Outbox } from './outbox.ts';
 import type { Floor, TransactionStore } from './ports.ts';
 
@@ -44,7 +45,7 @@ export async function createTransaction(
       { id, epoch, mustRise: !given, floor },
       deps.clock.now(),
     );
-    if (raise === 'raised') break;
+    if (raise === 'raised' && (await isQueued(deps, request, id))) break;
     if (raise === 'epoch-too-old') {
       // A repeat of a create that succeeded before the activation ended still answers its id.
       if (given && (await store.get(given))?.deviceId === request.deviceId) return given;
@@ -79,6 +80,23 @@ export async function createTransaction(
     await assertSame(store, id, request);
   }
   return id;
+}
+
+/**
+ * Takes a firmware update into its device's queue; throws where it would be a downgrade. False: another
+ * call with a higher id came first, so that this one needs a higher id yet.
+ */
+async function isQueued(
+  { store, clock }: CreateDeps,
+  { deviceId, operation, transactionId, activationEpoch }: CreateTransactionRequest,
+  id: number,
+): Promise<boolean> {
+  if (operation?.kind.case !== 'updateFirmware') return true;
+  // A repeat answers what it did, whatever was asked for since.
+  if (transactionId && (await store.get(id))) return true;
+  const { version } = operation.kind.value;
+  const asked = { id, version, activationEpoch: Number(activationEpoch), atMs: clock.now() };
+  return queueFirmware(store, deviceId, asked, transactionId > 0n);
 }
 
 function floorOf(request: CreateTransactionRequest, epoch: number): Floor | undefined {

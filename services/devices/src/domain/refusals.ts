@@ -27,6 +27,14 @@ export const refusals = {
     ),
   tooOld: (what: 'client' | 'firmware', version: string | undefined, minimum: string) =>
     new DomainError('invalid_argument', tooOldMessage(what, version, minimum)),
+  /** `current`: undefined where the application may not read it. An equal version is none (ruling A13). */
+  firmwareDowngrade: (version: string, current: string | undefined) =>
+    new DomainError(
+      'invalid_argument',
+      current === undefined
+        ? `The firmware version ${version} is older than the one that the device has.`
+        : `The firmware version ${version} is older than ${current}, which the device has.`,
+    ),
   busy: () =>
     new DomainError('unavailable', 'The device is being activated by another call.', { retryAfterMs: 1000 }),
 };

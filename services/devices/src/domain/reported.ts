@@ -95,7 +95,7 @@ export function readableSince(reported: Reported, sinceEpoch: number): Reported 
 }
 
 /** True when a session has begun since then: what its hello said may be read. */
-export function isIntroduced(
+function isIntroduced(
   { introducedEpoch = -1 }: Pick<Reported, 'introducedEpoch'>,
   sinceEpoch: number,
 ): boolean {

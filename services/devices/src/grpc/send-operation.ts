@@ -1,13 +1,21 @@
 import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import { isOlder } from '@headset-cloud/kit/version.ts';
 import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { completePending } from '../activation/complete.ts';
 import { requireActivated } from '../domain/activation.ts';
 import { certainFailure, minimumVersions, ownCalls, requireVersions } from '../domain/operations.ts';
 import { refusals } from '../domain/refusals.ts';
 import { requireDestination } from '../domain/settings.ts';
+import type { Standing } from '../ports.ts';
 import { requireCaller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
+
+/** What a device has not reported cannot be compared. */
+function requireNoDowngrade(version: string, { versions, readable }: Standing): void {
+  if (!versions.firmware || !isOlder(version, versions.firmware)) return;
+  throw refusals.firmwareDowngrade(version, readable.firmware || undefined);
+}
 
 /** How often a call looks again when the activation changed under it. */
 const mostTries = 10;
@@ -37,6 +45,9 @@ export function sendOperationHandler(
       ]);
       if (!destination) throw refusals.applicationForbidden();
       requireActivated(standing, applicationId);
+      if (operation.kind.case === 'updateFirmware') {
+        requireNoDowngrade(operation.kind.value.version, standing);
+      }
       requireDestination(destination);
       if (minimum) requireVersions(minimum, standing);
       // Their transactions come first: under this epoch nothing of an earlier one can be created any more.

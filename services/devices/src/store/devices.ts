@@ -69,11 +69,15 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
       if (!found?.activation) return undefined;
       const { applicationId, epoch } = found.activation;
       const reported = found.reported ?? {};
+      const readable = reportedVersions(readableSince(reported, since(found.activation)));
       return {
         applicationId,
         epoch,
-        versions: reportedVersions(reported),
-        readable: reportedVersions(readableSince(reported, since(found.activation))),
+        versions: {
+          ...reportedVersions(reported),
+          ...(readable.firmware && { firmware: readable.firmware }),
+        },
+        readable,
         unsettled: found.pending.length > 0,
       };
     },

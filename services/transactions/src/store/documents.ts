@@ -1,5 +1,6 @@
 import type { Binary, IndexDescription } from 'mongodb';
 import type { OwedCallback } from '../domain/callbacks.ts';
+import type { QueuedFirmware } from '../domain/firmware.ts';
 import type { Status } from '../domain/state.ts';
 import type { ReportedProgress } from '../ports.ts';
 
@@ -83,6 +84,9 @@ export interface HeadDocument {
   epoch: number;
   /** Everything of an older activation epoch is over. */
   floor?: { epoch: number; reason: 'deactivation' | 'reset' };
+  /** Firmware updates that may be unprocessed, and how often the list was changed. */
+  firmware?: QueuedFirmware[];
+  firmwareChanges?: number;
   /** When the sweeper has to finish the cancellations that the floor asks for. */
   floorDueAt?: Date;
 }

@@ -5,7 +5,10 @@ import type { Filter, UpdateFilter } from 'mongodb';
 import type { TransactionStore } from '../ports.ts';
 import { collections, type HeadDocument } from './documents.ts';
 
-type HeadStore = Pick<TransactionStore, 'raiseHead' | 'floorOf' | 'claimDueFloors' | 'clearFloorDue'> & {
+type HeadStore = Pick<
+  TransactionStore,
+  'raiseHead' | 'floorOf' | 'firmwareQueue' | 'replaceFirmwareQueue' | 'claimDueFloors' | 'clearFloorDue'
+> & {
   /** Highest id created for the device; 0 if none. */
   lastIdOf(deviceId: string): Promise<number>;
 };
@@ -33,6 +36,17 @@ export function createHeadStore(store: Store): HeadStore {
     },
     async floorOf(deviceId) {
       return (await read(deviceId))?.floor;
+    },
+    async firmwareQueue(deviceId) {
+      const { firmware = [], firmwareChanges = 0, floor } = (await read(deviceId)) ?? {};
+      return { queued: firmware, changes: firmwareChanges, floorEpoch: floor?.epoch ?? 0 };
+    },
+    async replaceFirmwareQueue(deviceId, changes, queued) {
+      const { matchedCount } = await heads.updateOne(
+        { _id: deviceId, firmwareChanges: changes === 0 ? { $exists: false } : changes },
+        { $set: { firmware: [...queued], firmwareChanges: changes + 1 } },
+      );
+      return matchedCount === 1;
     },
     async raiseHead(deviceId, to, now) {
       const filter: Filter<HeadDocument> = {

@@ -31,6 +31,4 @@ export const refusals = {
   },
   firmwareNotDeliverable: (version: string) =>
     refuse(`The firmware version ${version} is not in the catalogue.`),
-  firmwareDowngrade: (version: string, current: string) =>
-    refuse(`The firmware version ${version} is older than ${current}, which the device has.`),
 };

@@ -1,5 +1,4 @@
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import { isOlder } from '@headset-cloud/kit/version.ts';
 import type { UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import { requireVersion } from '../domain/names.ts';
 import { refusals } from '../domain/refusals.ts';
@@ -9,17 +8,16 @@ import type { HandlerDependencies } from './dependencies.ts';
 import { sendUpdate } from './send-update.ts';
 
 /**
- * PUT …/devices/{deviceId}/firmware: update now. An older version than the device reported is refused
- * (specification section 5); an equal one is none (ruling A13), and what a device has not reported
- * cannot be compared. The order of checks is ruling A3's: the catalogue, the device's state, then
- * what both say together, then the destination.
+ * PUT …/devices/{deviceId}/firmware: update now. The order of checks is ruling A3's: here the catalogue,
+ * then devices checks the device's state and refuses an older version than the device has reported,
+ * transactions one that is older than an unprocessed update leads to (specification section 5, ruling
+ * A13). Both know what they judge by where it changes.
  */
 export function updateFirmwareHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof UpdatesService>['updateFirmware'] {
   return async ({ caller: given, deviceId, version }) => {
     const caller = requireCaller(given);
-    const { applicationId } = caller;
     requireVersion(version);
     return sendUpdate(deps, {
       caller,
@@ -29,9 +27,6 @@ export function updateFirmwareHandler(
       choose: async () => {
         const found = await findArtifact(deps, { kind: 'firmware', package: '', version });
         if (found?.state !== 'deliverable') throw refusals.firmwareNotDeliverable(version);
-        const { status } = await deps.devices.getDeviceStatus({ applicationId, deviceId });
-        const current = status?.firmwareVersion;
-        if (current && isOlder(version, current)) throw refusals.firmwareDowngrade(version, current);
         return chosen(found);
       },
       operation: (artifact) => ({ kind: { case: 'updateFirmware', value: { version, artifact } } }),

@@ -1,0 +1,93 @@
+import { rmSync } from 'node:fs';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { application, device, Harness } from './testing/harness.ts';
+
+/** A firmware downgrade is judged against the updates that are unprocessed (ruling A13). */
+
+const firmware = 'put-v1-applications-devices-firmware';
+
+let h: Harness;
+beforeEach(async () => {
+  h = new Harness();
+  await h.start();
+});
+afterEach(async () => {
+  await h.stop();
+  rmSync(h.directory, { recursive: true, force: true });
+});
+
+const update = (version: string, over: { activationEpoch?: bigint; transactionId?: bigint } = {}) =>
+  h.create({
+    ...{ operationId: firmware, subject: version, ...over },
+    operation: { kind: { case: 'updateFirmware', value: { version } } },
+  });
+const refused = (version: string, than: string) => ({
+  code: 'invalid_argument',
+  message: `The firmware version ${version} is older than ${than}, to which an unprocessed update of the device leads.`,
+});
+const listed = async () =>
+  (await h.tx.listTransactions({ applicationId: application, perPage: 100, page: 1 })).transactions.length;
+
+test('an older firmware than one that waits is refused, and leaves nothing behind', async () => {
+  await update('9.010.0');
+  await expect(update('9.002.0')).rejects.toMatchObject(refused('9.002.0', '9.010.0'));
+  expect(await listed()).toBe(1);
+  // Equal is no downgrade; newer is none either.
+  await update('9.10');
+  await update('9.011.0');
+  await expect(update('9.010.0')).rejects.toMatchObject(refused('9.010.0', '9.011.0'));
+  expect(await listed()).toBe(3);
+});
+
+test('the headset has started it: it still counts; when it has ended, it does not', async () => {
+  const id = await update('9.010.0');
+  await h.accept(id);
+  await expect(update('9.002.0')).rejects.toMatchObject(refused('9.002.0', '9.010.0'));
+  await h.result(id, false, 'failed');
+  await waitFor('the end', async () => (await h.status(id)) === 'PROCESSED');
+  await update('9.002.0');
+});
+
+test('one that was canceled does not count; the next newest does', async () => {
+  await update('9.002.0');
+  const newest = await update('9.010.0');
+  await h.accept(newest);
+  await h.result(newest, false, 'failed');
+  await waitFor('the end', async () => (await h.status(newest)) === 'PROCESSED');
+  await expect(update('9.001.0')).rejects.toMatchObject(refused('9.001.0', '9.002.0'));
+  const caller = { clientId: 'c', applicationId: application };
+  await h.tx.cancelTransactions({ caller, deviceId: device });
+  await update('9.001.0');
+});
+
+test('after a deactivation what was before it does not count', async () => {
+  await update('9.010.0');
+  await h.create({
+    operationId: 'delete-v1-applications-devices',
+    activationEpoch: 2n,
+    raisesFloor: FloorReason.DEACTIVATION,
+    operation: { kind: { case: 'deactivate', value: {} } },
+  });
+  await update('9.002.0', { activationEpoch: 3n });
+});
+
+test('of two calls at the same time none can slip past the other', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const newer = `9.${round + 1}.9`;
+    const older = `9.${round + 1}.1`;
+    const [first, second] = await Promise.allSettled([update(newer), update(older)]);
+    expect(first?.status).toBe('fulfilled');
+    // Either it came first, or it was refused: never both in the wrong order.
+    if (second?.status === 'fulfilled' && first?.status === 'fulfilled') {
+      expect(second.value).toBeLessThan(first.value);
+    }
+  }
+});
+
+test('a repeat of a create that took effect answers its id, whatever was created since', async () => {
+  const { transactionId } = await h.tx.drawTransactionId({ deviceId: device });
+  const id = await update('9.002.0', { transactionId });
+  await update('9.010.0');
+  expect(await update('9.002.0', { transactionId })).toBe(id);
+});

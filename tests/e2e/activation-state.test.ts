@@ -1,0 +1,161 @@
+import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import jwt from 'jsonwebtoken';
+import type { HeadsetKeyFile } from '../support/provision.ts';
+import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
+
+/** What belongs to an activation stays in it (ruling A7), and the network status is the cloud's (ruling A21). */
+describeOnStack('what an application sees of a headset', () => {
+  let first: Tenant;
+  let next: Tenant;
+  let device: HeadsetKeyFile;
+  const open: RawHeadset[] = [];
+
+  beforeEach(async () => {
+    first = await createTenant();
+    device = first.devices[0] as HeadsetKeyFile;
+    next = await createTenant({ alsoDevices: [device] });
+  });
+  afterEach(async () => {
+    for (const headset of open.splice(0)) headset.close();
+    await Promise.all([first.close(), next.close()]);
+  });
+
+  /** A headset whose every message is written here. */
+  async function session(activationEpoch: number) {
+    const iat = Math.floor(Date.now() / 1000);
+    const claims = { sub: device.deviceId, aud: 'headset-cloud/device-link', iat, exp: iat + 120 };
+    const token = jwt.sign(claims, device.privateKeyPem, { algorithm: 'ES256', keyid: device.keyId });
+    const headset = new RawHeadset(Number(stack.deviceLinkUrl.split(':')[1]), `Bearer ${token}`);
+    open.push(headset);
+    headset.hello({
+      ...{ activationEpoch: BigInt(activationEpoch), languages: ['ja'] },
+      apps: [{ package: 'com.example.guide', version: '2.0' }],
+    });
+    return { headset, welcome: await headset.next('welcome') };
+  }
+  let reportId = 0;
+  /** Reports, and waits until it is durable. */
+  async function say(headset: RawHeadset, activationEpoch: number, body: object, more: object = {}) {
+    reportId += 1;
+    const id = BigInt(reportId);
+    const times = { occurredAtMs: BigInt(Date.now()), activationEpoch: BigInt(activationEpoch) };
+    headset.send({ case: 'report', value: { reportId: id, ...times, ...more, body: body as never } });
+    await waitFor('the acknowledgement', () =>
+      headset.received.some((one) => one.case === 'reportAck' && one.value.reportId >= id),
+    );
+    return reportId;
+  }
+  const change = (value: object) => ({ case: 'stateChange', value });
+  const deactivate = (of: Tenant) => of.call(201, 'DELETE', `/devices/${device.deviceId}`);
+  const status = async (of: Tenant) =>
+    (await of.call(200, 'GET', `/devices/${device.deviceId}/status`)).body as Record<string, unknown>;
+  const shows = (of: Tenant, fields: Record<string, unknown>) =>
+    waitFor(`the status ${JSON.stringify(fields)}`, async () => {
+      const shown = await status(of);
+      return Object.entries(fields).every(([name, value]) => shown[name] === value) && shown;
+    });
+  const notified = (of: Tenant) => of.integrator.received.map((r) => r.webhookId);
+
+  const everything = {
+    ...{ power: 'started', wearing: 'device_wear', charging: 'start_charging', batteryPercentage: 80 },
+    location: { latitude: 35.5, longitude: 139.5 },
+  };
+  const nothing = {
+    ...{ power: null, wearing: null, charging: null, batteryPercentage: null, latitude: null },
+    ...{ longitude: null, firmware: null, apps: null, lang: null, powerUpdateDate: null },
+    ...{ wearingUpdateDate: null, chargingUpdateDate: null, batteryUpdateDate: null },
+    locationUpdateDate: null,
+  };
+
+  it('the next application sees nothing of before, whatever comes late, and then what is its own', async () => {
+    await first.activate(device);
+    const { headset } = await session(1);
+    await say(headset, 1, change(everything));
+    await shows(first, { batteryPercentage: 80, latitude: 35.5 });
+    await deactivate(first);
+    await next.activate(device);
+    const list = async () => (await next.call(200, 'GET', '/devices/status')).body.devices[0];
+    expect(await status(next)).toMatchObject({ ...nothing, network: 'connectivity_online' });
+    expect(await list()).toEqual(await status(next));
+    // What happened before, told late; then what is the next one's own.
+    await say(headset, 1, change(everything), { occurredAtMs: BigInt(Date.now() + 60_000) });
+    await say(headset, 2, change({ power: 'finished' }));
+    await say(headset, 3, change({ batteryPercentage: 7 }));
+    const own = await shows(next, { batteryPercentage: 7 });
+    expect(own).toMatchObject({
+      ...{ ...nothing, batteryPercentage: 7, batteryUpdateDate: expect.any(String) },
+    });
+    expect(await list()).toEqual(own);
+  });
+
+  it('a snapshot shows everything as it is now, and notifies nobody', async () => {
+    await first.activate(device);
+    const { headset } = await session(1);
+    await deactivate(first);
+    await next.activate(device);
+    await say(headset, 3, change(everything), { snapshot: true });
+    const inventory = { firmwareVersion: '9.003.0', apps: [], languages: ['en'] };
+    await say(headset, 3, { case: 'inventory', value: inventory }, { snapshot: true });
+    const last = await say(headset, 3, change({ charging: 'stop_charging' }));
+    const id = `device-${device.deviceId}-${last}-charging`;
+    await waitFor('the change', () => notified(next).includes(id));
+    expect(notified(next)).toEqual([id]);
+    expect(await status(next)).toMatchObject({
+      ...{ power: 'started', wearing: 'device_wear', charging: 'stop_charging', batteryPercentage: 80 },
+      ...{ latitude: 35.5, longitude: 139.5, firmware: { version: '9.003.0' }, apps: [], lang: ['en'] },
+    });
+  });
+
+  it('a headset learns its activation from the welcome, also when its transaction was canceled', async () => {
+    const clientId = `client-${reportId}-${device.deviceId}`;
+    const body = { mimiClientId: clientId, mimiClientSecret: 'hush-hush-hush' };
+    const { transactionId } = (await first.call(201, 'POST', `/devices/${device.deviceId}`, body)).body;
+    await waitFor('the cancellation', async () => {
+      const path = `/devices/${device.deviceId}/transactions`;
+      return (await first.call(200, 'DELETE', path)).body.canceledTransactions.includes(transactionId);
+    });
+    const { headset, welcome } = await session(0);
+    expect(welcome.activation).toMatchObject({
+      ...{ epoch: 1n, revision: BigInt(transactionId), sinceEpoch: 1n },
+      ...{ applicationId: first.applicationId, clientId, clientSecret: 'hush-hush-hush' },
+    });
+    // The hello counts for the activation that was current, although the headset did not know it.
+    await waitFor('the hello', async () => (await status(first))['firmware'] !== null);
+    expect(headset.ids('offer')).toEqual([]);
+    await deactivate(first);
+    const { welcome: after } = await session(1);
+    expect(after.activation).toMatchObject({ epoch: 2n, applicationId: '', clientId: '', clientSecret: '' });
+  });
+
+  // proves api/3/status-network, api/3/status-dates, cb/3/notify-network-connection-status
+  it('the network status follows the sessions, and each change is notified once', async () => {
+    await first.activate(device);
+    expect(await status(first)).toMatchObject({ network: 'connectivity_offline', networkUpdateDate: null });
+    const { headset } = await session(1);
+    const date = expect.stringMatching(/^\d{4}-.*Z$/);
+    const online = await shows(first, { network: 'connectivity_online' });
+    expect(online).toMatchObject({ networkUpdateDate: date });
+    // The headset's own word changes nothing.
+    await say(headset, 1, change({ network: 'connectivity_offline', batteryPercentage: 5 }));
+    await shows(first, { batteryPercentage: 5, network: 'connectivity_online' });
+    headset.close();
+    await shows(first, { network: 'connectivity_offline' });
+    await session(1);
+    await shows(first, { network: 'connectivity_online' });
+    const network = () =>
+      first.integrator.received.filter((r) => r.body.operationId === 'notify-network-connection-status');
+    await waitFor('the notifications', () => network().length >= 3);
+    const id = (epoch: number, word: string) =>
+      `device-${device.deviceId}-session-${epoch}-connectivity_${word}`;
+    expect(
+      network()
+        .map((r) => r.webhookId)
+        .sort(),
+    ).toEqual([id(1, 'offline'), id(1, 'online'), id(2, 'online')]);
+    expect(network().find((r) => r.webhookId === id(1, 'offline'))?.body).toEqual({
+      ...{ applicationId: first.applicationId, deviceId: device.deviceId, timestamp: expect.any(Number) },
+      ...{ operationId: 'notify-network-connection-status', status: 'connectivity_offline' },
+    });
+  });
+});
