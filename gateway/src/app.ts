@@ -19,7 +19,7 @@ import type { TokenVerifier } from './tokens/types.ts';
 export interface GatewayOptions {
   readonly clients: GatewayClients;
   readonly tokens: TokenVerifier;
-  readonly config: Pick<GatewayConfig, 'BODY_LIMIT_BYTES'>;
+  readonly config: Pick<GatewayConfig, 'BODY_LIMIT_BYTES' | 'UPSTREAM_DEADLINE_MS'>;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly metrics: Registry;
@@ -50,8 +50,11 @@ export function buildGateway(options: GatewayOptions): Gateway {
   for (const operation of literalFirst(operations)) {
     const handler = handlers[operation.operationId];
     if (!handler) continue;
-    const bodyLimitBytes = Math.max(config.BODY_LIMIT_BYTES, operation.bodyLimitBytes ?? 0);
-    const run = createCallRunner(operation, handler, { tokens, ownership, bodyLimitBytes, compiler });
+    const run = createCallRunner(operation, handler, {
+      ...{ tokens, ownership, compiler },
+      bodyLimitBytes: Math.max(config.BODY_LIMIT_BYTES, operation.bodyLimitBytes ?? 0),
+      totalMs: config.UPSTREAM_DEADLINE_MS,
+    });
     serve(router, operation, run);
   }
 

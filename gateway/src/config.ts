@@ -34,7 +34,7 @@ export const gatewayConfigSpec = {
     max: 16 * 1024 * 1024,
   }),
   UPSTREAM_DEADLINE_MS: integer({
-    doc: 'How long one call to a service may take before the answer is 503.',
+    doc: 'How long the services may take for one call of the API, all of their calls together, before the answer is 503; milliseconds.',
     example: '5000',
     default: 5000,
     min: 10,

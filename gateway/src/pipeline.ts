@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { pipeline as flow } from 'node:stream/promises';
+import { withDeadline } from '@headset-cloud/kit/deadline.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Context } from 'koa';
 import { type Answer, sendJson } from './http/answer.ts';
@@ -16,6 +17,8 @@ export interface PipelineOptions {
   readonly tokens: TokenVerifier;
   readonly ownership: Ownership;
   readonly bodyLimitBytes: number;
+  /** How long the services may take for one call, all of their calls together. */
+  readonly totalMs: number;
   readonly compiler: SchemaCompiler;
 }
 
@@ -30,7 +33,7 @@ export type CallRunner = (ctx: Context, params: Readonly<Record<string, string>>
 export function createCallRunner(
   operation: ApiOperation,
   handler: Handler,
-  { tokens, ownership, bodyLimitBytes, compiler }: PipelineOptions,
+  { tokens, ownership, bodyLimitBytes, totalMs, compiler }: PipelineOptions,
 ): CallRunner {
   const ofApplication = operation.parameters.some((p) => p.in === 'path' && p.name === 'applicationId');
   const readPath = pathReader(operation, compiler);
@@ -47,20 +50,20 @@ export function createCallRunner(
     const applicationId = params['applicationId'] ?? '';
     // Without an application in the path the service judges by the client and the device (hardware), but
     // whether the developer is registered comes before what the path and the query hold.
-    await ownership(clientId, ofApplication ? applicationId : undefined);
+    const asked = performance.now();
+    await withDeadline(totalMs, () => ownership(clientId, ofApplication ? applicationId : undefined));
+    // The time in which the caller sends its body is its own.
+    const leftMs = totalMs - (performance.now() - asked);
     const path = readPath(params);
     const query = readQuery(ctx.querystring);
     const { body, idempotency } = await readInput(ctx);
-    await send(
-      ctx,
-      await handler({
-        applicationId,
-        ...path,
-        query,
-        body,
-        caller: { clientId, applicationId, idempotency },
-      }),
-    );
+    const caller = { clientId, applicationId, idempotency };
+    const answer = await withDeadline(leftMs, async () => {
+      const made = await handler({ applicationId, ...path, query, body, caller });
+      // The first piece comes before the headers: what fails until then is an ordinary error answer.
+      return 'json' in made ? made : { ...made, first: await made.pieces.next() };
+    });
+    await send(ctx, answer);
   };
 }
 
@@ -104,20 +107,20 @@ function pathRefusal({ name, schema, errorCode }: ApiParameter): () => DomainErr
     new DomainError(errorCode, `The path parameter ${name} is not supported: only ${supported} is.`);
 }
 
-async function send(ctx: Context, answer: Answer): Promise<void> {
+type Started = Exclude<Answer, { json: object }> & { readonly first: IteratorResult<string> };
+
+async function send(ctx: Context, answer: Exclude<Answer, { pieces: unknown }> | Started): Promise<void> {
   if ('json' in answer) {
     if (answer.location !== undefined) ctx.set('Location', answer.location);
     sendJson(ctx, answer.status, JSON.stringify(answer.json));
     return;
   }
-  // The first piece comes before the headers: what fails until then is an ordinary error answer.
-  const first = await answer.pieces.next();
   ctx.status = answer.status;
   ctx.set('Content-Type', 'application/json');
   ctx.respond = false;
   ctx.flushHeaders();
   // On a failure midway this destroys the connection: a cut answer must not look whole.
-  await flow(Readable.from(rest(first, answer.pieces)), ctx.res);
+  await flow(Readable.from(rest(answer.first, answer.pieces)), ctx.res);
 }
 
 async function* rest(first: IteratorResult<string>, pieces: AsyncGenerator<string>): AsyncGenerator<string> {

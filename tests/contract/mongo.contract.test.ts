@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { withDeadline } from '@headset-cloud/kit/deadline.ts';
 import { isTransient, toDomainError } from '@headset-cloud/kit/errors.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
@@ -41,6 +42,43 @@ test('a server that dies is noticed, its calls end in time as database_failed, a
     rmSync(directory, { recursive: true, force: true });
   }
   expect(connection.notReady()).toContain('closed');
+});
+
+test('a server that stalls holds a call up no longer than its caller waits', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'mongo-contract-'));
+  const server = await startMongo(directory);
+  const connection = await connectMongo({ uri: server.uri, appName: 'contract', databasePrefix: 'stall-' });
+  const things = connection.database('one').collection<{ _id: number; n?: number }>('things');
+  try {
+    // Every kind of operation is understood with the limit that it carries.
+    await withDeadline(20_000, async () => {
+      await things.insertOne({ _id: 1 });
+      await things.insertMany([{ _id: 2 }]);
+      await things.updateOne({ _id: 1 }, { $set: { n: 1 } });
+      await things.updateMany({}, { $set: { n: 2 } });
+      await things.bulkWrite([{ updateOne: { filter: { _id: 1 }, update: { $set: { n: 3 } } } }]);
+      expect(await things.findOneAndUpdate({ _id: 2 }, { $set: { n: 4 } })).toEqual({ _id: 2, n: 2 });
+      expect(await things.findOne({ _id: 2 })).toEqual({ _id: 2, n: 4 });
+      expect(await things.find({}, { sort: { _id: 1 } }).toArray()).toHaveLength(2);
+      const walked: number[] = [];
+      for await (const { _id } of things.find({}, { sort: { _id: 1 } })) walked.push(_id);
+      expect(walked).toEqual([1, 2]);
+      expect(await things.countDocuments({})).toBe(2);
+      await things.deleteOne({ _id: 1 });
+      await things.deleteMany({ _id: 2 });
+    });
+    process.kill(server.pid, 'SIGSTOP');
+    const began = performance.now();
+    const call = withDeadline(500, () => things.insertOne({ _id: 3 }));
+    await expect(call).rejects.toMatchObject({ code: 'deadline_exceeded' });
+    // Without the caller's deadline: the socket's own, 10 s.
+    expect(performance.now() - began).toBeLessThan(5000);
+  } finally {
+    process.kill(server.pid, 'SIGCONT');
+    await connection.close();
+    await server.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
 });
 
 test('a server that is not there is an error within seconds', async () => {

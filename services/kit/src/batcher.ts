@@ -1,3 +1,5 @@
+import { withoutDeadline } from './deadline.ts';
+
 /**
  * Collects items and hands them over together: one write for many. `flush` is called with what has
  * gathered, one call at a time; a failed batch is handed to `onError` and forgotten by the batcher.
@@ -22,7 +24,8 @@ export function createBatcher<T>(options: {
     while (items.length > 0) {
       const batch = items.splice(0, options.maxItems);
       try {
-        await options.flush(batch);
+        // Nobody waits for what was added; the batch must not end with whoever began it.
+        await withoutDeadline(() => options.flush(batch));
       } catch (error) {
         options.onError(error, batch);
       }

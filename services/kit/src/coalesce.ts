@@ -1,10 +1,13 @@
+import { forWaiters, late, type Waiter, waiter } from './deadline.ts';
+
 /** What became of one item of a batch. */
 export type ItemOutcome<R> = { readonly value: R } | { readonly error: unknown };
 
 /**
  * Turns concurrent single calls into batches: while `maxRunning` batches are under way, what comes
  * waits and goes together in the next. A call that finds the way free goes at once and alone, so a
- * quiet system waits for nothing, and a busy one pays one round trip for many.
+ * quiet system waits for nothing, and a busy one pays one round trip for many. What nobody waits for
+ * any more when its batch begins is left out (deadline.ts).
  */
 export function coalesce<T, R>(options: {
   readonly maxRunning: number;
@@ -12,13 +15,22 @@ export function coalesce<T, R>(options: {
   /** Answers an outcome for each item, in their order; when it rejects, so do all its items. */
   readonly run: (items: readonly T[]) => Promise<readonly ItemOutcome<R>[]>;
 }): (item: T) => Promise<R> {
-  type Waiting = { readonly item: T; resolve(value: R): void; reject(error: unknown): void };
+  type Waiting = {
+    readonly item: T;
+    readonly by: Waiter;
+    resolve(value: R): void;
+    reject(error: unknown): void;
+  };
   let waiting: Waiting[] = [];
   let running = 0;
 
   const runBatch = async (batch: readonly Waiting[]): Promise<void> => {
     try {
-      const outcomes = await options.run(batch.map((w) => w.item));
+      const items = batch.map((w) => w.item);
+      const outcomes = await forWaiters(
+        batch.map((w) => w.by),
+        () => options.run(items),
+      );
       batch.forEach((w, i) => {
         const outcome = outcomes[i];
         if (outcome && 'value' in outcome) w.resolve(outcome.value);
@@ -30,8 +42,12 @@ export function coalesce<T, R>(options: {
   };
   const pump = (): void => {
     while (running < options.maxRunning && waiting.length > 0) {
+      const gone = waiting.filter((w) => w.by.gone);
+      for (const w of gone) w.reject(late());
+      if (gone.length > 0) waiting = waiting.filter((w) => !gone.includes(w));
       const batch = waiting.slice(0, options.maxItems);
       waiting = waiting.slice(options.maxItems);
+      if (batch.length === 0) return;
       running += 1;
       void runBatch(batch).finally(() => {
         running -= 1;
@@ -41,7 +57,7 @@ export function coalesce<T, R>(options: {
   };
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject });
+      waiting.push({ item, by: waiter(), resolve, reject });
       pump();
     });
 }

@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import type { ItemOutcome } from './coalesce.ts';
+import { forWaiters, late, type Waiter, waiter } from './deadline.ts';
 
 /** Most items of one batch. */
 const mostItems = 200;
@@ -7,7 +8,7 @@ const mostItems = 200;
 /**
  * Turns the single calls of one turn of the event loop into batches, all of which are under way at
  * once: unlike `coalesce`, no batch waits for another, so one that is never answered holds up only
- * what goes with it.
+ * what goes with it. What nobody waits for any more when its batch begins is left out (deadline.ts).
  */
 export function batchPerTurn<T, R>(options: {
   /** A batch weighs no more than `most`, unless a single item does. */
@@ -15,9 +16,22 @@ export function batchPerTurn<T, R>(options: {
   /** Answers an outcome for each item, in their order; when it rejects, so do all its items. */
   readonly run: (items: readonly T[]) => Promise<readonly ItemOutcome<R>[]>;
 }): (item: T) => Promise<R> {
-  const runPart = async (items: readonly T[]): Promise<(R | Error)[]> => {
+  type Waiting = { readonly item: T; readonly by: Waiter };
+  const runPart = async (all: readonly Waiting[]): Promise<(R | Error)[]> => {
+    const due = all.filter(({ by }) => !by.gone);
+    const answers = new Map<Waiting, R | Error>();
+    for (const [i, answer] of (due.length === 0 ? [] : await runDue(due)).entries()) {
+      answers.set(due[i] as Waiting, answer);
+    }
+    return all.map((waiting) => (answers.has(waiting) ? (answers.get(waiting) as R | Error) : late()));
+  };
+  const runDue = async (due: readonly Waiting[]): Promise<(R | Error)[]> => {
+    const items = due.map(({ item }) => item);
     try {
-      const outcomes = await options.run(items);
+      const outcomes = await forWaiters(
+        due.map(({ by }) => by),
+        () => options.run(items),
+      );
       return items.map((_, i) => {
         const outcome = outcomes[i] ?? { error: new Error('a batch answered too few outcomes') };
         return 'value' in outcome ? outcome.value : toError(outcome.error);
@@ -26,11 +40,15 @@ export function batchPerTurn<T, R>(options: {
       return items.map(() => toError(error));
     }
   };
-  const loader = new DataLoader<T, R>(
-    async (items) => (await Promise.all(byWeight(items, options.weight).map(runPart))).flat(),
+  const weight = options.weight && {
+    of: ({ item }: Waiting) => options.weight?.of(item) ?? 0,
+    most: options.weight.most,
+  };
+  const loader = new DataLoader<Waiting, R>(
+    async (items) => (await Promise.all(byWeight(items, weight).map(runPart))).flat(),
     { cache: false, maxBatchSize: mostItems, batchScheduleFn: (callback) => setImmediate(callback) },
   );
-  return (item) => loader.load(item);
+  return (item) => loader.load({ item, by: waiter() });
 }
 
 function byWeight<T>(

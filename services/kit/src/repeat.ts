@@ -1,3 +1,4 @@
+import { asRetry, withoutDeadline } from './deadline.ts';
 import type { Logger } from './logger.ts';
 
 /** Work that repeats while a service runs. */
@@ -29,7 +30,8 @@ export function repeat(
     try {
       do {
         woken = false;
-        while (!stopped && (await work()) > 0) {
+        // Woken by a call, it does not end with that call.
+        while (!stopped && (await withoutDeadline(() => asRetry(work))) > 0) {
           // More is waiting.
         }
       } while (woken && !stopped);

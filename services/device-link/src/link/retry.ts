@@ -1,3 +1,5 @@
+import { asRetry } from '@headset-cloud/kit/deadline.ts';
+
 const firstDelayMs = 100;
 const longestDelayMs = 10_000;
 
@@ -25,7 +27,7 @@ export async function retryWhile<T>(
 ): Promise<T | undefined> {
   for (let attempt = 1; wanted(); attempt += 1) {
     try {
-      return await work();
+      return await (attempt === 1 ? work() : asRetry(work));
     } catch (error) {
       onFailure(error, attempt);
     }

@@ -18,6 +18,7 @@ import {
   type UpdateResult,
   type WithId,
 } from 'mongodb';
+import { requireTime } from '../deadline.ts';
 import type { Settle, StoreCollection, StoreCursor } from '../store/types.ts';
 import { Bulk, giveId, requireOperators } from './bulk.ts';
 import { EmbeddedCursor } from './cursor.ts';
@@ -33,7 +34,8 @@ const bulkPortion = 64;
 /**
  * A collection of the embedded store, with the driver's methods, options, answers and errors. Each
  * operation takes effect at once, whole; a large bulk in portions, between which other work goes on, as
- * MongoDB lets it. Its promise settles as `settle` says.
+ * MongoDB lets it. Its promise settles as `settle` says. None begins for a caller that has given up
+ * (ADR 0022).
  */
 export class EmbeddedCollection<T extends Document> implements StoreCollection<T> {
   readonly collectionName: string;
@@ -52,6 +54,7 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
 
   async findOne(filter: Filter<T>, options: FindOptions = {}): Promise<WithId<T> | null> {
     const wanted = normaliseDocument(filter as Document);
+    requireTime();
     const [found] = this.#query(wanted, { ...options, limit: 1 });
     await this.#settled(wanted['_id']);
     return (found as WithId<T> | undefined) ?? null;
@@ -60,13 +63,17 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
   find(filter: Filter<T> = {}, options: FindOptions = {}): StoreCursor<WithId<T>> {
     const wanted = normaliseDocument(filter as Document);
     return new EmbeddedCursor<WithId<T>>(
-      () => this.#query(wanted, options),
+      () => {
+        requireTime();
+        return this.#query(wanted, options);
+      },
       () => this.#settled(undefined),
     );
   }
 
   async countDocuments(filter: Filter<T> = {}, options: CountDocumentsOptions = {}): Promise<number> {
     const { skip = 0, limit } = options;
+    requireTime();
     const all = this.#engine.count(normaliseDocument(filter as Document));
     await this.#settled(undefined);
     return Math.min(Math.max(all - skip, 0), limit ? limit : Infinity);
@@ -135,6 +142,7 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
     operations: readonly AnyBulkWriteOperation<T>[],
     options: BulkWriteOptions = {},
   ): Promise<BulkWriteResult> {
+    requireTime();
     const bulk = new Bulk(operations as readonly AnyBulkWriteOperation[], options.ordered !== false);
     while (!bulk.endsWithin(bulkPortion)) {
       await this.#db.write(() => bulk.run(this.#engine, bulkPortion), 'in-order');
@@ -162,6 +170,7 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
 
   async #remove(filter: Filter<T>, many: boolean): Promise<DeleteResult> {
     const wanted = normaliseDocument(filter as Document);
+    requireTime();
     const deletedCount = await this.#db.write(() => this.#engine.remove(wanted, many), this.#settle);
     return { acknowledged: true, deletedCount };
   }
@@ -171,6 +180,7 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
    * those before the refused one stay changed, as on MongoDB.
    */
   async #write<R>(work: () => R): Promise<R> {
+    requireTime();
     const outcome = await this.#db.write((): { value: R } | { refused: MongoServerError } => {
       try {
         return { value: work() };

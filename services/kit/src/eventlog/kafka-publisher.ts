@@ -1,4 +1,5 @@
 import { type IHeaders, type Kafka, type Message, Partitioners, type Producer } from 'kafkajs';
+import { timeLeft } from '../deadline.ts';
 import type { Logger } from '../logger.ts';
 import { checkEvents, unavailable } from './events.ts';
 import { settle } from './kafka-client.ts';
@@ -55,13 +56,15 @@ export class KafkaPublisher {
       return Promise.reject(error);
     }
     if (events.length === 0) return Promise.resolve();
+    // What its caller does not wait for any more is not sent: #take leaves it out.
+    const timeoutMs = Math.max(0, Math.min(this.#timeoutMs, timeLeft() ?? this.#timeoutMs));
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         topic,
         messages: events.map(toMessage),
         bytes: events.reduce((sum, event) => sum + event.value.byteLength + event.key.length + 64, 0),
-        deadlineMs: Date.now() + this.#timeoutMs,
-        timer: setTimeout(() => reject(this.#late()), this.#timeoutMs),
+        deadlineMs: Date.now() + timeoutMs,
+        timer: setTimeout(() => reject(this.#late()), timeoutMs),
         resolve,
         reject,
       };

@@ -1,3 +1,4 @@
+import { asRetry } from '../deadline.ts';
 import { isTransient } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { type LogEvent, PoisonEventError, type Subscription } from './types.ts';
@@ -107,7 +108,8 @@ class Delivery {
     let failures = 0;
     for (let waits = 0; rest.length > 0; ) {
       try {
-        await this.#options.handle(rest);
+        const handle = () => this.#options.handle(rest);
+        await (waits === 0 ? handle() : asRetry(handle));
         return 'durable';
       } catch (error) {
         const poison = error instanceof PoisonEventError ? find(rest, error.event) : undefined;

@@ -22,10 +22,12 @@ import {
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import type { ListenAddress } from '../config.ts';
+import { isRetry, late, timeLeft, withDeadline } from '../deadline.ts';
 import { DomainError, isTransient, toDomainError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { currentTraceparent, inRpcSpan } from '../telemetry.ts';
-import { fromStatus, toStatus } from './status.ts';
+import { RetryBudget } from './retry-budget.ts';
+import { fromStatus, isAway, toStatus } from './status.ts';
 import type { CallOptions, Channel, RpcBinding } from './types.ts';
 
 /** grpc-js's description of one method of a generated service: the adapter of decision 2. */
@@ -92,10 +94,14 @@ export class RpcServer {
   ): handleUnaryCall<MessageShape<DescMessage>, MessageShape<DescMessage>> {
     return (call, callback) => {
       if (!this.#serving) return callback(toStatus(starting()));
+      const waitsMs = Number(call.getDeadline()) - Date.now();
+      // It has waited here for as long as its caller did: nobody would get the answer.
+      if (waitsMs <= 0 || call.cancelled) return callback(toStatus(late()));
       const abort = new AbortController();
       call.on('cancelled', () => abort.abort());
       const traceparent = call.metadata.get('traceparent')[0]?.toString();
-      const run = () => handler(call.request as never, { signal: abort.signal });
+      const handle = () => handler(call.request as never, { signal: abort.signal });
+      const run = Number.isFinite(waitsMs) ? () => withDeadline(waitsMs, handle) : handle;
       const work = traceparent ? inRpcSpan(method, traceparent, run) : run();
       work.then(
         (answer) => callback(null, create(method.output, answer as MessageInitShape<DescMessage>)),
@@ -167,6 +173,13 @@ function starting(): DomainError {
   return new DomainError('unavailable', 'The service is starting.', { retryAfterMs: 1000 });
 }
 
+function heldBack(method: DescMethodUnary): DomainError {
+  return new DomainError('unavailable', 'A service cannot be reached.', {
+    internal: `${method.name} is held back: its service does not answer, and it is no first try`,
+    retryAfterMs: 1000,
+  });
+}
+
 // Read-only or idempotent-by-id calls may be sent again by grpc-js itself; it retries only what
 // the server has not begun to answer. Others are retried by their owners, who know how.
 const serviceConfig = JSON.stringify({
@@ -192,6 +205,7 @@ export class GrpcChannel implements Channel {
     });
   }
 
+  readonly #budget = new RetryBudget();
   readonly #definitions = new Map<DescMethodUnary, ReturnType<typeof methodDefinition>>();
 
   unary(
@@ -199,6 +213,9 @@ export class GrpcChannel implements Channel {
     request: MessageInitShape<DescMessage>,
     options: CallOptions,
   ): Promise<MessageShape<DescMessage>> {
+    const left = timeLeft();
+    if (left !== undefined && left <= 0) return Promise.reject(late());
+    if (!this.#budget.begin(isRetry())) return Promise.reject(heldBack(method));
     let definition = this.#definitions.get(method);
     if (!definition) {
       definition = methodDefinition(method);
@@ -215,9 +232,11 @@ export class GrpcChannel implements Channel {
         responseDeserialize,
         create(method.input, request),
         metadata,
-        { deadline: Date.now() + (options.deadlineMs ?? 5000) },
+        { deadline: Date.now() + Math.min(options.deadlineMs ?? 5000, left ?? Number.POSITIVE_INFINITY) },
         (error: ServiceError | null, answer) => {
-          if (error) reject(fromStatus(error, path));
+          const failure = error && fromStatus(error, path);
+          this.#budget.end(error !== null && isAway(error));
+          if (failure) reject(failure);
           else resolve(answer as MessageShape<DescMessage>);
         },
       );

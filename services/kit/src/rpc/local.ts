@@ -1,4 +1,5 @@
 import { create, type DescMessage, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
+import { late, timeLeft, withDeadline } from '../deadline.ts';
 import { DomainError, toDomainError } from '../errors.ts';
 import { currentTraceparent, inRpcSpan } from '../telemetry.ts';
 import type { CallOptions, Channel, RpcBinding } from './types.ts';
@@ -27,16 +28,20 @@ export class LocalChannel implements Channel {
       const message = `${method.parent.typeName} is not running.`;
       throw new DomainError('unavailable', message, { retryAfterMs: 1000 });
     }
+    const left = timeLeft();
+    if (left !== undefined && left <= 0) throw late();
+    const waitsMs = Math.min(options.deadlineMs ?? 5000, left ?? Number.POSITIVE_INFINITY);
     const abort = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const expired = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         abort.abort();
         reject(new DomainError('deadline_exceeded', `${method.name} took too long.`));
-      }, options.deadlineMs ?? 5000);
+      }, waitsMs);
     });
     options.signal?.addEventListener('abort', () => abort.abort(), { once: true });
-    const run = () => handler(create(method.input, request) as never, { signal: abort.signal });
+    const handle = () => handler(create(method.input, request) as never, { signal: abort.signal });
+    const run = () => withDeadline(waitsMs, handle);
     const traceparent = currentTraceparent();
     try {
       const answer = await Promise.race([traceparent ? inRpcSpan(method, traceparent, run) : run(), expired]);

@@ -13,6 +13,13 @@ export function toStatus(error: unknown): Partial<StatusObject> {
   return { code: errorCatalogue[e.code].grpc, details: e.message, metadata };
 }
 
+/** True when the peer itself was not reached, or did not answer in time: not when it says that another is away. */
+export function isAway(error: ServiceError): boolean {
+  const code = error.metadata?.get(codeKey)[0]?.toString();
+  if (code !== undefined) return code === 'deadline_exceeded';
+  return error.code === status.UNAVAILABLE || error.code === status.DEADLINE_EXCEEDED;
+}
+
 /** gRPC status → DomainError, by the stable code, else by the status. */
 export function fromStatus(error: ServiceError, method: string): DomainError {
   const code = error.metadata?.get(codeKey)[0]?.toString();

@@ -1,4 +1,5 @@
 import { type Document, MongoClient, type TopologyDescription } from 'mongodb';
+import { bounded } from './bounded.ts';
 import type { Store, StoreCollection, StoreConnection } from './types.ts';
 
 /** What a connection to MongoDB needs to know. */
@@ -64,7 +65,7 @@ function open(options: MongoOptions): { client: MongoClient; connection: StoreCo
       const database = client.db(`${databasePrefix}${name}`);
       return {
         collection: <T extends Document>(collection: string) =>
-          database.collection<T>(collection) as unknown as StoreCollection<T>,
+          bounded(database.collection<T>(collection) as unknown as StoreCollection<T>),
         ...(whenReachable && {
           whenReachable: (what, work) =>
             whenReachable(what, async () => {

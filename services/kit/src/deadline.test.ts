@@ -1,0 +1,144 @@
+import { createBatcher } from './batcher.ts';
+import { coalesce } from './coalesce.ts';
+import { timeLeft, withDeadline } from './deadline.ts';
+import { batchPerTurn } from './per-turn.ts';
+import { bounded } from './store/bounded.ts';
+import type { StoreCollection } from './store/types.ts';
+import { waitFor } from './testing/wait.ts';
+
+const past = () => waitFor('the deadline', () => (timeLeft() ?? 1) <= 0, { intervalMs: 1 });
+const lateError = { code: 'deadline_exceeded' };
+
+test('the shorter of two deadlines counts', async () => {
+  await withDeadline(1000, () =>
+    withDeadline(60_000, async () => {
+      expect(timeLeft()).toBeLessThanOrEqual(1000);
+    }),
+  );
+  expect(timeLeft()).toBeUndefined();
+});
+
+test('a batch leaves out what nobody waits for any more, and lasts as long as the last that waits', async () => {
+  const runs: (readonly string[])[] = [];
+  const left: (number | undefined)[] = [];
+  const first = Promise.withResolvers<void>();
+  const call = coalesce<string, string>({
+    maxRunning: 1,
+    maxItems: 10,
+    run: async (items) => {
+      runs.push(items);
+      left.push(timeLeft());
+      if (items[0] === 'first') await first.promise;
+      return items.map((value) => ({ value }));
+    },
+  });
+  const busy = call('first');
+  const hurried = withDeadline(20, async () => {
+    const answer = call('hurried').catch((error: unknown) => error);
+    await past();
+    first.resolve();
+    return answer;
+  });
+  const [patient, longer] = [
+    withDeadline(60_000, () => call('patient')),
+    withDeadline(90_000, () => call('longer')),
+  ];
+  expect(await hurried).toMatchObject(lateError);
+  expect(await Promise.all([busy, patient, longer])).toEqual(['first', 'patient', 'longer']);
+  expect(runs).toEqual([['first'], ['patient', 'longer']]);
+  expect(left[0]).toBeUndefined();
+  expect(left[1]).toBeGreaterThan(60_000);
+});
+
+test("a turn's batch leaves out what nobody waits for any more", async () => {
+  const runs: (readonly string[])[] = [];
+  const call = batchPerTurn<string, string>({
+    run: async (items) => {
+      runs.push(items);
+      return items.map((value) => ({ value }));
+    },
+  });
+  const hurried = withDeadline(1, async () => {
+    const answer = call('hurried').catch((error: unknown) => error);
+    // The turn lasts longer than the deadline.
+    while ((timeLeft() ?? 0) > 0);
+    return answer;
+  });
+  expect(await Promise.all([hurried, call('patient')])).toEqual([
+    expect.objectContaining(lateError),
+    'patient',
+  ]);
+  expect(runs).toEqual([['patient']]);
+});
+
+test('what is collected for later does not end with the call that began it', async () => {
+  let left: number | undefined = 0;
+  const batcher = createBatcher<number>({
+    maxItems: 1,
+    maxWaitMs: 1,
+    flush: async () => {
+      left = timeLeft();
+    },
+    onError: () => {},
+  });
+  await withDeadline(50, async () => {
+    batcher.add(1);
+    await batcher.drain();
+  });
+  expect(left).toBeUndefined();
+});
+
+describe("a database's operation", () => {
+  const calls: unknown[] = [];
+  let answer: () => Promise<unknown>;
+  const things = bounded({
+    collectionName: 'things',
+    findOne: (_: unknown, options: unknown) => {
+      calls.push(options);
+      return answer();
+    },
+    find: (_: unknown, options: unknown) => {
+      calls.push(options);
+      const rows = () => answer() as Promise<unknown[]>;
+      return { toArray: rows, close: async () => {}, [Symbol.asyncIterator]: () => ({ next: rows }) };
+    },
+    insertOne: () => {
+      calls.push('insert');
+      return answer();
+    },
+  } as unknown as StoreCollection<{ _id: number }>);
+  beforeEach(() => {
+    calls.length = 0;
+    answer = async () => null;
+  });
+
+  test('tells the server how long its caller waits, and nothing where nobody does', async () => {
+    await things.findOne({ _id: 1 });
+    await withDeadline(5000, () => things.findOne({ _id: 1 }, { projection: { _id: 1 } }));
+    expect(calls).toEqual([{}, { projection: { _id: 1 }, maxTimeMS: expect.any(Number) }]);
+    expect((calls[1] as { maxTimeMS: number }).maxTimeMS).toBeLessThanOrEqual(5000);
+  });
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['a read', () => things.findOne({ _id: 1 })],
+    ['a write', () => things.insertOne({ _id: 1 })],
+    ['a list', () => things.find({}).toArray()],
+    [
+      'a walk',
+      async () => {
+        for await (const _ of things.find({}));
+      },
+    ],
+  ])(
+    '%s that the server never answers is given up at the deadline, and none begins after it',
+    async (_, operate) => {
+      answer = () => new Promise(() => {});
+      await withDeadline(30, async () => {
+        await expect(operate()).rejects.toMatchObject(lateError);
+        await past();
+        await expect(operate()).rejects.toMatchObject(lateError);
+      });
+      expect(calls).toHaveLength(1);
+    },
+  );
+});

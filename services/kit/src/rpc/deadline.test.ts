@@ -1,0 +1,223 @@
+import { connect } from 'node:http2';
+import { status } from '@grpc/grpc-js';
+import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
+import { asRetry, timeLeft } from '../deadline.ts';
+import { createLogger } from '../logger.ts';
+import { repeat } from '../repeat.ts';
+import { waitFor } from '../testing/wait.ts';
+import { GrpcChannel, RpcServer } from './grpc.ts';
+import { LocalChannel } from './local.ts';
+import { bind, type Channel, type Client, createClient, type Handlers } from './types.ts';
+
+const logger = createLogger({ service: 'test', level: 'silent' });
+type Bill = Handlers<typeof BillingService>['getBill'];
+type Billing = Client<typeof BillingService>;
+
+/** How services reach each other: over the network, or in one process. */
+const ways: [string, () => { serve(handler: Bill): Promise<Channel>; close(): Promise<void> }][] = [
+  [
+    'gRPC',
+    () => {
+      const open: { stop(): Promise<void> }[] = [];
+      return {
+        async serve(getBill) {
+          const server = new RpcServer([bind(BillingService, { getBill })], logger);
+          const port = await server.start({ host: '127.0.0.1', port: 0 });
+          const channel = new GrpcChannel(`127.0.0.1:${port}`);
+          open.push({ stop: () => channel.close().then(() => server.stop(0)) });
+          return channel;
+        },
+        close: async () => {
+          await Promise.all(open.map((one) => one.stop()));
+        },
+      };
+    },
+  ],
+  [
+    'one process',
+    () => ({
+      async serve(getBill) {
+        const channel = new LocalChannel();
+        channel.register([bind(BillingService, { getBill })]);
+        return channel;
+      },
+      close: async () => {},
+    }),
+  ],
+];
+
+describe.each(ways)('deadlines over %s', (_, make) => {
+  let way: ReturnType<typeof make>;
+  /** Time that was left when the last service was called, for each call. */
+  let reached: (number | undefined)[];
+  /** The last service: answers, or never does. */
+  let last: Billing;
+  let stalled: boolean;
+  beforeEach(async () => {
+    way = make();
+    reached = [];
+    stalled = false;
+    last = createClient(
+      BillingService,
+      await way.serve(() => {
+        reached.push(timeLeft());
+        return stalled ? new Promise(() => {}) : Promise.resolve({});
+      }),
+    );
+  });
+  afterEach(() => way.close());
+
+  /** A service between: what it does is the test's. */
+  const between = async (handler: Bill) => createClient(BillingService, await way.serve(handler));
+
+  test("a call that is made for another ends with that one's deadline, however long its own is", async () => {
+    const first = await between(async () => last.getBill({}, { deadlineMs: 60_000 }).then(() => ({})));
+    const second = await between(async () => first.getBill({}, { deadlineMs: 60_000 }).then(() => ({})));
+    await second.getBill({}, { deadlineMs: 30_000 });
+    expect(reached[0]).toBeLessThanOrEqual(30_000);
+    expect(reached[0]).toBeGreaterThan(0);
+    stalled = true;
+    const began = performance.now();
+    await expect(second.getBill({}, { deadlineMs: 200 })).rejects.toMatchObject({
+      code: 'deadline_exceeded',
+    });
+    expect(performance.now() - began).toBeLessThan(30_000);
+  });
+
+  test('what the caller does not wait for any more is not started', async () => {
+    let outcome: unknown;
+    let warm = false;
+    const first = await between(async () => {
+      if (!warm) return {};
+      await waitFor('the deadline', () => (timeLeft() ?? 1) <= 0, { intervalMs: 1 });
+      outcome = await last.getBill({}).catch((error: unknown) => error);
+      return new Promise<never>(() => {});
+    });
+    // The connection is there, so that the call is handled well before its deadline.
+    await first.getBill({}, { deadlineMs: 30_000 });
+    warm = true;
+    await expect(first.getBill({}, { deadlineMs: 1000 })).rejects.toMatchObject({
+      code: 'deadline_exceeded',
+    });
+    await waitFor('the end', () => outcome !== undefined);
+    expect(outcome).toMatchObject({ code: 'deadline_exceeded' });
+    expect(reached).toEqual([]);
+  });
+
+  test('what goes on after the answer has a deadline of its own', async () => {
+    let later: Promise<unknown> | undefined;
+    const answered = Promise.withResolvers<void>();
+    const first = await between(async () => {
+      later = answered.promise.then(() => last.getBill({}, { deadlineMs: 60_000 }));
+      return {};
+    });
+    await first.getBill({}, { deadlineMs: 20_000 });
+    answered.resolve();
+    await later;
+    expect(reached[0]).toBeGreaterThan(20_000);
+  });
+
+  test('a dependency that stalls is called no more often than the callers call', async () => {
+    stalled = true;
+    const first = await between(() => last.getBill({}).then(() => ({})));
+    const second = await between(() => first.getBill({}).then(() => ({})));
+    const calls = 100;
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: calls }, () => second.getBill({}, { deadlineMs: 300 })),
+    );
+    expect(outcomes.filter((one) => one.status === 'rejected')).toHaveLength(calls);
+    expect(reached.length / calls).toBeLessThanOrEqual(1.2);
+  });
+});
+
+test('what is tried again adds no more than a fifth to the calls of a service that stalls', async () => {
+  let stalled = false;
+  let received = 0;
+  const getBill = () => {
+    received += 1;
+    return stalled ? new Promise<never>(() => {}) : Promise.resolve({});
+  };
+  const server = new RpcServer([bind(BillingService, { getBill })], logger);
+  const channel = new GrpcChannel(`127.0.0.1:${await server.start({ host: '127.0.0.1', port: 0 })}`);
+  const client = createClient(BillingService, channel);
+  const call = () => client.getBill({}, { deadlineMs: stalled ? 100 : 30_000 });
+  /** As sweeps and sessions do: again and again, many at a time. */
+  let tries = 0;
+  let done = 0;
+  const again = async () => {
+    tries += 1;
+    await asRetry(call).then(
+      () => {
+        done += 1;
+      },
+      () => {},
+    );
+  };
+  const sweep = repeat('a sweep', 1, logger, async () => {
+    await Promise.all(Array.from({ length: 20 }, again));
+    return 0;
+  });
+  try {
+    // While it answers, they are free.
+    await Promise.all(Array.from({ length: 50 }, again));
+    expect(done).toBe(50);
+
+    stalled = true;
+    await call().catch(() => {});
+    [received, tries] = [0, 0];
+    sweep.start();
+    const calls = 100;
+    for (let n = 0; n < calls; n += 10) {
+      await Promise.allSettled(Array.from({ length: 10 }, call));
+    }
+    await waitFor('many tries', () => tries > 3 * calls);
+    expect(received / calls).toBeLessThanOrEqual(1.2);
+
+    stalled = false;
+    [done, received] = [0, 0];
+    await waitFor('the sweep to do its work again', () => done > 40);
+  } finally {
+    await sweep.stop();
+    await channel.close();
+    await server.stop(0);
+  }
+});
+
+test('a call whose deadline passed before it was handled is not handled', async () => {
+  let handled = 0;
+  const getBill = async () => {
+    handled += 1;
+    return {};
+  };
+  const server = new RpcServer([bind(BillingService, { getBill })], logger);
+  const port = await server.start({ host: '127.0.0.1', port: 0 });
+  const session = connect(`http://127.0.0.1:${port}`);
+  try {
+    const call = (timeout: string) =>
+      new Promise<number>((resolve, reject) => {
+        const stream = session.request({
+          ':method': 'POST',
+          ':path': '/headset.billing.v1.BillingService/GetBill',
+          'content-type': 'application/grpc',
+          te: 'trailers',
+          'grpc-timeout': timeout,
+        });
+        stream.on('error', reject);
+        const statusOf = (headers: Record<string, unknown>) => {
+          if (headers['grpc-status'] !== undefined) resolve(Number(headers['grpc-status']));
+        };
+        stream.on('response', statusOf);
+        stream.on('trailers', statusOf);
+        stream.resume();
+        // An empty message.
+        stream.end(Buffer.alloc(5));
+      });
+    expect(await call('10S')).toBe(status.OK);
+    expect(handled).toBe(1);
+    expect(await call('1n')).toBe(status.DEADLINE_EXCEEDED);
+    expect(handled).toBe(1);
+  } finally {
+    session.destroy();
+    await server.stop(0);
+  }
+});

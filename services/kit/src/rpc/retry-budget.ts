@@ -1,0 +1,46 @@
+/** Retries that each first call allows. */
+const retriesPerCall = 0.1;
+/** Most that is saved up. */
+const mostSaved = 100;
+/** Waits between probes, doubled up to the longest; milliseconds. */
+const firstProbeMs = 1000;
+const longestProbeMs = 5000;
+
+/**
+ * Keeps what is tried again from multiplying the calls to a peer that is away or stalls (ADR 0022):
+ * while it does, retries and sweeps get a tenth of the first calls, and a probe from time to time.
+ * While it answers they are free.
+ */
+export class RetryBudget {
+  #saved = 0;
+  #away = false;
+  #probeAtMs = 0;
+  #probeWaitMs = firstProbeMs;
+
+  /** True when the call may be made; then `end` must follow. */
+  begin(retry: boolean): boolean {
+    if (!retry) {
+      this.#saved = Math.min(mostSaved, this.#saved + retriesPerCall);
+      return true;
+    }
+    if (!this.#away) return true;
+    if (this.#saved >= 1) {
+      this.#saved -= 1;
+      return true;
+    }
+    const now = performance.now();
+    if (now < this.#probeAtMs) return false;
+    this.#probeAtMs = now + this.#probeWaitMs;
+    this.#probeWaitMs = Math.min(2 * this.#probeWaitMs, longestProbeMs);
+    return true;
+  }
+
+  /** `away`: the peer could not be reached or did not answer in time. What it refuses is an answer. */
+  end(away: boolean): void {
+    if (away && !this.#away) {
+      this.#probeWaitMs = firstProbeMs;
+      this.#probeAtMs = performance.now() + firstProbeMs;
+    }
+    this.#away = away;
+  }
+}
