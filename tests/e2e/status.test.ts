@@ -108,7 +108,7 @@ describeOnStack('device status', () => {
     });
   });
 
-  it('an older report that comes late does not replace a newer one', async () => {
+  it('the newest report counts, whatever its date; one of a lower id that comes late replaces nothing', async () => {
     const device = tenant.devices[3];
     const activation = await tenant.activate(device);
     const headset = tenant.headset(device);
@@ -116,18 +116,28 @@ describeOnStack('device status', () => {
     // What it reports belongs to this activation once it knows of it.
     await tenant.ended(activation);
     await report(headset, { batteryPercentage: 50 });
-    const newer = await eventually(3, 'the level', (s) => s['batteryPercentage'] === 50);
-    headset.sendRaw({
-      case: 'report',
-      value: {
-        reportId: BigInt(headset.journal.lastReportId + 1000),
-        occurredAtMs: BigInt(Date.now() - 3_600_000),
-        activationEpoch: 1n,
-        body: { case: 'stateChange', value: { batteryPercentage: 90, power: 'started' } },
-      },
-    });
+    await eventually(3, 'the level', (s) => s['batteryPercentage'] === 50);
+    const { lastReportId, activationEpoch } = headset.journal;
+    const send = (further: number, agoMs: number, value: object) =>
+      headset.sendRaw({
+        case: 'report',
+        value: {
+          ...{ reportId: BigInt(lastReportId + further), activationEpoch: BigInt(activationEpoch) },
+          occurredAtMs: BigInt(Date.now() - agoMs),
+          body: { case: 'stateChange', value },
+        },
+      });
+    send(1000, 86_400_000, { batteryPercentage: 90 });
+    const newer = await eventually(3, 'the newer level', (s) => s['batteryPercentage'] === 90);
+    expect(Date.parse(String(newer['batteryUpdateDate']))).toBeLessThan(Date.now() - 80_000_000);
+    // In a session of its own: within one, a lower id counts as a repetition.
+    const epoch = headset.sessionEpoch;
+    headset.disconnect();
+    await waitFor('the next session', () => headset.sessionEpoch > epoch);
+    send(500, 0, { batteryPercentage: 10, power: 'started' });
     const mixed = await eventually(3, 'the other part of the report', (s) => s['power'] === 'started');
-    expect(mixed).toEqual({ ...newer, power: 'started', powerUpdateDate: date });
+    // The new session dates the network status anew.
+    expect(mixed).toEqual({ ...newer, power: 'started', powerUpdateDate: date, networkUpdateDate: date });
   });
 
   it('the list holds exactly the devices that are activated now, in order, each as it reads alone', async () => {

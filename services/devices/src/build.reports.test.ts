@@ -19,11 +19,11 @@ function event(body: ReportEvent['body'], more: ReportEvent = {}, deviceId = ime
   const message = create(DeviceReportEventSchema, { deviceId, receivedAtMs, body, ...more });
   return { key: deviceId, value: toBinary(DeviceReportEventSchema, message) };
 }
-const change = (at: number, value: object) =>
+const change = (at: number, value: object, reportId = 1n) =>
   event({
     case: 'report',
     value: {
-      ...{ reportId: 1n, activationEpoch: 1n, occurredAtMs: BigInt(at) },
+      ...{ reportId, activationEpoch: 1n, occurredAtMs: BigInt(at) },
       body: { case: 'stateChange', value },
     },
   });
@@ -69,21 +69,37 @@ test('hello and state changes make up the status, each field with its own date',
   });
 });
 
-test('an older occurrence never overwrites a newer one, in one batch or in two', async () => {
+test('an older report never overwrites a newer one, in one batch or in two', async () => {
   await publish(
-    change(5000, { power: 'started' }),
-    change(4000, { power: 'finished', charging: 'stop_charging' }),
+    change(5000, { power: 'started' }, 5n),
+    change(4000, { power: 'finished', charging: 'stop_charging' }, 4n),
   );
   await waitFor('the first batch', async () => (await status())?.charging);
-  await publish(change(4500, { power: 'finished' }), change(6000, { charging: 'start_charging' }));
+  await publish(change(6500, { power: 'finished' }, 3n), change(6000, { charging: 'start_charging' }, 6n));
   await waitFor('the second batch', async () => (await status())?.charging === 'start_charging');
   expect(await status()).toMatchObject({ power: 'started', powerUpdatedAtMs: 5000n });
+});
+
+test('the newest report counts, although a wrong clock dates it a day before the others', async () => {
+  const day = 86_400_000;
+  await publish(change(5000 + day, { power: 'finished', batteryPercentage: 40 }, 1n));
+  await waitFor('the first', async () => (await status())?.power);
+  await publish(
+    change(6000, { power: 'started' }, 2n),
+    change(7000 + day, { wearing: 'device_wear' }, 3n),
+    change(8000, { wearing: 'device_takeoff' }, 4n),
+  );
+  await waitFor('the next', async () => (await status())?.wearing);
+  expect(await status()).toMatchObject({
+    ...{ power: 'started', powerUpdatedAtMs: 6000n, batteryPercentage: 40 },
+    ...{ wearing: 'device_takeoff', wearingUpdatedAtMs: 8000n },
+  });
 });
 
 test("a headset's clock that runs ahead does not keep later changes out", async () => {
   await publish(change(Number(receivedAtMs) + 10_000_000, { power: 'started' }));
   await waitFor('the first', async () => (await status())?.power);
-  await publish(change(Number(receivedAtMs), { power: 'finished' }));
+  await publish(change(Number(receivedAtMs), { power: 'finished' }, 2n));
   await waitFor('the second', async () => (await status())?.power === 'finished');
 });
 

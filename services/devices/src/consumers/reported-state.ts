@@ -39,6 +39,7 @@ function readReports(event: DeviceReportEvent): DeviceReports | undefined {
   if (body.case !== 'report') return undefined;
   const report = body.value;
   const moment = {
+    reportId: Number(report.reportId),
     atMs: occurrence(Number(report.occurredAtMs), Number(event.receivedAtMs)),
     epoch: Number(report.activationEpoch),
   };
@@ -49,7 +50,7 @@ function readReports(event: DeviceReportEvent): DeviceReports | undefined {
       return {
         deviceId,
         fields: {},
-        inventory: { reportId: Number(report.reportId), ...moment, ...software(report.body.value) },
+        inventory: { ...moment, ...software(report.body.value) },
       };
     default:
       return undefined;

@@ -112,7 +112,11 @@ function isOnlyNetwork({ network, ...others }: Pick<StateChange, 'network'>): bo
 
 /** One notification for each field, of the values that the reported state takes too. */
 function stateParts(change: StateChange): Part[] {
-  const { power, wearing, charging, battery, location } = datedFields(change, { atMs: 0, epoch: 0 });
+  const { power, wearing, charging, battery, location } = datedFields(change, {
+    reportId: 0,
+    atMs: 0,
+    epoch: 0,
+  });
   const parts: Part[] = [];
   const add = (suffix: string, operationId: string, fields: Part['fields']) =>
     parts.push({ suffix, operationId, fields });

@@ -1,6 +1,6 @@
 import { datedFields, newerFields, occurrence, reportedSoftware } from './reported.ts';
 
-const moment = { atMs: 1, epoch: 2 };
+const moment = { reportId: 3, atMs: 1, epoch: 2 };
 
 test('values that the specification does not know are left out', () => {
   expect(datedFields({ power: 'on', network: 'connectivity_online' }, moment)).toEqual({
@@ -18,10 +18,13 @@ test('a clock that runs ahead is held to the time of arrival', () => {
   expect(occurrence(0, 2000)).toBe(2000);
 });
 
-test('of two reports the newer of each field stays, at the same time the later report', () => {
-  const at = (value: string, atMs: number, epoch = 1) => ({ value, atMs, epoch });
+test('of two reports the newer of each field stays, whatever their dates; the newer epoch first', () => {
+  const at = (value: string, reportId: number, epoch = 1) => ({
+    ...{ value, reportId, epoch },
+    atMs: 1000 - reportId,
+  });
   const earlier = { power: at('started', 5), wearing: at('device_wear', 5), charging: at('x', 5) };
-  const later = { power: at('finished', 4), wearing: at('device_takeoff', 5), charging: at('y', 4, 2) };
+  const later = { power: at('finished', 4), wearing: at('device_takeoff', 6), charging: at('y', 4, 2) };
   expect(newerFields(earlier, later)).toEqual({ ...later, power: earlier.power });
 });
 

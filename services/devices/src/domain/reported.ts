@@ -1,7 +1,9 @@
 import type { Presence } from './network-status.ts';
 
-/** When a report's change happened. */
+/** When a report's change happened. Ids of reports give the order: a headset's clock may be wrong by days. */
 export interface Moment {
+  /** Rises over the headset's life. */
+  readonly reportId: number;
   /** Milliseconds since 1970. */
   readonly atMs: number;
   /** The activation epoch that the headset knew then: says whose it is (ruling A7). */
@@ -52,10 +54,7 @@ export interface Software {
 }
 
 /** What a headset says of its software after a change of it. */
-export interface Inventory extends Software, Moment {
-  /** Rises over the headset's life: orders the inventories of an epoch. */
-  readonly reportId: number;
-}
+export interface Inventory extends Software, Moment {}
 
 /** A device's reported state (specification api.md section 3). */
 export interface Reported extends ReportedFields {
@@ -134,8 +133,7 @@ export function occurrence(occurredAtMs: number, receivedAtMs: number): number {
 
 /** Of two inventories the newer, whatever the order of their arrival. */
 export function newerInventory(one: Inventory, other: Inventory): Inventory {
-  if (one.epoch !== other.epoch) return one.epoch > other.epoch ? one : other;
-  return one.reportId > other.reportId ? one : other;
+  return isBefore(other, one) ? one : other;
 }
 
 /** What a headset's change report may say; absent: unchanged. */
@@ -156,30 +154,31 @@ const words = {
 } as const;
 
 /** The dated fields of a change. Values that the specification does not know are left out. */
-export function datedFields(change: ReportedChange, { atMs, epoch }: Moment): ReportedFields {
+export function datedFields(change: ReportedChange, moment: Moment): ReportedFields {
   const fields: { -readonly [K in keyof ReportedFields]: ReportedFields[K] } = {};
   for (const name of ['power', 'wearing', 'network', 'charging'] as const) {
     const value = change[name];
     if (value !== undefined && (words[name] as readonly string[]).includes(value)) {
-      fields[name] = { value, atMs, epoch };
+      fields[name] = { value, ...moment };
     }
   }
   const battery = change.batteryPercentage;
-  if (battery !== undefined && battery >= 0 && battery <= 100)
-    fields.battery = { value: battery, atMs, epoch };
+  if (battery !== undefined && battery >= 0 && battery <= 100) {
+    fields.battery = { value: battery, ...moment };
+  }
   const at = change.location;
   if (at && Math.abs(at.latitude) <= 90 && Math.abs(at.longitude) <= 180) {
-    fields.location = { value: { latitude: at.latitude, longitude: at.longitude }, atMs, epoch };
+    fields.location = { value: { latitude: at.latitude, longitude: at.longitude }, ...moment };
   }
   return fields;
 }
 
-/** True when it happened before the other: epochs only rise, so they come before any clock's word. */
+/** True when it was reported before the other: epochs only rise, and within one the ids of reports do. */
 function isBefore(one: Moment, other: Moment): boolean {
-  return one.epoch === other.epoch ? one.atMs < other.atMs : one.epoch < other.epoch;
+  return one.epoch === other.epoch ? one.reportId < other.reportId : one.epoch < other.epoch;
 }
 
-/** Of two reports' fields, the newer of each; at the same time, the later report's. */
+/** Of two reports' fields, the newer of each, whatever their dates. */
 export function newerFields(earlier: ReportedFields, later: ReportedFields): ReportedFields {
   const merged: Record<string, Dated<unknown>> = { ...earlier };
   for (const [name, dated] of Object.entries(later) as [string, Dated<unknown>][]) {

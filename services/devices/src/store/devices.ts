@@ -172,15 +172,15 @@ export function createReportStore(devices: StoreCollection<DeviceDocument>): Rep
 }
 
 /**
- * One conditional update for each field: whatever the order of arrival, the newest occurrence stays.
- * Epochs only rise, so they come before any clock's word; one that has not been yet is a headset's error.
+ * One conditional update for each field: whatever the order of arrival, the newest report stays.
+ * Epochs only rise, and so do ids of reports; an epoch that has not been yet is a headset's error.
  */
 function reportOperations(report: DeviceReports): AnyBulkWriteOperation<DeviceDocument>[] {
   const update = (filter: object, changed: object) =>
     ({
       updateOne: { filter: { _id: report.deviceId, ...filter }, update: changed },
     }) as AnyBulkWriteOperation<DeviceDocument>;
-  const newest = (name: string, moment: Moment, order: string, position: number) => {
+  const newest = (name: string, moment: Moment) => {
     const path = `reported.${name}`;
     return update(
       {
@@ -188,17 +188,15 @@ function reportOperations(report: DeviceReports): AnyBulkWriteOperation<DeviceDo
         // Both also match while there is none.
         $or: [
           { [`${path}.epoch`]: { $not: { $gte: moment.epoch } } },
-          { [`${path}.epoch`]: moment.epoch, [`${path}.${order}`]: { $not: { $gt: position } } },
+          { [`${path}.epoch`]: moment.epoch, [`${path}.reportId`]: { $not: { $gt: moment.reportId } } },
         ],
       },
       { $set: { [path]: moment } },
     );
   };
   const { fields, introduction, introducedEpoch, inventory, offline } = report;
-  const operations = Object.entries(fields).map(([name, dated]: [string, Moment]) =>
-    newest(name, dated, 'atMs', dated.atMs),
-  );
-  if (inventory) operations.push(newest('inventory', inventory, 'reportId', inventory.reportId));
+  const operations = Object.entries(fields).map(([name, dated]: [string, Moment]) => newest(name, dated));
+  if (inventory) operations.push(newest('inventory', inventory));
   if (offline) {
     const older = { 'reported.offline.sessionEpoch': { $not: { $gte: offline.sessionEpoch } } };
     operations.push(update(older, { $set: { 'reported.offline': offline } }));
