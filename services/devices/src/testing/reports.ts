@@ -1,4 +1,5 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { foreignContentHeader, unknownIn } from '@headset-cloud/kit/eventlog/decode.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { UsageEventSchema } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
@@ -51,7 +52,13 @@ export function report(
       },
     },
   });
-  return { key: deviceId, value: toBinary(DeviceReportEventSchema, message) };
+  // As device-link marks what a headset says and nobody here knows.
+  const foreign = unknownIn(DeviceReportEventSchema, message) !== undefined;
+  return {
+    key: deviceId,
+    value: toBinary(DeviceReportEventSchema, message),
+    ...(foreign && { headers: { [foreignContentHeader]: 'headset' } }),
+  };
 }
 
 /** What this service published for the notifier, oldest first, bodies parsed. */
