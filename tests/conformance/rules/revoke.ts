@@ -133,6 +133,7 @@ export const revoke: readonly Rule[] = [
       await link.ready(id);
       link.revoke(id);
       const { report } = await link.revoked(id);
+      await stage.readyFence(link);
       const next = await stage.afterCut(link);
       next.offer(id, stage.command());
       await next.ready(id);
@@ -164,6 +165,7 @@ export const revoke: readonly Rule[] = [
       const link = await knowing(stage);
       const id = stage.id();
       const { report } = await link.run(id, stage.command());
+      await stage.readyFence(link);
       const next = await stage.afterKill();
       next.revoke(id);
       await next.result(id, report.reportId);
