@@ -1,8 +1,11 @@
 /** Points at which a headset can be made to die, between receiving and being acknowledged. */
 export const deathPoints = ['received', 'ready-sent', 'started', 'effect-done', 'result-sent'] as const;
-/** Further points: of an update, between its first bytes and its last; of an upload, when it is stored. */
-export const transferDeathPoints = ['loading', 'uploaded'] as const;
-export type DeathPoint = (typeof deathPoints)[number] | (typeof transferDeathPoints)[number];
+/** Of an update, between its first bytes and its last, and when its installation begins; of an upload, when it is stored. */
+export const transferDeathPoints = ['loading', 'installing', 'uploaded'] as const;
+/** Where a revoke is answered durably but not yet sent; where the former application's things are erased, no more. */
+export const changeDeathPoints = ['revoked', 'erased'] as const;
+export const allDeathPoints = [...deathPoints, ...transferDeathPoints, ...changeDeathPoints] as const;
+export type DeathPoint = (typeof allDeathPoints)[number];
 
 /**
  * How a headset answers. `wrong-id`: it first answers for `wrongId` (an unknown transaction, or
@@ -15,8 +18,71 @@ export type AnswerMode = (typeof answerModes)[number];
 export const progressModes = ['normal', 'twice', 'backwards', 'never'] as const;
 export type ProgressMode = (typeof progressModes)[number];
 
+/**
+ * Rules of the protocol page that a headset can be told to break, one name for each. The value says what
+ * the headset then does; everything else it does as the page says.
+ */
+export const faultRules = {
+  // The session.
+  'no-backoff': 'connects again at once after each end, whatever wait it was asked for',
+  'ignores-retry-after': 'backs off, but not as long as retry_after_ms and x-retry-after-ms ask for',
+  'uncorrected-clock': 'signs tokens and dates reports by its own clock, whatever the server says',
+  'waits-for-welcome-forever': 'never gives up a connection on which no welcome comes',
+  'reports-before-welcome': 'sends its reports right after hello',
+  'hides-held': 'lists no held transaction in hello',
+  'uses-old-stream': 'handles what still comes on a stream that go_away has ended',
+  // Transactions.
+  'starts-without-start': 'does the work when it is offered',
+  'no-ready-on-repeat': 'answers an offer with ready the first time only',
+  'forgets-ids': 'remembers no outcome once its report is acknowledged',
+  'resumes-by-itself': 'goes on with interrupted work after a restart without a new start',
+  'start-needs-offer': 'ignores the start of what it holds as started when there was no offer in the session',
+  'start-repeats-work': 'does the work again when its start comes again',
+  'works-in-parallel': 'does not work on one transaction after the other',
+  'silent-when-done': 'answers nothing to start or revoke of what it remembers as done',
+  'ignores-drop': 'forgets nothing that is dropped',
+  'starts-dropped': 'forgets what is dropped, but does the work when it is told to start it',
+  'ignores-revoke': 'says that it knows revoke and never answers one',
+  'acts-after-revoke': 'answers revoked and does the work all the same',
+  'starts-revoked': 'does the work of what it has revoked when it is told to start it',
+  'silent-on-unknown-revoke': 'answers nothing to the revoke of what it does not hold',
+  'acts-on-old-epoch': 'does the work of transactions of an earlier activation',
+  // Reports.
+  'no-report-repeat': 'sends a report once only, acknowledged or not',
+  'new-report-ids-on-repeat': 'sends a report again under a new id',
+  'repeats-acknowledged': 'sends acknowledged reports again in each session',
+  'reports-out-of-order': 'sends two reports that wait together the newer one first',
+  'exceeds-window': 'sends more than 256 reports without an acknowledgement',
+  'restarts-counter': 'counts its reports from 1 again in each process',
+  'rewrites-epoch': 'sends a report with the epoch of its sending',
+  'no-inventory': 'tells of no change of firmware, apps or languages',
+  // Updates.
+  'ignores-wrong-hash': 'installs a file of the right size whatever its SHA-256',
+  'loads-anew': 'begins a cut load at its first byte again',
+  'keeps-refused-address': 'never asks for a fresh address',
+  'authorizes-downloads': 'sends a header of authorization with a load',
+  'no-progress': 'reports no progress',
+  'progress-after-result': 'reports progress once more after the result',
+  'downgrades-firmware': 'installs a firmware older than its own',
+  // Activations.
+  'ignores-welcome-activation': 'learns nothing from the activation in welcome',
+  'takes-old-activation': 'takes an activation of an epoch below the newest it knows',
+  'activation-not-erased': 'keeps what a former application stored when another one has the headset',
+  'no-snapshot': 'reports nothing when another application has the headset',
+  'unmarked-snapshot': 'reports everything, but does not mark it as a snapshot',
+  // Uploads.
+  'no-upload-report': 'reports no end of an upload',
+  'puts-again': 'puts a file a second time to the address that refused it',
+} as const;
+export type Fault = keyof typeof faultRules;
+export const faultNames = Object.keys(faultRules) as Fault[];
+
 /** What a test can change about a headset while it runs. */
 export interface Behaviour {
+  /** Rules that it breaks. */
+  faults: readonly Fault[];
+  /** Whether the client knows `revoke` and says so in hello; false: an old client. */
+  knowsRevoke: boolean;
   /** Of offers (ready). */
   ready: AnswerMode;
   /** Of starts (result). */
@@ -63,6 +129,8 @@ export interface Behaviour {
 }
 
 export const normalBehaviour: Behaviour = {
+  faults: [],
+  knowsRevoke: true,
   ready: 'normal',
   result: 'normal',
   delayMs: 1000,
@@ -95,7 +163,14 @@ export function checkedBehaviour(behaviour: Partial<Behaviour>): Partial<Behavio
     if (known === undefined) throw new Error(`no behaviour is named ${key}`);
     if (typeof known !== typeof value) throw new Error(`${key} must be a ${typeof known}`);
   }
+  const { faults = [] } = behaviour;
+  if (!Array.isArray(faults)) throw new Error('faults must be a list');
+  for (const fault of faults) if (!(fault in faultRules)) throw new Error(`no fault is named ${fault}`);
   return behaviour;
+}
+
+export function breaks(behaviour: Behaviour, fault: Fault): boolean {
+  return behaviour.faults.includes(fault);
 }
 
 /** Answers as `mode` says; `send` is given the wrong id when that is what to answer for. */

@@ -9,6 +9,7 @@ export function describe(headset: Headset): Record<string, unknown> {
     deviceId: headset.deviceId,
     sessionEpoch: headset.sessionEpoch,
     activationEpoch: headset.journal.activationEpoch,
+    applicationId: headset.journal.activation.applicationId,
     held: [...headset.journal.held].map(([transactionId, { state }]) => ({ transactionId, state })),
     unacknowledgedReports: headset.journal.reports.size,
     lastReportId: headset.journal.lastReportId,

@@ -28,6 +28,16 @@ export interface WifiNeighbour {
   readonly security: string;
 }
 
+/** What a headset knows of its own state: what it has told in `state_change`. */
+export interface Condition {
+  readonly power?: string;
+  readonly wearing?: string;
+  readonly network?: string;
+  readonly charging?: string;
+  readonly batteryPercentage?: number;
+  readonly location?: { readonly latitude: number; readonly longitude: number };
+}
+
 /** What is on a headset and around it. Settings are kept in the protocol's JSON form. */
 export interface DeviceContent {
   readonly firmwareVersion: string;
@@ -42,13 +52,11 @@ export interface DeviceContent {
   readonly wifiAround: readonly WifiNeighbour[];
   /** Of the mobile network, 0 to 4. */
   readonly signalLevel: number;
+  readonly condition: Condition;
 }
 
-/** The content and what a reset does not wipe. Never changed in place. */
-export interface DeviceState extends DeviceContent {
-  /** The application that activated the headset; empty when none did. */
-  readonly applicationId: string;
-}
+/** Never changed in place. */
+export type DeviceState = Readonly<DeviceContent>;
 
 /** A headset as it leaves the factory. */
 export const factoryContent: DeviceContent = {
@@ -62,6 +70,7 @@ export const factoryContent: DeviceContent = {
   bluetoothDevices: [],
   wifiAround: [],
   signalLevel: 3,
+  condition: {},
 };
 
 /** One line of the file: the newest holds all. */
@@ -90,7 +99,7 @@ export class Device {
   constructor(directory: string, deviceId: string, durability: Durability, initial: Partial<DeviceContent>) {
     checkContent(initial);
     this.#initial = Object.keys(initial).length === 0 ? factoryContent : { ...factoryContent, ...initial };
-    this.#line = { state: { ...this.#initial, applicationId: '' } };
+    this.#line = { state: this.#initial };
     this.#file = new LineFile(join(directory, `${deviceId}.device.jsonl`), durability);
     const lines = this.#file.read() as Line[];
     const newest = lines.at(-1);
@@ -102,9 +111,20 @@ export class Device {
     return this.#line.state;
   }
 
-  /** As after a reset: what was there at first, still activated. */
+  /** As after a reset: what was there at first; how the headset itself is does not change by that. */
   wiped(): DeviceState {
-    return { ...this.#initial, applicationId: this.state.applicationId };
+    return { ...this.#initial, condition: this.state.condition };
+  }
+
+  /** Without what an application has stored on it: settings, networks and pairings (protocol page, "Activations"). */
+  erased(): DeviceState {
+    const { apns, wifi, launcherKeys, languages } = this.#initial;
+    const bluetoothDevices = this.state.bluetoothDevices.map((d) => ({
+      ...d,
+      paired: false,
+      connected: false,
+    }));
+    return { ...this.state, apns, wifi, launcherKeys, languages, bluetoothDevices };
   }
 
   /** How the transaction that made the last change ended; undefined for every other transaction. */

@@ -16,12 +16,15 @@ export interface LoadOptions {
   readonly signal: AbortSignal;
   /** Called with the number of bytes that are there. Answers false to cut the load. */
   onBytes(bytes: number): boolean;
+  /** A header that no load needs. */
+  readonly authorization?: string | undefined;
   /** How fast to load now; bytes a second, 0: as fast as they come. */
   bytesPerSecond(): number;
 }
 
 /** A load from which nothing comes for so long is cut; milliseconds. */
 const stallMs = 30_000;
+const mostRedirects = 5;
 
 /** The size of a file; 0 when there is none. */
 export async function sizeOf(path: string): Promise<number> {
@@ -43,10 +46,15 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
   const watch = setTimeout(() => stalled.abort(), stallMs);
   const file = await open(path, 'a');
   try {
-    const response = await fetch(url, {
-      headers: { 'accept-encoding': 'identity', ...(have > 0 && { range: `bytes=${have}-` }) },
+    const response = await follow(url, {
+      headers: {
+        'accept-encoding': 'identity',
+        ...(have > 0 && { range: `bytes=${have}-` }),
+        ...(options.authorization !== undefined && { authorization: options.authorization }),
+      },
       signal: AbortSignal.any([signal, stalled.signal]),
     });
+    if (!response) return 'refused';
     const judged = judge(response, have, sizeBytes);
     if (judged !== 'read') return judged;
     if (response.status === 200 && have > 0) {
@@ -72,6 +80,24 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
     stalled.abort();
     await file.close();
   }
+}
+
+/** The answer behind at most five redirects, each of which keeps the headers; undefined behind more or unsafe ones. */
+async function follow(url: string, init: RequestInit): Promise<Response | undefined> {
+  let at = url;
+  for (let redirects = 0; redirects <= mostRedirects; redirects++) {
+    const response = await fetch(at, { ...init, redirect: 'manual' });
+    const location = response.headers.get('location');
+    if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return response;
+    await response.body?.cancel();
+    if (!URL.canParse(location, at)) return undefined;
+    const next = new URL(location, at);
+    if (!/^https?:$/.test(next.protocol) || (at.startsWith('https:') && next.protocol === 'http:')) {
+      return undefined;
+    }
+    at = next.href;
+  }
+  return undefined;
 }
 
 function judge({ status, headers }: Response, have: number, sizeBytes: number): LoadEnd | 'read' {

@@ -38,6 +38,11 @@ export class Effects {
     return true;
   }
 
+  /** For a headset that breaks the rules: the effect can take place again. */
+  forget(transactionId: number): void {
+    this.#done.delete(transactionId);
+  }
+
   close(): void {
     this.#file.close();
   }

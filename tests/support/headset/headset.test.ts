@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -5,10 +6,12 @@ import { join } from 'node:path';
 import { deviceId, type Instance, offer, World } from '@headset-cloud/device-link/testing/world.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { apply } from './actions.ts';
 import { describe as describeHeadset, listenForControl } from './control.ts';
 import { Headset, type HeadsetOptions } from './headset.ts';
 import { runScript } from './script.ts';
+import { Cloud } from './testing/cloud.ts';
 
 let world: World;
 let instance: Instance;
@@ -139,6 +142,30 @@ describe('a headset', () => {
     instance = await world.start({ DEVICE_LINK_LISTEN: { host: '127.0.0.1', port } });
     await waitFor('the session', () => made.sessionEpoch === 2);
   });
+});
+
+test('nothing is handled that still comes on a stream that go_away has ended', async () => {
+  const cloud = new Cloud();
+  await cloud.start();
+  try {
+    cloud.starts = false;
+    cloud.endsStreams = false;
+    const made = await cloud.online();
+    cloud.offer(1, { case: 'command', value: {} });
+    await waitFor('ready', () => cloud.readies.length === 1);
+    const old = cloud.line();
+    cloud.send({ case: 'goAway', value: { reason: GoAwayReason.DRAINING } });
+    await waitFor('the next session', () => made.sessionEpoch === 2 && cloud.readies.length === 2);
+    const seen = once(made, 'received');
+    old({ case: 'start', value: { transactionId: 1n } });
+    old({ case: 'drop', value: { transactionId: 1n } });
+    cloud.send({ case: 'drop', value: { transactionId: 9n } });
+    expect((await seen)[0]).toMatchObject({ body: { value: { transactionId: 9n } } });
+    expect(made.journal.held.get(1)?.state).toBe('offered');
+    expect(cloud.effects()).toEqual([]);
+  } finally {
+    await cloud.close();
+  }
 });
 
 test('a connection that is taken and then stays silent is given up for a new one', async () => {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { statSync } from 'node:fs';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { type ChannelOptions, type ServiceError, status } from '@grpc/grpc-js';
+import { type ChannelOptions, type Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import {
   type ConnectRequest,
   ConnectRequestSchema,
@@ -9,8 +9,10 @@ import {
   type GoAway,
   GoAwayReason,
   type Report,
+  type Welcome,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import { type Behaviour, type DeathPoint, normalBehaviour } from './behaviour.ts';
+import { learn } from './activations.ts';
+import { type Behaviour, breaks, type DeathPoint, normalBehaviour } from './behaviour.ts';
 import { Device, type DeviceContent } from './device.ts';
 import { Effects } from './effects.ts';
 import { hello, type SelfDescription } from './hello.ts';
@@ -48,6 +50,8 @@ export interface HeadsetOptions extends SelfDescription, Installed {
   readonly atPoint?: (point: DeathPoint, transactionId: number) => void;
   readonly channelOptions?: ChannelOptions;
 }
+
+type StateChangeInit = Extract<ReportBody, { case: 'stateChange' }>['value'];
 
 /** What tests can wait for. */
 export interface HeadsetEvents {
@@ -100,11 +104,11 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.journal = new Journal(options.stateDir ?? '.', this.deviceId, durability);
     this.effects = new Effects(options.stateDir ?? '.', this.deviceId, durability);
     this.device = new Device(options.stateDir ?? '.', this.deviceId, durability, initialContent(options));
-    this.#outbox = new Outbox(
-      this.journal,
-      () => this.now() + this.#clockCorrectionMs,
-      (report) => this.#sendReport(report),
-    );
+    this.#outbox = new Outbox({
+      ...{ journal: this.journal, behaviour: this.behaviour },
+      nowMs: () => this.now() + this.#clockCorrectionMs,
+      send: (report) => this.#sendReport(report),
+    });
     this.#line = new Line(options.server, options.channelOptions);
     const signal = this.#closed.signal;
     this.#urls = new UrlRequests((value) => this.#send({ case: 'urlRequest', value }));
@@ -116,7 +120,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
       atLoading: (id) => this.#point('loading', id),
     });
     this.#uploads = new Uploads(
-      { journal: this.journal, outbox: this.#outbox, urls: this.#urls, signal },
+      { journal: this.journal, outbox: this.#outbox, urls: this.#urls, signal, behaviour: this.behaviour },
       (upload) => this.#point('uploaded', upload.id),
     );
     this.#transactions = new Transactions({
@@ -183,6 +187,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
    * acknowledged. Answers the report's id.
    */
   report(body: ReportBody, details?: ReportDetails): number {
+    if (body.case === 'stateChange') this.#noteCondition(body.value);
     return this.#outbox.add(body, details);
   }
 
@@ -193,7 +198,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
    */
   upload(upload: { file: string; path: string } | { file: string; sizeBytes: number }): number {
     const file = upload.file
-      .replace('{applicationId}', this.device.state.applicationId)
+      .replace('{applicationId}', this.journal.activation.applicationId)
       .replace('{deviceId}', this.deviceId);
     const sizeBytes = 'path' in upload ? statSync(upload.path).size : upload.sizeBytes;
     return this.#uploads.add({ ...upload, file, sizeBytes });
@@ -203,7 +208,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   happen(content: Partial<DeviceContent>): void {
     const before = this.device.state;
     this.device.happen(content);
-    if (inventoryChanged(before, this.device.state)) this.report(inventory(this.device.state));
+    const changed = inventoryChanged(before, this.device.state);
+    if (changed && !breaks(this.behaviour, 'no-inventory')) this.report(inventory(this.device.state));
     const notice = connectionNotice(before, this.device.state, 0);
     if (notice && this.behaviour.connectionNotices) this.report(notice);
   }
@@ -215,7 +221,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   #schedule(ms: number): void {
     clearTimeout(this.#timer);
-    const waitMs = Math.max(ms, this.#notBefore - Date.now(), 0);
+    const waitMs = breaks(this.behaviour, 'no-backoff') ? 0 : Math.max(ms, this.#notBefore - Date.now(), 0);
     this.#timer = setTimeout(() => this.#open(), waitMs);
   }
 
@@ -226,17 +232,25 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     const call = this.#line.connect(token);
     this.#call = call;
     // A connection that was taken and then stays silent never ends by itself.
-    this.#unwelcome = setTimeout(() => {
-      this.#line.renew();
-      call.cancel();
-    }, this.#options.welcomeMs ?? 10_000);
-    call.on('data', (message: ConnectResponse) => this.#receive(message));
+    if (!breaks(this.behaviour, 'waits-for-welcome-forever')) {
+      this.#unwelcome = setTimeout(() => {
+        this.#line.renew();
+        call.cancel();
+      }, this.#options.welcomeMs ?? 10_000);
+    }
+    call.on('data', (message: ConnectResponse) => {
+      // Protocol page, "The session": nothing counts that still comes on an earlier stream (ruling B1).
+      if (this.#call === call || breaks(this.behaviour, 'uses-old-stream')) this.#receive(message);
+    });
     call.on('error', (error: ServiceError) => this.#ended(call, error));
     call.on('status', (s: ServiceError) => this.#ended(call, s));
-    this.#send({ case: 'hello', value: hello(this.#options, this.device.state, this.journal, this.now()) });
+    const { journal, behaviour } = this;
+    const value = hello(this.#options, this.device.state, journal, this.now(), behaviour);
+    this.#send({ case: 'hello', value });
+    if (breaks(behaviour, 'reports-before-welcome')) this.#outbox.open(0);
   }
 
-  #ended(call: LineCall, end: Pick<ServiceError, 'code' | 'details' | 'metadata'>): void {
+  #ended(call: LineCall, end: { code: status; details: string; metadata?: Metadata | undefined }): void {
     if (this.#call !== call) return;
     this.#call = undefined;
     clearTimeout(this.#unwelcome);
@@ -244,11 +258,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.#outbox.close();
     this.#urls.close();
     const serverTime = Number(end.metadata?.get('x-server-time-ms')[0] ?? 0);
-    if (end.code === status.UNAUTHENTICATED && serverTime > 0) {
-      this.#clockCorrectionMs = serverTime - this.now();
-    }
-    const retryAfter = Number(end.metadata?.get('x-retry-after-ms')[0] ?? 0);
-    if (retryAfter > 0) this.#notBefore = Math.max(this.#notBefore, Date.now() + retryAfter);
+    if (end.code === status.UNAUTHENTICATED && serverTime > 0) this.#correctClock(serverTime);
+    this.#waitFor(Number(end.metadata?.get('x-retry-after-ms')[0] ?? 0));
     this.emit('offline', end.code, end.details);
     if (!this.#wanted) return;
     const { firstMs, longestMs } = this.#options.backoff ?? { firstMs: 500, longestMs: 60_000 };
@@ -257,18 +268,22 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.#schedule(Math.random() * ceiling);
   }
 
+  #correctClock(serverTimeMs: number): void {
+    if (!breaks(this.behaviour, 'uncorrected-clock')) this.#clockCorrectionMs = serverTimeMs - this.now();
+  }
+
+  /** Connects no sooner than after `ms`. */
+  #waitFor(ms: number): void {
+    if (breaks(this.behaviour, 'ignores-retry-after')) return;
+    this.#notBefore = Math.max(this.#notBefore, Date.now() + ms);
+  }
+
   #receive(message: ConnectResponse): void {
     this.emit('received', message);
     const { body } = message;
     switch (body.case) {
       case 'welcome':
-        clearTimeout(this.#unwelcome);
-        this.#failures = 0;
-        this.sessionEpoch = Number(body.value.sessionEpoch);
-        this.#clockCorrectionMs = Number(body.value.serverTimeMs) - this.now();
-        this.#outbox.open(Number(body.value.ackedReportId));
-        this.#urls.open();
-        this.emit('online', this.sessionEpoch);
+        this.#onWelcome(body.value);
         break;
       case 'offer':
         this.#transactions.onOffer(body.value);
@@ -278,6 +293,9 @@ export class Headset extends EventEmitter<HeadsetEvents> {
         break;
       case 'drop':
         this.#transactions.onDrop(Number(body.value.transactionId));
+        break;
+      case 'revoke':
+        this.#transactions.onRevoke(Number(body.value.transactionId), body.value.reason);
         break;
       case 'reportAck':
         this.#outbox.acknowledged(Number(body.value.reportId));
@@ -292,11 +310,40 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     }
   }
 
+  #onWelcome(welcome: Welcome): void {
+    clearTimeout(this.#unwelcome);
+    this.#failures = 0;
+    this.sessionEpoch = Number(welcome.sessionEpoch);
+    this.#correctClock(Number(welcome.serverTimeMs));
+    const { journal, device, behaviour } = this;
+    learn(welcome.activation, { journal, device, behaviour, outbox: this.#outbox }, () =>
+      this.#point('erased', 0),
+    );
+    this.#transactions.onSession();
+    this.#outbox.open(Number(welcome.ackedReportId));
+    this.#urls.open();
+    this.emit('online', this.sessionEpoch);
+  }
+
+  /** The session is over with this message, whenever the server ends the stream. */
   #onGoAway({ reason, retryAfterMs }: GoAway): void {
-    this.#notBefore = Date.now() + retryAfterMs;
+    const call = this.#call;
+    if (!call) return;
+    this.#waitFor(retryAfterMs);
     // A draining server is no failure: the next try is made as soon as it allows.
     this.#failures = reason === GoAwayReason.DRAINING ? 0 : this.#failures + 1;
-    this.#call?.end();
+    call.end();
+    this.#ended(call, { code: status.OK, details: 'go away' });
+  }
+
+  /** What it has told of itself is what it knows of itself. */
+  #noteCondition({ $typeName: _, location, ...fields }: StateChangeInit): void {
+    const told = Object.entries(fields).filter(([, value]) => value !== undefined);
+    const { condition } = this.device.state;
+    const at = location && { latitude: location.latitude ?? 0, longitude: location.longitude ?? 0 };
+    this.device.happen({
+      condition: { ...condition, ...Object.fromEntries(told), ...(at && { location: at }) },
+    });
   }
 
   #sendReport(report: Report): void {

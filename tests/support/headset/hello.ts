@@ -1,5 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { HeldState, type HelloSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { type Behaviour, breaks } from './behaviour.ts';
 import type { DeviceState } from './device.ts';
 import type { Journal } from './journal.ts';
 
@@ -21,6 +22,7 @@ export function hello(
   device: DeviceState,
   journal: Journal,
   clockMs: number,
+  behaviour: Behaviour,
 ): MessageInitShape<typeof HelloSchema> {
   return {
     protocolVersion: 1,
@@ -33,11 +35,12 @@ export function hello(
       macAddressBluetooth: '02:00:00:00:00:02',
       modelIdentifier: 'simulator',
     },
-    held: [...journal.held].map(([id, held]) => ({
+    held: (breaks(behaviour, 'hides-held') ? [] : [...journal.held]).map(([id, held]) => ({
       transactionId: BigInt(id),
       state: heldStates[held.state],
     })),
     activationEpoch: BigInt(journal.activationEpoch),
     clockMs: BigInt(clockMs),
+    knowsRevoke: behaviour.knowsRevoke,
   };
 }

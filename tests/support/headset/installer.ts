@@ -34,12 +34,18 @@ export class Installer {
   }
 
   /**
-   * Loads an update and takes the time of an installation. Answers why it failed; undefined when it can
-   * take effect. Throws when the headset is closed meanwhile.
+   * Loads an update and takes the time of an installation, which begins with `onInstall`. Answers why it
+   * failed; undefined when it can take effect. Throws when the headset is closed meanwhile, or the
+   * update is given up before its installation.
    */
-  prepare(transactionId: number, artifact: Artifact | undefined): Promise<string | undefined> {
-    const running = this.#prepare(transactionId, artifact);
-    this.#running = running.catch(() => {});
+  prepare(
+    transactionId: number,
+    artifact: Artifact | undefined,
+    givenUp: AbortSignal,
+    onInstall: () => void,
+  ): Promise<string | undefined> {
+    const running = this.#prepare(transactionId, artifact, givenUp, onInstall);
+    this.#running = Promise.allSettled([this.#running, running]).then(() => {});
     return running;
   }
 
@@ -55,10 +61,17 @@ export class Installer {
     if (this.#temporary !== undefined) rmSync(this.#temporary, { recursive: true, force: true });
   }
 
-  async #prepare(transactionId: number, artifact: Artifact | undefined): Promise<string | undefined> {
+  async #prepare(
+    transactionId: number,
+    artifact: Artifact | undefined,
+    givenUp: AbortSignal,
+    onInstall: () => void,
+  ): Promise<string | undefined> {
     if (!artifact || artifact.sizeBytes <= 0n) return 'The update names no file.';
-    const { behaviour, urls, signal, nowMs, report, atLoading } = this.#options;
+    const { behaviour, urls, nowMs, report, atLoading } = this.#options;
+    const signal = AbortSignal.any([this.#options.signal, givenUp]);
     const progress = new ProgressReports(transactionId, behaviour, report);
+    givenUp.addEventListener('abort', () => progress.stop(), { once: true });
     const sizeBytes = Number(artifact.sizeBytes);
     const path = this.#path(this.#directory(), transactionId);
     try {
@@ -71,8 +84,11 @@ export class Installer {
           if (bytes > 0 && bytes < sizeBytes) atLoading(transactionId);
         },
       });
-      if (failure === undefined) await sleep(behaviour.effectMs, undefined, { signal });
-      return failure;
+      if (failure !== undefined) return failure;
+      signal.throwIfAborted();
+      onInstall();
+      await sleep(behaviour.effectMs, undefined, { signal: this.#options.signal });
+      return undefined;
     } finally {
       progress.stop();
     }

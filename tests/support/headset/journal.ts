@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import {
   type Offer,
   OfferSchema,
@@ -15,7 +15,7 @@ export type HeldState = 'offered' | 'started' | 'finished';
 export interface Held {
   readonly offer: Offer;
   state: HeldState;
-  /** The report that carries its result, once finished. */
+  /** The report that carries its end, once finished. */
   resultReportId: number;
 }
 
@@ -24,6 +24,28 @@ export interface Outcome {
   readonly success: boolean;
   readonly message: string;
   readonly connectivity?: ConnectivityAnswer;
+  /** It was given up at the cloud's wish before its effect began, and never will have one. */
+  readonly revoked?: true;
+}
+
+/** Which application has the headset. */
+export interface Activation {
+  /** Empty: none has it. */
+  readonly applicationId: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Epoch from which on, without a break, that application has had it. */
+  readonly sinceEpoch: number;
+}
+
+export const noActivation: Activation = { applicationId: '', clientId: '', clientSecret: '', sinceEpoch: 0 };
+
+/** What changes with an activation, apart from its reports. */
+export interface ActivationChange {
+  readonly activation: Activation;
+  readonly epoch: number;
+  /** Uploads of a former application, that end with it. */
+  readonly endedUploads: readonly number[];
 }
 
 /** A file that is still to be uploaded, or whose end is not reported yet. */
@@ -44,7 +66,8 @@ type Entry =
   | { k: 'offer'; offer: string }
   | { k: 'start'; id: number }
   | { k: 'drop'; id: number }
-  | { k: 'done'; id: number; outcome: Outcome; reports: string[] }
+  | { k: 'done'; id: number; outcome: Outcome; reports: string[]; change?: ActivationChange }
+  | { k: 'activation'; change: ActivationChange; reports: string[] }
   | { k: 'report'; report: string }
   | { k: 'ack'; id: number }
   | { k: 'epoch'; epoch: number }
@@ -54,6 +77,7 @@ type Entry =
       k: 'snapshot';
       lastReportId: number;
       epoch: number;
+      activation: Activation;
       held: SnapshotHeld[];
       outcomes: [number, Outcome][];
       reports: string[];
@@ -87,6 +111,7 @@ export class Journal {
   lastUploadId = 0;
   lastReportId = 0;
   activationEpoch = 0;
+  activation: Activation = noActivation;
   readonly #file: LineFile;
   readonly #durable: boolean;
 
@@ -111,19 +136,26 @@ export class Journal {
     this.#write({ k: 'drop', id });
   }
 
-  /** The end of a transaction and the reports that tell of it, its result among them, in one step. */
-  finished(id: number, outcome: Outcome, reports: readonly Report[]): void {
+  /**
+   * The end of a transaction, the reports that tell of it, its result among them, and the activation
+   * that it changed, in one step.
+   */
+  finished(id: number, outcome: Outcome, reports: readonly Report[], change?: ActivationChange): void {
     this.#append(() => ({
-      k: 'done',
-      id,
-      outcome,
-      reports: reports.map((r) => encode(toBinary(ReportSchema, r))),
+      ...{ k: 'done' as const, id, outcome, reports: reports.map(encodeReport) },
+      ...(change && { change }),
     }));
-    this.#finish(id, outcome, reports);
+    this.#finish(id, outcome, reports, change);
+  }
+
+  /** Another activation and the reports that it causes, in one step. */
+  activated(change: ActivationChange, reports: readonly Report[]): void {
+    this.#append(() => ({ k: 'activation', change, reports: reports.map(encodeReport) }));
+    this.#change(change, reports);
   }
 
   reported(report: Report): void {
-    this.#append(() => ({ k: 'report', report: encode(toBinary(ReportSchema, report)) }));
+    this.#append(() => ({ k: 'report', report: encodeReport(report) }));
     this.#keep(report);
   }
 
@@ -133,7 +165,7 @@ export class Journal {
 
   /** The end of an upload and the report that tells of it, in one step. */
   uploadEnded(id: number, report: Report): void {
-    this.#append(() => ({ k: 'uploaded', id, report: encode(toBinary(ReportSchema, report)) }));
+    this.#append(() => ({ k: 'uploaded', id, report: encodeReport(report) }));
     this.uploads.delete(id);
     this.#keep(report);
   }
@@ -174,14 +206,13 @@ export class Journal {
         this.held.delete(entry.id);
         break;
       case 'done':
-        this.#finish(
-          entry.id,
-          entry.outcome,
-          entry.reports.map((r) => fromBinary(ReportSchema, decode(r))),
-        );
+        this.#finish(entry.id, entry.outcome, entry.reports.map(decodeReport), entry.change);
+        break;
+      case 'activation':
+        this.#change(entry.change, entry.reports.map(decodeReport));
         break;
       case 'report':
-        this.#keep(fromBinary(ReportSchema, decode(entry.report)));
+        this.#keep(decodeReport(entry.report));
         break;
       case 'ack':
         for (const id of this.reports.keys()) {
@@ -201,16 +232,17 @@ export class Journal {
         break;
       case 'uploaded':
         this.uploads.delete(entry.id);
-        this.#keep(fromBinary(ReportSchema, decode(entry.report)));
+        this.#keep(decodeReport(entry.report));
         break;
       case 'snapshot':
         this.lastReportId = entry.lastReportId;
         this.activationEpoch = entry.epoch;
+        this.activation = entry.activation;
         for (const { offer: bytes, state, resultReportId } of entry.held) {
           this.#hold(fromBinary(OfferSchema, decode(bytes)), state, resultReportId);
         }
         for (const [id, outcome] of entry.outcomes) this.outcomes.set(id, outcome);
-        for (const report of entry.reports) this.#keep(fromBinary(ReportSchema, decode(report)));
+        for (const report of entry.reports) this.#keep(decodeReport(report));
         for (const upload of entry.uploads ?? []) this.uploads.set(upload.id, upload);
         this.lastUploadId = entry.lastUploadId ?? 0;
         break;
@@ -221,14 +253,27 @@ export class Journal {
     this.held.set(Number(offer.transactionId), { offer, state, resultReportId });
   }
 
-  #finish(id: number, outcome: Outcome, reports: readonly Report[]): void {
+  #finish(id: number, outcome: Outcome, reports: readonly Report[], change?: ActivationChange): void {
+    if (change) this.#change(change, []);
     for (const report of reports) this.#keep(report);
+    const end = reports.find(({ body }) => body.case === 'result' || body.case === 'revoked');
+    // What was never held is held for as long as the cloud does not have the answer to its revoke.
+    if (outcome.revoked && !this.held.has(id)) {
+      this.#hold(create(OfferSchema, { transactionId: BigInt(id) }), 'finished', 0);
+    }
     const held = this.held.get(id);
     if (held) {
       held.state = 'finished';
-      held.resultReportId = Number(reports.find(({ body }) => body.case === 'result')?.reportId ?? 0n);
+      held.resultReportId = Number(end?.reportId ?? 0n);
     }
     this.#remember(id, outcome);
+  }
+
+  #change({ activation, epoch, endedUploads }: ActivationChange, reports: readonly Report[]): void {
+    this.activation = activation;
+    this.activationEpoch = Math.max(this.activationEpoch, epoch);
+    for (const id of endedUploads) this.uploads.delete(id);
+    for (const report of reports) this.#keep(report);
   }
 
   #keep(report: Report): void {
@@ -251,17 +296,26 @@ export class Journal {
       k: 'snapshot',
       lastReportId: this.lastReportId,
       epoch: this.activationEpoch,
+      activation: this.activation,
       held: [...this.held.values()].map(({ offer, state, resultReportId }) => ({
         offer: encode(toBinary(OfferSchema, offer)),
         state,
         resultReportId,
       })),
       outcomes: [...this.outcomes],
-      reports: [...this.reports.values()].map((r) => encode(toBinary(ReportSchema, r))),
+      reports: [...this.reports.values()].map(encodeReport),
       uploads: [...this.uploads.values()],
       lastUploadId: this.lastUploadId,
     };
   }
+}
+
+function encodeReport(report: Report): string {
+  return encode(toBinary(ReportSchema, report));
+}
+
+function decodeReport(text: string): Report {
+  return fromBinary(ReportSchema, decode(text));
 }
 
 function encode(bytes: Uint8Array): string {

@@ -6,20 +6,19 @@ import { ConnectResponseSchema } from '@headset-cloud/proto/device_link/v1/devic
 import { apply } from './actions.ts';
 import {
   type AnswerMode,
+  allDeathPoints,
   answerModes,
   type Behaviour,
   checkedBehaviour,
   type DeathPoint,
-  deathPoints,
-  transferDeathPoints,
+  type Fault,
+  faultNames,
 } from './behaviour.ts';
 import { listenForControl } from './control.ts';
 import { Headset } from './headset.ts';
 import { readIdentities } from './identity.ts';
 import type { Durability } from './memory.ts';
 import { runScript, type Step } from './script.ts';
-
-const allDeathPoints = [...deathPoints, ...transferDeathPoints];
 
 const usage = `Simulated headsets. Usage:
   node main.ts --server HOST:PORT (--key-file FILE | --keys DIR) [options]
@@ -35,6 +34,7 @@ const usage = `Simulated headsets. Usage:
   --app-answer TEXT      the called app answers with TEXT     --app-data TEXT   its custom data
   --skew-ms N            the headset's clock is off by N
   --behaviour JSON       any behaviour (behaviour.ts), e.g. '{"progressIntervalMs":500}'
+  --faults A,B           breaks these rules: ${faultNames.join(', ')}
   --die POINT[=N]        kill -9 itself at the N-th time: ${allDeathPoints.join(', ')}
   --backoff-ms A-B       wait between two tries to connect: first and longest (default 500-60000)
   --connect-rate N       headsets that connect in a second (default 500)
@@ -42,8 +42,10 @@ const usage = `Simulated headsets. Usage:
   --quiet                print no messages
 `;
 
+/** Secrets of an activation are not shown. */
 function print(line: unknown): void {
-  process.stdout.write(`${JSON.stringify(line)}\n`);
+  const masked = (key: string, value: unknown) => (key === 'clientSecret' && value ? '…' : value);
+  process.stdout.write(`${JSON.stringify(line, masked)}\n`);
 }
 
 function oneOf<T extends string>(words: readonly T[], value: string, flag: string): T {
@@ -80,6 +82,7 @@ async function main(): Promise<void> {
       content: string,
       behaviour: string,
       die: string,
+      faults: string,
       'backoff-ms': string,
       'connect-rate': string,
       script: string,
@@ -109,6 +112,7 @@ async function main(): Promise<void> {
     ...(o['app-answer'] !== undefined && { appAnswer: true, appAnswerText: o['app-answer'] }),
     ...(o['app-data'] && { appAnswerData: o['app-data'] }),
     ...(o.behaviour && checkedBehaviour(JSON.parse(o.behaviour))),
+    ...(o.faults && checkedBehaviour({ faults: o.faults.split(',') as Fault[] })),
   };
   const [diePoint = '', dieCount = '1'] = (o.die ?? '').split('=');
   if (o.die) oneOf(allDeathPoints, diePoint, 'die');

@@ -9,12 +9,12 @@ export type Durability = 'full' | 'process' | 'none';
 
 /** A file of JSON lines that only grows. Lines are written at once; a torn last line is not read. */
 export class LineFile {
-  readonly #path: string;
+  readonly path: string;
   readonly #durability: Durability;
   #fd: number | undefined;
 
   constructor(path: string, durability: Durability) {
-    this.#path = path;
+    this.path = path;
     this.#durability = durability;
   }
 
@@ -22,7 +22,7 @@ export class LineFile {
     if (this.#durability === 'none') return [];
     let text = '';
     try {
-      text = readFileSync(this.#path, 'utf8');
+      text = readFileSync(this.path, 'utf8');
     } catch (error) {
       if ((error as { code?: string }).code !== 'ENOENT') throw error;
     }
@@ -36,8 +36,8 @@ export class LineFile {
   append(record: unknown): void {
     if (this.#durability === 'none') return;
     if (this.#fd === undefined) {
-      mkdirSync(dirname(this.#path), { recursive: true });
-      this.#fd = openSync(this.#path, 'a');
+      mkdirSync(dirname(this.path), { recursive: true });
+      this.#fd = openSync(this.path, 'a');
     }
     writeSync(this.#fd, `${JSON.stringify(record)}\n`);
     if (this.#durability === 'full') fdatasyncSync(this.#fd);
@@ -47,13 +47,13 @@ export class LineFile {
   rewrite(records: readonly unknown[]): void {
     if (this.#durability === 'none') return;
     this.close();
-    mkdirSync(dirname(this.#path), { recursive: true });
-    const next = `${this.#path}.next`;
+    mkdirSync(dirname(this.path), { recursive: true });
+    const next = `${this.path}.next`;
     const fd = openSync(next, 'w');
     writeSync(fd, records.map((r) => `${JSON.stringify(r)}\n`).join(''));
     fdatasyncSync(fd);
     closeSync(fd);
-    renameSync(next, this.#path);
+    renameSync(next, this.path);
   }
 
   close(): void {

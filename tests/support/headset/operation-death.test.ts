@@ -42,7 +42,7 @@ const apps = () => {
 };
 
 describe('a headset that is killed during an update', () => {
-  it.each(['started', 'loading', 'effect-done'])(
+  it.each(['started', 'loading', 'installing', 'effect-done'])(
     'at the point "%s" has, after its restart, installed it once and reported it',
     async (point) => {
       cloud.offer(1, { case: 'updateApp', value: { ...app, artifact: files.artifact() } });
@@ -64,10 +64,57 @@ describe('a headset that is killed during an update', () => {
         expect(files.requests[1]?.range).toMatch(/^bytes=[1-9]\d*-$/);
       }
       // What is loaded is not loaded again.
-      if (point === 'effect-done') expect(files.requests).toHaveLength(requests);
+      if (point === 'installing' || point === 'effect-done') {
+        expect(files.requests).toHaveLength(requests);
+      }
     },
     60_000,
   );
+});
+
+describe('a headset that is killed when it has revoked an update', () => {
+  it('answers after its restart, and does not install it', async () => {
+    const id = { transactionId: 1n };
+    cloud.onUrl = () => {
+      cloud.send({ case: 'revoke', value: { ...id, reason: 'another one came' } });
+      return undefined;
+    };
+    cloud.offer(1, { case: 'updateApp', value: { ...app, artifact: files.artifact() } });
+    await killed('--die', 'revoked');
+    expect(cloud.reports).toEqual([]);
+    run();
+    await waitFor('the answer', () => cloud.reported('revoked').length > 0);
+    expect(cloud.hellos.at(-1)?.held).toMatchObject([{ ...id, state: HeldState.FINISHED }]);
+    // Told to start it all the same, it answers the same.
+    await cloud.send({ case: 'start', value: id });
+    await waitFor('the answer again', () => cloud.reported('revoked').length > 1);
+    expect([cloud.reported('result'), cloud.effects()]).toEqual([[], []]);
+  }, 60_000);
+});
+
+describe('a headset that is killed when it has erased what the former application stored', () => {
+  it('takes the next one after its restart, and tells everything once', async () => {
+    const activation = (applicationId: string, epoch: bigint) => ({
+      ...{ epoch, revision: epoch, applicationId, clientId: applicationId, sinceEpoch: epoch },
+    });
+    cloud.activation = activation('A', 1n);
+    run();
+    await waitFor('the first snapshot', () => cloud.reported('stateChange').length === 1);
+    child?.kill('SIGTERM');
+    await once(child as ChildProcess, 'exit');
+    cloud.activation = activation('B', 3n);
+    await killed('--die', 'erased');
+    expect(cloud.reported('stateChange')).toHaveLength(1);
+    run();
+    await waitFor('the second snapshot', () => cloud.reported('inventory').length === 2);
+    const told = cloud.reports.map(({ body, activationEpoch, snapshot }) => [
+      ...[body.case, activationEpoch, snapshot],
+    ]);
+    expect(told.slice(-2)).toEqual([
+      ['stateChange', 3n, true],
+      ['inventory', 3n, true],
+    ]);
+  }, 60_000);
 });
 
 describe('a headset that is killed after a reset', () => {

@@ -159,7 +159,8 @@ describe('a reset', () => {
       ...{ languages: ['ja'], apps: content.apps, activationEpoch: 1n },
       held: [{ transactionId: BigInt(lastId), state: HeldState.FINISHED }],
     });
-    expect(made.device.state).toMatchObject({ ...content, languages: ['ja'], applicationId: 'app-1' });
+    expect(made.device.state).toMatchObject({ ...content, languages: ['ja'] });
+    expect(made.journal.activation).toMatchObject({ applicationId: 'app-1', clientId: 'c' });
     // Nothing but the result, and in the new session only.
     expect(cloud.reports.slice(reportsBefore).map(({ body }) => body.case)).toEqual(['result']);
     expect(lastEffect()).toEqual({ transactionId: lastId, operation: 'reset' });

@@ -1,13 +1,22 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type Report, ReportSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { type Behaviour, breaks } from './behaviour.ts';
 import type { Journal } from './journal.ts';
 
 export type ReportBody = NonNullable<MessageInitShape<typeof ReportSchema>['body']>;
 
-/** What a report says of its time, where that is not now. */
+/** What a report says of its time, where that is not now, and of its cause. */
 export interface ReportDetails {
   readonly occurredAtMs?: number | undefined;
   readonly activationEpoch?: number | undefined;
+  readonly snapshot?: boolean;
+}
+
+interface OutboxParts {
+  readonly journal: Journal;
+  readonly behaviour: Behaviour;
+  nowMs(): number;
+  send(report: Report): void;
 }
 
 /** Reports that are sent without being acknowledged, at most. */
@@ -18,26 +27,30 @@ const reportWindow = 256;
  * order and, in each new session, from the oldest that is not acknowledged.
  */
 export class Outbox {
-  readonly #journal: Journal;
-  readonly #nowMs: () => number;
-  readonly #send: (report: Report) => void;
+  readonly #parts: OutboxParts;
   /** Report ids still to be sent in this session, in order. */
   #unsent: number[] = [];
   #inFlight = 0;
   #open = false;
+  /** For the faults: the highest id that was sent once, and the last report that was acknowledged. */
+  #sentUpTo: number;
+  #lastAcknowledged: Report | undefined;
 
-  constructor(journal: Journal, nowMs: () => number, send: (report: Report) => void) {
-    this.#journal = journal;
-    this.#nowMs = nowMs;
-    this.#send = send;
+  constructor(parts: OutboxParts) {
+    this.#parts = parts;
+    const { journal, behaviour } = parts;
+    this.#sentUpTo = journal.lastReportId;
+    if (breaks(behaviour, 'restarts-counter') && journal.reports.size === 0) journal.lastReportId = 0;
   }
 
   /** A report with the next id, or the `further`-th after it, of now unless `more` says else; not kept yet. */
   draft(body: ReportBody, further = 0, more: ReportDetails = {}): Report {
+    const { journal, nowMs } = this.#parts;
     return create(ReportSchema, {
-      reportId: BigInt(this.#journal.lastReportId + 1 + further),
-      occurredAtMs: BigInt(more.occurredAtMs ?? this.#nowMs()),
-      activationEpoch: BigInt(more.activationEpoch ?? this.#journal.activationEpoch),
+      reportId: BigInt(journal.lastReportId + 1 + further),
+      occurredAtMs: BigInt(more.occurredAtMs ?? nowMs()),
+      activationEpoch: BigInt(more.activationEpoch ?? journal.activationEpoch),
+      snapshot: more.snapshot ?? false,
       body,
     });
   }
@@ -45,7 +58,7 @@ export class Outbox {
   /** Keeps a report and sends it as soon as may be. Answers its id. */
   add(body: ReportBody, more?: ReportDetails): number {
     const report = this.draft(body, 0, more);
-    this.#journal.reported(report);
+    this.#parts.journal.reported(report);
     this.queue([report]);
     return Number(report.reportId);
   }
@@ -59,8 +72,9 @@ export class Outbox {
 
   /** A session has begun. */
   open(ackedReportId: number): void {
-    this.#journal.acknowledged(ackedReportId);
-    this.#unsent = [...this.#journal.reports.keys()];
+    const { journal } = this.#parts;
+    journal.acknowledged(ackedReportId);
+    this.#unsent = this.#toSend();
     this.#inFlight = 0;
     this.#open = true;
     this.#flush();
@@ -72,18 +86,41 @@ export class Outbox {
   }
 
   acknowledged(reportId: number): void {
-    const before = this.#journal.reports.size;
-    this.#journal.acknowledged(reportId);
-    this.#inFlight = Math.max(0, this.#inFlight - (before - this.#journal.reports.size));
+    const { journal } = this.#parts;
+    this.#lastAcknowledged = journal.reports.get(reportId) ?? this.#lastAcknowledged;
+    const before = journal.reports.size;
+    journal.acknowledged(reportId);
+    this.#inFlight = Math.max(0, this.#inFlight - (before - journal.reports.size));
     this.#flush();
   }
 
+  /** What a session begins with: everything that is kept, but for the faults. */
+  #toSend(): number[] {
+    const { journal, behaviour, send } = this.#parts;
+    const ids = [...journal.reports.keys()];
+    if (breaks(behaviour, 'repeats-acknowledged') && this.#lastAcknowledged) send(this.#lastAcknowledged);
+    if (breaks(behaviour, 'no-report-repeat')) return ids.filter((id) => id > this.#sentUpTo);
+    if (!breaks(behaviour, 'new-report-ids-on-repeat')) return ids;
+    for (const id of ids.filter((one) => one <= this.#sentUpTo)) {
+      const report = journal.reports.get(id) as Report;
+      journal.reports.delete(id);
+      journal.reported({ ...report, reportId: BigInt(journal.lastReportId + 1) });
+    }
+    return [...journal.reports.keys()];
+  }
+
   #flush(): void {
-    while (this.#open && this.#inFlight < reportWindow && this.#unsent.length > 0) {
-      const report = this.#journal.reports.get(this.#unsent.shift() as number);
+    const { journal, behaviour } = this.#parts;
+    const window = breaks(behaviour, 'exceeds-window') ? Number.POSITIVE_INFINITY : reportWindow;
+    while (this.#open && this.#inFlight < window && this.#unsent.length > 0) {
+      const swapped = breaks(behaviour, 'reports-out-of-order') && this.#unsent.length > 1;
+      const [id] = this.#unsent.splice(swapped ? 1 : 0, 1) as [number];
+      const report = journal.reports.get(id);
       if (!report) continue;
       this.#inFlight += 1;
-      this.#send(report);
+      this.#sentUpTo = Math.max(this.#sentUpTo, id);
+      const activationEpoch = BigInt(journal.activationEpoch);
+      this.#parts.send(breaks(behaviour, 'rewrites-epoch') ? { ...report, activationEpoch } : report);
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Behaviour } from './behaviour.ts';
+import { type Behaviour, breaks } from './behaviour.ts';
 import type { ReportBody } from './outbox.ts';
 
 /** The share of an update's progress that is loading; the rest is installing. */
@@ -37,7 +37,7 @@ export class ProgressReports {
 
   #tell(): void {
     const { progress } = this.#behaviour;
-    if (progress === 'never') return;
+    if (progress === 'never' || breaks(this.#behaviour, 'no-progress')) return;
     this.#send(this.#value);
     if (progress === 'twice') this.#send(this.#value);
     if (progress === 'backwards') this.#send(this.#value / 2);

@@ -1,11 +1,12 @@
 import { BluetoothMode, type Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import type { Behaviour } from './behaviour.ts';
+import { type Behaviour, breaks } from './behaviour.ts';
 import type { Device, DeviceState } from './device.ts';
 import type { Held, Outcome } from './journal.ts';
-import type { ReportBody } from './outbox.ts';
+import type { ReportBody, ReportDetails } from './outbox.ts';
 
-/** The result of a transaction, with what the behaviour makes of it. */
-export function resultReport(id: number, outcome: Outcome, behaviour: Behaviour): ReportBody {
+/** The end of a transaction: revoked, or its result with what the behaviour makes of it. */
+export function endReport(id: number, outcome: Outcome, behaviour: Behaviour): ReportBody {
+  if (outcome.revoked) return { case: 'revoked', value: { transactionId: BigInt(id) } };
   const { success, message, connectivity } = outcome;
   const told = connectivity && {
     ...connectivity,
@@ -33,11 +34,9 @@ export function inventory(state: DeviceState): ReportBody {
 
 /** Whether two states differ in what an inventory tells. */
 export function inventoryChanged(before: DeviceState, after: DeviceState): boolean {
-  return (
-    before.firmwareVersion !== after.firmwareVersion ||
-    before.apps !== after.apps ||
-    before.languages !== after.languages
-  );
+  const told = ({ firmwareVersion, apps, languages }: DeviceState) =>
+    JSON.stringify([firmwareVersion, apps, languages]);
+  return before !== after && told(before) !== told(after);
 }
 
 /**
@@ -79,15 +78,21 @@ export function resultReports(end: {
   readonly device: Device;
   /** The headset before the transaction. */
   readonly before: DeviceState;
-  draft(body: ReportBody, further: number): Report;
+  /** Reports of another activation, that come first. */
+  readonly first: readonly Report[];
+  /** A report with the `further`-th id after the next. */
+  draft(body: ReportBody, further: number, details?: ReportDetails): Report;
 }): { readonly now: Report[]; readonly later: ReportBody | undefined } {
   const { id, held, outcome, behaviour } = end;
   const bodies: ReportBody[] = [];
   const kind = held.offer.operation?.kind.case;
   const { state } = end.device;
-  // After a reset the next hello tells it.
-  if (kind !== 'reset' && inventoryChanged(end.before, state)) bodies.push(inventory(state));
-  bodies.push(resultReport(id, outcome, behaviour));
+  // A snapshot and, after a reset, the next hello tell it, too.
+  const told = kind === 'reset' || end.first.some(({ body }) => body.case === 'inventory');
+  if (!told && inventoryChanged(end.before, state) && !breaks(behaviour, 'no-inventory')) {
+    bodies.push(inventory(state));
+  }
+  bodies.push(endReport(id, outcome, behaviour));
   const { appAnswer, appAnswerText, appAnswerData, appAnswerDelayMs } = behaviour;
   const appSays: ReportBody | undefined =
     appAnswer && outcome.success && kind === 'command'
@@ -104,7 +109,7 @@ export function resultReports(end: {
   const notice = connectionNotice(end.before, state, isPairing ? id : 0);
   if (notice && kind !== 'reset' && behaviour.connectionNotices) bodies.push(notice);
   return {
-    now: bodies.map((body, further) => end.draft(body, further)),
+    now: [...end.first, ...bodies.map((body, further) => end.draft(body, end.first.length + further))],
     later: appAnswerDelayMs > 0 ? appSays : undefined,
   };
 }

@@ -1,11 +1,12 @@
 import type { Offer } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import { answer, type Behaviour, type DeathPoint } from './behaviour.ts';
+import { changeByTransaction, reportsOf } from './activations.ts';
+import { answer, type Behaviour, breaks, type DeathPoint } from './behaviour.ts';
 import type { Device } from './device.ts';
 import type { Effects } from './effects.ts';
 import type { Installer } from './installer.ts';
 import type { Held, Journal, Outcome } from './journal.ts';
 import type { Outbox, ReportBody } from './outbox.ts';
-import { resultReport, resultReports } from './results.ts';
+import { endReport, resultReports } from './results.ts';
 import { refusal, work } from './work.ts';
 
 /** What transactions need of their headset. */
@@ -25,95 +26,193 @@ export interface TransactionParts {
   restart(): void;
 }
 
+/** Started work of this process: waiting for its turn, loading, or having its effect. */
+interface InHand {
+  /** From here on it cannot be given up. */
+  begun: boolean;
+  readonly givenUp: AbortController;
+}
+
 /** The transactions of one headset, from offer to result (protocol page, "Transactions"). */
 export class Transactions {
   readonly #parts: TransactionParts;
-  readonly #inHand = new Set<number>();
+  readonly #inHand = new Map<number, InHand>();
   #working: Promise<void> = Promise.resolve();
+  /** For the faults: what this session offered, and what was dropped or revoked. */
+  readonly #offered = new Set<number>();
+  readonly #gone = new Map<number, Held>();
 
   constructor(parts: TransactionParts) {
     this.#parts = parts;
     // A death between the effect and its result: the effect is there, so the result is known. Work
     // whose effect did not take place waits for a new start: it may have been canceled meanwhile.
     for (const [id, held] of parts.journal.held) {
-      const done = parts.effects.has(id) || parts.device.outcomeOf(id) !== undefined;
-      if (held.state === 'started' && done) this.#finish(id, held);
+      if (held.state !== 'started') continue;
+      if (parts.effects.has(id) || parts.device.outcomeOf(id) !== undefined) this.#finish(id, held);
+      else if (breaks(parts.behaviour, 'resumes-by-itself')) this.#take(id, held);
     }
   }
 
+  /** A session has begun. */
+  onSession(): void {
+    this.#offered.clear();
+  }
+
   onOffer(offer: Offer): void {
-    const { journal, behaviour, point, sendReady } = this.#parts;
+    const { journal, effects, behaviour, point, sendReady } = this.#parts;
     const id = Number(offer.transactionId);
     point('received', id);
     journal.learnEpoch(Number(offer.activationEpoch));
-    if (!journal.held.has(id) && !journal.outcomes.has(id)) journal.offered(offer);
+    if (breaks(behaviour, 'forgets-ids') && !journal.held.has(id)) {
+      journal.outcomes.delete(id);
+      effects.forget(id);
+    }
+    const isKnown = journal.held.has(id) || journal.outcomes.has(id);
+    if (!isKnown) journal.offered(offer);
+    this.#offered.add(id);
+    if (breaks(behaviour, 'starts-without-start')) this.onStart(id);
+    if (isKnown && breaks(behaviour, 'no-ready-on-repeat')) return;
     answer(behaviour.ready, behaviour, (asked) => sendReady(asked ?? id, () => point('ready-sent', id)));
   }
 
   onStart(id: number): void {
-    const { journal } = this.#parts;
+    const { journal, behaviour } = this.#parts;
+    if (this.#misstarts(id)) return;
     const held = journal.held.get(id);
     const outcome = journal.outcomes.get(id);
     if (outcome) {
-      // It has taken effect before. A result that is still kept is sent anyway; one that the cloud
-      // has acknowledged, but asks for again, is told once more under a new report id.
-      if (!held) this.#reportResult(id, outcome);
+      // It has ended before. A report that is still kept is sent anyway; one that the cloud has
+      // acknowledged, but asks for again, is told once more under a new report id.
+      if (!held && !breaks(behaviour, 'silent-when-done')) this.#report(endReport(id, outcome, behaviour));
       return;
     }
     if (!held || this.#inHand.has(id)) return;
     if (held.state === 'offered') journal.started(id);
-    this.#inHand.add(id);
-    // One after the other, in the order in which the starts came.
-    this.#working = this.#working.then(() => this.#perform(id, held));
+    this.#take(id, held);
   }
 
   onDrop(id: number): void {
-    const { journal, installer } = this.#parts;
+    const { journal, installer, behaviour } = this.#parts;
     const held = journal.held.get(id);
-    // Work in hand cannot be called back, and a result that is kept is still reported.
-    if (!held || held.state === 'finished' || this.#inHand.has(id)) return;
-    journal.dropped(id);
+    // Work whose effect has begun cannot be called back, and a report that is kept is still sent.
+    if (!held || held.state === 'finished' || this.#inHand.get(id)?.begun) return;
+    if (breaks(behaviour, 'ignores-drop')) return;
+    this.#giveUp(id);
+    this.#gone.set(id, held);
     if (isUpdate(held)) installer.discard(id);
+    journal.dropped(id);
   }
 
-  async #perform(id: number, held: Held): Promise<void> {
-    const { behaviour, closed, point } = this.#parts;
-    point('started', id);
-    let failure: string | undefined;
-    try {
-      failure = await this.#prepare(id, held);
-    } catch (error) {
-      // Closed meanwhile: the journal says that it is started, and the file how far an update is.
-      if (closed.aborted) return;
-      throw error;
+  /** The cloud wishes to cancel it: never begun, or else its result is the answer (ruling A11). */
+  onRevoke(id: number, reason: string): void {
+    const { journal, installer, behaviour, outbox, point } = this.#parts;
+    if (!behaviour.knowsRevoke || breaks(behaviour, 'ignores-revoke')) return;
+    const held = journal.held.get(id);
+    if (held?.state === 'finished') return;
+    const known = journal.outcomes.get(id);
+    if (known) {
+      if (!breaks(behaviour, 'silent-when-done')) this.#report(endReport(id, known, behaviour));
+      return;
     }
-    answer(behaviour.result, behaviour, (asked) => {
-      if (asked === undefined) this.#finish(id, held, failure);
-      else this.#reportResult(asked, { success: true, message: 'called' });
-    });
+    if (this.#inHand.get(id)?.begun) return;
+    if (!held && breaks(behaviour, 'silent-on-unknown-revoke')) return;
+    const acts = breaks(behaviour, 'acts-after-revoke');
+    if (!acts) this.#giveUp(id);
+    // Before the answer is written: a death between the two has the cloud ask again.
+    if (held && isUpdate(held) && !acts) installer.discard(id);
+    const outcome: Outcome = { success: false, message: reason, revoked: true };
+    const report = outbox.draft(endReport(id, outcome, behaviour));
+    if (held) this.#gone.set(id, { ...held });
+    journal.finished(id, outcome, [report]);
+    point('revoked', id);
+    outbox.queue([report]);
+    if (acts && held && !this.#inHand.has(id)) this.#take(id, held);
+  }
+
+  /** For the faults: whether a start is handled in a way that the page forbids. */
+  #misstarts(id: number): boolean {
+    const { journal, effects, behaviour } = this.#parts;
+    const held = journal.held.get(id);
+    const gone = this.#gone.get(id);
+    if (held?.state === 'started' && !this.#inHand.has(id) && breaks(behaviour, 'start-needs-offer')) {
+      return !this.#offered.has(id);
+    }
+    const again = breaks(behaviour, 'start-repeats-work') && held && held.state !== 'offered';
+    const revived =
+      gone && breaks(behaviour, journal.outcomes.get(id)?.revoked ? 'starts-revoked' : 'starts-dropped');
+    if (!again && !(revived && (!held || held.state === 'finished'))) return false;
+    journal.outcomes.delete(id);
+    effects.forget(id);
+    this.#take(id, again ? held : (gone as Held));
+    return true;
+  }
+
+  /** Works on it in its turn: one after the other, in the order in which the starts came. */
+  #take(id: number, held: Held): void {
+    const hand: InHand = { begun: false, givenUp: new AbortController() };
+    this.#inHand.set(id, hand);
+    const run = () => this.#perform(id, held, hand);
+    const done = breaks(this.#parts.behaviour, 'works-in-parallel') ? run() : this.#working.then(run);
+    this.#working = done;
+  }
+
+  #giveUp(id: number): void {
+    this.#inHand.get(id)?.givenUp.abort();
     this.#inHand.delete(id);
   }
 
+  async #perform(id: number, held: Held, hand: InHand): Promise<void> {
+    const { behaviour, closed, installer, point } = this.#parts;
+    const { signal } = hand.givenUp;
+    if (signal.aborted || closed.aborted) return;
+    point('started', id);
+    let failure: string | undefined;
+    try {
+      failure = await this.#prepare(id, held, hand);
+    } catch (error) {
+      // What was being written when it was given up is gone, too.
+      if (signal.aborted) installer.discard(id);
+      // Closed meanwhile: the journal says that it is started, and the file how far an update is.
+      if (signal.aborted || closed.aborted) return;
+      throw error;
+    }
+    // Given up after the last byte, before the installation.
+    if (signal.aborted) return;
+    hand.begun = true;
+    answer(behaviour.result, behaviour, (asked) => {
+      if (asked === undefined) this.#finish(id, held, failure);
+      else this.#report(endReport(asked, { success: true, message: 'called' }, behaviour));
+    });
+    if (this.#inHand.get(id) === hand) this.#inHand.delete(id);
+  }
+
   /** What takes time. Answers why the work cannot be done. */
-  async #prepare(id: number, { offer }: Held): Promise<string | undefined> {
-    const { behaviour, journal, installer } = this.#parts;
+  async #prepare(id: number, { offer }: Held, hand: InHand): Promise<string | undefined> {
+    const { behaviour, installer, point } = this.#parts;
     const { kind } = offer.operation ?? { kind: { case: undefined } };
     if (kind.case === 'updateApp' || kind.case === 'updateFirmware') {
-      const reason = refusal(offer, journal.activationEpoch, behaviour);
-      return reason ?? (await installer.prepare(id, kind.value.artifact));
+      const reason = refusal(offer, this.#parts);
+      if (reason !== undefined) return reason;
+      const begins = () => {
+        hand.begun = true;
+        point('installing', id);
+      };
+      return installer.prepare(id, kind.value.artifact, hand.givenUp.signal, begins);
     }
+    hand.begun = true;
     if (behaviour.effectMs > 0) await new Promise((resolve) => setTimeout(resolve, behaviour.effectMs));
     return undefined;
   }
 
   /** Does the work, unless it is done or `failure` says why it cannot be, and keeps its result. */
   #finish(id: number, held: Held, failure?: string): void {
-    const { behaviour, journal, device, effects, installer, closed } = this.#parts;
-    if (journal.outcomes.has(id) || closed.aborted) return;
+    const { behaviour, journal, device, installer, closed } = this.#parts;
+    const mayAct = journal.outcomes.get(id)?.revoked && breaks(behaviour, 'acts-after-revoke');
+    if ((journal.outcomes.has(id) && !mayAct) || closed.aborted) return;
     const before = device.state;
     const { tookPlace, ...outcome } =
       failure === undefined
-        ? work(held.offer, journal.activationEpoch, behaviour, device, effects)
+        ? work(held.offer, this.#parts)
         : { success: false, message: failure, tookPlace: false };
     if (tookPlace) this.#parts.onEffect(id, held.offer.operationId);
     this.#parts.point('effect-done', id);
@@ -127,22 +226,24 @@ export class Transactions {
       this.#keepResult(id, held, outcome, before);
     }
     if (isReset) this.#parts.restart();
+    if (isUpdate(held) && breaks(behaviour, 'progress-after-result')) {
+      this.#report({ case: 'progress', value: { transactionId: BigInt(id), progress: 1 } });
+    }
   }
 
   #keepResult(id: number, held: Held, outcome: Outcome, before: Device['state']): void {
     const { behaviour, journal, device, outbox } = this.#parts;
+    const changed = outcome.success
+      ? changeByTransaction(held.offer, journal, device.state, behaviour)
+      : undefined;
     const { now, later } = resultReports({
-      ...{ id, held, outcome, behaviour, device, before },
-      draft: (body, further) => outbox.draft(body, further),
+      ...{ id, held, outcome, behaviour, device, before, first: reportsOf(changed, outbox) },
+      draft: (body, further, details) => outbox.draft(body, further, details),
     });
-    journal.finished(id, outcome, now);
+    journal.finished(id, outcome, now, changed?.change);
     outbox.queue(now);
     if (later) setTimeout(() => this.#report(later), behaviour.appAnswerDelayMs).unref();
-    if (behaviour.result === 'twice') this.#reportResult(id, outcome);
-  }
-
-  #reportResult(id: number, outcome: Outcome): void {
-    this.#report(resultReport(id, outcome, this.#parts.behaviour));
+    if (behaviour.result === 'twice') this.#report(endReport(id, outcome, behaviour));
   }
 
   #report(body: ReportBody): void {

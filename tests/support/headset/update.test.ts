@@ -57,6 +57,38 @@ describe('an update', () => {
     expect(cloud.hellos.map((hello) => hello.firmwareVersion)).toEqual(['9.001.0', '9.002.0']);
   });
 
+  it('of the firmware to an older version fails without a load, as after a newer one before it', async () => {
+    const made = await cloud.online({ behaviour: quick });
+    const firmware = (id: number, version: string) =>
+      cloud.offer(id, { case: 'updateFirmware', value: { version, artifact: files.artifact() } });
+    firmware(1, '9.010.0');
+    firmware(2, '9.002.0');
+    expect(await cloud.result(1)).toMatchObject(installed);
+    expect(await cloud.result(2)).toMatchObject({
+      ...{ success: false, message: 'A newer firmware is installed.' },
+    });
+    expect(made.device.state.firmwareVersion).toBe('9.010.0');
+    expect([files.requests.length, cloud.effects().length]).toEqual([1, 1]);
+    // An equal version is no downgrade.
+    firmware(3, '9.10');
+    expect(await cloud.result(3)).toMatchObject({ success: true });
+  });
+
+  it('follows a redirect with its range, and takes more than five for a refused address', async () => {
+    files.oddities.push({ cutAfter: 100_000 }, { status: 307, location: '/elsewhere' });
+    files.oddities.push(...Array(1).fill({ cutAfter: 50_000 }));
+    for (let i = 0; i < 6; i++) files.oddities.push({ status: 302, location: `/hop-${i}` });
+    await cloud.online({ behaviour: quick });
+    update();
+    expect(await cloud.result(1)).toMatchObject(installed);
+    const urls = gets().map(([url]) => url);
+    expect(urls.slice(0, 4)).toEqual(['/app-1', '/app-1', '/elsewhere', '/app-1']);
+    expect(urls.at(-1)).toBe('/app-2');
+    const [, second, third] = starts();
+    expect(second).toBeGreaterThan(0);
+    expect(third).toBe(second);
+  });
+
   it('goes on where a cut load ended', async () => {
     files.oddities.push({ cutAfter: 100_000 }, { status: 503 }, { cutAfter: 50_000 });
     await cloud.online({ behaviour: quick });

@@ -7,7 +7,7 @@ import {
   UrlRefusal,
   UrlRefusalSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import type { Behaviour } from './behaviour.ts';
+import { type Behaviour, breaks } from './behaviour.ts';
 import { load, sizeOf } from './download.ts';
 import type { UrlRequests } from './urls.ts';
 
@@ -53,6 +53,7 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
     const end = await load({
       ...{ url: address.url, path, sizeBytes, signal },
       bytesPerSecond: () => behaviour.downloadBytesPerSecond,
+      authorization: breaks(behaviour, 'authorizes-downloads') ? 'Bearer unwanted' : undefined,
       onBytes: (() => {
         let last = before;
         return (bytes) => {
@@ -72,10 +73,12 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
       if (wrong >= wrongLoads) return 'The update is not what its size and hash say.';
       loading.onBytes(0);
     } else if (end === 'refused') {
-      address = undefined;
+      if (!breaks(behaviour, 'keeps-refused-address')) address = undefined;
       refused += 1;
-      if (refused >= refusedUrls) return "The update's addresses do not serve it.";
+      if (refused >= refusedUrls && !breaks(behaviour, 'keeps-refused-address'))
+        return "The update's addresses do not serve it.";
     }
+    if (end === 'cut' && breaks(behaviour, 'loads-anew')) await rm(path, { force: true });
     if (end !== 'refused' || refused > 1) {
       const waitMs = Math.min(longestRetryMs, behaviour.downloadRetryMs * 2 ** Math.min(cuts, 10));
       cuts += 1;
@@ -94,6 +97,7 @@ async function hashIsRight({ path, behaviour, artifact }: Loading): Promise<bool
     await file.write(Buffer.from([(buffer[0] ?? 0) ^ 1]), 0, 1, 0);
     await file.close();
   }
+  if (breaks(behaviour, 'ignores-wrong-hash')) return true;
   const hash = createHash('sha256');
   for await (const part of createReadStream(path)) hash.update(part as Buffer);
   return hash.digest().equals(artifact.sha256);

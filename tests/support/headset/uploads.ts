@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { type Behaviour, breaks } from './behaviour.ts';
 import type { Journal, PendingUpload } from './journal.ts';
 import type { Outbox } from './outbox.ts';
 import type { UrlRequests } from './urls.ts';
@@ -18,18 +19,26 @@ export class Uploads {
   readonly #outbox: Outbox;
   readonly #urls: UrlRequests;
   readonly #signal: AbortSignal;
+  readonly #behaviour: Behaviour;
   readonly #atUploaded: (upload: PendingUpload) => void;
   #working: Promise<void> = Promise.resolve();
 
   /** Goes on with the uploads that the journal holds. `atUploaded`: the bytes are stored, nothing is reported yet. */
   constructor(
-    parts: { journal: Journal; outbox: Outbox; urls: UrlRequests; signal: AbortSignal },
+    parts: {
+      journal: Journal;
+      outbox: Outbox;
+      urls: UrlRequests;
+      signal: AbortSignal;
+      behaviour: Behaviour;
+    },
     atUploaded: (upload: PendingUpload) => void,
   ) {
     this.#journal = parts.journal;
     this.#outbox = parts.outbox;
     this.#urls = parts.urls;
     this.#signal = parts.signal;
+    this.#behaviour = parts.behaviour;
     this.#atUploaded = atUploaded;
     for (const upload of this.#journal.uploads.values()) this.#queue(upload);
   }
@@ -62,6 +71,7 @@ export class Uploads {
 
   async #run(upload: PendingUpload): Promise<void> {
     const { file, sizeBytes, epoch } = upload;
+    if (!this.#isWanted(upload)) return;
     const answer = await this.#urls.ask(
       {
         case: 'upload',
@@ -71,10 +81,15 @@ export class Uploads {
     );
     let failure = answer.refusal;
     if (failure === UrlRefusal.UNKNOWN) failure = UrlRefusal.NO_SIGNED_URL;
-    if (failure === UrlRefusal.UNSPECIFIED && !(await this.#put(upload, answer.url))) {
-      failure = UrlRefusal.UPLOAD_FAILED;
+    if (!this.#isWanted(upload)) return;
+    if (failure === UrlRefusal.UNSPECIFIED) {
+      const again = breaks(this.#behaviour, 'puts-again');
+      const isThere =
+        (await this.#put(upload, answer.url)) || (again && (await this.#put(upload, answer.url)));
+      if (!isThere) failure = UrlRefusal.UPLOAD_FAILED;
     }
     if (failure === UrlRefusal.UNSPECIFIED) this.#atUploaded(upload);
+    if (!this.#isWanted(upload) || breaks(this.#behaviour, 'no-upload-report')) return;
     const report = this.#outbox.draft(
       { case: 'fileUpload', value: { file, sizeBytes: BigInt(sizeBytes), failure } },
       0,
@@ -84,12 +99,22 @@ export class Uploads {
     this.#outbox.queue([report]);
   }
 
+  /** False when it has ended with the activation that it belongs to. */
+  #isWanted({ id }: PendingUpload): boolean {
+    return this.#journal.uploads.has(id);
+  }
+
   /** One try: what a signed address refuses once it refuses again. */
   async #put({ path, sizeBytes }: PendingUpload, url: string): Promise<boolean> {
     try {
       const body = path === undefined ? generatedBytes(sizeBytes) : await readFile(path);
       const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(putTimeoutMs)]);
-      const response = await fetch(url, { method: 'PUT', body: Uint8Array.from(body), signal });
+      const response = await fetch(url, {
+        method: 'PUT',
+        redirect: 'manual',
+        body: Uint8Array.from(body),
+        signal,
+      });
       await response.body?.cancel();
       return response.ok;
     } catch (error) {

@@ -1,29 +1,44 @@
 import { toJson } from '@bufbuild/protobuf';
+import { isOlder } from '@headset-cloud/kit/version.ts';
 import {
   ApnSchema,
   type Offer,
   type Operation,
   WifiNetworkSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import type { Behaviour } from './behaviour.ts';
+import { mustErase } from './activations.ts';
+import { type Behaviour, breaks } from './behaviour.ts';
 import { connectivity } from './connectivity.ts';
 import type { Device, DeviceState, InstalledApp } from './device.ts';
 import type { Effects } from './effects.ts';
-import type { Outcome } from './journal.ts';
+import type { Journal, Outcome } from './journal.ts';
 
 /** How an operation ends; `state`: the headset after it, absent where it leaves no trace on it. */
 interface Done extends Outcome {
   readonly state?: DeviceState;
 }
 
+/** What work needs of its headset. */
+export interface Workplace {
+  readonly journal: Journal;
+  readonly behaviour: Behaviour;
+  readonly device: Device;
+  readonly effects: Effects;
+}
+
 /** Why a started transaction must fail before anything is done for it; undefined when it may go on. */
-export function refusal(offer: Offer, newestEpoch: number, behaviour: Behaviour): string | undefined {
-  const kind = offer.operation?.kind.case;
+export function refusal(offer: Offer, { journal, behaviour, device }: Workplace): string | undefined {
+  const kind = offer.operation?.kind ?? { case: undefined };
   // Ruling A7; protocol page, "Activations". A deactivation has nothing left to end, see `work`.
-  if (Number(offer.activationEpoch) < newestEpoch && kind !== 'deactivate') {
+  const isOld = Number(offer.activationEpoch) < journal.activationEpoch;
+  if (isOld && kind.case !== 'deactivate' && !breaks(behaviour, 'acts-on-old-epoch')) {
     return 'The transaction belongs to an earlier activation.';
   }
-  if (kind === undefined) return 'This client does not know the operation.';
+  if (kind.case === undefined) return 'This client does not know the operation.';
+  // Ruling A13: an update that came before this one may have installed a newer firmware meanwhile.
+  if (kind.case === 'updateFirmware' && isOlder(kind.value.version, device.state.firmwareVersion)) {
+    if (!breaks(behaviour, 'downgrades-firmware')) return 'A newer firmware is installed.';
+  }
   return behaviour.succeeds ? undefined : 'failed';
 }
 
@@ -32,28 +47,23 @@ export function refusal(offer: Offer, newestEpoch: number, behaviour: Behaviour)
  * an older activation than the newest the headset knows does not take place. An update's file must
  * be there.
  */
-export function work(
-  offer: Offer,
-  newestEpoch: number,
-  behaviour: Behaviour,
-  device: Device,
-  effects: Effects,
-): Outcome & { readonly tookPlace: boolean } {
+export function work(offer: Offer, at: Workplace): Outcome & { readonly tookPlace: boolean } {
+  const { journal, device, effects } = at;
   const effect = { transactionId: Number(offer.transactionId), operation: offer.operationId };
   // A death between the change and its line: the change is there.
   const recorded = device.outcomeOf(effect.transactionId);
   if (recorded) return { ...recorded, tookPlace: effects.apply(effect) };
   const kind = offer.operation?.kind ?? { case: undefined };
   if (effects.has(effect.transactionId)) {
-    const { state: _, ...outcome } = perform(kind, device);
+    const { state: _, ...outcome } = perform(kind, at);
     return { ...outcome, success: true, tookPlace: false };
   }
-  const reason = refusal(offer, newestEpoch, behaviour);
+  const reason = refusal(offer, at);
   if (reason !== undefined) return { ...failure(kind, reason), tookPlace: false };
-  if (Number(offer.activationEpoch) < newestEpoch) {
+  if (kind.case === 'deactivate' && Number(offer.activationEpoch) < journal.activationEpoch) {
     return { success: true, message: 'deactivated', tookPlace: false };
   }
-  const { state, ...outcome } = perform(kind, device);
+  const { state, ...outcome } = perform(kind, at);
   if (!outcome.success) return { ...outcome, tookPlace: false };
   if (state) device.change(state, effect.transactionId, outcome);
   return { ...outcome, tookPlace: effects.apply(effect) };
@@ -68,17 +78,19 @@ function failure(kind: Operation['kind'], message: string): Outcome {
   };
 }
 
-function perform(kind: Operation['kind'], device: Device): Done {
+function perform(kind: Operation['kind'], { journal, behaviour, device }: Workplace): Done {
   const { state } = device;
   const done = (message: string, after?: Partial<DeviceState>): Done => ({
     ...{ success: true, message },
     ...(after && { state: { ...state, ...after } }),
   });
   switch (kind.case) {
-    case 'activate':
-      return done('activated', { applicationId: kind.value.applicationId });
+    case 'activate': {
+      const erases = mustErase(journal.activation, kind.value.applicationId, behaviour);
+      return done('activated', erases ? device.erased() : undefined);
+    }
     case 'deactivate':
-      return done('deactivated', { applicationId: '' });
+      return done('deactivated', mustErase(journal.activation, '', behaviour) ? device.erased() : undefined);
     case 'command':
       return done('called');
     case 'applyApns':

@@ -9,6 +9,7 @@ import {
   ConnectRequestSchema,
   type ConnectResponse,
   ConnectResponseSchema,
+  type CurrentActivationSchema,
   HeadsetLinkService,
   type Hello,
   type OperationSchema,
@@ -34,10 +35,21 @@ export class Cloud {
   /** Every report that came, repeated ones too. */
   readonly reports: Report[] = [];
   readonly urlRequests: UrlRequest[] = [];
+  readonly readies: number[] = [];
   /** How an address is answered; undefined: not at all. */
   onUrl: (request: UrlRequest) => MessageInitShape<typeof UrlAnswerSchema> | undefined = () => undefined;
   /** Whether reports are acknowledged. */
   acknowledges = true;
+  /** Whether what the headset is ready for is started. */
+  starts = true;
+  /** Whether a stream that the headset has ended is ended here, too. */
+  endsStreams = true;
+  /** Whether a hello is answered. */
+  welcomes = true;
+  /** What welcome says of the activation. */
+  activation: MessageInitShape<typeof CurrentActivationSchema> | undefined;
+  /** What else follows a welcome. */
+  onHello: (hello: Hello) => void = () => {};
   /** What is offered, and started when the headset is ready, in each session until it is finished. */
   readonly #offers = new Map<number, { operationId: string; epoch: number; kind: OperationKind }>();
   readonly #server = new Server();
@@ -124,6 +136,12 @@ export class Cloud {
     this.#call?.write(create(ConnectResponseSchema, body ? { body } : {}));
   }
 
+  /** How to send on the stream of now, also when it is no longer the newest. */
+  line(): (body: NonNullable<Body>) => void {
+    const call = this.#call;
+    return (body) => call?.write(create(ConnectResponseSchema, { body }));
+  }
+
   /** The values of the reports of a kind, each report once, in order. */
   reported<K extends ReportCase>(kind: K): ReportValue<K>[] {
     const seen = new Map(this.reports.map((report) => [report.reportId, report.body]));
@@ -162,20 +180,27 @@ export class Cloud {
     call.on('data', ({ body }: ConnectRequest) => {
       if (call !== this.#call) return;
       if (body.case === 'hello') this.#welcome(body.value);
-      if (body.case === 'ready' && this.#offers.has(Number(body.value.transactionId))) {
+      if (body.case === 'ready') this.readies.push(Number(body.value.transactionId));
+      if (body.case === 'ready' && this.starts && this.#offers.has(Number(body.value.transactionId))) {
         this.send({ case: 'start', value: { transactionId: body.value.transactionId } });
       }
       if (body.case === 'report') this.#onReport(body.value);
       if (body.case === 'urlRequest') this.#onUrlRequest(body.value);
     });
-    call.on('end', () => call.end());
+    call.on('end', () => {
+      if (this.endsStreams) call.end();
+    });
     call.on('error', () => {});
   }
 
   #welcome(hello: Hello): void {
     this.hellos.push(hello);
     const sessionEpoch = BigInt(this.hellos.length);
-    this.send({ case: 'welcome', value: { sessionEpoch, serverTimeMs: BigInt(Date.now()) } });
+    if (!this.welcomes) return;
+    const { activation } = this;
+    const serverTimeMs = BigInt(Date.now());
+    this.send({ case: 'welcome', value: { sessionEpoch, serverTimeMs, ...(activation && { activation }) } });
+    this.onHello(hello);
     for (const id of this.#offers.keys()) this.#offer(id);
   }
 

@@ -6,13 +6,14 @@ export interface FileRequest {
   readonly method: string;
   readonly url: string;
   readonly range: string | undefined;
+  readonly authorization: string | undefined;
   /** Of a PUT. */
   readonly body: Buffer;
 }
 
 /** How the server deals with one request instead of serving the file well. */
 export type Oddity =
-  | { readonly status: number }
+  | { readonly status: number; readonly location?: string }
   /** The connection is cut after so many bytes. */
   | { readonly cutAfter: number }
   /** Other bytes of the same number. */
@@ -58,10 +59,16 @@ export class FileServer {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const { method = '', url = '', headers } = request;
-    this.requests.push({ method, url, range: headers.range, body: Buffer.concat(parts) });
+    this.requests.push({
+      method,
+      url,
+      range: headers.range,
+      authorization: headers.authorization,
+      body: Buffer.concat(parts),
+    });
     const oddity = this.oddities.shift();
     if (oddity && 'status' in oddity) {
-      response.writeHead(oddity.status).end();
+      response.writeHead(oddity.status, oddity.location ? { location: oddity.location } : {}).end();
       return;
     }
     if (method === 'PUT') {

@@ -1,0 +1,241 @@
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type Report, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { Headset } from './headset.ts';
+import { Cloud, deviceId } from './testing/cloud.ts';
+import { Writes } from './testing/writes.ts';
+
+let cloud: Cloud;
+beforeEach(async () => {
+  cloud = new Cloud();
+  await cloud.start();
+});
+afterEach(() => cloud.close());
+
+const app = { package: 'com.example.guide', version: '2.0' };
+const activation = (applicationId: string, epoch: number, sinceEpoch = epoch) => ({
+  ...{ epoch: BigInt(epoch), revision: BigInt(epoch), applicationId },
+  ...{ clientId: `client-of-${applicationId}`, clientSecret: 'secret', sinceEpoch: BigInt(sinceEpoch) },
+});
+const none = (epoch: number) => ({ epoch: BigInt(epoch), revision: BigInt(epoch) });
+const activate = (applicationId: string) =>
+  ({ case: 'activate', value: { applicationId, clientId: `client-of-${applicationId}` } }) as const;
+const wifi = {
+  case: 'applyWifi' as const,
+  value: { networks: [{ ssid: 'office', password: 'pass' }] },
+};
+const snapshots = (at = cloud) => distinct(at.reports).filter(({ snapshot }) => snapshot);
+function distinct(reports: readonly Report[]): Report[] {
+  return [...new Map(reports.map((report) => [report.reportId, report])).values()];
+}
+const kinds = (reports: readonly Report[]) =>
+  reports.map(({ body, activationEpoch }) => [body.case, Number(activationEpoch)]);
+const settled = (made: Headset) =>
+  waitFor('all to be acknowledged', () => made.journal.held.size === 0 && made.journal.reports.size === 0);
+async function again(made: Headset): Promise<void> {
+  const next = cloud.hellos.length + 1;
+  made.disconnect();
+  await waitFor('the next session', () => made.sessionEpoch === next);
+  await settled(made);
+}
+/** A headset of application A, since epoch 1, with settings and a state of its own. */
+async function ofA(): Promise<Headset> {
+  const made = await cloud.online({ content: { apps: [app] } });
+  cloud.offer(1, activate('A'), 'activate', 1);
+  cloud.offer(2, wifi, 'wifi', 1);
+  made.report({ case: 'stateChange', value: { batteryPercentage: 70, power: 'started' } });
+  made.report({ case: 'stateChange', value: { batteryPercentage: 69 } });
+  await cloud.result(2);
+  await settled(made);
+  return made;
+}
+
+describe('an activation by a transaction', () => {
+  it('is told everything once, before its result', async () => {
+    const made = await ofA();
+    expect(made.journal.activation).toMatchObject({ applicationId: 'A', sinceEpoch: 1 });
+    expect(kinds(snapshots())).toEqual([
+      ['stateChange', 1],
+      ['inventory', 1],
+    ]);
+    expect(snapshots()[1]?.body.value).toMatchObject({ firmwareVersion: '9.001.0', apps: [app] });
+    const [first, second, third] = cloud.reports.slice(cloud.reports.findIndex((r) => r.snapshot));
+    expect([first, second, third].map((report) => report?.body.case)).toEqual([
+      ...['stateChange', 'inventory', 'result'],
+    ]);
+  });
+
+  it('of the same application again changes the client only', async () => {
+    const made = await ofA();
+    cloud.offer(3, { case: 'activate', value: { applicationId: 'A', clientId: 'new' } }, 'activate', 2);
+    await cloud.result(3);
+    expect(made.journal.activation).toMatchObject({ clientId: 'new', sinceEpoch: 1 });
+    expect(snapshots()).toHaveLength(2);
+    expect(made.device.state.wifi).toHaveLength(1);
+  });
+
+  it('of another application erases what the former one stored', async () => {
+    const made = await ofA();
+    cloud.offer(3, activate('B'), 'activate', 3);
+    await cloud.result(3);
+    expect(made.device.state).toMatchObject({ wifi: [], apps: [app] });
+    expect(kinds(snapshots()).slice(2)).toEqual([
+      ['stateChange', 3],
+      ['inventory', 3],
+    ]);
+    expect(snapshots()[2]?.body.value).toMatchObject({ power: 'started', batteryPercentage: 69 });
+  });
+
+  it('that ends leaves nothing of the application, and no snapshot', async () => {
+    const made = await ofA();
+    cloud.offer(3, { case: 'deactivate', value: { applicationId: 'A' } }, 'deactivate', 2);
+    await cloud.result(3);
+    expect(made.device.state.wifi).toEqual([]);
+    expect(made.journal.activation).toMatchObject({ applicationId: '', clientId: '' });
+    expect(snapshots()).toHaveLength(2);
+  });
+});
+
+describe('an activation in welcome', () => {
+  it('of another application erases, ends uploads and tells everything once, before anything else', async () => {
+    const made = await ofA();
+    cloud.acknowledges = false;
+    cloud.onUrl = () => undefined;
+    const file = `A/${deviceId}/upload_files/log.txt`;
+    made.upload({ file, sizeBytes: 5 });
+    const kept = made.report({ case: 'customData', value: { success: true, customData: 'of A' } });
+    cloud.activation = activation('B', 3);
+    made.disconnect();
+    await waitFor('the next session', () => made.sessionEpoch === 2);
+    const last = made.report({ case: 'signal', value: { level: 1 } });
+    await waitFor('the last report', () => cloud.reports.at(-1)?.reportId === BigInt(last));
+    const told = distinct(cloud.reports).filter(({ reportId }) => reportId >= BigInt(kept));
+    expect(kinds(told)).toEqual([
+      ['customData', 1],
+      ['fileUpload', 1],
+      ['stateChange', 3],
+      ['inventory', 3],
+      ['signal', 3],
+    ]);
+    expect(told[1]?.body.value).toMatchObject({ file, failure: UrlRefusal.UPLOAD_FAILED });
+    expect(told.map(({ snapshot }) => snapshot)).toEqual([false, false, true, true, false]);
+    expect(made.device.state.wifi).toEqual([]);
+    expect(made.journal.activation).toEqual({
+      ...{ applicationId: 'B', clientId: 'client-of-B', clientSecret: 'secret', sinceEpoch: 3 },
+    });
+    expect(made.journal.uploads.size).toBe(0);
+    // Known now: the next session changes nothing, nor does the transaction of the same change.
+    cloud.acknowledges = true;
+    await again(made);
+    cloud.offer(3, activate('B'), 'activate', 3);
+    expect(await cloud.result(3)).toMatchObject({ success: true });
+    expect(snapshots()).toHaveLength(4);
+  });
+
+  it('of no application erases, and the transaction of that deactivation has nothing left to do', async () => {
+    const made = await ofA();
+    cloud.activation = none(2);
+    await again(made);
+    expect(made.device.state.wifi).toEqual([]);
+    expect(made.journal).toMatchObject({ activationEpoch: 2, activation: { applicationId: '' } });
+    cloud.offer(3, { case: 'deactivate', value: { applicationId: 'A' } }, 'deactivate', 2);
+    expect(await cloud.result(3)).toMatchObject({ success: true });
+    expect(snapshots()).toHaveLength(2);
+    // What A has left undone fails.
+    cloud.offer(4, wifi, 'wifi', 1);
+    expect(await cloud.result(4)).toMatchObject({ success: false });
+  });
+
+  it('of the same application after a break tells everything again, and erases nothing', async () => {
+    const made = await ofA();
+    cloud.activation = activation('A', 5, 4);
+    await again(made);
+    expect(made.device.state.wifi).toHaveLength(1);
+    expect(kinds(snapshots()).slice(2)).toEqual([
+      ['stateChange', 5],
+      ['inventory', 5],
+    ]);
+  });
+
+  it('that is known, older or absent changes nothing', async () => {
+    const made = await ofA();
+    for (const current of [activation('A', 1), undefined]) {
+      cloud.activation = current;
+      await again(made);
+    }
+    cloud.offer(3, activate('B'), 'activate', 3);
+    await cloud.result(3);
+    cloud.activation = activation('A', 1);
+    await again(made);
+    expect(made.journal).toMatchObject({ activationEpoch: 3, activation: { applicationId: 'B' } });
+    expect(snapshots()).toHaveLength(4);
+  });
+
+  it('fails a started transaction of the former application, that goes on afterwards', async () => {
+    const made = await ofA();
+    cloud.onUrl = () => undefined;
+    const artifact = { sizeBytes: 1n, sha256: new Uint8Array(32), ticket: new Uint8Array(1) };
+    cloud.offer(3, { case: 'updateApp', value: { ...app, version: '9', artifact } }, 'update', 1);
+    await waitFor('the request for an address', () => cloud.urlRequests.length === 1);
+    cloud.forget(3);
+    await made.close();
+    cloud.activation = activation('B', 3);
+    await cloud.online();
+    cloud.send({ case: 'start', value: { transactionId: 3n } });
+    expect(await cloud.result(3)).toMatchObject({
+      ...{ success: false, message: 'The transaction belongs to an earlier activation.' },
+    });
+  });
+});
+
+describe.each<[string, boolean]>([
+  ['welcome', false],
+  ['a transaction', true],
+])(
+  'a headset that dies after any of its writes while it learns another activation from %s',
+  (_, byTransaction) => {
+    it('has in the end erased, taken the new one, and told everything once', async () => {
+      const writes = new Writes();
+      writes.record();
+      let begun = 0;
+      try {
+        const made = await ofA();
+        begun = writes.count;
+        if (byTransaction) {
+          cloud.offer(3, activate('B'), 'activate', 3);
+          await cloud.result(3);
+        } else {
+          cloud.activation = activation('B', 3);
+          await again(made);
+        }
+        await settled(made);
+        await made.close();
+      } finally {
+        writes.stop();
+      }
+      expect(writes.count - begun).toBeGreaterThanOrEqual(3);
+      for (let count = begun; count <= writes.count; count++) {
+        const after = new Cloud();
+        await after.start();
+        try {
+          writes.restore(after.stateDir, count);
+          after.activation = activation('B', 3);
+          const survivor = after.headset();
+          const { reports, activation: stored } = survivor.journal;
+          // What the cloud before has not acknowledged of them, or all of them.
+          const due =
+            stored.applicationId === 'B'
+              ? [...reports.values()].flatMap(({ snapshot, body }) => (snapshot ? [body.case] : []))
+              : ['stateChange', 'inventory'];
+          await waitFor('the session', () => survivor.sessionEpoch > 0);
+          await waitFor('all to be acknowledged', () => reports.size === 0);
+          expect([count, survivor.device.state.wifi]).toEqual([count, []]);
+          expect(survivor.journal.activation).toMatchObject({ applicationId: 'B', sinceEpoch: 3 });
+          expect([count, snapshots(after).map(({ body }) => body.case)]).toEqual([count, due]);
+          expect(snapshots(after).every(({ activationEpoch }) => activationEpoch === 3n)).toBe(true);
+        } finally {
+          await after.close();
+        }
+      }
+    }, 60_000);
+  },
+);

@@ -1,0 +1,131 @@
+import {
+  type CurrentActivation,
+  type Offer,
+  type Report,
+  UrlRefusal,
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { type Behaviour, breaks } from './behaviour.ts';
+import type { Device, DeviceState } from './device.ts';
+import { type Activation, type ActivationChange, type Journal, noActivation } from './journal.ts';
+import type { Outbox, ReportBody, ReportDetails } from './outbox.ts';
+import { inventory } from './results.ts';
+
+/** A report that a change of the activation causes. */
+interface Draft {
+  readonly body: ReportBody;
+  readonly details: ReportDetails;
+}
+
+/** What a headset writes down when its activation changes; undefined where nothing does. */
+export interface Change {
+  readonly change: ActivationChange;
+  readonly drafts: readonly Draft[];
+}
+
+/** Whether what the stored application has left must be erased before the next one has the headset. */
+export function mustErase(stored: Activation, applicationId: string, behaviour: Behaviour): boolean {
+  if (breaks(behaviour, 'activation-not-erased')) return false;
+  return stored.applicationId !== '' && stored.applicationId !== applicationId;
+}
+
+/**
+ * What an ended `activate` or `deactivate` changes (protocol page, "Activations"); undefined for every
+ * other operation, and for one of an earlier activation.
+ */
+export function changeByTransaction(
+  offer: Offer,
+  journal: Journal,
+  state: DeviceState,
+  behaviour: Behaviour,
+): Change | undefined {
+  const kind = offer.operation?.kind;
+  const epoch = Number(offer.activationEpoch);
+  if (epoch < journal.activationEpoch) return undefined;
+  if (kind?.case === 'deactivate') return change(noActivation, epoch, journal, state, behaviour);
+  if (kind?.case !== 'activate') return undefined;
+  const { applicationId, clientId, clientSecret } = kind.value;
+  const stored = journal.activation;
+  const sinceEpoch = stored.applicationId === applicationId ? stored.sinceEpoch : epoch;
+  return change({ applicationId, clientId, clientSecret, sinceEpoch }, epoch, journal, state, behaviour);
+}
+
+/** What the activation in `welcome` changes; undefined when it is known, or older than what is known. */
+export function changeByWelcome(
+  current: CurrentActivation,
+  journal: Journal,
+  state: DeviceState,
+  behaviour: Behaviour,
+): Change | undefined {
+  const { applicationId, clientId, clientSecret } = current;
+  const epoch = Number(current.epoch);
+  if (epoch < journal.activationEpoch && !breaks(behaviour, 'takes-old-activation')) return undefined;
+  const sinceEpoch = applicationId === '' ? 0 : Number(current.sinceEpoch);
+  const next = { applicationId, clientId, clientSecret, sinceEpoch };
+  const stored = journal.activation;
+  const same = (Object.keys(next) as (keyof Activation)[]).every((key) => next[key] === stored[key]);
+  if (same && epoch <= journal.activationEpoch) return undefined;
+  return change(next, epoch, journal, state, behaviour);
+}
+
+/**
+ * The activation, the ends of uploads that cannot be any more, and the snapshot for an application, or a
+ * time of the same application, that is new on this headset. `state`: the headset without what is erased.
+ */
+function change(
+  activation: Activation,
+  epoch: number,
+  journal: Journal,
+  state: DeviceState,
+  behaviour: Behaviour,
+): Change {
+  const stored = journal.activation;
+  const other = stored.applicationId !== activation.applicationId;
+  const ended = other ? [...journal.uploads.values()] : [];
+  const drafts = ended.map(
+    ({ file, sizeBytes, epoch: activationEpoch }): Draft => ({
+      body: {
+        case: 'fileUpload',
+        value: { file, sizeBytes: BigInt(sizeBytes), failure: UrlRefusal.UPLOAD_FAILED },
+      },
+      details: { activationEpoch },
+    }),
+  );
+  const isNew = other || activation.sinceEpoch > stored.sinceEpoch;
+  if (activation.applicationId !== '' && isNew && !breaks(behaviour, 'no-snapshot')) {
+    const snapshot = !breaks(behaviour, 'unmarked-snapshot');
+    const details = { activationEpoch: epoch, snapshot };
+    drafts.push({ body: condition(state), details }, { body: inventory(state), details });
+  }
+  return { change: { activation, epoch, endedUploads: ended.map(({ id }) => id) }, drafts };
+}
+
+/** Everything that the headset knows of its own state. */
+function condition({ condition: { location, ...fields } }: DeviceState): ReportBody {
+  return { case: 'stateChange', value: { ...fields, ...(location && { location: { ...location } }) } };
+}
+
+/** The reports of a change, numbered after the last one. */
+export function reportsOf(change: Change | undefined, outbox: Outbox): Report[] {
+  return (change?.drafts ?? []).map(({ body, details }, further) => outbox.draft(body, further, details));
+}
+
+/** Takes what `welcome` says of the activation: erases first, then stores it with its reports in one step. */
+export function learn(
+  current: CurrentActivation | undefined,
+  parts: { journal: Journal; device: Device; outbox: Outbox; behaviour: Behaviour },
+  erased: () => void,
+): void {
+  const { journal, device, outbox, behaviour } = parts;
+  if (!current || breaks(behaviour, 'ignores-welcome-activation')) return;
+  if (!changeByWelcome(current, journal, device.state, behaviour)) return;
+  // A death after the erasure finds the former activation still stored, and erases again.
+  if (mustErase(journal.activation, current.applicationId, behaviour)) {
+    device.happen(device.erased());
+    erased();
+  }
+  const change = changeByWelcome(current, journal, device.state, behaviour);
+  if (!change) return;
+  const reports = reportsOf(change, outbox);
+  journal.activated(change.change, reports);
+  outbox.queue(reports);
+}

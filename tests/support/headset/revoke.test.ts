@@ -1,0 +1,261 @@
+import { readdirSync } from 'node:fs';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { Headset } from './headset.ts';
+import { Cloud } from './testing/cloud.ts';
+import { FileServer } from './testing/files.ts';
+import { Writes } from './testing/writes.ts';
+
+let cloud: Cloud;
+let files: FileServer;
+beforeEach(async () => {
+  cloud = new Cloud();
+  files = new FileServer(300_000);
+  await Promise.all([cloud.start(), files.start()]);
+  cloud.onUrl = () => ({ url: files.url('file') });
+});
+afterEach(async () => {
+  await cloud.close();
+  await files.close();
+});
+
+const languages = (...list: string[]) => ({ case: 'applyLanguages', value: { languages: list } }) as const;
+const app = { package: 'com.example.guide', version: '2.1' };
+const update = () => ({ case: 'updateApp', value: { ...app, artifact: files.artifact() } }) as const;
+const revoke = (id: number, at = cloud) =>
+  at.send({ case: 'revoke', value: { transactionId: BigInt(id), reason: 'another one came' } });
+const start = (id: number) => cloud.send({ case: 'start', value: { transactionId: BigInt(id) } });
+const revoked = (at = cloud) => at.reported('revoked').map(({ transactionId }) => Number(transactionId));
+const parts = () => readdirSync(cloud.stateDir).filter((name) => name.endsWith('.part'));
+const settled = (made: Headset) =>
+  waitFor('all to be acknowledged', () => made.journal.held.size === 0 && made.journal.reports.size === 0);
+/** What the headset answers to everything before it, is there once this is. */
+async function answered(made: Headset): Promise<void> {
+  const id = made.report({ case: 'volume', value: { max: 16, current: 3 } });
+  await waitFor('a later report', () => cloud.reports.some(({ reportId }) => reportId === BigInt(id)));
+}
+/** A transaction that waits for its turn behind an update, which waits for its address until `goOn`. */
+async function oneBehindAnother(): Promise<{ made: Headset; goOn: () => void }> {
+  const url = files.url('file');
+  cloud.onUrl = () => undefined;
+  const made = await cloud.online();
+  cloud.offer(1, update());
+  cloud.offer(2, languages('fr'));
+  await waitFor('both starts', () => made.journal.held.get(2)?.state === 'started');
+  const { requestId } = await waitFor('the request for an address', () => cloud.urlRequests[0]);
+  return { made, goOn: () => cloud.send({ case: 'urlAnswer', value: { requestId, url } }) };
+}
+/** An update that is loading, very slowly. */
+async function loading(): Promise<Headset> {
+  const made = await cloud.online({ behaviour: { downloadBytesPerSecond: 1000 } });
+  cloud.offer(1, update());
+  await waitFor('some bytes', () => parts().length === 1);
+  return made;
+}
+
+describe('a revoke', () => {
+  it('of an offered transaction is answered, and a later start of it by the same answer', async () => {
+    cloud.starts = false;
+    const made = await cloud.online();
+    cloud.offer(1, languages('en'));
+    await waitFor('ready', () => cloud.readies.length === 1);
+    revoke(1);
+    await settled(made);
+    start(1);
+    await waitFor('the second answer', () => cloud.reports.length === 2);
+    expect(cloud.reports.map(({ reportId, body }) => [reportId, body.case])).toEqual([
+      [1n, 'revoked'],
+      [2n, 'revoked'],
+    ]);
+    expect(cloud.effects()).toEqual([]);
+    // Offered anew it is answered by ready, as everything is, and still never done.
+    cloud.starts = true;
+    cloud.offer(1, languages('en'));
+    await waitFor('the third answer', () => cloud.reports.length === 3);
+    expect([cloud.readies, revoked(), cloud.effects()]).toEqual([[1, 1], [1, 1, 1], []]);
+  });
+
+  it('of one that waits for its turn keeps it from ever beginning; the one before it goes on', async () => {
+    const { made, goOn } = await oneBehindAnother();
+    revoke(2);
+    await waitFor('the answer', () => revoked().length === 1);
+    goOn();
+    await cloud.result(1);
+    await settled(made);
+    cloud.offer(3, languages('en'));
+    await cloud.result(3);
+    expect(revoked()).toEqual([2]);
+    expect(cloud.effects().map(({ transactionId }) => transactionId)).toEqual([1, 3]);
+  });
+
+  it('of one whose effect has begun is answered by its result', async () => {
+    const atPoint = (point: string) => point === 'started' && revoke(1);
+    const made = await cloud.online({ atPoint, behaviour: { effectMs: 50 } });
+    cloud.offer(1, languages('en'));
+    expect(await cloud.result(1)).toMatchObject({ success: true });
+    await settled(made);
+    expect(revoked()).toEqual([]);
+  });
+
+  it('of a loading update ends the load and deletes what is loaded', async () => {
+    const made = await loading();
+    revoke(1);
+    await settled(made);
+    await waitFor('no part', () => parts().length === 0);
+    cloud.offer(2, languages('en'));
+    await cloud.result(2);
+    expect(revoked()).toEqual([1]);
+    expect([made.device.state.apps, parts()]).toEqual([[], []]);
+    expect(cloud.reported('result')).toHaveLength(1);
+  });
+
+  it('of an update that is being installed is answered by its result', async () => {
+    const atPoint = (point: string) => point === 'installing' && revoke(1);
+    const made = await cloud.online({ atPoint, behaviour: { effectMs: 50 } });
+    cloud.offer(1, update());
+    expect(await cloud.result(1)).toMatchObject({ success: true, message: 'installed' });
+    await settled(made);
+    expect(revoked()).toEqual([]);
+  });
+
+  it('of one that a restart has interrupted keeps it from going on', async () => {
+    const first = await loading();
+    await first.close();
+    cloud.forget(1);
+    const second = await cloud.online();
+    expect(cloud.hellos[1]).toMatchObject({ held: [{ transactionId: 1n, state: HeldState.STARTED }] });
+    revoke(1);
+    await settled(second);
+    start(1);
+    await waitFor('the second answer', () => cloud.reported('revoked').length === 2);
+    expect([second.device.state.apps, parts(), cloud.effects()]).toEqual([[], [], []]);
+  });
+
+  it('of a finished one changes nothing; of a remembered one is answered by its end again', async () => {
+    cloud.acknowledges = false;
+    const made = await cloud.online();
+    cloud.offer(1, languages('en'));
+    await cloud.result(1);
+    revoke(1);
+    await answered(made);
+    expect(cloud.reports.map(({ body }) => body.case)).toEqual(['inventory', 'result', 'volume']);
+    cloud.acknowledges = true;
+    cloud.forget(1);
+    made.disconnect();
+    await settled(made);
+    revoke(1);
+    await waitFor('the result again', () => cloud.reported('result').length === 2);
+    expect(cloud.reports.at(-1)?.reportId).toBe(4n);
+    expect(revoked()).toEqual([]);
+  });
+
+  it('of an unknown one is answered, held as finished until it is acknowledged, and remembered', async () => {
+    cloud.acknowledges = false;
+    const made = await cloud.online();
+    revoke(9);
+    await waitFor('the answer', () => revoked().length === 1);
+    made.disconnect();
+    await waitFor('the next session', () => cloud.hellos.length === 2);
+    expect(cloud.hellos[1]?.held).toMatchObject([{ transactionId: 9n, state: HeldState.FINISHED }]);
+    cloud.acknowledges = true;
+    made.disconnect();
+    await settled(made);
+    cloud.offer(9, languages('en'));
+    await waitFor('the answer again', () => revoked().length === 2);
+    expect(cloud.effects()).toEqual([]);
+  });
+
+  it('means nothing to an old client, which does not say that it knows it', async () => {
+    cloud.starts = false;
+    const made = await cloud.online({ behaviour: { knowsRevoke: false } });
+    cloud.offer(1, languages('en'));
+    await waitFor('ready', () => cloud.readies.length === 1);
+    revoke(1);
+    await answered(made);
+    expect(cloud.hellos[0]?.knowsRevoke).toBe(false);
+    expect(revoked()).toEqual([]);
+    expect(made.journal.held.get(1)?.state).toBe('offered');
+  });
+
+  it('is announced in hello', async () => {
+    await cloud.online();
+    expect(cloud.hellos[0]?.knowsRevoke).toBe(true);
+  });
+});
+
+describe('a drop', () => {
+  const drop = (id: number) => cloud.send({ case: 'drop', value: { transactionId: BigInt(id), reason: '' } });
+
+  it('of a started transaction that waits for its turn keeps it from beginning, without a report', async () => {
+    const { made, goOn } = await oneBehindAnother();
+    drop(2);
+    await waitFor('it to be forgotten', () => !made.journal.held.has(2));
+    goOn();
+    await cloud.result(1);
+    await settled(made);
+    expect(cloud.reports.map(({ body }) => body.case)).toEqual(['inventory', 'result']);
+    expect(cloud.effects()).toHaveLength(1);
+  });
+
+  it('of a loading update ends the load; offered anew it is loaded and installed', async () => {
+    const made = await loading();
+    drop(1);
+    await waitFor('no part', () => parts().length === 0);
+    expect(made.journal.held.size).toBe(0);
+    made.behaviour.downloadBytesPerSecond = 0;
+    cloud.offer(1, update());
+    expect(await cloud.result(1)).toMatchObject({ success: true });
+    expect(cloud.effects()).toHaveLength(1);
+  });
+});
+
+describe('a start of what the headset holds as started', () => {
+  it('lets it go on in a new session without an offer', async () => {
+    const first = await loading();
+    await first.close();
+    cloud.forget(1);
+    await cloud.online();
+    start(1);
+    expect(await cloud.result(1)).toMatchObject({ success: true });
+    expect(cloud.readies).toEqual([1]);
+    expect(cloud.effects()).toHaveLength(1);
+  });
+});
+
+describe('a headset that dies after any of its writes while it is told to revoke', () => {
+  it('never installs the update, and has answered in the end', async () => {
+    const writes = new Writes();
+    writes.record();
+    try {
+      const made = await loading();
+      revoke(1);
+      await settled(made);
+      await made.close();
+    } finally {
+      writes.stop();
+    }
+    expect(writes.count).toBeGreaterThanOrEqual(5);
+    for (let count = 0; count <= writes.count; count++) {
+      const after = new Cloud();
+      await after.start();
+      try {
+        writes.restore(after.stateDir, count);
+        after.onUrl = cloud.onUrl;
+        // As the platform: what was started is asked for, what was not is dropped.
+        after.onHello = ({ held }) => {
+          for (const { transactionId, state } of held) {
+            if (state === HeldState.STARTED) revoke(Number(transactionId), after);
+            if (state === HeldState.OFFERED) after.send({ case: 'drop', value: { transactionId } });
+          }
+        };
+        const survivor = await after.online();
+        await settled(survivor);
+        const wasAsked = after.hellos[0]?.held.some(({ state }) => state !== HeldState.OFFERED);
+        expect([count, revoked(after)]).toEqual([count, wasAsked ? [1] : []]);
+        expect([count, after.effects(), survivor.device.state.apps]).toEqual([count, [], []]);
+      } finally {
+        await after.close();
+      }
+    }
+  }, 60_000);
+});
