@@ -75,6 +75,7 @@ export const drop: readonly Rule[] = [
       link.drop(id);
       await stage.readyFence(link);
       const next = await stage.afterKill();
+      mustHold(stage, next, { [String(id)]: 'FINISHED' });
       const again = await next.result(id);
       must(again.report.reportId === report.reportId, 'the result came again under another id');
     },
