@@ -185,11 +185,13 @@ export const activations: readonly Rule[] = [
   {
     id: 'activations/erased',
     sentence:
-      'Another application: first erase what the former one stored; uploads that have not ended are reported failed, with their own epoch.',
+      'Another application: first erase what the former one stored (its languages, for one); uploads that have not ended are reported failed, with their own epoch.',
     prove: async (stage) => {
       stage.cloud.onUrl = () => undefined;
       const link = await stage.begin();
       await link.run(stage.id(), activate(firstApplication), { epoch: 3n });
+      const languages = ['eo'];
+      await link.run(stage.id(), { case: 'applyLanguages', value: { languages } }, { epoch: 3n });
       const file = `${firstApplication}/${stage.imei}/upload_files/erased.bin`;
       stage.client.tell({ action: 'upload', file, sizeBytes: 2048 });
       await link.until('the request for an address', () => link.urlRequests.length > 0);
@@ -200,6 +202,9 @@ export const activations: readonly Rule[] = [
       must(value.failure !== UrlRefusal.UNSPECIFIED, 'the upload is said to have succeeded');
       must(report.activationEpoch === 3n, `the report bears epoch ${report.activationEpoch}, not 3`);
       await wholeSnapshot(next, 5n);
+      const inventory = snapshots(next).find(({ body }) => body.case === 'inventory')?.body;
+      const kept = inventory?.case === 'inventory' && inventory.value.languages.includes('eo');
+      must(!kept, 'the languages of the former application are still in force');
     },
   },
 ];

@@ -102,7 +102,8 @@ export const offers: readonly Rule[] = [
   },
   {
     id: 'offers/order',
-    sentence: 'Work on them one after the other, in order of arrival (of the starts; ids may invert).',
+    sentence:
+      'Work on them one after the other, in order of arrival (of the starts; ids may invert); an installation keeps its turn.',
     prove: async (stage) => {
       const link = await stage.begin();
       const [a, b, c, d] = [stage.id(), stage.id(), stage.id(), stage.id()];
@@ -115,6 +116,23 @@ export const offers: readonly Rule[] = [
       must(String(effects) === String(ids), `started ${ids}, took effect ${effects}`);
       const results = link.reportsOf('result').map(({ value }) => value.transactionId);
       must(String(results) === String(ids), `started ${ids}, results ${results}`);
+      // A load that was cut goes on after a second; the update behind it must not overtake.
+      stage.files.answer = (_, n) => (n === 1 ? { cutAfter: 1000 } : 'well');
+      const [first, second] = [stage.id(), stage.id()];
+      for (const id of [first, second]) {
+        link.offer(id, stage.update());
+        await link.ready(id);
+        link.start(id);
+      }
+      for (const id of [first, second]) must((await link.result(id)).value.success, `update ${id} failed`);
+      const installed = stage.client
+        .effects()
+        .slice(-2)
+        .map(({ transactionId }) => transactionId);
+      must(
+        String(installed) === `${first},${second}`,
+        `updates ${first},${second} were installed as ${installed}`,
+      );
     },
   },
   {

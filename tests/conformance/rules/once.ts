@@ -53,8 +53,9 @@ function killedAt(
 }
 
 export const once: readonly Rule[] = [
-  killedAt('at-offer', 1, async () => {}),
-  killedAt('at-ready', 1, (_, link, id) => link.ready(id)),
+  killedAt('before-start', 3, async (_, link, id, round) => {
+    if (round > 0) await link.ready(id);
+  }),
   killedAt('at-start', 4, async (_, link, id, round) => {
     await link.ready(id);
     link.start(id);

@@ -80,7 +80,7 @@ export const reports: readonly Rule[] = [
       const ids = await threeKept(stage, link);
       link.ack(ids[1] ?? 0n);
       await stage.readyFence(link);
-      const next = await stage.afterKill();
+      const next = await stage.afterCut(link);
       const [first] = await next.until(
         'the report that is kept',
         () => next.reports.length > 0 && next.reports,

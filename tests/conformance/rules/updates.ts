@@ -231,6 +231,9 @@ export const updates: readonly Rule[] = [
         value.success && stage.effects(id) === 1,
         `success ${value.success}, ${stage.effects(id)} effects`,
       );
+      await stage.fence(next);
+      const gets = stage.files.of('GET');
+      must(gets.length === 1, `the GETs began at ${list(gets)}; nothing had interrupted the first`);
     },
   },
   {

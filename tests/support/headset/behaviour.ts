@@ -60,6 +60,7 @@ export const faultRules = {
   'no-report-repeat': 'sends a report once only, acknowledged or not',
   'new-report-ids-on-repeat': 'sends a report again under a new id',
   'repeats-acknowledged': 'sends acknowledged reports again in each session',
+  'ignores-acked-in-welcome': 'sends again what welcome says is acknowledged',
   'reports-out-of-order': 'sends two reports that wait together the newer one first',
   'exceeds-window': 'sends more than 256 reports without an acknowledgement',
   'restarts-counter': 'counts its reports from 1 again in each process',

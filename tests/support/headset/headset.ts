@@ -326,7 +326,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
       this.#point('erased', 0),
     );
     this.#transactions.onSession();
-    this.#outbox.open(Number(welcome.ackedReportId));
+    const acked = breaks(behaviour, 'ignores-acked-in-welcome') ? 0 : Number(welcome.ackedReportId);
+    this.#outbox.open(acked);
     this.#urls.open();
     this.emit('online', this.sessionEpoch);
   }
