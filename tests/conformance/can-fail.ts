@@ -91,6 +91,7 @@ export const sabotages: readonly Sabotage[] = [
   by('reports/again', 'no-report-repeat'),
   by('reports/again', 'new-report-ids-on-repeat'),
   { rule: 'reports/same-id', name: 'no journal', defect: { before: files('journal') } },
+  by('reports/same-id', 'restarts-counter'),
   by('reports/acknowledged', 'repeats-acknowledged'),
   by('reports/acked-in-welcome', 'ignores-acked-in-welcome'),
   by('reports/after-welcome', 'reports-before-welcome'),
@@ -110,6 +111,7 @@ export const sabotages: readonly Sabotage[] = [
 
   by('operations/unknown', 'succeeds-unknown'),
   by('operations/extras', 'extras-as-doubles'),
+  by('operations/app-answer', 'no-report-repeat'),
   {
     rule: 'operations/connectivity',
     name: 'results without connectivity',

@@ -81,6 +81,29 @@ export const operations: readonly Rule[] = [
     },
   },
   {
+    id: 'operations/app-answer',
+    sentence:
+      "The app's own answer is an app_answer; it may come long after the result, also in a later session.",
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const id = stage.id();
+      const { report } = await link.run(id, stage.command());
+      await stage.readyFence(link);
+      const next = await stage.afterKill();
+      stage.cloud.acknowledges = false;
+      const appAnswer = { transactionId: String(id), success: true, message: 'shown', customData: 'data' };
+      stage.client.tell({ action: 'report', appAnswer });
+      const answered = (on: Link) => on.until('the answer of the app', () => on.reportsOf('appAnswer')[0]);
+      const first = await answered(next);
+      const { transactionId, success, message, customData } = first.value;
+      const right = transactionId === id && success && message === 'shown' && customData === 'data';
+      must(right, 'the answer is not the one that the app gave');
+      must(first.report.reportId > report.reportId, 'it does not come after the result');
+      const again = await answered(await stage.afterCut(next));
+      must(again.report.reportId === first.report.reportId, 'it came again under another id');
+    },
+  },
+  {
     id: 'operations/connectivity',
     sentence: 'Each ends with a result that carries connectivity; success is true exactly with 200.',
     prove: async (stage) => {

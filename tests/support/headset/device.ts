@@ -111,9 +111,10 @@ export class Device {
     return this.#line.state;
   }
 
-  /** As after a reset: what was there at first; how the headset itself is does not change by that. */
+  /** As after a reset: what was there at first, but for the firmware and how the headset itself is. */
   wiped(): DeviceState {
-    return { ...this.#initial, condition: this.state.condition };
+    const { condition, firmwareVersion } = this.state;
+    return { ...this.#initial, condition, firmwareVersion };
   }
 
   /** Without what an application has stored on it: settings, networks and pairings (protocol page, "Activations"). */

@@ -10,6 +10,14 @@ import { ProgressReports } from './progress.ts';
 import { loadArtifact } from './update.ts';
 import type { UrlRequests } from './urls.ts';
 
+/** An update to be loaded. */
+export interface Loadable {
+  readonly transactionId: number;
+  readonly artifact: Artifact | undefined;
+  /** The newest one. */
+  ticket(): Uint8Array;
+}
+
 interface InstallerOptions {
   readonly deviceId: string;
   /** Where loads are kept; absent: nowhere that outlives the process. */
@@ -38,13 +46,8 @@ export class Installer {
    * failed; undefined when it can take effect. Throws when the headset is closed meanwhile, or the
    * update is given up before its installation.
    */
-  prepare(
-    transactionId: number,
-    artifact: Artifact | undefined,
-    givenUp: AbortSignal,
-    onInstall: () => void,
-  ): Promise<string | undefined> {
-    const running = this.#prepare(transactionId, artifact, givenUp, onInstall);
+  prepare(update: Loadable, givenUp: AbortSignal, onInstall: () => void): Promise<string | undefined> {
+    const running = this.#prepare(update, givenUp, onInstall);
     this.#running = Promise.allSettled([this.#running, running]).then(() => {});
     return running;
   }
@@ -62,8 +65,7 @@ export class Installer {
   }
 
   async #prepare(
-    transactionId: number,
-    artifact: Artifact | undefined,
+    { transactionId, artifact, ticket }: Loadable,
     givenUp: AbortSignal,
     onInstall: () => void,
   ): Promise<string | undefined> {
@@ -78,7 +80,7 @@ export class Installer {
       // After a restart: what is there counts, also while nothing can be loaded yet.
       progress.loaded((await sizeOf(path)) / sizeBytes);
       const failure = await loadArtifact({
-        ...{ artifact, urls, behaviour, signal, nowMs, path },
+        ...{ artifact, ticket, urls, behaviour, signal, nowMs, path },
         onBytes: (bytes) => {
           progress.loaded(bytes / sizeBytes);
           if (bytes > 0 && bytes < sizeBytes) atLoading(transactionId);

@@ -13,7 +13,8 @@ export type HeldState = 'offered' | 'started' | 'finished';
 
 /** A transaction that the headset holds. */
 export interface Held {
-  readonly offer: Offer;
+  /** As it came last: the newest ticket counts. */
+  offer: Offer;
   state: HeldState;
   /** The report that carries its end, once finished. */
   resultReportId: number;
@@ -123,9 +124,10 @@ export class Journal {
     if (entries.length > compactAboveLines) this.#file.rewrite([this.#snapshot()]);
   }
 
+  /** An offer, or another one of what is held: then its content is new, and nothing else. */
   offered(offer: Offer): void {
     this.#append(() => ({ k: 'offer', offer: encode(toBinary(OfferSchema, offer)) }));
-    this.#hold(offer, 'offered', 0);
+    this.#offer(offer);
   }
 
   started(id: number): void {
@@ -195,7 +197,7 @@ export class Journal {
   #apply(entry: Entry): void {
     switch (entry.k) {
       case 'offer':
-        this.#hold(fromBinary(OfferSchema, decode(entry.offer)), 'offered', 0);
+        this.#offer(fromBinary(OfferSchema, decode(entry.offer)));
         break;
       case 'start': {
         const held = this.held.get(entry.id);
@@ -247,6 +249,12 @@ export class Journal {
         this.lastUploadId = entry.lastUploadId ?? 0;
         break;
     }
+  }
+
+  #offer(offer: Offer): void {
+    const held = this.held.get(Number(offer.transactionId));
+    if (held) held.offer = offer;
+    else this.#hold(offer, 'offered', 0);
   }
 
   #hold(offer: Offer, state: HeldState, resultReportId: number): void {

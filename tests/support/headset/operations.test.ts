@@ -182,6 +182,13 @@ describe('a reset', () => {
     expect(cloud.hellos).toHaveLength(2);
   });
 
+  it('leaves the firmware as it is', async () => {
+    const made = await cloud.online({ content });
+    made.happen({ firmwareVersion: '9.005.0' });
+    await run({ case: 'reset', value: {} });
+    expect(made.device.state).toMatchObject({ ...content, firmwareVersion: '9.005.0' });
+  });
+
   it('keeps reports that are not acknowledged', async () => {
     cloud.acknowledges = false;
     const made = await cloud.online();
@@ -191,6 +198,17 @@ describe('a reset', () => {
       const repeated = cloud.reports.filter((report) => report.reportId === BigInt(id));
       return cloud.hellos.length === 2 && repeated.length === 2;
     });
+  });
+});
+
+describe('a headset with an older copy of its state', () => {
+  it('numbers its reports above what the cloud has, and above what it may have used since', async () => {
+    const before = Date.now();
+    cloud.ackedReportId = 20n;
+    const made = await cloud.online();
+    made.report({ case: 'signal', value: { level: 1 } });
+    const [report] = await waitFor('the report', () => cloud.reports.length > 0 && cloud.reports);
+    expect(Number(report?.reportId)).toBeGreaterThanOrEqual(before);
   });
 });
 

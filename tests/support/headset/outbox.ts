@@ -72,7 +72,9 @@ export class Outbox {
 
   /** A session has begun. */
   open(ackedReportId: number): void {
-    const { journal } = this.#parts;
+    const { journal, nowMs } = this.#parts;
+    // An older copy of the state was restored: ids up to the cloud's, and perhaps more, are used.
+    if (ackedReportId > journal.lastReportId) journal.lastReportId = Math.max(ackedReportId, nowMs() - 1);
     journal.acknowledged(ackedReportId);
     this.#unsent = this.#toSend();
     this.#inFlight = 0;

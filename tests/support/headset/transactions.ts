@@ -1,4 +1,5 @@
-import type { Offer } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { equals } from '@bufbuild/protobuf';
+import { type Offer, OfferSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { changeByTransaction, reportsOf } from './activations.ts';
 import { answer, type Behaviour, breaks, type DeathPoint } from './behaviour.ts';
 import type { Device } from './device.ts';
@@ -73,8 +74,11 @@ export class Transactions {
       journal.outcomes.delete(id);
       effects.forget(id);
     }
-    const isKnown = journal.held.has(id) || journal.outcomes.has(id);
-    if (!isKnown) journal.offered(offer);
+    const held = journal.held.get(id);
+    const isKnown = held !== undefined || journal.outcomes.has(id);
+    // What comes again may bear another ticket; what has ended needs none.
+    const isNews = held && held.state !== 'finished' && !equals(OfferSchema, held.offer, offer);
+    if (!isKnown || isNews) journal.offered(offer);
     this.#offered.add(id);
     if (breaks(behaviour, 'starts-without-start')) this.onStart(id);
     if (isKnown && breaks(behaviour, 'no-ready-on-repeat')) return;
@@ -201,7 +205,8 @@ export class Transactions {
   }
 
   /** What takes time. Answers why the work cannot be done. */
-  async #prepare(id: number, { offer }: Held, hand: InHand): Promise<string | undefined> {
+  async #prepare(id: number, held: Held, hand: InHand): Promise<string | undefined> {
+    const { offer } = held;
     const { behaviour, installer, point } = this.#parts;
     const { kind } = offer.operation ?? { kind: { case: undefined } };
     if (kind.case === 'updateApp' || kind.case === 'updateFirmware') {
@@ -211,7 +216,12 @@ export class Transactions {
         hand.begun = true;
         point('installing', id);
       };
-      return installer.prepare(id, kind.value.artifact, hand.givenUp.signal, begins);
+      const ticket = () => ticketOf(held) ?? new Uint8Array();
+      return installer.prepare(
+        { transactionId: id, artifact: kind.value.artifact, ticket },
+        hand.givenUp.signal,
+        begins,
+      );
     }
     hand.begun = true;
     if (behaviour.effectMs > 0) await new Promise((resolve) => setTimeout(resolve, behaviour.effectMs));
@@ -263,6 +273,14 @@ export class Transactions {
   #report(body: ReportBody): void {
     if (!this.#parts.closed.aborted) this.#parts.outbox.add(body);
   }
+}
+
+/** Of an update, as it was offered last. */
+function ticketOf({ offer }: Held): Uint8Array | undefined {
+  const kind = offer.operation?.kind;
+  return kind?.case === 'updateApp' || kind?.case === 'updateFirmware'
+    ? kind.value.artifact?.ticket
+    : undefined;
 }
 
 function isUpdate({ offer }: Held): boolean {

@@ -161,6 +161,22 @@ describe('an update', () => {
     expect(third).toBe(second);
   });
 
+  it('asks by the ticket of the newest offer', async () => {
+    const first = await cloud.online({ behaviour: quick });
+    cloud.onUrl = () => undefined;
+    update(files.artifact('old'));
+    await waitFor('the request', () => cloud.urlRequests.length === 1);
+    update(files.artifact('new'));
+    await waitFor('ready again', () => cloud.readies.length === 2);
+    await first.close();
+    cloud.forget(1);
+    cloud.onUrl = () => ({ url: files.url('app') });
+    cloud.onHello = () => cloud.send({ case: 'start', value: { transactionId: 1n } });
+    await cloud.online({ behaviour: quick });
+    expect(await cloud.result(1)).toMatchObject(installed);
+    expect(cloud.urlRequests.at(-1)?.about.value).toEqual(files.artifact('new').ticket);
+  });
+
   it('asks for a fresh address when the old one has expired', async () => {
     files.oddities.push({ cutAfter: 100_000 });
     cloud.onUrl = () => ({

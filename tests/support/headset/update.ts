@@ -20,6 +20,8 @@ const longestRetryMs = 30_000;
 /** What loading an update needs. */
 export interface Loading {
   readonly artifact: Artifact;
+  /** The newest ticket of the artifact. */
+  ticket(): Uint8Array;
   /** Where the bytes go; a later call goes on with what is there. */
   readonly path: string;
   readonly urls: UrlRequests;
@@ -45,7 +47,7 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
     const expires = address?.expiresAtMs || Number.POSITIVE_INFINITY;
     const expired = expires <= loading.nowMs() && !breaks(behaviour, 'uses-expired-address');
     if (!address || expired) {
-      const answer = await loading.urls.ask({ case: 'downloadTicket', value: artifact.ticket }, signal);
+      const answer = await loading.urls.ask({ case: 'downloadTicket', value: loading.ticket() }, signal);
       if (answer.refusal !== UrlRefusal.UNSPECIFIED && breaks(behaviour, 'asks-for-ever')) {
         await sleep(behaviour.downloadRetryMs, undefined, { signal });
         continue;

@@ -171,7 +171,8 @@ export type Hello = Message<"headset.device_link.v1.Hello"> & {
   hardware?: Hardware | undefined;
 
   /**
-   * Every transaction the headset holds and has not had acknowledged.
+   * Every transaction that is OFFERED, STARTED or FINISHED. No request: the cloud offers, starts, drops or
+   * revokes by itself.
    *
    * @generated from field: repeated headset.device_link.v1.HeldTransaction held = 7;
    */
@@ -192,7 +193,7 @@ export type Hello = Message<"headset.device_link.v1.Hello"> & {
   clockMs: bigint;
 
   /**
-   * The client answers Revoke. Where it is not set, nothing that was started is ever revoked.
+   * The client answers Revoke. Where it is not set, none is sent.
    *
    * @generated from field: bool knows_revoke = 10;
    */
@@ -284,7 +285,8 @@ export const HeldTransactionSchema: GenMessage<HeldTransaction> = /*@__PURE__*/
  */
 export type Welcome = Message<"headset.device_link.v1.Welcome"> & {
   /**
-   * Rises with each session of this headset; the newest session wins.
+   * Rises with each session of this headset; the newest session wins. A headset handles nothing that
+   * still comes on an earlier stream.
    *
    * @generated from field: uint64 session_epoch = 1;
    */
@@ -298,7 +300,8 @@ export type Welcome = Message<"headset.device_link.v1.Welcome"> & {
   serverTimeMs: bigint;
 
   /**
-   * Reports up to and including this id are durable in the cloud; 0 if none.
+   * Reports up to and including this id are durable in the cloud. A hint: 0 where the cloud does not know,
+   * and it may be lower than the truth.
    *
    * @generated from field: uint64 acked_report_id = 3;
    */
@@ -321,8 +324,9 @@ export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 6);
 
 /**
- * Which application has the device now (ruling A7). A headset learns it from here as well as from the
- * transaction of the change, which may have been canceled before it arrived.
+ * Which application has the device now. A headset learns it from here as well as from the transaction of
+ * the change, which may have been canceled before it arrived. Ignored when epoch is below the newest that
+ * the headset knows.
  *
  * @generated from message headset.device_link.v1.CurrentActivation
  */
@@ -361,7 +365,8 @@ export type CurrentActivation = Message<"headset.device_link.v1.CurrentActivatio
   clientSecret: string;
 
   /**
-   * Epoch from which on, without a break, this application has had the device.
+   * Epoch from which on, without a break, this application has had the device. Above the stored one: the
+   * headset reports a snapshot.
    *
    * @generated from field: uint64 since_epoch = 6;
    */
@@ -376,7 +381,10 @@ export const CurrentActivationSchema: GenMessage<CurrentActivation> = /*@__PURE_
   messageDesc(file_device_link_v1_device_link, 7);
 
 /**
- * A transaction to hold. May arrive more than once, in any session; its id makes it take effect once.
+ * A transaction to hold; answered by Ready, always. Comes at most once in a session, but again in later
+ * ones; its id makes it take effect once. Offers come in the order in which the transactions were created;
+ * their ids may be out of that order. What comes again may bear another attempt, traceparent and ticket
+ * (the newest count), and is the same for the rest.
  *
  * @generated from message headset.device_link.v1.Offer
  */
@@ -387,28 +395,31 @@ export type Offer = Message<"headset.device_link.v1.Offer"> & {
   transactionId: bigint;
 
   /**
-   * Re-deliveries that count against the retry limit so far (ruling B6); 0 for the first delivery.
-   * For the headset's log only: it changes nothing that the headset does.
+   * Re-deliveries that the cloud has counted so far; 0 for the first delivery. For the headset's log only:
+   * it changes nothing that the headset does.
    *
    * @generated from field: uint32 attempt = 2;
    */
   attempt: number;
 
   /**
-   * The OpenAPI operationId of the call that made it.
+   * The name of the integrator's call that made it; for logs.
    *
    * @generated from field: string operation_id = 3;
    */
   operationId: string;
 
   /**
-   * A headset drops (never starts) what belongs to an older epoch than the newest it knows.
+   * What belongs to an older epoch than the newest that the headset knows is held like any other; its
+   * Start is answered by a failed Result, without an effect (a Deactivate: by a successful one).
    *
    * @generated from field: uint64 activation_epoch = 4;
    */
   activationEpoch: bigint;
 
   /**
+   * Milliseconds since 1970.
+   *
    * @generated from field: int64 created_at_ms = 5;
    */
   createdAtMs: bigint;
@@ -434,7 +445,7 @@ export const OfferSchema: GenMessage<Offer> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 8);
 
 /**
- * What to do. One kind for each operation that reaches a headset.
+ * What to do. One kind for each operation that reaches a headset. An unknown kind ends by a failed Result.
  *
  * @generated from message headset.device_link.v1.Operation
  */
@@ -561,6 +572,8 @@ export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 9);
 
 /**
+ * An application has the headset now: the headset erases what another one has stored, then stores this.
+ *
  * @generated from message headset.device_link.v1.Activate
  */
 export type Activate = Message<"headset.device_link.v1.Activate"> & {
@@ -590,6 +603,8 @@ export const ActivateSchema: GenMessage<Activate> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 10);
 
 /**
+ * No application has it any more: the headset erases what this one has stored.
+ *
  * @generated from message headset.device_link.v1.Deactivate
  */
 export type Deactivate = Message<"headset.device_link.v1.Deactivate"> & {
@@ -607,13 +622,13 @@ export const DeactivateSchema: GenMessage<Deactivate> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 11);
 
 /**
- * Calls an app on the headset (specification api.md section 3, command request).
+ * Calls an app on the headset. Its effect begins when the record of the call is written, just before it.
  *
  * @generated from message headset.device_link.v1.Command
  */
 export type Command = Message<"headset.device_link.v1.Command"> & {
   /**
-   * Empty when not given.
+   * Each of the three is empty when it was not given.
    *
    * @generated from field: string package = 1;
    */
@@ -658,7 +673,7 @@ export const CommandSchema: GenMessage<Command> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 12);
 
 /**
- * Replaces the headset's list of access points (specification api.md section 3, APN entry).
+ * Replaces the headset's list of access points.
  *
  * @generated from message headset.device_link.v1.ApplyApns
  */
@@ -796,6 +811,8 @@ export const ApnSchema: GenMessage<Apn> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 14);
 
 /**
+ * Replaces the headset's list of known Wi-Fi networks.
+ *
  * @generated from message headset.device_link.v1.ApplyWifi
  */
 export type ApplyWifi = Message<"headset.device_link.v1.ApplyWifi"> & {
@@ -822,6 +839,8 @@ export type WifiNetwork = Message<"headset.device_link.v1.WifiNetwork"> & {
   ssid: string;
 
   /**
+   * Absent: an open network.
+   *
    * @generated from field: optional string password = 2;
    */
   password?: string | undefined;
@@ -840,7 +859,7 @@ export const WifiNetworkSchema: GenMessage<WifiNetwork> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 16);
 
 /**
- * ISO 639-1 codes; the first is applied.
+ * Replaces the list of languages: ISO 639-1 codes; the first is applied.
  *
  * @generated from message headset.device_link.v1.ApplyLanguages
  */
@@ -860,7 +879,7 @@ export const ApplyLanguagesSchema: GenMessage<ApplyLanguages> = /*@__PURE__*/
 
 /**
  * The key configuration as JSON text, {"key-config": [...]}, as the integrator sent it but without
- * insignificant white space (specification api.md section 3, launcher key configuration).
+ * insignificant white space. Replaces the one of before.
  *
  * @generated from message headset.device_link.v1.ApplyLauncherKeys
  */
@@ -897,7 +916,8 @@ export type Artifact = Message<"headset.device_link.v1.Artifact"> & {
   sha256: Uint8Array;
 
   /**
-   * Presented in a UrlRequest; the answer's address serves ranges, so that a cut load resumes.
+   * Presented in a UrlRequest; the answer's address serves ranges, so that a cut load resumes. Good for as
+   * long as the transaction.
    *
    * @generated from field: bytes ticket = 3;
    */
@@ -912,6 +932,8 @@ export const ArtifactSchema: GenMessage<Artifact> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 19);
 
 /**
+ * Loads, checks and installs an app. The effect begins with the installation: a load may be given up.
+ *
  * @generated from message headset.device_link.v1.UpdateApp
  */
 export type UpdateApp = Message<"headset.device_link.v1.UpdateApp"> & {
@@ -939,6 +961,8 @@ export const UpdateAppSchema: GenMessage<UpdateApp> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 20);
 
 /**
+ * The same for the firmware. A version below the installed one fails.
+ *
  * @generated from message headset.device_link.v1.UpdateFirmware
  */
 export type UpdateFirmware = Message<"headset.device_link.v1.UpdateFirmware"> & {
@@ -961,8 +985,8 @@ export const UpdateFirmwareSchema: GenMessage<UpdateFirmware> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 21);
 
 /**
- * Wipes the headset to its factory state, but for its key, its memory of applied transactions and of
- * unacknowledged reports, and the activation (ruling B7).
+ * Wipes the headset to its factory state, but for the firmware, its key, its memory of transactions and of
+ * unacknowledged reports with their counter, and the activation.
  *
  * @generated from message headset.device_link.v1.Reset
  */
@@ -981,6 +1005,8 @@ export const ResetSchema: GenMessage<Reset> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 22);
 
 /**
+ * Removes an app.
+ *
  * @generated from message headset.device_link.v1.Uninstall
  */
 export type Uninstall = Message<"headset.device_link.v1.Uninstall"> & {
@@ -1151,7 +1177,8 @@ export const ReadySchema: GenMessage<Ready> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 31);
 
 /**
- * Permission to start: the cloud's state is now 'accepted'. Repeated when asked again.
+ * Permission to have the effect. Repeated when Ready is. For what hello held as STARTED it comes in each
+ * session without an Offer: interrupted work goes on then, and not before.
  *
  * @generated from message headset.device_link.v1.Start
  */
@@ -1170,8 +1197,8 @@ export const StartSchema: GenMessage<Start> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 32);
 
 /**
- * Forget the transaction; it was canceled or is unknown. Never start it afterwards, unless a later
- * session offers it anew.
+ * Forget the transaction; it was canceled or is unknown. Do not start it, unless a later session offers it
+ * anew. Work whose effect has begun is finished and reported all the same; what has ended keeps its report.
  *
  * @generated from message headset.device_link.v1.Drop
  */
@@ -1195,10 +1222,10 @@ export const DropSchema: GenMessage<Drop> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 33);
 
 /**
- * The cloud wishes to cancel a transaction that the headset has started. Sent only to a client whose
- * hello says knows_revoke; again in each session until it is answered. Where the effect has not
- * begun, the headset never begins it, and answers by a Revoked report; else it goes on and answers
- * by its result.
+ * The cloud wishes to cancel a transaction that it has let start. Sent only to a client whose hello says
+ * knows_revoke; again in each session until it is answered by a report. Where the effect has not begun, the
+ * headset never begins it, and answers by Revoked, also for what it does not know; else it goes on and
+ * answers by its Result. What is remembered with its end is answered by that end, under a new report id.
  *
  * @generated from message headset.device_link.v1.Revoke
  */
@@ -1224,7 +1251,8 @@ export const RevokeSchema: GenMessage<Revoke> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 34);
 
 /**
- * Ids rise by one for each report of a headset over its whole life (kept over restarts).
+ * Ids rise by one for each report of a headset over its whole life (kept over restarts), and say in which
+ * order things happened.
  *
  * @generated from message headset.device_link.v1.Report
  */
@@ -1235,7 +1263,8 @@ export type Report = Message<"headset.device_link.v1.Report"> & {
   reportId: bigint;
 
   /**
-   * Headset's wall clock when it happened, milliseconds since 1970.
+   * When it happened, milliseconds since 1970: the headset's clock, corrected by the server's where that is
+   * known by then. 0: the cloud takes the time of arrival. A time in the future is held to that of arrival.
    *
    * @generated from field: int64 occurred_at_ms = 2;
    */
@@ -1337,8 +1366,8 @@ export type Report = Message<"headset.device_link.v1.Report"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The activation epoch the headset knew when it happened: what belongs to an earlier application
-   * never reaches a later one.
+   * The newest activation epoch that the headset knew when it happened, never rewritten: what belongs to
+   * an earlier application never reaches a later one. 0: it was never activated.
    *
    * @generated from field: uint64 activation_epoch = 20;
    */
@@ -1346,7 +1375,7 @@ export type Report = Message<"headset.device_link.v1.Report"> & {
 
   /**
    * Of a StateChange or Inventory: everything as it is now, reported once because another application
-   * has the device; nothing of it has just changed, and nobody is notified of it.
+   * has the device, and stored in one step with its activation. Nobody is notified of it.
    *
    * @generated from field: bool snapshot = 21;
    */
@@ -1416,8 +1445,8 @@ export const ResultSchema: GenMessage<Result> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 37);
 
 /**
- * The answer to Revoke: the transaction's effect had not begun, and never will (ruling A11). It is the
- * transaction's end at the headset, in place of a Result.
+ * The answer to Revoke: the transaction's effect had not begun, and never will. It is the transaction's end
+ * at the headset, in place of a Result: stored in one step with it, held as FINISHED until acknowledged.
  *
  * @generated from message headset.device_link.v1.Revoked
  */
@@ -1436,13 +1465,13 @@ export const RevokedSchema: GenMessage<Revoked> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 38);
 
 /**
- * What a connectivity operation found (specification callbacks-and-site.md section 3).
+ * What a connectivity operation found.
  *
  * @generated from message headset.device_link.v1.ConnectivityResult
  */
 export type ConnectivityResult = Message<"headset.device_link.v1.ConnectivityResult"> & {
   /**
-   * HTTP-like (section 8): list 200, 403, 500; on/off 200, 400, 500; reset 200, 500;
+   * As in HTTP: list 200, 403, 500; on/off 200, 400, 500; reset 200, 500;
    * pairing 200, 400, 403, 404, 409, 500.
    *
    * @generated from field: uint32 status_code = 1;
@@ -1484,6 +1513,8 @@ export type BluetoothDevice = Message<"headset.device_link.v1.BluetoothDevice"> 
   mode: BluetoothMode;
 
   /**
+   * Paired.
+   *
    * @generated from field: bool registered = 2;
    */
   registered: boolean;
@@ -1523,21 +1554,29 @@ export type Network = Message<"headset.device_link.v1.Network"> & {
   mode: NetworkMode;
 
   /**
+   * Known to the headset.
+   *
    * @generated from field: bool registered = 2;
    */
   registered: boolean;
 
   /**
+   * 0 to 4.
+   *
    * @generated from field: uint32 level = 3;
    */
   level: number;
 
   /**
+   * SSID, or name of the access point.
+   *
    * @generated from field: string name = 4;
    */
   name: string;
 
   /**
+   * The headset's own number for it; -1 when it has none.
+   *
    * @generated from field: int32 network_id = 5;
    */
   networkId: number;
@@ -1625,7 +1664,8 @@ export const AppAnswerSchema: GenMessage<AppAnswer> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 43);
 
 /**
- * A change of the headset's own state. Only the fields that changed are set.
+ * A change of the headset's own state. Only the fields that changed are set; in a snapshot, all that the
+ * headset knows.
  *
  * @generated from message headset.device_link.v1.StateChange
  */
@@ -1645,7 +1685,7 @@ export type StateChange = Message<"headset.device_link.v1.StateChange"> & {
   wearing?: string | undefined;
 
   /**
-   * "connectivity_online" or "connectivity_offline".
+   * "connectivity_online" or "connectivity_offline"; for the operators.
    *
    * @generated from field: optional string network = 3;
    */
@@ -1659,7 +1699,7 @@ export type StateChange = Message<"headset.device_link.v1.StateChange"> & {
   charging?: string | undefined;
 
   /**
-   * Percent.
+   * 0 to 100.
    *
    * @generated from field: optional uint32 battery_percentage = 5;
    */
@@ -1679,7 +1719,7 @@ export const StateChangeSchema: GenMessage<StateChange> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 44);
 
 /**
- * An app's text for the integrator (notify-custom-data).
+ * An app's text for the integrator.
  *
  * @generated from message headset.device_link.v1.CustomData
  */
@@ -1703,7 +1743,7 @@ export const CustomDataSchema: GenMessage<CustomData> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 45);
 
 /**
- * An app of the headset was started or ended (notify-app-status).
+ * An app of the headset was started or ended.
  *
  * @generated from message headset.device_link.v1.AppStatus
  */
@@ -1729,7 +1769,7 @@ export const AppStatusSchema: GenMessage<AppStatus> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 46);
 
 /**
- * notify-network-level.
+ * Strength or use of a network.
  *
  * @generated from message headset.device_link.v1.NetworkLevel
  */
@@ -1769,7 +1809,7 @@ export const NetworkLevelSchema: GenMessage<NetworkLevel> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 47);
 
 /**
- * notify-volume: music, in steps.
+ * Volume of music, in steps.
  *
  * @generated from message headset.device_link.v1.Volume
  */
@@ -1798,7 +1838,7 @@ export const VolumeSchema: GenMessage<Volume> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 48);
 
 /**
- * Strength of the mobile signal (notify-signal), 0 to 4.
+ * Strength of the mobile signal, 0 to 4.
  *
  * @generated from message headset.device_link.v1.Signal
  */
@@ -1817,7 +1857,7 @@ export const SignalSchema: GenMessage<Signal> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 49);
 
 /**
- * Bluetooth was switched on or off at the headset (notify-bluetooth).
+ * Bluetooth was switched on or off at the headset.
  *
  * @generated from message headset.device_link.v1.BluetoothSwitch
  */
@@ -1836,7 +1876,7 @@ export const BluetoothSwitchSchema: GenMessage<BluetoothSwitch> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 50);
 
 /**
- * Bluetooth devices connected or disconnected (notify-bluetooth-connection).
+ * Bluetooth devices connected or disconnected.
  *
  * @generated from message headset.device_link.v1.BluetoothConnection
  */
@@ -1880,13 +1920,15 @@ export const BluetoothConnectionSchema: GenMessage<BluetoothConnection> = /*@__P
  */
 export type FileUpload = Message<"headset.device_link.v1.FileUpload"> & {
   /**
-   * {applicationId}/{deviceId}/upload_files/{any path and file name}
+   * {applicationId}/{deviceId}/upload_files/{any path and file name}; deviceId is the IMEI.
    *
    * @generated from field: string file = 1;
    */
   file: string;
 
   /**
+   * 0: it is empty; then failure is SIZE.
+   *
    * @generated from field: int64 size_bytes = 2;
    */
   sizeBytes: bigint;
@@ -2006,7 +2048,7 @@ export const UrlRequestSchema: GenMessage<UrlRequest> = /*@__PURE__*/
  */
 export type UploadRequest = Message<"headset.device_link.v1.UploadRequest"> & {
   /**
-   * {applicationId}/{deviceId}/upload_files/{any path and file name}
+   * {applicationId}/{deviceId}/upload_files/{any path and file name}; deviceId is the IMEI.
    *
    * @generated from field: string file = 1;
    */
@@ -2018,6 +2060,8 @@ export type UploadRequest = Message<"headset.device_link.v1.UploadRequest"> & {
   sizeBytes: bigint;
 
   /**
+   * The newest that the headset knew when the file was handed over.
+   *
    * @generated from field: uint64 activation_epoch = 3;
    */
   activationEpoch: bigint;
@@ -2096,7 +2140,7 @@ export const LocationSchema: GenMessage<Location> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 58);
 
 /**
- * The cloud ends the session after this message.
+ * The session is over with this message; the cloud then ends the stream.
  *
  * @generated from message headset.device_link.v1.GoAway
  */
@@ -2131,21 +2175,21 @@ export const HeldState = {
   UNSPECIFIED: 0,
 
   /**
-   * Received, not started.
+   * Stored, not started.
    *
    * @generated from enum value: HELD_STATE_OFFERED = 1;
    */
   OFFERED: 1,
 
   /**
-   * Started, no result yet.
+   * Started, no end yet. Where it may go on, the cloud sends Start again, without an Offer.
    *
    * @generated from enum value: HELD_STATE_STARTED = 2;
    */
   STARTED: 2,
 
   /**
-   * Finished; its Result report is kept and will be sent (again).
+   * Ended; its Result or Revoked report is kept and will be sent (again).
    *
    * @generated from enum value: HELD_STATE_FINISHED = 3;
    */
@@ -2164,6 +2208,8 @@ export const HeldStateSchema: GenEnum<HeldState> = /*@__PURE__*/
   enumDesc(file_device_link_v1_device_link, 0);
 
 /**
+ * An unknown value: the command fails. Unspecified counts as ACTIVITY.
+ *
  * @generated from enum headset.device_link.v1.LaunchType
  */
 export const LaunchType = {
@@ -2194,6 +2240,8 @@ export const LaunchType = {
 } as const;
 
 /**
+ * An unknown value: the command fails. Unspecified counts as ACTIVITY.
+ *
  * @generated from enum headset.device_link.v1.LaunchType
  */
 export type LaunchType = (typeof LaunchType)[keyof typeof LaunchType] | UnknownEnum;
@@ -2265,6 +2313,8 @@ export const ExtraTypeSchema: GenEnum<ExtraType> = /*@__PURE__*/
   enumDesc(file_device_link_v1_device_link, 2);
 
 /**
+ * Not every operation has each; see the README, "Connectivity".
+ *
  * @generated from enum headset.device_link.v1.NetworkType
  */
 export const NetworkType = {
@@ -2297,6 +2347,8 @@ export const NetworkType = {
 } as const;
 
 /**
+ * Not every operation has each; see the README, "Connectivity".
+ *
  * @generated from enum headset.device_link.v1.NetworkType
  */
 export type NetworkType = (typeof NetworkType)[keyof typeof NetworkType] | UnknownEnum;
@@ -2308,6 +2360,8 @@ export const NetworkTypeSchema: GenEnum<NetworkType> = /*@__PURE__*/
   enumDesc(file_device_link_v1_device_link, 3);
 
 /**
+ * An unknown value counts as AVAILABLE.
+ *
  * @generated from enum headset.device_link.v1.ConnectivityTarget
  */
 export const ConnectivityTarget = {
@@ -2327,12 +2381,16 @@ export const ConnectivityTarget = {
   CONNECTED: 2,
 
   /**
+   * In reach and not connected.
+   *
    * @generated from enum value: CONNECTIVITY_TARGET_AVAILABLE = 3;
    */
   AVAILABLE: 3,
 } as const;
 
 /**
+ * An unknown value counts as AVAILABLE.
+ *
  * @generated from enum headset.device_link.v1.ConnectivityTarget
  */
 export type ConnectivityTarget = (typeof ConnectivityTarget)[keyof typeof ConnectivityTarget] | UnknownEnum;
@@ -2377,6 +2435,9 @@ export const RadioStateSchema: GenEnum<RadioState> = /*@__PURE__*/
   enumDesc(file_device_link_v1_device_link, 5);
 
 /**
+ * In lists: CONNECTED, DISCONNECTED (paired), DETECTED (in reach, not paired). After a pairing operation:
+ * CONNECTED, DISCONNECTED, DELETED.
+ *
  * @generated from enum headset.device_link.v1.BluetoothMode
  */
 export const BluetoothMode = {
@@ -2407,6 +2468,9 @@ export const BluetoothMode = {
 } as const;
 
 /**
+ * In lists: CONNECTED, DISCONNECTED (paired), DETECTED (in reach, not paired). After a pairing operation:
+ * CONNECTED, DISCONNECTED, DELETED.
+ *
  * @generated from enum headset.device_link.v1.BluetoothMode
  */
 export type BluetoothMode = (typeof BluetoothMode)[keyof typeof BluetoothMode] | UnknownEnum;
@@ -2437,6 +2501,8 @@ export const NetworkMode = {
   AVAILABLE: 2,
 
   /**
+   * Known, not in reach.
+   *
    * @generated from enum value: NETWORK_MODE_UNAVAILABLE = 3;
    */
   UNAVAILABLE: 3,
@@ -2535,14 +2601,14 @@ export const GoAwayReason = {
   SUPERSEDED: 1,
 
   /**
-   * The server drains: connect again at once (another instance answers).
+   * The server drains: connect again after retry_after_ms (another instance answers).
    *
    * @generated from enum value: GO_AWAY_REASON_DRAINING = 2;
    */
   DRAINING: 2,
 
   /**
-   * An offer or start was not answered within the deadline.
+   * An offer had no ready, or nothing was read, within 30 s: back off.
    *
    * @generated from enum value: GO_AWAY_REASON_UNRESPONSIVE = 3;
    */

@@ -46,6 +46,8 @@ export class Cloud {
   endsStreams = true;
   /** Whether a hello is answered. */
   welcomes = true;
+  /** What welcome says of reports. */
+  ackedReportId = 0n;
   /** What welcome says of the activation. */
   activation: MessageInitShape<typeof CurrentActivationSchema> | undefined;
   /** What else follows a welcome. */
@@ -197,9 +199,12 @@ export class Cloud {
     this.hellos.push(hello);
     const sessionEpoch = BigInt(this.hellos.length);
     if (!this.welcomes) return;
-    const { activation } = this;
+    const { activation, ackedReportId } = this;
     const serverTimeMs = BigInt(Date.now());
-    this.send({ case: 'welcome', value: { sessionEpoch, serverTimeMs, ...(activation && { activation }) } });
+    this.send({
+      case: 'welcome',
+      value: { sessionEpoch, serverTimeMs, ackedReportId, ...(activation && { activation }) },
+    });
     this.onHello(hello);
     for (const id of this.#offers.keys()) this.#offer(id);
   }
