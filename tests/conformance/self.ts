@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { fillCompileCache } from '../support/headset/testing/headset-process.ts';
+import { root } from '../support/stack/process.ts';
 import { type Sabotage, sabotages } from './can-fail.ts';
 import { type Judgement, judge, judgeAll } from './judge.ts';
 import { rules } from './rules/all.ts';
@@ -44,6 +47,27 @@ async function holds(): Promise<void> {
   }
 }
 
+/** A page or sentence without its markup, for comparison. */
+function plain(text: string): string {
+  return text
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/[*`_|]/g, ' ')
+    .replace(/\s+/g, '')
+    .toLowerCase();
+}
+
+/** Each sentence stands on the page; `…` joins what stands apart there. */
+function sentencesArePages(): void {
+  const page = plain(readFileSync(join(root, 'proto/device_link/v1/README.md'), 'utf8'));
+  for (const { id, sentence } of rules.filter((rule) => chosen(rule.id))) {
+    const missing = sentence.split('…').find((part) => !page.includes(plain(part)));
+    count(
+      missing === undefined,
+      `the page says so: ${id}${missing === undefined ? '' : `; not: ${missing}`}`,
+    );
+  }
+}
+
 /** Each sabotaged headset is found out by its rule. */
 async function canFail(): Promise<void> {
   const secondsOf = ({ rule }: Sabotage) => rules.find(({ id }) => id === rule)?.seconds ?? 0;
@@ -74,6 +98,7 @@ async function canFail(): Promise<void> {
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 fillCompileCache();
+sentencesArePages();
 await Promise.all([holds(), process.env['CAN_FAIL'] === '0' || canFail()]);
 say(`\n${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;

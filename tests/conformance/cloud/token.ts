@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, type KeyObject, randomUUID, verify } from 'node:crypto';
+import { createHash, generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
 
 /** A headset's key, as the kit gives it to the client and as the cloud knows it. */
 export interface Registration {
@@ -10,14 +10,20 @@ export interface Registration {
 }
 
 export function register(imei: string, audience: string): Registration {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return {
     imei,
     audience,
-    keyId: randomUUID(),
+    keyId: thumbprint(publicKey),
     privateKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    publicKey: createPublicKey(privateKey),
+    publicKey,
   };
+}
+
+/** RFC 7638: the key's required members in their order, hashed. */
+function thumbprint(publicKey: KeyObject): string {
+  const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
+  return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
 }
 
 /** What a token said, and what is wrong with its form (not with its times). */

@@ -55,7 +55,7 @@ export const activations: readonly Rule[] = [
   {
     id: 'activations/earlier-epoch',
     sentence:
-      'A transaction of a lower epoch than the newest known does not take effect: success false; a deactivate: true.',
+      'a deactivate has nothing left to end: result success true, without effect … everything else does not take effect: result success false',
     prove: async (stage) => {
       const link = await stage.begin();
       await link.run(stage.id(), stage.command(), { epoch: 5n });
@@ -71,7 +71,7 @@ export const activations: readonly Rule[] = [
   },
   {
     id: 'activations/epoch-kept',
-    sentence: 'The newest epoch the headset knows is stored before ready, and told in hello.',
+    sentence: 'newest activation epoch | ready, the next report',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = stage.id();
@@ -84,7 +84,7 @@ export const activations: readonly Rule[] = [
   {
     id: 'activations/activate',
     sentence:
-      'A headset that learns by activate that another application has it reports everything once, as a snapshot.',
+      'the headset reports everything once: one state_change with every field it knows and one inventory, both with snapshot true and the new epoch',
     prove: async (stage) => {
       const link = await stage.begin();
       must((await link.run(stage.id(), activate(firstApplication))).value.success, 'activate failed');
@@ -105,8 +105,7 @@ export const activations: readonly Rule[] = [
   },
   {
     id: 'activations/welcome',
-    sentence:
-      'welcome.activation: the headset takes epoch, application, client id and secret as its activation.',
+    sentence: 'Else take its epoch, application, client id and secret and since_epoch.',
     prove: async (stage) => {
       const link = await learn(stage, await stage.begin(), secondApplication, 5n, stage.id());
       const id = stage.id();
@@ -118,8 +117,7 @@ export const activations: readonly Rule[] = [
   },
   {
     id: 'activations/welcome-snapshot',
-    sentence:
-      'When it learns by welcome that another application has it: one state_change and one inventory, snapshot, before any other report of the new epoch.',
+    sentence: 'ahead of every report that it makes from then on',
     prove: async (stage) => {
       const link = await learn(stage, await stage.begin(), firstApplication, 5n, stage.id());
       await wholeSnapshot(link, 5n);
@@ -132,8 +130,7 @@ export const activations: readonly Rule[] = [
   },
   {
     id: 'activations/snapshot-once',
-    sentence:
-      'The snapshot is stored in one step with the activation, so that a death in between does not lose it.',
+    sentence: 'an activation with the snapshot and the ends of uploads',
     prove: async (stage) => {
       stage.cloud.acknowledges = false;
       const link = await stage.begin();
@@ -153,7 +150,7 @@ export const activations: readonly Rule[] = [
   },
   {
     id: 'activations/absent',
-    sentence: 'welcome without activation, or with an epoch below the newest known one: keep what is known.',
+    sentence: 'Absent: keep what is known. epoch below the newest known one: ignore it.',
     prove: async (stage) => {
       const link = await learn(stage, await stage.begin(), firstApplication, 5n, stage.id());
       await wholeSnapshot(link, 5n);
@@ -171,7 +168,7 @@ export const activations: readonly Rule[] = [
   {
     id: 'activations/same-change',
     sentence:
-      'The activate of a change that welcome has told already is without further effect: result success.',
+      'The transaction of the same change (its id is revision), if it still comes, has no further effect: success true.',
     prove: async (stage) => {
       const id = stage.id();
       const link = await learn(stage, await stage.begin(), firstApplication, 5n, id);
@@ -185,7 +182,7 @@ export const activations: readonly Rule[] = [
   {
     id: 'activations/erased',
     sentence:
-      'Another application: first erase what the former one stored (its languages, for one); uploads that have not ended are reported failed, with their own epoch.',
+      'Erase what the former one stored … the end of every upload that has not ended, with its file_upload report',
     prove: async (stage) => {
       stage.cloud.onUrl = () => undefined;
       const link = await stage.begin();

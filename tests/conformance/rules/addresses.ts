@@ -38,7 +38,7 @@ async function once(stage: Stage, link: Link, file: string): Promise<void> {
 export const addresses: readonly Rule[] = [
   {
     id: 'addresses/ids',
-    sentence: 'url_request: request_id, chosen by the headset, unique in a session.',
+    sentence: 'request_id, chosen by the headset, unique in a session',
     prove: async (stage) => {
       stage.files.answer = (_, n) => (n % 2 === 1 ? { status: 403 } : 'well');
       const link = await stage.begin();
@@ -49,7 +49,7 @@ export const addresses: readonly Rule[] = [
   },
   {
     id: 'addresses/unavailable',
-    sentence: 'UNAVAILABLE: ask again after retry_after_ms, with a new id.',
+    sentence: 'ask again after retry_after_ms, with a new id',
     prove: async (stage) => {
       const times: number[] = [];
       stage.cloud.onUrl = () => {
@@ -68,7 +68,7 @@ export const addresses: readonly Rule[] = [
   },
   {
     id: 'addresses/asked-again',
-    sentence: 'A request that has no answer when the session ends is made again.',
+    sentence: 'a request that has no answer when the session ends, or after 30 s, is made again',
     prove: async (stage) => {
       stage.cloud.onUrl = (_, link) => (link === first ? undefined : { url: stage.files.address() });
       const first: Link = await stage.begin();
@@ -84,7 +84,7 @@ export const addresses: readonly Rule[] = [
   },
   {
     id: 'addresses/eight-open',
-    sentence: 'At most 8 requests for addresses are open at a time.',
+    sentence: 'At most 8 are open at a time',
     prove: async (stage) => {
       stage.cloud.onUrl = () => undefined;
       const { link, file } = await uploading(stage);
@@ -103,7 +103,7 @@ export const addresses: readonly Rule[] = [
   {
     id: 'uploads/one-put',
     sentence:
-      'One PUT of the whole file, with Content-Length, without Content-Type and without any header of authorization.',
+      'One PUT of the whole file to the address, with Content-Length, without Content-Type and without any header of authorization.',
     prove: async (stage) => {
       const { link, file } = await uploading(stage);
       const { value, report } = await ended(link, file);
@@ -129,7 +129,7 @@ export const addresses: readonly Rule[] = [
   {
     id: 'uploads/put-failed',
     sentence:
-      'Anything but 2xx ends it as failed: an address is used once. URL_REFUSAL_UPLOAD_FAILED is reported.',
+      'Anything else, a redirect too, or nothing for 60 s, ends it as failed: an address is used once.',
     prove: async (stage) => {
       const { link, file } = await uploading(stage, { status: 500 });
       const { value } = await ended(link, file);
@@ -140,7 +140,7 @@ export const addresses: readonly Rule[] = [
   },
   {
     id: 'uploads/refused',
-    sentence: 'Any refusal but UNAVAILABLE ends it, and is reported.',
+    sentence: 'any other refusal ends it',
     prove: async (stage) => {
       stage.cloud.onUrl = () => ({ refusal: UrlRefusal.NO_SIGNED_URL });
       const { link, file } = await uploading(stage);
@@ -152,7 +152,7 @@ export const addresses: readonly Rule[] = [
   },
   {
     id: 'uploads/kept',
-    sentence: 'Uploads that are not ended are kept over restarts until their file_upload report.',
+    sentence: 'uploads that are not ended | the first url_request | their file_upload report',
     prove: async (stage) => {
       stage.cloud.onUrl = () => undefined;
       const { link, file } = await uploading(stage);

@@ -5,7 +5,7 @@ import { heldOf, mustHold } from './offers.ts';
 export const drop: readonly Rule[] = [
   {
     id: 'drop/offered',
-    sentence: 'drop: forget it and never start it.',
+    sentence: 'forget it and its parts; do not start it',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = stage.id();
@@ -20,7 +20,7 @@ export const drop: readonly Rule[] = [
   },
   {
     id: 'drop/anew',
-    sentence: 'drop: never start it, unless a later session offers it anew.',
+    sentence: 'do not start it, unless a later session offers it anew',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = stage.id();
@@ -36,7 +36,7 @@ export const drop: readonly Rule[] = [
   },
   {
     id: 'drop/started',
-    sentence: 'drop, STARTED with the effect not begun: it is forgotten and never begun.',
+    sentence: 'stop it, forget, delete parts',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = await stage.startHeldUpdate(link);
@@ -51,7 +51,8 @@ export const drop: readonly Rule[] = [
   },
   {
     id: 'drop/interrupted',
-    sentence: 'drop, STARTED with the effect not begun (after a restart): it is forgotten and never begun.',
+    sentence:
+      'STARTED, interrupted by a restart, no effect yet | store its content anew, ready | work in its turn | forget, delete parts',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = await stage.startHeldUpdate(link);
@@ -66,7 +67,7 @@ export const drop: readonly Rule[] = [
   },
   {
     id: 'drop/finished',
-    sentence: 'drop: a FINISHED one is kept until its report is acknowledged.',
+    sentence: 'nothing: the report is kept',
     prove: async (stage) => {
       stage.cloud.acknowledges = false;
       const link = await stage.begin();

@@ -45,7 +45,7 @@ export const operations: readonly Rule[] = [
   {
     id: 'operations/unknown',
     sentence:
-      'An operation kind that the client does not know: result success false, This client does not know the operation.',
+      'An operation kind that the client does not know gets its ready as every other. Its start: result success false, message This client does not know the operation.',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = stage.id();
@@ -67,7 +67,7 @@ export const operations: readonly Rule[] = [
   },
   {
     id: 'operations/extras',
-    sentence: 'Read numbers from the text, not through a floating-point parser, as a long may exceed 2⁵³.',
+    sentence: 'read numbers from the text, not through a floating-point parser, as a long may exceed 2⁵³',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = stage.id();
@@ -82,8 +82,7 @@ export const operations: readonly Rule[] = [
   },
   {
     id: 'operations/app-answer',
-    sentence:
-      "The app's own answer is an app_answer; it may come long after the result, also in a later session.",
+    sentence: 'it may come long after, also in a later session',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = stage.id();
@@ -105,7 +104,7 @@ export const operations: readonly Rule[] = [
   },
   {
     id: 'operations/connectivity',
-    sentence: 'Each ends with a result that carries connectivity; success is true exactly with 200.',
+    sentence: 'Each of these ends with a result that carries connectivity; success is true exactly with 200.',
     prove: async (stage) => {
       const link = await stage.begin();
       const run = (kind: OperationKind, codes: readonly number[]) => connectivity(stage, link, kind, codes);
@@ -130,7 +129,7 @@ export const operations: readonly Rule[] = [
   {
     id: 'operations/reset',
     sentence:
-      'A reset must not erase: the key, held transactions, remembered ids, unacknowledged reports and their counter, the epoch.',
+      'What must survive lives outside the area that a reset, or the uninstallation of the client, wipes',
     prove: async (stage) => {
       const link = await stage.begin();
       const done = stage.id();

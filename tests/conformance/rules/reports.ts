@@ -30,7 +30,7 @@ async function threeKept(stage: Stage, link: Link): Promise<bigint[]> {
 export const reports: readonly Rule[] = [
   {
     id: 'reports/rising',
-    sentence: 'report_id rises; send in rising order.',
+    sentence: 'Send in rising order',
     prove: async (stage) => {
       stage.cloud.acknowledges = false;
       const link = await stage.begin();
@@ -44,7 +44,7 @@ export const reports: readonly Rule[] = [
   },
   {
     id: 'reports/again',
-    sentence: 'In each session again from the oldest that is kept, with the same ids.',
+    sentence: 'in each session again from the oldest that is kept',
     prove: async (stage) => {
       const link = await stage.begin();
       const ids = await threeKept(stage, link);
@@ -62,7 +62,7 @@ export const reports: readonly Rule[] = [
   },
   {
     id: 'reports/same-id',
-    sentence: 'The counter must survive: a number that is used twice is taken for a repetition.',
+    sentence: 'The counter must survive; gaps do no harm, a number that is used twice does',
     prove: async (stage) => {
       const link = await stage.begin();
       const { report } = await stage.fence(link);
@@ -73,8 +73,23 @@ export const reports: readonly Rule[] = [
     },
   },
   {
+    id: 'reports/older-counter',
+    sentence: 'go on at the greatest of acked_report_id + 1 and the corrected clock in milliseconds',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      await stage.fence(link);
+      link.cut();
+      const next = await stage.cloud.greeted();
+      // As where the headset's state was restored from a copy: the cloud has more reports than it.
+      const acked = BigInt(stage.cloud.nowMs() + 86_400_000);
+      stage.cloud.welcome(next, acked);
+      const { report } = await stage.fence(next);
+      must(report.reportId > acked, `a new report bears ${report.reportId}; ${acked} is acknowledged`);
+    },
+  },
+  {
     id: 'reports/acknowledged',
-    sentence: 'report_ack n: everything up to n is durable in the cloud. Forget those reports.',
+    sentence: 'everything up to n is durable in the cloud. Forget those reports, and nothing sooner.',
     prove: async (stage) => {
       const link = await stage.begin();
       const ids = await threeKept(stage, link);
@@ -90,8 +105,7 @@ export const reports: readonly Rule[] = [
   },
   {
     id: 'reports/acked-in-welcome',
-    sentence:
-      'acked_report_id: the reports up to this id are durable, forget them. 0: the cloud does not know.',
+    sentence: 'acked_report_id: the reports up to this id are durable, forget them.',
     prove: async (stage) => {
       const link = await stage.begin();
       const ids = await threeKept(stage, link);
@@ -107,7 +121,7 @@ export const reports: readonly Rule[] = [
   },
   {
     id: 'reports/after-welcome',
-    sentence: 'Wait for welcome; then send the reports that are still kept.',
+    sentence: 'Wait for welcome … Send the reports that are still kept, oldest first, and handle what comes.',
     prove: async (stage) => {
       const link = await stage.begin();
       await threeKept(stage, link);
@@ -121,7 +135,7 @@ export const reports: readonly Rule[] = [
   },
   {
     id: 'reports/window',
-    sentence: 'Up to 256 reports may be on their way without an ack; the headset keeps what it has.',
+    sentence: 'Up to 256 reports may be on their way without an ack.',
     prove: async (stage) => {
       stage.cloud.acknowledges = false;
       const link = await stage.begin();
@@ -138,8 +152,7 @@ export const reports: readonly Rule[] = [
   },
   {
     id: 'reports/kept-while-offline',
-    sentence:
-      'The headset keeps every report until report_ack covers it; store the report before sending it.',
+    sentence: 'the headset keeps every report until report_ack covers it',
     prove: async (stage) => {
       const link = await stage.begin();
       link.cut();
@@ -158,7 +171,7 @@ export const reports: readonly Rule[] = [
   {
     id: 'reports/epoch',
     sentence:
-      'activation_epoch: the newest epoch that the headset knew when it happened, not when it is sent.',
+      'the newest epoch that the headset knew when it happened, not when it is sent; it is never rewritten',
     prove: async (stage) => {
       const link = await stage.begin();
       await link.run(stage.id(), stage.command(), { epoch: 3n });

@@ -19,7 +19,8 @@ function revocations(link: Link, id: bigint): number {
 export const revoke: readonly Rule[] = [
   {
     id: 'revoke/offered',
-    sentence: 'revoke, OFFERED: forget it, and answer by a durable report revoked.',
+    sentence:
+      'store in one step FINISHED as revoked and the report revoked; delete its parts; send the report',
     prove: async (stage) => {
       const link = await knowing(stage);
       const id = stage.id();
@@ -34,8 +35,7 @@ export const revoke: readonly Rule[] = [
   },
   {
     id: 'revoke/started',
-    sentence:
-      'revoke, STARTED and its effect not begun: FINISHED as revoked and the report, in one step; never begin it.',
+    sentence: 'stop it, R … when the installation begins',
     prove: async (stage) => {
       const link = await knowing(stage);
       const id = await stage.startHeldUpdate(link);
@@ -50,7 +50,7 @@ export const revoke: readonly Rule[] = [
   },
   {
     id: 'revoke/queued',
-    sentence: 'revoke, STARTED and waiting in the queue: its effect has not begun; never begin it.',
+    sentence: 'so before it, this can be given up … waiting, loading, checking',
     prove: async (stage) => {
       const link = await knowing(stage);
       const first = await stage.startHeldUpdate(link);
@@ -68,7 +68,7 @@ export const revoke: readonly Rule[] = [
   },
   {
     id: 'revoke/interrupted',
-    sentence: 'revoke, STARTED and interrupted by a restart, the effect found not to have happened: revoked.',
+    sentence: 'An interrupted one has begun if its effect is found to have taken place.',
     prove: async (stage) => {
       const id = await stage.startHeldUpdate(await knowing(stage));
       const next = await stage.afterKill();
@@ -83,7 +83,7 @@ export const revoke: readonly Rule[] = [
   },
   {
     id: 'revoke/durable',
-    sentence: 'Having revoked, it is held as FINISHED until the report is acknowledged, over restarts too.',
+    sentence: 'FINISHED until its report is acknowledged, as everything else',
     prove: async (stage) => {
       stage.cloud.acknowledges = false;
       const link = await knowing(stage);
@@ -107,8 +107,7 @@ export const revoke: readonly Rule[] = [
   },
   {
     id: 'revoke/ignores-start',
-    sentence:
-      'Having revoked, it ignores a later start of that id and repeats its answer under a new report id.',
+    sentence: 'Having revoked, the headset never does that work, whatever comes later.',
     prove: async (stage) => {
       const link = await knowing(stage);
       const id = await stage.startHeldUpdate(link);
@@ -125,7 +124,7 @@ export const revoke: readonly Rule[] = [
   },
   {
     id: 'revoke/offered-again',
-    sentence: 'Having revoked, an offer of it gets ready.',
+    sentence: 'That end is the result with which it ended, or revoked.',
     prove: async (stage) => {
       const link = await knowing(stage);
       const id = stage.id();
@@ -145,7 +144,7 @@ export const revoke: readonly Rule[] = [
   },
   {
     id: 'revoke/finished',
-    sentence: 'revoke, FINISHED: nothing, its report is on its way.',
+    sentence: 'nothing: the report is on its way',
     prove: async (stage) => {
       stage.cloud.acknowledges = false;
       const link = await knowing(stage);
@@ -160,7 +159,7 @@ export const revoke: readonly Rule[] = [
   },
   {
     id: 'revoke/remembered',
-    sentence: 'revoke, remembered as done: report the remembered outcome again under a new report id.',
+    sentence: 'report that end again, with a new report id',
     prove: async (stage) => {
       const link = await knowing(stage);
       const id = stage.id();
@@ -174,7 +173,7 @@ export const revoke: readonly Rule[] = [
   },
   {
     id: 'revoke/unknown',
-    sentence: 'revoke, unknown: report revoked (it holds nothing, and never will act on it) and remember it.',
+    sentence: 'R, although nothing is known of it',
     prove: async (stage) => {
       const link = await knowing(stage);
       const id = stage.id();
@@ -191,8 +190,7 @@ export const revoke: readonly Rule[] = [
   },
   {
     id: 'revoke/crossing',
-    sentence:
-      'revoke, STARTED: where the effect has begun or is done, the result is the answer; else revoked. Never both.',
+    sentence: 'nothing: it ends, its result is the answer',
     prove: async (stage) => {
       const link = await knowing(stage);
       const ids = Array.from({ length: 20 }, () => stage.id());

@@ -28,7 +28,7 @@ export const updates: readonly Rule[] = [
   {
     id: 'updates/installs',
     sentence:
-      'Ask with the ticket, GET without any header of authorization, check, install; the inventory, then the result.',
+      'Load with plain HTTP GET, without any header of authorization. … Report the inventory, then the result',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = stage.id();
@@ -52,7 +52,7 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/resumed-after-cut',
-    sentence: 'Keep what has come and go on with Range: bytes=<size of the file>-.',
+    sentence: 'go on with Range: bytes=<size of the file>-',
     prove: async (stage) => {
       const { success, gets, effects } = await load(stage, (_, n) => (n <= 3 ? { cutAfter: part } : 'well'));
       must(success && effects === 1, `success ${success}, ${effects} effects`);
@@ -64,7 +64,7 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/resumed-after-kill',
-    sentence: 'Keep what has come in a file of the transaction, over restarts too.',
+    sentence: 'after a restart of the headset it goes on, from its part, with the start of the next session',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = await stage.startHeldUpdate(link);
@@ -92,7 +92,7 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/range-ignored',
-    sentence: '200: the whole file comes: begin anew at 0.',
+    sentence: 'the whole file comes: begin anew at 0',
     prove: async (stage) => {
       const { success, gets } = await load(stage, (_, n) => (n === 1 ? { cutAfter: part } : 'whole'));
       must(success && gets.length === 2, `success ${success}, after ${gets.length} GETs`);
@@ -100,7 +100,7 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/range-refused',
-    sentence: '416, or another start or total size: delete the file, begin anew.',
+    sentence: '416, or another start or total size | delete the file, begin anew',
     prove: async (stage) => {
       const { success, gets, effects } = await load(stage, (_, n) => {
         if (n === 1) return { cutAfter: part };
@@ -111,9 +111,22 @@ export const updates: readonly Rule[] = [
     },
   },
   {
+    id: 'updates/redirected',
+    sentence: 'GET there with the same Range, up to 5 times in a row',
+    prove: async (stage) => {
+      const { link, success, gets } = await load(stage, (_, n) => {
+        if (n === 1) return { cutAfter: part };
+        return n === 2 ? 'elsewhere' : 'well';
+      });
+      must(success, 'it failed');
+      must(gets.length === 3 && gets[2]?.from === gets[1]?.from, `the GETs began at ${list(gets)}`);
+      must(link.urlRequests.length === 1, `${link.urlRequests.length} addresses were asked for`);
+    },
+  },
+  {
     id: 'updates/wrong-hash',
     sentence:
-      'Check size and SHA-256 before anything of it is used. Wrong: delete it and load anew; after the third time the transaction fails.',
+      'Wrong: delete it and load anew; after the third time the transaction fails. Nothing that was not checked is ever installed.',
     prove: async (stage) => {
       const { link, id, success, gets } = await load(stage, () => 'wrong-bytes');
       must(stage.effects(id) === 0, 'a file whose hash is wrong was installed');
@@ -127,7 +140,7 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/address-used-up',
-    sentence: 'Other 4xx but 408 and 429: the address is used up: ask for a fresh one.',
+    sentence: 'the address is used up: ask for a fresh one',
     prove: async (stage) => {
       const { success, gets } = await load(stage, (_, n) => (n === 1 ? { status: 403 } : 'well'));
       must(success, 'it failed');
@@ -136,7 +149,8 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/server-trouble',
-    sentence: '408, 429, 5xx, nothing for 30 s, cut off: wait, go on where it was.',
+    sentence:
+      '408, 429, 5xx, nothing for 30 s, cut off | wait (1 s, doubled each time, 30 s at most), go on where it was',
     prove: async (stage) => {
       const { link, success, gets } = await load(stage, (_, n) => {
         if (n === 1) return { cutAfter: part };
@@ -168,7 +182,7 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/expired-address',
-    sentence: 'An address whose expires_at_ms has passed is not used again: ask anew.',
+    sentence: "One whose expires_at_ms (by the server's clock) has passed is not used again: ask anew.",
     prove: async (stage) => {
       let asked = 0;
       stage.cloud.onUrl = () => {
@@ -184,7 +198,8 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/artifact-gone',
-    sentence: 'An address that is refused with URL_REFUSAL_UNKNOWN ends the transaction as a failure.',
+    sentence:
+      'An address that is refused with URL_REFUSAL_UNKNOWN (the artifact is gone) ends the transaction as a failure.',
     prove: async (stage) => {
       stage.cloud.onUrl = () => ({ refusal: UrlRefusal.UNKNOWN });
       const { success, link, effects } = await load(stage, () => 'well');
@@ -194,8 +209,7 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/progress',
-    sentence:
-      'From the start to the result, every 10 s, also while nothing moves, a progress report; after the result none.',
+    sentence: 'every 10 s, also while nothing moves, a progress report … After the end none is sent.',
     seconds: 25,
     prove: async (stage) => {
       const link = await stage.begin();
@@ -218,7 +232,7 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/load-survives-cut',
-    sentence: 'A lost connection does not stop a load.',
+    sentence: 'A lost connection does not stop a load',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = await stage.startHeldUpdate(link);
@@ -238,7 +252,8 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/no-older-firmware',
-    sentence: 'A firmware older than the installed one is not installed: success false.',
+    sentence:
+      'update_firmware to a version below the installed one (part by part as numbers; an equal one is none) fails',
     prove: async (stage) => {
       const link = await stage.begin();
       const artifact = stage.files.artifact();

@@ -44,6 +44,7 @@ export const faultRules = {
   'repeats-interrupted': 'does the work again after a restart for what is not acknowledged',
   'answers-unknown-start': 'reports a failure when it is to start what it does not hold',
   'works-in-parallel': 'does not work on one transaction after the other',
+  'newest-first': 'works first on what was started last',
   'silent-when-done': 'answers nothing to start or revoke of what it remembers as done',
   'ignores-drop': 'forgets nothing that is dropped',
   'starts-dropped': 'forgets what is dropped, but does the work when it is told to start it',
@@ -64,6 +65,7 @@ export const faultRules = {
   'reports-out-of-order': 'sends two reports that wait together the newer one first',
   'exceeds-window': 'sends more than 256 reports without an acknowledgement',
   'restarts-counter': 'counts its reports from 1 again in each process',
+  'keeps-older-counter': 'goes on with its counter though the cloud has more reports',
   'rewrites-epoch': 'sends a report with the epoch of its sending',
   'no-inventory': 'tells of no change of firmware, apps or languages',
   // Updates.
@@ -75,6 +77,7 @@ export const faultRules = {
   'progress-after-result': 'reports progress once more after the result',
   'downgrades-firmware': 'installs a firmware older than its own',
   'appends-whole': 'appends the whole file, where a part was asked for, to the part that is there',
+  'follows-no-redirect': 'takes a redirect for a refusal',
   'keeps-part': 'keeps what is there when the server refuses its range',
   'fresh-address-each-time': 'asks for a fresh address after each cut',
   'uses-expired-address': 'uses an address after its time',

@@ -41,6 +41,7 @@ export class Transactions {
   #working: Promise<void> = Promise.resolve();
   /** For the faults: what this session offered, and what was dropped or revoked. */
   readonly #offered = new Set<number>();
+  readonly #newestLast: (() => Promise<void>)[] = [];
   readonly #gone = new Map<number, Held>();
 
   constructor(parts: TransactionParts) {
@@ -170,6 +171,11 @@ export class Transactions {
     const hand: InHand = { begun: false, givenUp: new AbortController() };
     this.#inHand.set(id, hand);
     const run = () => this.#perform(id, held, hand);
+    if (breaks(this.#parts.behaviour, 'newest-first')) {
+      this.#newestLast.push(run);
+      setTimeout(() => void this.#newestLast.pop()?.(), 300);
+      return;
+    }
     const done = breaks(this.#parts.behaviour, 'works-in-parallel') ? run() : this.#working.then(run);
     this.#working = done;
   }

@@ -60,6 +60,7 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
     const before = await sizeOf(path);
     const end = await load({
       ...{ url: address.url, path, sizeBytes, signal },
+      followsNoRedirect: breaks(behaviour, 'follows-no-redirect'),
       appendsWhole: breaks(behaviour, 'appends-whole'),
       bytesPerSecond: () => behaviour.downloadBytesPerSecond,
       authorization: breaks(behaviour, 'authorizes-downloads') ? 'Bearer unwanted' : undefined,
