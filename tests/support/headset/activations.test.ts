@@ -1,7 +1,9 @@
+import { readdirSync } from 'node:fs';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type Report, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Headset } from './headset.ts';
 import { Cloud, deviceId } from './testing/cloud.ts';
+import { FileServer } from './testing/files.ts';
 import { Writes } from './testing/writes.ts';
 
 let cloud: Cloud;
@@ -168,6 +170,30 @@ describe('an activation in welcome', () => {
     await again(made);
     expect(made.journal).toMatchObject({ activationEpoch: 3, activation: { applicationId: 'B' } });
     expect(snapshots()).toHaveLength(4);
+  });
+
+  it('ends a load of the former application as a failure, and deletes what is loaded', async () => {
+    const files = new FileServer(300_000);
+    await files.start();
+    try {
+      const made = await ofA();
+      made.behaviour.downloadBytesPerSecond = 1000;
+      cloud.onUrl = () => ({ url: files.url('file') });
+      const value = { ...app, version: '9', artifact: files.artifact() };
+      cloud.offer(3, { case: 'updateApp', value }, 'update', 1);
+      cloud.offer(4, wifi, 'wifi', 1);
+      const parts = () => readdirSync(cloud.stateDir).filter((name) => name.endsWith('.part'));
+      await waitFor('some bytes', () => parts().length === 1);
+      cloud.activation = activation('B', 3);
+      made.disconnect();
+      const message = 'The transaction belongs to an earlier activation.';
+      expect(await cloud.result(3)).toMatchObject({ success: false, message });
+      expect(await cloud.result(4)).toMatchObject({ success: false, message });
+      await waitFor('no part', () => parts().length === 0);
+      expect(made.device.state).toMatchObject({ apps: [app], wifi: [] });
+    } finally {
+      await files.close();
+    }
   });
 
   it('fails a started transaction of the former application, that goes on afterwards', async () => {

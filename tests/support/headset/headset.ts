@@ -325,6 +325,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     learn(welcome.activation, { journal, device, behaviour, outbox: this.#outbox }, () =>
       this.#point('erased', 0),
     );
+    this.#transactions.onActivation();
     this.#transactions.onSession();
     const acked = breaks(behaviour, 'ignores-acked-in-welcome') ? 0 : Number(welcome.ackedReportId);
     this.#outbox.open(acked);

@@ -5,6 +5,7 @@ import {
   BluetoothMode,
   ConnectivityTarget,
   HeldState,
+  type LaunchType,
   NetworkMode,
   NetworkType,
   RadioState,
@@ -128,6 +129,17 @@ describe('an uninstallation', () => {
       message: 'The package is not installed.',
     });
     expect(cloud.effects()).toEqual([]);
+  });
+});
+
+describe('a command', () => {
+  it('of a kind of launch that the headset does not know fails; of none it is called', async () => {
+    await cloud.online();
+    expect(await run({ case: 'command', value: { launchType: 9 as LaunchType } })).toEqual({
+      ...{ success: false, message: 'This client does not know the launch type.' },
+    });
+    expect(await run({ case: 'command', value: {} })).toEqual({ success: true, message: 'called' });
+    expect(cloud.effects()).toHaveLength(1);
   });
 });
 

@@ -31,7 +31,10 @@ export interface TransactionParts {
 interface InHand {
   /** From here on it cannot be given up. */
   begun: boolean;
-  readonly givenUp: AbortController;
+  /** It was dropped or revoked: nothing more is done or told. */
+  gone: boolean;
+  /** Ends a load. */
+  readonly stop: AbortController;
 }
 
 /** The transactions of one headset, from offer to result (protocol page, "Transactions"). */
@@ -64,6 +67,19 @@ export class Transactions {
   /** A session has begun. */
   onSession(): void {
     this.#offered.clear();
+  }
+
+  /** Another activation: loads of the former one end, and what is loaded goes, too. */
+  onActivation(): void {
+    const { journal, installer } = this.#parts;
+    for (const [id, held] of journal.held) {
+      const isOld = Number(held.offer.activationEpoch) < journal.activationEpoch;
+      if (!isOld || !isUpdate(held) || held.state === 'finished') continue;
+      const hand = this.#inHand.get(id);
+      if (hand?.begun) continue;
+      hand?.stop.abort();
+      installer.discard(id);
+    }
   }
 
   onOffer(offer: Offer): void {
@@ -168,7 +184,7 @@ export class Transactions {
 
   /** Works on it in its turn: one after the other, in the order in which the starts came. */
   #take(id: number, held: Held): void {
-    const hand: InHand = { begun: false, givenUp: new AbortController() };
+    const hand: InHand = { begun: false, gone: false, stop: new AbortController() };
     this.#inHand.set(id, hand);
     const run = () => this.#perform(id, held, hand);
     if (breaks(this.#parts.behaviour, 'newest-first')) {
@@ -181,27 +197,28 @@ export class Transactions {
   }
 
   #giveUp(id: number): void {
-    this.#inHand.get(id)?.givenUp.abort();
+    const hand = this.#inHand.get(id);
+    if (!hand) return;
+    hand.gone = true;
+    hand.stop.abort();
     this.#inHand.delete(id);
   }
 
   async #perform(id: number, held: Held, hand: InHand): Promise<void> {
     const { behaviour, closed, installer, point } = this.#parts;
-    const { signal } = hand.givenUp;
-    if (signal.aborted || closed.aborted) return;
+    if (hand.gone || closed.aborted) return;
     point('started', id);
     let failure: string | undefined;
     try {
       failure = await this.#prepare(id, held, hand);
     } catch (error) {
-      // What was being written when it was given up is gone, too.
-      if (signal.aborted) installer.discard(id);
       // Closed meanwhile: the journal says that it is started, and the file how far an update is.
-      if (signal.aborted || closed.aborted) return;
-      throw error;
+      if (closed.aborted) return;
+      if (!hand.stop.signal.aborted) throw error;
+      // What was being written when it was stopped goes, too.
+      installer.discard(id);
     }
-    // Given up after the last byte, before the installation.
-    if (signal.aborted) return;
+    if (hand.gone) return;
     hand.begun = true;
     answer(behaviour.result, behaviour, (asked) => {
       if (asked === undefined) this.#finish(id, held, failure);
@@ -225,7 +242,7 @@ export class Transactions {
       const ticket = () => ticketOf(held) ?? new Uint8Array();
       return installer.prepare(
         { transactionId: id, artifact: kind.value.artifact, ticket },
-        hand.givenUp.signal,
+        hand.stop.signal,
         begins,
       );
     }
@@ -271,6 +288,7 @@ export class Transactions {
       draft: (body, further, details) => outbox.draft(body, further, details),
     });
     journal.finished(id, outcome, now, changed?.change);
+    if (changed) this.onActivation();
     outbox.queue(now);
     if (later) setTimeout(() => this.#report(later), behaviour.appAnswerDelayMs).unref();
     if (behaviour.result === 'twice') this.#report(endReport(id, outcome, behaviour));

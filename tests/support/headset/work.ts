@@ -2,6 +2,7 @@ import { toJson } from '@bufbuild/protobuf';
 import { isOlder } from '@headset-cloud/kit/version.ts';
 import {
   ApnSchema,
+  LaunchTypeSchema,
   type Offer,
   type Operation,
   WifiNetworkSchema,
@@ -99,6 +100,9 @@ function perform(kind: Operation['kind'], { journal, behaviour, device }: Workpl
     case 'deactivate':
       return done('deactivated', mustErase(journal.activation, '', behaviour) ? device.erased() : undefined);
     case 'command':
+      if (!LaunchTypeSchema.value[kind.value.launchType]) {
+        return { success: false, message: 'This client does not know the launch type.' };
+      }
       return done('called');
     case 'applyApns':
       return done('applied', {
