@@ -173,11 +173,11 @@ export class Stage {
    * Starts an update of which only some bytes come, so that it is started and its effect has not begun
    * until `files.release()`. Answers its id.
    */
-  async startHeldUpdate(link: Link): Promise<bigint> {
+  async startHeldUpdate(link: Link, kind: OperationKind = this.update()): Promise<bigint> {
     const id = this.id();
     this.files.answer = () => ({ holdAfter: artifactBytes / 2 });
     const before = this.files.of('GET').length;
-    link.offer(id, this.update());
+    link.offer(id, kind);
     await link.ready(id);
     link.start(id);
     await until('the update to be loaded', this.timeoutMs, () =>

@@ -94,7 +94,7 @@ export class Cloud implements LinkOwner {
         continue;
       }
       await link.until('hello', () => link.messages.length > 0 || link.endedMs !== undefined);
-      if (link.messages.length > 0) return link;
+      if (link.messages.length > 0 && !link.gate.destroyed) return link;
     }
   }
 

@@ -1,5 +1,5 @@
 import { HeldStateSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import type { Link } from '../cloud/link.ts';
+import type { Link, OperationKind } from '../cloud/link.ts';
 import type { Rule } from '../rule.ts';
 import type { Stage } from '../stage.ts';
 import { must } from '../verdict.ts';
@@ -26,19 +26,23 @@ export function mustHold(stage: Stage, link: Link, held: Readonly<Record<string,
 }
 
 /** Brings a transaction into a state; then a further offer must be answered, also in a new session. */
-function readyIn(state: string, bring: (stage: Stage, link: Link) => Promise<bigint>): Rule {
+function readyIn(
+  state: string,
+  bring: (stage: Stage, link: Link, kind: OperationKind) => Promise<bigint>,
+): Rule {
   return {
     id: `offers/ready-when-${state}`,
     sentence: always,
     prove: async (stage) => {
       const link = await stage.begin();
-      const id = await bring(stage, link);
+      const kind = state === 'started' ? stage.update() : stage.command();
+      const id = await bring(stage, link, kind);
       const before = link.readies.filter((ready) => ready === id).length;
       const effects = stage.effects(id);
-      link.offer(id, state === 'started' ? stage.update() : stage.command());
+      link.offer(id, kind);
       await link.ready(id, before + 1);
       const next = await stage.afterCut(link);
-      next.offer(id, stage.command());
+      next.offer(id, kind);
       await next.ready(id);
       must(stage.effects(id) === effects, 'an offer alone had an effect');
     },
@@ -47,22 +51,22 @@ function readyIn(state: string, bring: (stage: Stage, link: Link) => Promise<big
 
 export const offers: readonly Rule[] = [
   readyIn('unknown', async (stage) => stage.id()),
-  readyIn('offered', async (stage, link) => {
+  readyIn('offered', async (stage, link, kind) => {
     const id = stage.id();
-    link.offer(id, stage.command());
+    link.offer(id, kind);
     await link.ready(id);
     return id;
   }),
-  readyIn('started', (stage, link) => stage.startHeldUpdate(link)),
-  readyIn('finished', async (stage, link) => {
+  readyIn('started', (stage, link, kind) => stage.startHeldUpdate(link, kind)),
+  readyIn('finished', async (stage, link, kind) => {
     stage.cloud.acknowledges = false;
     const id = stage.id();
-    await link.run(id, stage.command());
+    await link.run(id, kind);
     return id;
   }),
-  readyIn('remembered', async (stage, link) => {
+  readyIn('remembered', async (stage, link, kind) => {
     const id = stage.id();
-    await link.run(id, stage.command());
+    await link.run(id, kind);
     // The acknowledgement was sent before this offer, so it is dealt with.
     await stage.readyFence(link);
     return id;
