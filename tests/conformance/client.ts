@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { Exchange } from './exchange.ts';
+import { Broken } from './verdict.ts';
 
 /** What the client prints is shown when a rule is broken; characters that are kept. */
 const keptOutput = 4000;
@@ -68,6 +69,11 @@ export class Client {
     });
   }
 
+  /** True when it ended by itself so often that it is not started again. */
+  get gaveUp(): boolean {
+    return this.#ends > endsForgiven;
+  }
+
   /** kill -9 to the whole group; resolves when the process is gone. */
   async kill(): Promise<void> {
     this.#wanted = false;
@@ -100,17 +106,16 @@ export class Client {
     } catch {
       return [];
     }
-    return text
-      .split('\n')
-      .slice(0, -1)
-      .filter(Boolean)
-      .map((line) => {
-        const { transactionId, extras } = JSON.parse(line) as {
-          transactionId: number | string;
-          extras?: Record<string, string>;
-        };
-        return { transactionId: BigInt(transactionId), ...(extras && { extras }) };
-      });
+    return text.split('\n').slice(0, -1).filter(Boolean).map(effectLine);
+  }
+}
+
+function effectLine(line: string): EffectLine {
+  try {
+    const { transactionId, extras } = JSON.parse(line);
+    return { transactionId: BigInt(transactionId), ...(extras && { extras }) };
+  } catch (error) {
+    throw new Broken(`a line of the effects file is none: ${line} (${(error as Error).message})`);
   }
 }
 

@@ -29,8 +29,11 @@ export async function judge(rule: Rule, options: StageOptions): Promise<Judgemen
     why = (error as Error).message;
     if (error instanceof Broken) verdict = 'broken';
     else if (error instanceof NotApplicable) verdict = 'not applicable';
-    else if (error instanceof NotJudged) verdict = 'not judged';
-    else throw new Error(`${rule.id}: ${(error as Error).stack}`, { cause: error });
+    else {
+      verdict = 'not judged';
+      // A fault of the kit itself.
+      if (!(error instanceof NotJudged)) why = (error as Error).stack ?? why;
+    }
   } finally {
     await stage.close();
   }

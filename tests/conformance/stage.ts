@@ -27,6 +27,11 @@ export const audience = 'headset-cloud/conformance';
 /** What the kit's updates install. */
 export const app = 'com.example.conformance';
 
+const directories = new Set<string>();
+process.on('exit', () => {
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+});
+
 /** One client with empty data, one scripted cloud and one file server: what a rule is judged on. */
 export class Stage {
   readonly exchange = new Exchange();
@@ -46,6 +51,7 @@ export class Stage {
     this.timeoutMs = timeoutMs;
     this.#startupMs = startupMs;
     this.#directory = mkdtempSync(join(tmpdir(), 'conformance-'));
+    directories.add(this.#directory);
     const registration = register(imei, audience);
     this.cloud = new Cloud(this.exchange, timeoutMs, registration);
     this.files = new Files(this.exchange, artifactBytes);
@@ -78,6 +84,7 @@ export class Stage {
     await this.client.kill();
     await Promise.all([this.cloud.close(), this.files.close()]);
     rmSync(this.#directory, { recursive: true, force: true });
+    directories.delete(this.#directory);
   }
 
   /** Starts the client and waits for its first stream, welcomed if that is not said otherwise. */
@@ -91,11 +98,11 @@ export class Stage {
   /** Starts the client and waits for its first stream. */
   async connect(): Promise<Link> {
     this.client.start();
-    await until('the client to connect', this.#startupMs, () => this.cloud.links.length > 0).catch(
-      (error) => {
-        throw new NotJudged(`The client never connected: ${(error as Error).message}`);
-      },
-    );
+    const there = () => this.cloud.links.length > 0 || this.client.gaveUp;
+    await until('the client to connect', this.#startupMs, there).catch((error) => {
+      throw new NotJudged(`The client never connected: ${(error as Error).message}`);
+    });
+    if (this.client.gaveUp) throw new NotJudged('The client ends by itself again and again.');
     return await this.cloud.next();
   }
 

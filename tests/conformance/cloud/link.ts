@@ -23,6 +23,8 @@ type ReportValue<K extends ReportCase> = Extract<Report['body'], { case: K }>['v
 /** A report whose body is of kind K. */
 export type ReportOf<K extends ReportCase> = { readonly report: Report; readonly value: ReportValue<K> };
 
+const invalidArgument = 3;
+
 /** What a link needs of its cloud. */
 export interface LinkOwner {
   readonly exchange: Exchange;
@@ -205,7 +207,14 @@ export class Link {
   }
 
   #receive(bytes: Buffer): void {
-    const message = fromBinary(ConnectRequestSchema, bytes);
+    let message: ConnectRequest;
+    try {
+      message = fromBinary(ConnectRequestSchema, bytes);
+    } catch (error) {
+      this.#owner.exchange.note(`cannot read a message: ${(error as Error).message}`);
+      this.end(invalidArgument, 'unreadable');
+      return;
+    }
     this.#owner.exchange.message('→', ConnectRequestSchema, message);
     this.messages.push(message);
     this.#owner.received(this, message);
