@@ -76,8 +76,7 @@ describeOnStack('device status', () => {
     await tenant.activate(device);
     const headset = tenant.headset(device);
     headset.connect();
-    // What the headset says then is no longer the snapshot of its activation.
-    await waitFor('the activation', () => headset.journal.activation.applicationId !== '');
+    await waitFor('the session', () => headset.sessionEpoch > 0);
     const said = { firmware: { version: '9.001.0' }, apps: [], lang: ['ja'] };
     let expected: Record<string, unknown> = { deviceId: device?.deviceId, ...nothing, ...said };
     for (const [change, field, updated] of [
@@ -111,7 +110,7 @@ describeOnStack('device status', () => {
     await tenant.activate(device);
     const headset = tenant.headset(device);
     headset.connect();
-    await waitFor('the activation', () => headset.journal.activation.applicationId !== '');
+    await waitFor('the session', () => headset.sessionEpoch > 0);
     await report(headset, { batteryPercentage: 50 });
     const newer = await eventually(3, 'the level', (s) => s['batteryPercentage'] === 50);
     headset.sendRaw({
