@@ -37,6 +37,10 @@ e2e: install ## End-to-end suite (STACK=embedded or real)
 faults: install ## Crash test (STACK, ROUNDS=300, SEED=…)
 	@STACK=$(STACK) exec $(NODE) tests/faults/main.ts
 
+.PHONY: conformance
+conformance: install ## Judge a headset client against the protocol page (HEADSET='command that starts it'; tests/conformance/README.md)
+	@exec $(NODE) tests/conformance/main.ts
+
 .PHONY: schemathesis
 schemathesis: install ## Calls made up from the contract (STACK, SECONDS=60, SEED=…); needs Python 3.10 or newer
 	@STACK=$(STACK) exec $(NODE) tests/schemathesis/main.ts

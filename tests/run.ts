@@ -97,6 +97,12 @@ const steps: Step[] = [
     counts: 'line',
   },
   {
+    name: 'conformance kit against the simulated headset',
+    command: bin('node'),
+    args: ['--disable-warning=ExperimentalWarning', 'tests/conformance/self.ts'],
+    counts: 'line',
+  },
+  {
     name: 'crash test, embedded',
     command: bin('node'),
     args: ['tests/faults/main.ts'],

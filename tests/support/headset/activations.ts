@@ -90,7 +90,8 @@ function change(
       details: { activationEpoch },
     }),
   );
-  const isNew = other || activation.sinceEpoch > stored.sinceEpoch;
+  const again = breaks(behaviour, 'snapshots-again');
+  const isNew = other || activation.sinceEpoch > stored.sinceEpoch || again;
   if (activation.applicationId !== '' && isNew && !breaks(behaviour, 'no-snapshot')) {
     const snapshot = !breaks(behaviour, 'unmarked-snapshot');
     const details = { activationEpoch: epoch, snapshot };

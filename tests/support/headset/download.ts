@@ -18,6 +18,9 @@ export interface LoadOptions {
   onBytes(bytes: number): boolean;
   /** A header that no load needs. */
   readonly authorization?: string | undefined;
+  /** For a headset that breaks the rules: a whole file is taken for the part that was asked for. */
+  readonly appendsWhole?: boolean;
+  readonly followsNoRedirect?: boolean;
   /** How fast to load now; bytes a second, 0: as fast as they come. */
   bytesPerSecond(): number;
 }
@@ -46,7 +49,7 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
   const watch = setTimeout(() => stalled.abort(), stallMs);
   const file = await open(path, 'a');
   try {
-    const response = await follow(url, {
+    const response = await follow(url, options.followsNoRedirect ? 0 : mostRedirects, {
       headers: {
         'accept-encoding': 'identity',
         ...(have > 0 && { range: `bytes=${have}-` }),
@@ -57,7 +60,7 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
     if (!response) return 'refused';
     const judged = judge(response, have, sizeBytes);
     if (judged !== 'read') return judged;
-    if (response.status === 200 && have > 0) {
+    if (response.status === 200 && have > 0 && !options.appendsWhole) {
       await truncate(path, 0);
       have = 0;
     }
@@ -82,10 +85,10 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
   }
 }
 
-/** The answer behind at most five redirects, each of which keeps the headers; undefined behind more or unsafe ones. */
-async function follow(url: string, init: RequestInit): Promise<Response | undefined> {
+/** The answer behind at most so many redirects, each of which keeps the headers; undefined behind more or unsafe ones. */
+async function follow(url: string, most: number, init: RequestInit): Promise<Response | undefined> {
   let at = url;
-  for (let redirects = 0; redirects <= mostRedirects; redirects++) {
+  for (let redirects = 0; redirects <= most; redirects++) {
     const response = await fetch(at, { ...init, redirect: 'manual' });
     const location = response.headers.get('location');
     if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return response;

@@ -6,6 +6,8 @@ export interface Effect {
   readonly transactionId: number;
   /** The OpenAPI operationId of the call that caused it. */
   readonly operation: string;
+  /** Of a command that has some: each extra as the called app gets it, as text. */
+  readonly extras?: Readonly<Record<string, string>>;
 }
 
 /**

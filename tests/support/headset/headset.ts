@@ -109,9 +109,12 @@ export class Headset extends EventEmitter<HeadsetEvents> {
       nowMs: () => this.now() + this.#clockCorrectionMs,
       send: (report) => this.#sendReport(report),
     });
-    this.#line = new Line(options.server, options.channelOptions);
+    this.#line = new Line(options.server, {
+      ...(breaks(this.behaviour, 'no-pings') && { 'grpc.keepalive_time_ms': 2 ** 31 - 1 }),
+      ...options.channelOptions,
+    });
     const signal = this.#closed.signal;
-    this.#urls = new UrlRequests((value) => this.#send({ case: 'urlRequest', value }));
+    this.#urls = new UrlRequests(this.behaviour, (value) => this.#send({ case: 'urlRequest', value }));
     this.#installer = new Installer({
       ...{ deviceId: this.deviceId, behaviour: this.behaviour, urls: this.#urls, signal },
       directory: durability === 'none' ? undefined : options.stateDir,
@@ -245,7 +248,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     call.on('error', (error: ServiceError) => this.#ended(call, error));
     call.on('status', (s: ServiceError) => this.#ended(call, s));
     const { journal, behaviour } = this;
-    const value = hello(this.#options, this.device.state, journal, this.now(), behaviour);
+    const clockMs = this.now() + (breaks(behaviour, 'corrects-hello-clock') ? this.#clockCorrectionMs : 0);
+    const value = hello(this.#options, this.device.state, journal, clockMs, behaviour);
     this.#send({ case: 'hello', value });
     if (breaks(behaviour, 'reports-before-welcome')) this.#outbox.open(0);
   }
@@ -307,6 +311,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
       case 'urlAnswer':
         this.#urls.answered(body.value);
         break;
+      default:
+        if (breaks(this.behaviour, 'ends-on-unknown')) this.disconnect();
     }
   }
 
@@ -321,7 +327,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     );
     this.#transactions.onActivation();
     this.#transactions.onSession();
-    this.#outbox.open(Number(welcome.ackedReportId));
+    const acked = breaks(behaviour, 'ignores-acked-in-welcome') ? 0 : Number(welcome.ackedReportId);
+    this.#outbox.open(acked);
     this.#urls.open();
     this.emit('online', this.sessionEpoch);
   }

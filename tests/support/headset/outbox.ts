@@ -74,7 +74,9 @@ export class Outbox {
   open(ackedReportId: number): void {
     const { journal, nowMs } = this.#parts;
     // An older copy of the state was restored: ids up to the cloud's, and perhaps more, are used.
-    if (ackedReportId > journal.lastReportId) journal.lastReportId = Math.max(ackedReportId, nowMs() - 1);
+    const keeps = breaks(this.#parts.behaviour, 'keeps-older-counter');
+    if (ackedReportId > journal.lastReportId && !keeps)
+      journal.lastReportId = Math.max(ackedReportId, nowMs() - 1);
     journal.acknowledged(ackedReportId);
     this.#unsent = this.#toSend();
     this.#inFlight = 0;

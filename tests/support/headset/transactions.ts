@@ -44,6 +44,7 @@ export class Transactions {
   #working: Promise<void> = Promise.resolve();
   /** For the faults: what this session offered, and what was dropped or revoked. */
   readonly #offered = new Set<number>();
+  readonly #newestLast: (() => Promise<void>)[] = [];
   readonly #gone = new Map<number, Held>();
 
   constructor(parts: TransactionParts) {
@@ -51,6 +52,12 @@ export class Transactions {
     // A death between the effect and its result: the effect is there, so the result is known. Work
     // whose effect did not take place waits for a new start: it may have been canceled meanwhile.
     for (const [id, held] of parts.journal.held) {
+      if (breaks(parts.behaviour, 'repeats-interrupted') && held.state !== 'offered') {
+        parts.journal.outcomes.delete(id);
+        parts.effects.forget(id);
+        held.state = 'started';
+        continue;
+      }
       if (held.state !== 'started') continue;
       if (parts.effects.has(id) || parts.device.outcomeOf(id) !== undefined) this.#finish(id, held);
       else if (breaks(parts.behaviour, 'resumes-by-itself')) this.#take(id, held);
@@ -106,6 +113,9 @@ export class Transactions {
       if (!held && !breaks(behaviour, 'silent-when-done')) this.#report(endReport(id, outcome, behaviour));
       return;
     }
+    if (!held && breaks(behaviour, 'answers-unknown-start')) {
+      this.#report(endReport(id, { success: false, message: 'unknown' }, behaviour));
+    }
     if (!held || this.#inHand.has(id)) return;
     if (held.state === 'offered') journal.started(id);
     this.#take(id, held);
@@ -114,6 +124,7 @@ export class Transactions {
   onDrop(id: number): void {
     const { journal, installer, behaviour } = this.#parts;
     const held = journal.held.get(id);
+    if (held?.state === 'finished' && breaks(behaviour, 'drops-finished')) journal.dropped(id);
     // Work whose effect has begun cannot be called back, and a report that is kept is still sent.
     if (!held || held.state === 'finished' || this.#inHand.get(id)?.begun) return;
     if (breaks(behaviour, 'ignores-drop')) return;
@@ -128,7 +139,11 @@ export class Transactions {
     const { journal, installer, behaviour, outbox, point } = this.#parts;
     if (!behaviour.knowsRevoke || breaks(behaviour, 'ignores-revoke')) return;
     const held = journal.held.get(id);
-    if (held?.state === 'finished') return;
+    if (held?.state === 'finished') {
+      const outcome: Outcome = { success: false, message: reason, revoked: true };
+      if (breaks(behaviour, 'revokes-finished')) this.#report(endReport(id, outcome, behaviour));
+      return;
+    }
     const known = journal.outcomes.get(id);
     if (known) {
       if (!breaks(behaviour, 'silent-when-done')) this.#report(endReport(id, known, behaviour));
@@ -172,6 +187,11 @@ export class Transactions {
     const hand: InHand = { begun: false, gone: false, stop: new AbortController() };
     this.#inHand.set(id, hand);
     const run = () => this.#perform(id, held, hand);
+    if (breaks(this.#parts.behaviour, 'newest-first')) {
+      this.#newestLast.push(run);
+      setTimeout(() => void this.#newestLast.pop()?.(), 300);
+      return;
+    }
     const done = breaks(this.#parts.behaviour, 'works-in-parallel') ? run() : this.#working.then(run);
     this.#working = done;
   }

@@ -44,8 +44,14 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
   let [wrong, refused, cuts] = [0, 0, 0];
   let waitedMs = 0;
   for (;;) {
-    if (!address || (address.expiresAtMs > 0 && address.expiresAtMs <= loading.nowMs())) {
+    const expires = address?.expiresAtMs || Number.POSITIVE_INFINITY;
+    const expired = expires <= loading.nowMs() && !breaks(behaviour, 'uses-expired-address');
+    if (!address || expired) {
       const answer = await loading.urls.ask({ case: 'downloadTicket', value: loading.ticket() }, signal);
+      if (answer.refusal !== UrlRefusal.UNSPECIFIED && breaks(behaviour, 'asks-for-ever')) {
+        await sleep(behaviour.downloadRetryMs, undefined, { signal });
+        continue;
+      }
       if (answer.refusal !== UrlRefusal.UNSPECIFIED) {
         return `The update's address was refused: ${UrlRefusalSchema.value[answer.refusal]?.name ?? answer.refusal}.`;
       }
@@ -54,6 +60,8 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
     const before = await sizeOf(path);
     const end = await load({
       ...{ url: address.url, path, sizeBytes, signal },
+      followsNoRedirect: breaks(behaviour, 'follows-no-redirect'),
+      appendsWhole: breaks(behaviour, 'appends-whole'),
       bytesPerSecond: () => behaviour.downloadBytesPerSecond,
       authorization: breaks(behaviour, 'authorizes-downloads') ? 'Bearer unwanted' : undefined,
       onBytes: (() => {
@@ -70,16 +78,17 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
     if ((await sizeOf(path)) > before) [refused, cuts, waitedMs] = [0, 0, 0];
     if (end === 'whole' && (await hashIsRight(loading))) return undefined;
     if (end === 'whole' || end === 'wrong') {
-      await rm(path, { force: true });
+      if (end === 'whole' || !breaks(behaviour, 'keeps-part')) await rm(path, { force: true });
       wrong += 1;
       if (wrong >= wrongLoads) return 'The update is not what its size and hash say.';
       loading.onBytes(0);
     } else if (end === 'refused') {
       if (!breaks(behaviour, 'keeps-refused-address')) address = undefined;
       refused += 1;
-      if (refused >= refusedUrls && !breaks(behaviour, 'keeps-refused-address'))
-        return "The update's addresses do not serve it.";
+      const endless = breaks(behaviour, 'keeps-refused-address') || breaks(behaviour, 'asks-for-ever');
+      if (refused >= refusedUrls && !endless) return "The update's addresses do not serve it.";
     }
+    if (end === 'cut' && breaks(behaviour, 'fresh-address-each-time')) address = undefined;
     if (end === 'cut' && breaks(behaviour, 'loads-anew')) await rm(path, { force: true });
     if (end !== 'refused' || refused > 1) {
       const waitMs = Math.min(longestRetryMs, behaviour.downloadRetryMs * 2 ** Math.min(cuts, 10));

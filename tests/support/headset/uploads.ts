@@ -61,7 +61,8 @@ export class Uploads {
   }
 
   #queue(upload: PendingUpload): void {
-    this.#working = this.#working
+    const before = breaks(this.#behaviour, 'asks-all-at-once') ? Promise.resolve() : this.#working;
+    this.#working = before
       .then(() => this.#run(upload))
       // The headset is closed: its journal still holds the upload.
       .catch((error) => {
@@ -111,6 +112,7 @@ export class Uploads {
       const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(putTimeoutMs)]);
       const response = await fetch(url, {
         method: 'PUT',
+        ...(breaks(this.#behaviour, 'puts-content-type') && { headers: { 'content-type': 'text/plain' } }),
         redirect: 'manual',
         body: Uint8Array.from(body),
         signal,

@@ -5,6 +5,7 @@ import {
   UrlRefusal,
   type UrlRequestSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { type Behaviour, breaks } from './behaviour.ts';
 
 type UrlRequest = MessageInitShape<typeof UrlRequestSchema>;
 export type UrlAbout = NonNullable<UrlRequest['about']>;
@@ -14,18 +15,21 @@ const repeatAfterMs = 30_000;
 
 /** The addresses a headset has asked for. They are not kept by the cloud: each session asks again. */
 export class UrlRequests {
+  readonly #behaviour: Behaviour;
   readonly #send: (request: UrlRequest) => void;
   readonly #waiting = new Map<bigint, { about: UrlAbout; answered(answer: UrlAnswer): void }>();
   #lastId = 0n;
   #open = false;
 
-  constructor(send: (request: UrlRequest) => void) {
+  constructor(behaviour: Behaviour, send: (request: UrlRequest) => void) {
+    this.#behaviour = behaviour;
     this.#send = send;
   }
 
   /** A session has begun. */
   open(): void {
     this.#open = true;
+    if (breaks(this.#behaviour, 'asks-once')) return;
     for (const [requestId, { about }] of this.#waiting) this.#send({ requestId, about });
   }
 
@@ -45,12 +49,13 @@ export class UrlRequests {
     for (;;) {
       const answer = await this.#askOnce(about, signal);
       if (answer.refusal !== UrlRefusal.UNAVAILABLE) return answer;
-      await sleep(answer.retryAfterMs || 1000, undefined, { signal });
+      const at = breaks(this.#behaviour, 'asks-at-once') ? 1 : answer.retryAfterMs || 1000;
+      await sleep(at, undefined, { signal });
     }
   }
 
   #askOnce(about: UrlAbout, signal: AbortSignal): Promise<UrlAnswer> {
-    this.#lastId += 1n;
+    this.#lastId = breaks(this.#behaviour, 'same-request-id') ? 1n : this.#lastId + 1n;
     const requestId = this.#lastId;
     return new Promise((resolve, reject) => {
       const send = () => {

@@ -12,6 +12,7 @@ import { type Behaviour, breaks } from './behaviour.ts';
 import { connectivity } from './connectivity.ts';
 import type { Device, DeviceState, InstalledApp } from './device.ts';
 import type { Effects } from './effects.ts';
+import { receivedExtras } from './extras.ts';
 import type { Journal, Outcome } from './journal.ts';
 
 /** How an operation ends; `state`: the headset after it, absent where it leaves no trace on it. */
@@ -35,7 +36,9 @@ export function refusal(offer: Offer, { journal, behaviour, device }: Workplace)
   if (isOld && kind.case !== 'deactivate' && !breaks(behaviour, 'acts-on-old-epoch')) {
     return 'The transaction belongs to an earlier activation.';
   }
-  if (kind.case === undefined) return 'This client does not know the operation.';
+  if (kind.case === undefined && !breaks(behaviour, 'succeeds-unknown')) {
+    return 'This client does not know the operation.';
+  }
   // Ruling A13: an update that came before this one may have installed a newer firmware meanwhile.
   if (kind.case === 'updateFirmware' && isOlder(kind.value.version, device.state.firmwareVersion)) {
     if (!breaks(behaviour, 'downgrades-firmware')) return 'A newer firmware is installed.';
@@ -50,7 +53,11 @@ export function refusal(offer: Offer, { journal, behaviour, device }: Workplace)
  */
 export function work(offer: Offer, at: Workplace): Outcome & { readonly tookPlace: boolean } {
   const { journal, device, effects } = at;
-  const effect = { transactionId: Number(offer.transactionId), operation: offer.operationId };
+  const extras = receivedExtras(offer, breaks(at.behaviour, 'extras-as-doubles'));
+  const effect = {
+    ...{ transactionId: Number(offer.transactionId), operation: offer.operationId },
+    ...(extras && { extras }),
+  };
   // A death between the change and its line: the change is there.
   const recorded = device.outcomeOf(effect.transactionId);
   if (recorded) return { ...recorded, tookPlace: effects.apply(effect) };
@@ -125,6 +132,7 @@ function perform(kind: Operation['kind'], { journal, behaviour, device }: Workpl
     case 'reset':
       return done('reset', device.wiped());
     default: {
+      if (breaks(behaviour, 'succeeds-unknown')) return done('done');
       const found = connectivity(kind, state);
       return found
         ? { ...found, success: found.connectivity.statusCode === 200 }

@@ -1,0 +1,143 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Exchange } from './exchange.ts';
+
+/** A request that came, with how it is answered. */
+export interface FileRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  /** The first byte that is asked for; 0 without a range. */
+  readonly from: number;
+  /** Of a PUT. */
+  readonly body: Buffer;
+  /** Bytes of the file that were handed to the network. */
+  sentBytes: number;
+  closed: boolean;
+}
+
+/** How one GET or PUT is answered. */
+export type FileAnswer =
+  | 'well'
+  /** Other bytes of the same number. */
+  | 'wrong-bytes'
+  /** The whole file with 200, though a part was asked for. */
+  | 'whole'
+  | { readonly status: number }
+  /** 302 to another address. */
+  | 'elsewhere'
+  /** The connection breaks after so many bytes of the answer. */
+  | { readonly cutAfter: number }
+  /** The rest comes after `release`. */
+  | { readonly holdAfter: number };
+
+const pathPrefix = '/file/';
+
+/** An HTTP server with one file that serves ranges, takes uploads, and does so as badly as it is told. */
+export class Files {
+  readonly requests: FileRequest[] = [];
+  /** How a request is answered; the number counts those of its method from 1. */
+  answer: (request: FileRequest, number: number) => FileAnswer = () => 'well';
+  readonly content: Buffer;
+  readonly #exchange: Exchange;
+  readonly #held = new Set<() => void>();
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+
+  constructor(exchange: Exchange, sizeBytes: number) {
+    this.#exchange = exchange;
+    this.content = Buffer.from(Array.from({ length: sizeBytes }, (_, i) => (i * 31 + (i >> 8)) % 251));
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+  }
+
+  /** A fresh address. */
+  address(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${pathPrefix}${randomUUID()}`;
+  }
+
+  /** The file as an update's artifact. */
+  artifact() {
+    return {
+      sizeBytes: BigInt(this.content.length),
+      sha256: Uint8Array.from(createHash('sha256').update(this.content).digest()),
+      ticket: Uint8Array.from(Buffer.from('ticket')),
+    };
+  }
+
+  of(method: string): readonly FileRequest[] {
+    return this.requests.filter((request) => request.method === method);
+  }
+
+  /** Lets go on what was held back; later requests are answered well. */
+  release(): void {
+    this.answer = () => 'well';
+    for (const go of this.#held) go();
+    this.#held.clear();
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const parts: Buffer[] = [];
+    try {
+      for await (const part of incoming) parts.push(part as Buffer);
+    } catch {
+      return;
+    }
+    const { method = '', url = '', headers } = incoming;
+    const request: FileRequest = {
+      ...{ method, path: url, headers, body: Buffer.concat(parts), sentBytes: 0, closed: false },
+      from: Number(/^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1] ?? 0),
+    };
+    response.on('close', () => {
+      request.closed = true;
+    });
+    this.requests.push(request);
+    const answer = this.answer(request, this.of(method).length);
+    this.#exchange.note(`${method} ${headers.range ?? ''} is answered ${JSON.stringify(answer)}`);
+    if (typeof answer === 'object' && 'status' in answer) response.writeHead(answer.status).end();
+    else if (answer === 'elsewhere') response.writeHead(302, { location: this.address() }).end();
+    else if (method === 'PUT') response.writeHead(200).end();
+    else this.#sendFile(request, response, answer);
+  }
+
+  #sendFile(
+    request: FileRequest,
+    response: ServerResponse,
+    answer: Exclude<FileAnswer, { status: number }>,
+  ): void {
+    const size = this.content.length;
+    const content = answer === 'wrong-bytes' ? this.content.map((byte) => byte ^ 1) : this.content;
+    const ranged = request.headers.range !== undefined && answer !== 'whole';
+    if (ranged && request.from >= size) {
+      response.writeHead(416, { 'content-range': `bytes */${size}` }).end();
+      return;
+    }
+    const bytes = ranged ? content.subarray(request.from) : content;
+    response.writeHead(ranged ? 206 : 200, {
+      'content-length': bytes.length,
+      ...(ranged && { 'content-range': `bytes ${request.from}-${size - 1}/${size}` }),
+    });
+    const send = (part: Uint8Array, then: () => void) =>
+      response.write(part, () => {
+        request.sentBytes += part.length;
+        then();
+      });
+    if (typeof answer === 'object' && 'cutAfter' in answer) {
+      send(bytes.subarray(0, answer.cutAfter), () => setImmediate(() => response.destroy()));
+    } else if (typeof answer === 'object') {
+      send(bytes.subarray(0, answer.holdAfter), () => {});
+      this.#held.add(() => {
+        if (!response.destroyed) send(bytes.subarray(answer.holdAfter), () => response.end());
+      });
+    } else {
+      send(bytes, () => response.end());
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { Link } from '../cloud/link.ts';
+import type { FileAnswer } from '../files.ts';
+import type { Rule } from '../rule.ts';
+import type { Stage } from '../stage.ts';
+import { must } from '../verdict.ts';
+import { activate, firstApplication } from './activations.ts';
+
+const sizeBytes = 2048;
+
+/** A session of a headset that an application has, which was told to upload a file; answers the file's path. */
+async function uploading(stage: Stage, answer: FileAnswer = 'well'): Promise<{ link: Link; file: string }> {
+  stage.files.answer = () => answer;
+  const link = await stage.begin();
+  await link.run(stage.id(), activate(firstApplication), { epoch: 3n });
+  return { link, file: upload(stage, 'one.bin') };
+}
+
+function upload(stage: Stage, name: string): string {
+  const file = `${firstApplication}/${stage.imei}/upload_files/conformance/${name}`;
+  stage.client.tell({ action: 'upload', file, sizeBytes });
+  return file;
+}
+
+async function ended(link: Link, file: string) {
+  return await link.until(`the report of the upload of ${file}`, () =>
+    link.reportsOf('fileUpload').find(({ value }) => value.file === file),
+  );
+}
+
+/** There is one report of an upload's end, and stays one. */
+async function once(stage: Stage, link: Link, file: string): Promise<void> {
+  await stage.fence(link, 3n);
+  const count = link.reportsOf('fileUpload').filter(({ value }) => value.file === file).length;
+  must(count === 1, `${count} reports of one upload`);
+}
+
+export const addresses: readonly Rule[] = [
+  {
+    id: 'addresses/ids',
+    sentence: 'request_id, chosen by the headset, unique in a session',
+    prove: async (stage) => {
+      stage.files.answer = (_, n) => (n % 2 === 1 ? { status: 403 } : 'well');
+      const link = await stage.begin();
+      for (let i = 0; i < 2; i += 1) await link.run(stage.id(), stage.update());
+      const ids = link.urlRequests.map(({ requestId }) => requestId);
+      must(ids.length >= 4 && new Set(ids).size === ids.length, `the ids are ${ids}`);
+    },
+  },
+  {
+    id: 'addresses/unavailable',
+    sentence: 'ask again after retry_after_ms, with a new id',
+    prove: async (stage) => {
+      const times: number[] = [];
+      stage.cloud.onUrl = () => {
+        times.push(performance.now());
+        if (times.length > 1) return { url: stage.files.address() };
+        return { refusal: UrlRefusal.UNAVAILABLE, retryAfterMs: 1500 };
+      };
+      const link = await stage.begin();
+      const { value } = await link.run(stage.id(), stage.update());
+      must(value.success, `it failed: ${value.message}`);
+      const waitedMs = (times[1] ?? 0) - (times[0] ?? 0);
+      must(waitedMs > 1450, `asked again after ${waitedMs.toFixed(0)} ms, not 1500`);
+      const ids = link.urlRequests.map(({ requestId }) => requestId);
+      must(new Set(ids).size === ids.length, `the ids are ${ids}`);
+    },
+  },
+  {
+    id: 'addresses/asked-again',
+    sentence: 'a request that has no answer when the session ends, or after 30 s, is made again',
+    prove: async (stage) => {
+      stage.cloud.onUrl = (_, link) => (link === first ? undefined : { url: stage.files.address() });
+      const first: Link = await stage.begin();
+      const id = stage.id();
+      first.offer(id, stage.update());
+      await first.ready(id);
+      first.start(id);
+      await first.until('the request for an address', () => first.urlRequests.length > 0);
+      const next = await stage.afterCut(first);
+      next.start(id);
+      must((await next.result(id)).value.success, 'it failed');
+    },
+  },
+  {
+    id: 'addresses/eight-open',
+    sentence: 'At most 8 are open at a time',
+    prove: async (stage) => {
+      stage.cloud.onUrl = () => undefined;
+      const { link, file } = await uploading(stage);
+      const files = [file, ...Array.from({ length: 11 }, (_, i) => upload(stage, `${i}.bin`))];
+      await link.until('a request for an address', () => link.urlRequests.length > 0);
+      // The report comes after them on the standard input, so they are all known when it is there.
+      stage.client.tell({ action: 'report', customData: { success: true, customData: 'told' } });
+      await link.until('the report after the uploads', () => link.reportsOf('customData').length > 0);
+      await stage.fence(link, 3n);
+      must(link.urlRequests.length <= 8, `${link.urlRequests.length} requests are open`);
+      stage.cloud.onUrl = () => ({ url: stage.files.address() });
+      const next = await stage.afterCut(link);
+      for (const path of files) await ended(next, path);
+    },
+  },
+  {
+    id: 'uploads/one-put',
+    sentence:
+      'One PUT of the whole file to the address, with Content-Length, without Content-Type and without any header of authorization.',
+    prove: async (stage) => {
+      const { link, file } = await uploading(stage);
+      const { value, report } = await ended(link, file);
+      must(value.failure === UrlRefusal.UNSPECIFIED, `it failed: ${value.failure}`);
+      must(value.sizeBytes === BigInt(sizeBytes), `size_bytes is ${value.sizeBytes}`);
+      must(report.activationEpoch === 3n, `the report bears epoch ${report.activationEpoch}, not 3`);
+      const asked = link.urlRequests.at(-1)?.about;
+      must(asked?.case === 'upload', 'no request for an upload');
+      must(
+        asked.value.file === file && asked.value.sizeBytes === BigInt(sizeBytes),
+        'another file was asked for',
+      );
+      must(asked.value.activationEpoch === 3n, `asked with epoch ${asked.value.activationEpoch}, not 3`);
+      const puts = stage.files.of('PUT');
+      must(puts.length === 1 && puts[0]?.body.length === sizeBytes, `${puts.length} PUTs`);
+      const { headers } = puts[0];
+      must(headers['content-length'] === String(sizeBytes), `Content-Length is ${headers['content-length']}`);
+      must(headers['content-type'] === undefined, `Content-Type is ${headers['content-type']}`);
+      must(headers.authorization === undefined, 'there is a header of authorization');
+      await once(stage, link, file);
+    },
+  },
+  {
+    id: 'uploads/put-failed',
+    sentence:
+      'Anything else, a redirect too, or nothing for 60 s, ends it as failed: an address is used once.',
+    prove: async (stage) => {
+      const { link, file } = await uploading(stage, { status: 500 });
+      const { value } = await ended(link, file);
+      must(value.failure === UrlRefusal.UPLOAD_FAILED, `failure is ${value.failure}`);
+      await once(stage, link, file);
+      must(stage.files.of('PUT').length === 1, `${stage.files.of('PUT').length} PUTs`);
+    },
+  },
+  {
+    id: 'uploads/refused',
+    sentence: 'any other refusal ends it',
+    prove: async (stage) => {
+      stage.cloud.onUrl = () => ({ refusal: UrlRefusal.NO_SIGNED_URL });
+      const { link, file } = await uploading(stage);
+      const { value } = await ended(link, file);
+      must(value.failure === UrlRefusal.NO_SIGNED_URL, `failure is ${value.failure}`);
+      await once(stage, link, file);
+      must(stage.files.of('PUT').length === 0, 'something was put');
+    },
+  },
+  {
+    id: 'uploads/kept',
+    sentence: 'uploads that are not ended | the first url_request | their file_upload report',
+    prove: async (stage) => {
+      stage.cloud.onUrl = () => undefined;
+      const { link, file } = await uploading(stage);
+      await link.until('the request for an address', () => link.urlRequests.length > 0);
+      stage.cloud.onUrl = () => ({ url: stage.files.address() });
+      const next = await stage.afterKill();
+      const { value } = await ended(next, file);
+      must(value.failure === UrlRefusal.UNSPECIFIED, `it failed: ${value.failure}`);
+      await once(stage, next, file);
+    },
+  },
+];

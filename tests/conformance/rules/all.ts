@@ -1,0 +1,16 @@
+import { activations } from './activations.ts';
+import { addresses } from './addresses.ts';
+import { drop } from './drop.ts';
+import { offers } from './offers.ts';
+import { once } from './once.ts';
+import { operations } from './operations.ts';
+import { reports } from './reports.ts';
+import { revoke } from './revoke.ts';
+import { session } from './session.ts';
+import { updates } from './updates.ts';
+
+/** Every rule, in the order of the page. */
+export const rules = [
+  ...[...session, ...offers, ...once, ...drop, ...revoke],
+  ...[...reports, ...activations, ...operations, ...updates, ...addresses],
+] as const;

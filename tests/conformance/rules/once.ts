@@ -1,0 +1,111 @@
+import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { Link, OperationKind } from '../cloud/link.ts';
+import type { Rule } from '../rule.ts';
+import type { Stage } from '../stage.ts';
+import { must } from '../verdict.ts';
+
+const sentence =
+  'Before an effect, STARTED is stored; after it, the result. … find out, when it starts again, whether the effect took place';
+
+/** Does what the cloud does with what a hello holds, until the transaction has its result. */
+async function carryOn(stage: Stage, link: Link, id: bigint, kind: OperationKind) {
+  const state = link.hello.held.find((held) => held.transactionId === id)?.state;
+  if (state === HeldState.STARTED) link.start(id);
+  if (state !== HeldState.STARTED && state !== HeldState.FINISHED) {
+    link.offer(id, kind);
+    await link.ready(id);
+    link.start(id);
+  }
+  const { value } = await link.result(id);
+  await stage.fence(link);
+  return value;
+}
+
+/** Kills the client at a moment, again and again with further transactions, and carries on. */
+function killedAt(
+  moment: string,
+  rounds: number,
+  reach: (stage: Stage, link: Link, id: bigint, round: number) => Promise<void>,
+): Rule {
+  return {
+    id: `once/killed-${moment}`,
+    sentence,
+    prove: async (stage) => {
+      let link = await stage.begin();
+      for (let round = 0; round < rounds; round += 1) {
+        const id = stage.id();
+        const kind: OperationKind =
+          round % 2 === 0
+            ? stage.command()
+            : { case: 'applyLanguages', value: { languages: round % 4 === 1 ? ['en', 'ja'] : ['ja'] } };
+        link.offer(id, kind);
+        await reach(stage, link, id, round);
+        link = await stage.afterKill();
+        const result = await carryOn(stage, link, id, kind);
+        const effects = stage.effects(id);
+        // A call that was cut short may be one or none, and is told as a failure.
+        const right = effects === 1 || (effects === 0 && !result.success);
+        must(right, `${kind.case} ${id} has ${effects} effects and success ${result.success}`);
+      }
+    },
+  };
+}
+
+export const once: readonly Rule[] = [
+  killedAt('before-start', 3, async (_, link, id, round) => {
+    if (round > 0) await link.ready(id);
+  }),
+  killedAt('at-start', 4, async (_, link, id, round) => {
+    await link.ready(id);
+    link.start(id);
+    // Different moments of the work; none of them has to be met.
+    await new Promise((resolve) => setTimeout(resolve, round * 2));
+  }),
+  killedAt('at-effect', 2, async (stage, link, id) => {
+    await link.ready(id);
+    link.start(id);
+    await stage.effect(id);
+  }),
+  {
+    id: 'once/killed-at-result',
+    sentence: 'the headset remembers the ids that are done',
+    prove: async (stage) => {
+      stage.cloud.acknowledges = false;
+      const link = await stage.begin();
+      const id = stage.id();
+      const { report } = await link.run(id, stage.command());
+      const next = await stage.afterKill();
+      const again = await next.result(id);
+      must(
+        again.report.reportId === report.reportId,
+        `the result came again as report ${again.report.reportId}`,
+      );
+      // As after a crash of the cloud: it offers what it should not.
+      next.offer(id, stage.command());
+      await next.ready(id);
+      next.start(id);
+      await stage.fence(next);
+      must(stage.effects(id) === 1, `${stage.effects(id)} effects of one transaction`);
+    },
+  },
+  {
+    id: 'once/remembered',
+    sentence:
+      'Ids that are done, with their outcome (the result, or revoked), are remembered for at least 30 days or the last 10,000, whichever is more.',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const ids = Array.from({ length: 20 }, () => stage.id());
+      for (const id of ids) await link.run(id, stage.command());
+      await stage.readyFence(link);
+      const next = await stage.afterKill();
+      for (const id of ids) {
+        const last = next.reports.at(-1)?.reportId ?? 0n;
+        next.offer(id, stage.command());
+        await next.ready(id);
+        next.start(id);
+        await next.result(id, last);
+      }
+      for (const id of ids) must(stage.effects(id) === 1, `${stage.effects(id)} effects of ${id}`);
+    },
+  },
+];

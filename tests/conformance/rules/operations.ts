@@ -1,0 +1,163 @@
+import { create } from '@bufbuild/protobuf';
+import {
+  ConnectivityTarget,
+  ConnectResponseSchema,
+  ExtraType,
+  NetworkType,
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { Link, OperationKind } from '../cloud/link.ts';
+import type { Rule } from '../rule.ts';
+import type { Stage } from '../stage.ts';
+import { must } from '../verdict.ts';
+import { mustHold } from './offers.ts';
+
+/** Numbers that a floating-point parser, or a wrong type, changes. */
+const extrasJson =
+  '{"page":3,"serial":9007199254740993,"least":-9223372036854775808,"ratio":1.0,"name":"A\\u00e9","on":true}';
+const extraTypes = {
+  page: ExtraType.INTEGER,
+  serial: ExtraType.LONG,
+  least: ExtraType.LONG,
+  ratio: ExtraType.DOUBLE,
+  name: ExtraType.STRING,
+  on: ExtraType.BOOLEAN,
+};
+const asReceived: Readonly<Record<string, (text: string | undefined) => boolean>> = {
+  page: (text) => text === '3',
+  serial: (text) => text === '9007199254740993',
+  least: (text) => text === '-9223372036854775808',
+  ratio: (text) => Number(text) === 1,
+  name: (text) => text === 'Aé',
+  on: (text) => text === 'true',
+};
+
+/** The status codes that each kind of connectivity operation has. */
+async function connectivity(stage: Stage, link: Link, kind: OperationKind, codes: readonly number[]) {
+  const { value } = await link.run(stage.id(), kind);
+  const found = value.connectivity;
+  must(found, `the result of ${kind.case} has no connectivity`);
+  must(codes.includes(found.statusCode), `${kind.case} ends with ${found.statusCode}, not one of ${codes}`);
+  must(value.success === (found.statusCode === 200), `success ${value.success} with ${found.statusCode}`);
+  return found;
+}
+
+export const operations: readonly Rule[] = [
+  {
+    id: 'operations/unknown',
+    sentence:
+      'An operation kind that the client does not know gets its ready as every other. Its start: result success false, message This client does not know the operation.',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const id = stage.id();
+      const value = { transactionId: id, activationEpoch: 1n, operationId: 'conformance', operation: {} };
+      const offer = create(ConnectResponseSchema, { body: { case: 'offer', value } });
+      const { body } = offer;
+      if (body.case === 'offer' && body.value.operation) {
+        body.value.operation.$unknown = [{ no: 99, wireType: 2, data: Uint8Array.from([2, 8, 1]) }];
+      }
+      link.sendOdd(offer, `an offer of ${id} with an operation of an unknown kind`);
+      await link.ready(id);
+      link.start(id);
+      const result = (await link.result(id)).value;
+      must(!result.success && stage.effects(id) === 0, 'success, or an effect, of what nobody knows');
+      const message = 'This client does not know the operation.';
+      must(result.message === message, `the message is "${result.message}", not "${message}"`);
+      await stage.fence(link);
+    },
+  },
+  {
+    id: 'operations/extras',
+    sentence: 'read numbers from the text, not through a floating-point parser, as a long may exceed 2⁵³',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const id = stage.id();
+      const { value } = await link.run(id, stage.command({ extrasJson, extraTypes }));
+      must(value.success, `the app could not be called: ${value.message}`);
+      const extras = stage.client.effects().find(({ transactionId }) => transactionId === id)?.extras;
+      must(extras, 'the line of the effects file has no extras');
+      for (const [name, right] of Object.entries(asReceived)) {
+        must(right(extras[name]), `the app got ${name} as ${extras[name]}`);
+      }
+    },
+  },
+  {
+    id: 'operations/app-answer',
+    sentence: 'it may come long after, also in a later session',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const id = stage.id();
+      const { report } = await link.run(id, stage.command());
+      await stage.readyFence(link);
+      const next = await stage.afterKill();
+      stage.cloud.acknowledges = false;
+      const appAnswer = { transactionId: String(id), success: true, message: 'shown', customData: 'data' };
+      stage.client.tell({ action: 'report', appAnswer });
+      const answered = (on: Link) => on.until('the answer of the app', () => on.reportsOf('appAnswer')[0]);
+      const first = await answered(next);
+      const { transactionId, success, message, customData } = first.value;
+      const right = transactionId === id && success && message === 'shown' && customData === 'data';
+      must(right, 'the answer is not the one that the app gave');
+      must(first.report.reportId > report.reportId, 'it does not come after the result');
+      const again = await answered(await stage.afterCut(next));
+      must(again.report.reportId === first.report.reportId, 'it came again under another id');
+    },
+  },
+  {
+    id: 'operations/connectivity',
+    sentence: 'Each of these ends with a result that carries connectivity; success is true exactly with 200.',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const run = (kind: OperationKind, codes: readonly number[]) => connectivity(stage, link, kind, codes);
+      const networkType = NetworkType.BLUETOOTH;
+      await run(
+        { case: 'listConnectivity', value: { networkType, target: ConnectivityTarget.ALL } },
+        [200, 403, 500],
+      );
+      const set = await run(
+        { case: 'setConnectivityState', value: { networkType, enabled: true } },
+        [200, 400, 500],
+      );
+      const read = await run({ case: 'readConnectivityState', value: { networkType } }, [200, 400, 500]);
+      const same = set.statusCode !== 200 || read.statusCode !== 200 || read.state === set.state;
+      must(same, `the state is ${read.state} after it was set to ${set.state}`);
+      await run({ case: 'resetConnectivity', value: { networkType } }, [200, 500]);
+      const pairing = [200, 400, 403, 404, 409, 500];
+      await run({ case: 'addPairing', value: { macAddress: '02:00:00:00:00:77' } }, pairing);
+      await run({ case: 'deletePairing', value: { macAddress: 'no address' } }, [400, 403, 404, 409, 500]);
+    },
+  },
+  {
+    id: 'operations/reset',
+    sentence:
+      'What must survive lives outside the area that a reset, or the uninstallation of the client, wipes',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const done = stage.id();
+      await link.run(done, stage.command(), { epoch: 2n });
+      stage.cloud.acknowledges = false;
+      const kept = await link.run(stage.id(), stage.command(), { epoch: 2n });
+      const offered = stage.id();
+      link.offer(offered, stage.command(), { epoch: 3n });
+      const reset = stage.id();
+      link.offer(reset, { case: 'reset', value: { applicationId: 'conformance' } }, { epoch: 3n });
+      await link.ready(offered);
+      await link.ready(reset);
+      link.start(reset);
+      const next = await stage.cloud.online(60_000);
+      mustHold(stage, next, {
+        [String(kept.value.transactionId)]: 'FINISHED',
+        [String(offered)]: 'OFFERED',
+        [String(reset)]: 'FINISHED',
+      });
+      must(next.hello.activationEpoch === 3n, `hello bears epoch ${next.hello.activationEpoch}, not 3`);
+      const { value } = await next.result(reset);
+      must(value.success, `the reset failed: ${value.message}`);
+      must(stage.effects(reset) === 1, `${stage.effects(reset)} effects of the reset`);
+      const again = await next.result(kept.value.transactionId);
+      must(again.report.reportId === kept.report.reportId, 'a report came again under another id');
+      next.start(done);
+      const remembered = await next.result(done, again.report.reportId);
+      must(remembered.value.success && stage.effects(done) === 1, 'what was done before is not remembered');
+    },
+  },
+];

@@ -1,0 +1,209 @@
+import type { Link } from '../cloud/link.ts';
+import type { Rule } from '../rule.ts';
+import type { Stage } from '../stage.ts';
+import { must } from '../verdict.ts';
+import { activate, firstApplication } from './activations.ts';
+
+/** Has an app of the headset tell something; the report's text. */
+function tell(stage: Stage, text: string): void {
+  stage.client.tell({ action: 'report', customData: { success: true, customData: text } });
+}
+
+/** The texts of an app's reports on this stream, in order. */
+function texts(link: Link): readonly string[] {
+  return link.reportsOf('customData').map(({ value }) => value.customData);
+}
+
+async function untilTold(link: Link, text: string) {
+  return await link.until(`the report "${text}"`, () =>
+    link.reportsOf('customData').find(({ value }) => value.customData === text),
+  );
+}
+
+/** The ids of an app's reports on this stream; the headset may have more to say by itself. */
+function idsOf(link: Link): bigint[] {
+  return link.reportsOf('customData').map(({ report }) => report.reportId);
+}
+
+/** The first of an app's reports. */
+async function firstTold(link: Link): Promise<bigint | undefined> {
+  return await link.until('the report that is kept', () => idsOf(link)[0]);
+}
+
+/** Three reports that are kept; answers their ids. */
+async function threeKept(stage: Stage, link: Link): Promise<bigint[]> {
+  stage.cloud.acknowledges = false;
+  for (const text of ['a', 'b', 'c']) tell(stage, text);
+  await untilTold(link, 'c');
+  return idsOf(link);
+}
+
+export const reports: readonly Rule[] = [
+  {
+    id: 'reports/rising',
+    sentence: 'Send in rising order',
+    prove: async (stage) => {
+      stage.cloud.acknowledges = false;
+      const link = await stage.begin();
+      for (const text of ['a', 'b', 'c']) tell(stage, text);
+      await stage.fence(link);
+      await untilTold(link, 'c');
+      must(texts(link).join('') === 'abc', `reported in the order ${texts(link)}`);
+      const next = await stage.afterCut(link);
+      await stage.fence(next);
+    },
+  },
+  {
+    id: 'reports/again',
+    sentence: 'in each session again from the oldest that is kept',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const ids = await threeKept(stage, link);
+      const same = async (next: Link, expected: readonly bigint[], when: string) => {
+        await stage.fence(next);
+        const came = idsOf(next);
+        must(String(came) === String(expected), `${when} reports ${came} came first, not ${expected}`);
+      };
+      const second = await stage.afterCut(link);
+      await same(second, ids, 'after a cut');
+      second.ack(ids[0] ?? 0n);
+      await stage.readyFence(second);
+      await same(await stage.afterKill(), ids.slice(1), 'after a kill');
+    },
+  },
+  {
+    id: 'reports/same-id',
+    sentence: 'The counter must survive; gaps do no harm, a number that is used twice does',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const { report } = await stage.fence(link);
+      await stage.readyFence(link);
+      const next = await stage.afterKill();
+      const later = (await stage.fence(next)).report;
+      must(later.reportId > report.reportId, `after ${report.reportId} a new report bears ${later.reportId}`);
+    },
+  },
+  {
+    id: 'reports/older-counter',
+    sentence: 'go on at the greatest of acked_report_id + 1 and the corrected clock in milliseconds',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      await stage.fence(link);
+      link.cut();
+      const next = await stage.cloud.greeted();
+      // As where the headset's state was restored from a copy: the cloud has more reports than it.
+      const acked = BigInt(stage.cloud.nowMs() + 86_400_000);
+      stage.cloud.welcome(next, acked);
+      const { report } = await stage.fence(next);
+      must(report.reportId > acked, `a new report bears ${report.reportId}; ${acked} is acknowledged`);
+    },
+  },
+  {
+    id: 'reports/acknowledged',
+    sentence: 'everything up to n is durable in the cloud. Forget those reports, and nothing sooner.',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const ids = await threeKept(stage, link);
+      link.ack(ids[1] ?? 0n);
+      await stage.readyFence(link);
+      const next = await stage.afterCut(link);
+      const first = await firstTold(next);
+      must(first === ids[2], `report ${first} came first, ${ids[2]} is the oldest kept`);
+    },
+  },
+  {
+    id: 'reports/acked-in-welcome',
+    sentence: 'acked_report_id: the reports up to this id are durable, forget them.',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const ids = await threeKept(stage, link);
+      link.cut();
+      const next = await stage.cloud.greeted();
+      stage.cloud.welcome(next, ids[1]);
+      const first = await firstTold(next);
+      must(first === ids[2], `report ${first} came first, ${ids[2]} is the oldest kept`);
+    },
+  },
+  {
+    id: 'reports/after-welcome',
+    sentence: 'Wait for welcome … Send the reports that are still kept, oldest first, and handle what comes.',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      await threeKept(stage, link);
+      link.cut();
+      const next = await stage.cloud.greeted();
+      await next.ping();
+      must(next.messages.length === 1, `${next.messages[1]?.body.case} came before welcome`);
+      stage.cloud.welcome(next);
+      await untilTold(next, 'c');
+    },
+  },
+  {
+    id: 'reports/window',
+    sentence: 'Up to 256 reports may be on their way without an ack.',
+    prove: async (stage) => {
+      stage.cloud.onUrl = () => undefined;
+      const link = await stage.begin();
+      await link.run(stage.id(), activate(firstApplication));
+      await stage.readyFence(link);
+      stage.cloud.acknowledges = false;
+      const all = Array.from({ length: 300 }, (_, i) => `text ${i}`);
+      for (const text of all) tell(stage, text);
+      // Its request for an address needs no ack, and shows that the texts before it are known.
+      const file = `${firstApplication}/${stage.imei}/upload_files/after.bin`;
+      stage.client.tell({ action: 'upload', file, sizeBytes: 1 });
+      await link.until('the request for an address', () => link.urlRequests.length > 0);
+      await stage.readyFence(link);
+      const inFlight = link.reports.filter(({ reportId }) => reportId > link.ackedReportId).length;
+      must(inFlight <= 256, `${inFlight} reports without an ack`);
+      stage.cloud.acknowledges = true;
+      link.ack(link.reports.at(-1)?.reportId ?? 0n);
+      await untilTold(link, 'text 299');
+      must(String(texts(link)) === String(all), 'a report is missing or came twice');
+    },
+  },
+  {
+    id: 'reports/kept-while-offline',
+    sentence: 'the headset keeps every report until report_ack covers it',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      link.cut();
+      const waiting = await stage.cloud.greeted();
+      for (const text of ['a', 'b']) tell(stage, text);
+      // The headset has read its standard input when it answers on the stream.
+      stage.cloud.welcome(waiting);
+      await untilTold(waiting, 'b');
+      stage.cloud.acknowledges = false;
+      tell(stage, 'c');
+      await untilTold(waiting, 'c');
+      const next = await stage.afterKill();
+      await untilTold(next, 'c');
+    },
+  },
+  {
+    id: 'reports/epoch',
+    sentence:
+      'the newest epoch that the headset knew when it happened, not when it is sent; it is never rewritten',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      await link.run(stage.id(), stage.command(), { epoch: 3n });
+      stage.cloud.acknowledges = false;
+      tell(stage, 'before');
+      const before = await untilTold(link, 'before');
+      await link.run(stage.id(), stage.command(), { epoch: 4n });
+      tell(stage, 'after');
+      const after = await untilTold(link, 'after');
+      must(
+        before.report.activationEpoch === 3n,
+        `the first bears epoch ${before.report.activationEpoch}, not 3`,
+      );
+      must(
+        after.report.activationEpoch === 4n,
+        `the second bears epoch ${after.report.activationEpoch}, not 4`,
+      );
+      const next = await stage.afterKill();
+      const again = (await untilTold(next, 'before')).report.activationEpoch;
+      must(again === 3n, `sent again, the first bears epoch ${again}, not 3`);
+    },
+  },
+];

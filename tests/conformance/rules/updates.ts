@@ -1,0 +1,270 @@
+import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { Link, OperationKind } from '../cloud/link.ts';
+import type { FileAnswer, FileRequest } from '../files.ts';
+import type { Rule } from '../rule.ts';
+import type { Stage } from '../stage.ts';
+import { must } from '../verdict.ts';
+
+const part = 20_000;
+
+/** Runs one update that is served as `answer` says; answers its result, its GETs and its effects. */
+async function load(stage: Stage, answer: (request: FileRequest, number: number) => FileAnswer) {
+  stage.files.answer = answer;
+  const link = await stage.begin();
+  const id = stage.id();
+  const { value } = await link.run(id, stage.update());
+  return { link, id, ...value, gets: stage.files.of('GET'), effects: stage.effects(id) };
+}
+
+async function start(link: Link, id: bigint, kind: OperationKind): Promise<void> {
+  link.offer(id, kind);
+  await link.ready(id);
+  link.start(id);
+}
+
+const list = (gets: readonly FileRequest[]) => gets.map(({ from }) => from).join(', ');
+
+export const updates: readonly Rule[] = [
+  {
+    id: 'updates/installs',
+    sentence:
+      'Load with plain HTTP GET, without any header of authorization. … Report the inventory, then the result',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const id = stage.id();
+      const update = stage.update();
+      const { report, value } = await link.run(id, update);
+      must(
+        value.success && stage.effects(id) === 1,
+        `success ${value.success}, ${stage.effects(id)} effects`,
+      );
+      const [request] = link.urlRequests;
+      must(request?.about.case === 'downloadTicket', 'no request with a ticket');
+      const ticket = Buffer.from(request.about.value).toString();
+      must(ticket === 'ticket', `the ticket is "${ticket}", not the offer's`);
+      const [get] = stage.files.of('GET');
+      must(get?.headers.authorization === undefined, 'the GET has a header of authorization');
+      const inventory = link.reportsOf('inventory').find((i) => i.report.reportId < report.reportId);
+      must(inventory, 'no inventory came before the result');
+      const told = inventory.value.apps.find((app) => app.package === update.value.package)?.version;
+      must(told === update.value.version, `the inventory tells version ${told}`);
+    },
+  },
+  {
+    id: 'updates/resumed-after-cut',
+    sentence: 'go on with Range: bytes=<size of the file>-',
+    prove: async (stage) => {
+      const { success, gets, effects } = await load(stage, (_, n) => (n <= 3 ? { cutAfter: part } : 'well'));
+      must(success && effects === 1, `success ${success}, ${effects} effects`);
+      must(
+        gets.some(({ from }) => from > 0 && from <= 3 * part),
+        `the GETs began at ${list(gets)}`,
+      );
+    },
+  },
+  {
+    id: 'updates/resumed-after-kill',
+    sentence: 'after a restart of the headset it goes on, from its part, with the start of the next session',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const id = await stage.startHeldUpdate(link);
+      let next = link;
+      // A client may be killed before it has written what came: some rounds with more time each.
+      for (let round = 0; round < 6 && !stage.files.of('GET').some(({ from }) => from > 0); round += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 50 * 2 ** round));
+        const before = stage.files.of('GET').length;
+        next = await stage.afterKill();
+        next.start(id);
+        await next.until('the load to go on', () => stage.files.of('GET').length > before);
+      }
+      stage.files.release();
+      const { value } = await next.result(id);
+      must(
+        value.success && stage.effects(id) === 1,
+        `success ${value.success}, ${stage.effects(id)} effects`,
+      );
+      const gets = stage.files.of('GET');
+      must(
+        gets.some(({ from }) => from > 0),
+        `the GETs began at ${list(gets)}`,
+      );
+    },
+  },
+  {
+    id: 'updates/range-ignored',
+    sentence: 'the whole file comes: begin anew at 0',
+    prove: async (stage) => {
+      const { success, gets } = await load(stage, (_, n) => (n === 1 ? { cutAfter: part } : 'whole'));
+      must(success && gets.length === 2, `success ${success}, after ${gets.length} GETs`);
+    },
+  },
+  {
+    id: 'updates/range-refused',
+    sentence: '416, or another start or total size | delete the file, begin anew',
+    prove: async (stage) => {
+      const { success, gets, effects } = await load(stage, (_, n) => {
+        if (n === 1) return { cutAfter: part };
+        return n === 2 ? { status: 416 } : 'well';
+      });
+      must(success && effects === 1, `success ${success}, ${effects} effects`);
+      must(gets[2]?.from === 0, `the GETs began at ${list(gets)}`);
+    },
+  },
+  {
+    id: 'updates/redirected',
+    sentence: 'GET there with the same Range, up to 5 times in a row',
+    prove: async (stage) => {
+      const { link, success, gets } = await load(stage, (_, n) => {
+        if (n === 1) return { cutAfter: part };
+        return n === 2 ? 'elsewhere' : 'well';
+      });
+      must(success, 'it failed');
+      must(gets.length === 3 && gets[2]?.from === gets[1]?.from, `the GETs began at ${list(gets)}`);
+      must(link.urlRequests.length === 1, `${link.urlRequests.length} addresses were asked for`);
+    },
+  },
+  {
+    id: 'updates/wrong-hash',
+    sentence:
+      'Wrong: delete it and load anew; after the third time the transaction fails. Nothing that was not checked is ever installed.',
+    prove: async (stage) => {
+      const { link, id, success, gets } = await load(stage, () => 'wrong-bytes');
+      must(stage.effects(id) === 0, 'a file whose hash is wrong was installed');
+      must(!success, 'the result says success');
+      must(gets.length === 3, `it was loaded ${gets.length} times, not 3`);
+      stage.files.answer = (_, n) => (n <= 5 ? 'wrong-bytes' : 'well');
+      const right = stage.id();
+      const { value } = await link.run(right, stage.update());
+      must(value.success && stage.effects(right) === 1, 'an update that came right the third time failed');
+    },
+  },
+  {
+    id: 'updates/address-used-up',
+    sentence: 'the address is used up: ask for a fresh one',
+    prove: async (stage) => {
+      const { success, gets } = await load(stage, (_, n) => (n === 1 ? { status: 403 } : 'well'));
+      must(success, 'it failed');
+      must(gets.length === 2 && gets[0]?.path !== gets[1]?.path, 'the refused address was used again');
+    },
+  },
+  {
+    id: 'updates/server-trouble',
+    sentence:
+      '408, 429, 5xx, nothing for 30 s, cut off | wait (1 s, doubled each time, 30 s at most), go on where it was',
+    prove: async (stage) => {
+      const { link, success, gets } = await load(stage, (_, n) => {
+        if (n === 1) return { cutAfter: part };
+        return n === 2 ? { status: 503 } : 'well';
+      });
+      must(success, 'it failed');
+      must(
+        gets[0]?.path === gets[1]?.path && gets[1]?.path === gets[2]?.path,
+        'another address was asked for',
+      );
+      must(link.urlRequests.length === 1, `${link.urlRequests.length} addresses were asked for`);
+    },
+  },
+  {
+    id: 'updates/addresses-refused',
+    sentence: 'A fresh address that is refused at once 5 times in a row ends the transaction as a failure.',
+    seconds: 16,
+    prove: async (stage) => {
+      stage.files.answer = () => ({ status: 403 });
+      const link = await stage.begin();
+      const id = stage.id();
+      await start(link, id, stage.update());
+      const result = () => link.reportsOf('result').find((r) => r.value.transactionId === id);
+      await link.until('the failure', () => result() ?? stage.files.of('GET').length > 5, 30_000);
+      const gets = stage.files.of('GET');
+      must(gets.length === 5, `${gets.length} addresses were tried, not 5`);
+      must(result()?.value.success === false, 'the result says success');
+    },
+  },
+  {
+    id: 'updates/expired-address',
+    sentence: "One whose expires_at_ms (by the server's clock) has passed is not used again: ask anew.",
+    prove: async (stage) => {
+      let asked = 0;
+      stage.cloud.onUrl = () => {
+        asked += 1;
+        const soon = BigInt(stage.cloud.nowMs() + 500);
+        return { url: stage.files.address(), ...(asked === 1 && { expiresAtMs: soon }) };
+      };
+      // After a cut the headset waits for a second; by then the address is too old.
+      const { success, gets } = await load(stage, (_, n) => (n === 1 ? { cutAfter: part } : 'well'));
+      must(success, 'it failed');
+      must(new Set(gets.map(({ path }) => path)).size === gets.length, 'the expired address was used again');
+    },
+  },
+  {
+    id: 'updates/artifact-gone',
+    sentence:
+      'An address that is refused with URL_REFUSAL_UNKNOWN (the artifact is gone) ends the transaction as a failure.',
+    prove: async (stage) => {
+      stage.cloud.onUrl = () => ({ refusal: UrlRefusal.UNKNOWN });
+      const { success, link, effects } = await load(stage, () => 'well');
+      must(!success && effects === 0, 'the result says success');
+      await stage.fence(link);
+    },
+  },
+  {
+    id: 'updates/progress',
+    sentence: 'every 10 s, also while nothing moves, a progress report … After the end none is sent.',
+    seconds: 25,
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const id = await stage.startHeldUpdate(link);
+      const progress = () => link.reportsOf('progress').filter(({ value }) => value.transactionId === id);
+      await link.until('the first progress report', () => progress().length >= 1, 12_000);
+      await link.until('the second progress report', () => progress().length >= 2, 12_000);
+      stage.files.release();
+      const { report } = await link.result(id);
+      await stage.fence(link);
+      for (const { value } of progress()) {
+        must(value.progress >= 0 && value.progress <= 1, `progress is ${value.progress}`);
+        must(value.message !== '', 'the message is empty');
+      }
+      must(
+        progress().every((p) => p.report.reportId < report.reportId),
+        'progress was reported after the result',
+      );
+    },
+  },
+  {
+    id: 'updates/load-survives-cut',
+    sentence: 'A lost connection does not stop a load',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const id = await stage.startHeldUpdate(link);
+      const next = await stage.afterCut(link);
+      next.start(id);
+      await stage.readyFence(next);
+      stage.files.release();
+      const { value } = await next.result(id);
+      must(
+        value.success && stage.effects(id) === 1,
+        `success ${value.success}, ${stage.effects(id)} effects`,
+      );
+      await stage.fence(next);
+      const gets = stage.files.of('GET');
+      must(gets.length === 1, `the GETs began at ${list(gets)}; nothing had interrupted the first`);
+    },
+  },
+  {
+    id: 'updates/no-older-firmware',
+    sentence:
+      'update_firmware to a version below the installed one (part by part as numbers; an equal one is none) fails',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const artifact = stage.files.artifact();
+      const newer = stage.id();
+      await start(link, newer, { case: 'updateFirmware', value: { version: '99.010.0', artifact } });
+      const { link: next, value: first } = await stage.resultOverRestarts(link, newer);
+      must(first.success, `the newer firmware was not installed: ${first.message}`);
+      const id = stage.id();
+      await start(next, id, { case: 'updateFirmware', value: { version: '99.002.0', artifact } });
+      const { value } = await stage.resultOverRestarts(next, id);
+      must(!value.success && stage.effects(id) === 0, 'an older firmware was installed');
+    },
+  },
+];

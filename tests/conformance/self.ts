@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { fillCompileCache } from '../support/headset/testing/headset-process.ts';
+import { root } from '../support/stack/process.ts';
+import { type Sabotage, sabotages } from './can-fail.ts';
+import { type Judgement, judge, judgeAll } from './judge.ts';
+import { rules } from './rules/all.ts';
+import { simulator } from './simulator.ts';
+
+/**
+ * The kit against the simulated headset: every rule holds, and every rule is seen to be broken by a
+ * simulated headset that breaks it. RULES chooses, by the beginnings of ids; CAN_FAIL=0 leaves the second part out. The last line counts.
+ */
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const only = (process.env['RULES'] ?? '').split(/[\s,]+/).filter(Boolean);
+const chosen = (id: string) => only.length === 0 || only.some((begin) => id.startsWith(begin));
+/** Most of the time is spent waiting. */
+const jobs = 3 * availableParallelism();
+const startupMs = 120_000;
+/** Where the answer never comes: a rule that is broken is found so late. */
+const shortMs = 5000;
+
+let [passed, failed] = [0, 0];
+function count(right: boolean, name: string, judgement?: Judgement): void {
+  if (right) passed += 1;
+  else failed += 1;
+  say(`${right ? 'ok    ' : 'FAILED'} ${name}`);
+  if (right || !judgement) return;
+  say(`    ${judgement.verdict}: ${judgement.why}`);
+  for (const line of judgement.exchange) say(`    ${line}`);
+  say(judgement.output.replace(/^/gm, '    '));
+}
+
+async function holds(): Promise<void> {
+  const options = { command: simulator(), timeoutMs: 60_000, startupMs, jobs };
+  const judgements = await judgeAll(
+    rules.filter(({ id }) => chosen(id)),
+    options,
+  );
+  for (const judgement of judgements) {
+    count(
+      judgement.verdict === 'holds',
+      `holds: ${judgement.rule.id} (${judgement.seconds.toFixed(1)} s)`,
+      judgement,
+    );
+  }
+}
+
+/** A page or sentence without its markup, for comparison. */
+function plain(text: string): string {
+  return text
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/[*`_|]/g, ' ')
+    .replace(/\s+/g, '')
+    .toLowerCase();
+}
+
+/** Each sentence stands on the page; `…` joins what stands apart there. */
+function sentencesArePages(): void {
+  const page = plain(readFileSync(join(root, 'proto/device_link/v1/README.md'), 'utf8'));
+  const missing = rules.flatMap(({ id, sentence }) =>
+    sentence
+      .split('…')
+      .filter((part) => !page.includes(plain(part)))
+      .map((part) => `${id}: ${part}`),
+  );
+  count(
+    missing.length === 0,
+    `the page says what the rules say${missing.map((part) => `\n    not: ${part}`).join('')}`,
+  );
+}
+
+/** Each sabotaged headset is found out by its rule. */
+async function canFail(): Promise<void> {
+  const secondsOf = ({ rule }: Sabotage) => rules.find(({ id }) => id === rule)?.seconds ?? 0;
+  const queue = sabotages.filter(({ rule }) => chosen(rule)).sort((a, b) => secondsOf(b) - secondsOf(a));
+  const work = async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const { rule: id, name, defect } = next;
+      const rule = rules.find((r) => r.id === id);
+      if (!rule) {
+        count(false, `no rule is named ${id}`);
+        continue;
+      }
+      const judgement = await judge(rule, { command: simulator(defect), timeoutMs: shortMs, startupMs });
+      const found = judgement.verdict === 'broken';
+      const why = found ? `: ${judgement.why}` : '';
+      count(
+        found,
+        `broken: ${id} by a headset with: ${name} (${judgement.seconds.toFixed(1)} s)${why}`,
+        judgement,
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
+  for (const { id } of rules) {
+    if (!sabotages.some(({ rule }) => rule === id)) count(false, `${id} is never seen to fail`);
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+fillCompileCache();
+sentencesArePages();
+await Promise.all([holds(), process.env['CAN_FAIL'] === '0' || canFail()]);
+say(`\n${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 ? 1 : 0;

@@ -1,0 +1,31 @@
+import { join } from 'node:path';
+import type { Behaviour } from '../support/headset/behaviour.ts';
+import { compileCache, root } from '../support/stack/process.ts';
+
+const main = join(root, 'tests/support/headset/main.ts');
+
+/** What makes a simulated headset one that breaks a rule; everything is optional. */
+export interface Defect {
+  readonly behaviour?: Partial<Behaviour>;
+  /** Further options of its command line. */
+  readonly options?: string;
+  /** Run by the shell before each start. */
+  readonly before?: string;
+  /** Run by the shell beside it; `$1` is its process. */
+  readonly beside?: string;
+}
+
+/** The command that starts the simulated headset for the kit (README.md). */
+export function simulator({ behaviour, options = '', before, beside }: Defect = {}): string {
+  const start = [
+    `export NODE_OPTIONS= NODE_COMPILE_CACHE='${compileCache}';`,
+    ...(beside ? [] : ['exec']),
+    `'${process.execPath}' --disable-warning=ExperimentalWarning '${main}'`,
+    '--server "$HEADSET_SERVER" --key-file "$HEADSET_IDENTITY" --state "$HEADSET_DATA"',
+    '--audience "$HEADSET_AUDIENCE" --stdin --quiet',
+    ...(behaviour ? [`--behaviour '${JSON.stringify(behaviour)}'`] : []),
+    options,
+  ].join(' ');
+  const run = beside ? `${start} & set -- $!; ${beside}; wait` : start;
+  return before ? `${before}; ${run}` : run;
+}

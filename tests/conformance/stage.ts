@@ -1,0 +1,212 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { Client } from './client.ts';
+import { Cloud } from './cloud/cloud.ts';
+import type { Link, OperationKind, ReportOf } from './cloud/link.ts';
+import { register } from './cloud/token.ts';
+import { Exchange } from './exchange.ts';
+import { Files } from './files.ts';
+import { must, NotJudged } from './verdict.ts';
+import { until } from './wait.ts';
+
+export interface StageOptions {
+  /** What starts the client; for /bin/sh. */
+  readonly command: string;
+  /** How long an answer is waited for; milliseconds. */
+  readonly timeoutMs: number;
+  /** How long the client's first connection is waited for; milliseconds. */
+  readonly startupMs: number;
+}
+
+/** The update that the kit's cloud offers; bytes. */
+const artifactBytes = 96 * 1024;
+const imei = '350000000000018';
+export const audience = 'headset-cloud/conformance';
+/** What the kit's updates install. */
+export const app = 'com.example.conformance';
+
+const directories = new Set<string>();
+process.on('exit', () => {
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+});
+
+/** One client with empty data, one scripted cloud and one file server: what a rule is judged on. */
+export class Stage {
+  readonly exchange = new Exchange();
+  readonly client: Client;
+  readonly cloud: Cloud;
+  readonly files: Files;
+  readonly imei = imei;
+  /** Transactions that are there only to show that something else is dealt with. */
+  readonly fences = new Set<bigint>();
+  readonly timeoutMs: number;
+  readonly #startupMs: number;
+  readonly #directory: string;
+  #lastId = 7000n;
+  #lastVersion = 0;
+
+  constructor({ command, timeoutMs, startupMs }: StageOptions) {
+    this.timeoutMs = timeoutMs;
+    this.#startupMs = startupMs;
+    this.#directory = mkdtempSync(join(tmpdir(), 'conformance-'));
+    directories.add(this.#directory);
+    const registration = register(imei, audience);
+    this.cloud = new Cloud(this.exchange, timeoutMs, registration);
+    this.files = new Files(this.exchange, artifactBytes);
+    this.cloud.onUrl = () => ({ url: this.files.address() });
+    this.client = new Client({
+      ...{ command, exchange: this.exchange, effectsFile: this.#effectsFile },
+      env: () => ({
+        HEADSET_SERVER: this.cloud.address,
+        HEADSET_IMEI: imei,
+        HEADSET_AUDIENCE: audience,
+        HEADSET_KEY_ID: registration.keyId,
+        HEADSET_KEY_PEM: this.#path('key.pem'),
+        HEADSET_IDENTITY: this.#path('identity.json'),
+        HEADSET_DATA: this.#path('data'),
+        HEADSET_EFFECTS: this.#effectsFile,
+      }),
+    });
+    const { keyId, privateKeyPem } = registration;
+    mkdirSync(this.#path('data'));
+    writeFileSync(this.#path('key.pem'), privateKeyPem, { mode: 0o600 });
+    const identity = JSON.stringify({ deviceId: imei, keyId, privateKeyPem });
+    writeFileSync(this.#path('identity.json'), identity, { mode: 0o600 });
+  }
+
+  async open(): Promise<void> {
+    await Promise.all([this.cloud.listen(), this.files.listen()]);
+  }
+
+  async close(): Promise<void> {
+    await this.client.kill();
+    await Promise.all([this.cloud.close(), this.files.close()]);
+    rmSync(this.#directory, { recursive: true, force: true });
+    directories.delete(this.#directory);
+  }
+
+  /** Starts the client and waits for its first stream, welcomed if that is not said otherwise. */
+  async begin(): Promise<Link> {
+    const link = await this.connect();
+    await link.until('hello', () => link.messages.length > 0);
+    this.cloud.welcome(link);
+    return link;
+  }
+
+  /** Starts the client and waits for its first stream. */
+  async connect(): Promise<Link> {
+    this.client.start();
+    const there = () => this.cloud.links.length > 0 || this.client.gaveUp;
+    await until('the client to connect', this.#startupMs, there).catch((error) => {
+      throw new NotJudged(`The client never connected: ${(error as Error).message}`);
+    });
+    if (this.client.gaveUp) throw new NotJudged('The client ends by itself again and again.');
+    return await this.cloud.next();
+  }
+
+  /** kill -9 and start; the next session. */
+  async afterKill(): Promise<Link> {
+    await this.client.restart();
+    return await this.cloud.online(this.#startupMs);
+  }
+
+  async afterCut(link: Link): Promise<Link> {
+    link.cut();
+    return await this.cloud.online();
+  }
+
+  /** The result of a started transaction whose effect may restart the headset; and the session it came in. */
+  async resultOverRestarts(link: Link, id: bigint): Promise<ReportOf<'result'> & { readonly link: Link }> {
+    const find = () => link.reportsOf('result').find(({ value }) => value.transactionId === id);
+    const found = await link.until(
+      `the result of ${id}`,
+      () => find() ?? (link.endedMs !== undefined && 'ended'),
+    );
+    if (found !== 'ended') return { ...found, link };
+    const next = await this.cloud.online(this.#startupMs);
+    const state = next.hello.held.find(({ transactionId }) => transactionId === id)?.state;
+    if (state === HeldState.STARTED) next.start(id);
+    return await this.resultOverRestarts(next, id);
+  }
+
+  /** A new transaction's id. */
+  id(): bigint {
+    this.#lastId += 1n;
+    return this.#lastId;
+  }
+
+  /** An app is called. */
+  command(more: Record<string, unknown> = {}): OperationKind {
+    return { case: 'command', value: { package: app, action: 'CONFORMANCE', launchType: 1, ...more } };
+  }
+
+  /** An app of a version that was not offered yet. */
+  update(): OperationKind & { case: 'updateApp' } {
+    this.#lastVersion += 1;
+    const value = { package: app, version: `2.${this.#lastVersion}`, artifact: this.files.artifact() };
+    return { case: 'updateApp', value };
+  }
+
+  /** How often a transaction has taken effect. */
+  effects(id: bigint): number {
+    return this.client.effects().filter(({ transactionId }) => transactionId === id).length;
+  }
+
+  async effect(id: bigint): Promise<void> {
+    await until(`the effect of ${id} in the effects file`, this.timeoutMs, () => this.effects(id) > 0);
+  }
+
+  /**
+   * Shows that the headset has dealt with all that was sent before on this stream: a further command is
+   * offered, started, and has its result; work is done in the order of its starts.
+   */
+  async fence(link: Link, epoch?: bigint): Promise<ReportOf<'result'>> {
+    const id = this.#fenceId();
+    const result = await link.run(id, this.command(), epoch === undefined ? {} : { epoch });
+    must(this.effects(id) === 1, `command ${id} has its result and ${this.effects(id)} effects`);
+    return result;
+  }
+
+  /** The same, where work may be held up: an offer that is answered. */
+  async readyFence(link: Link): Promise<void> {
+    const id = this.#fenceId();
+    link.offer(id, this.command());
+    await link.ready(id);
+  }
+
+  /**
+   * Starts an update of which only some bytes come, so that it is started and its effect has not begun
+   * until `files.release()`. Answers its id.
+   */
+  async startHeldUpdate(link: Link, kind: OperationKind = this.update()): Promise<bigint> {
+    const id = this.id();
+    this.files.answer = () => ({ holdAfter: artifactBytes / 2 });
+    const before = this.files.of('GET').length;
+    link.offer(id, kind);
+    await link.ready(id);
+    link.start(id);
+    await until('the update to be loaded', this.timeoutMs, () =>
+      this.files
+        .of('GET')
+        .slice(before)
+        .some(({ sentBytes }) => sentBytes > 0),
+    );
+    return id;
+  }
+
+  #fenceId(): bigint {
+    const id = this.id();
+    this.fences.add(id);
+    return id;
+  }
+
+  get #effectsFile(): string {
+    return join(this.#path('data'), `${imei}.effects.jsonl`);
+  }
+
+  #path(name: string): string {
+    return join(this.#directory, name);
+  }
+}

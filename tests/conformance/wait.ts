@@ -1,0 +1,21 @@
+import { Broken } from './verdict.ts';
+
+/**
+ * Waits until `probe` answers something other than undefined, null or false, and answers it. Throws
+ * Broken with `what` when that takes longer than `timeoutMs`.
+ */
+export async function until<T>(
+  what: string,
+  timeoutMs: number,
+  probe: () => T | undefined | null | false,
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const value = probe();
+    if (value !== undefined && value !== null && value !== false) return value;
+    if (performance.now() > deadline) {
+      throw new Broken(`waited in vain, ${(timeoutMs / 1000).toFixed(1)} s, for ${what}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
