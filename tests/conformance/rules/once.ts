@@ -39,7 +39,11 @@ function killedAt(
             ? stage.command()
             : { case: 'applyLanguages', value: { languages: round % 4 === 1 ? ['en', 'ja'] : ['ja'] } };
         link.offer(id, kind);
+        // So that it is still held after the kill, however fast the client is.
+        stage.cloud.acknowledges = false;
         await reach(stage, link, id, round);
+        await stage.client.kill();
+        stage.cloud.acknowledges = true;
         link = await stage.afterKill();
         const result = await carryOn(stage, link, id, kind);
         const effects = stage.effects(id);
@@ -55,11 +59,12 @@ export const once: readonly Rule[] = [
   killedAt('before-start', 3, async (_, link, id, round) => {
     if (round > 0) await link.ready(id);
   }),
-  killedAt('at-start', 4, async (_, link, id, round) => {
+  killedAt('at-start', 4, async (stage, link, id, round) => {
     await link.ready(id);
     link.start(id);
-    // Different moments of the work; none of them has to be met.
-    await new Promise((resolve) => setTimeout(resolve, round * 2));
+    // Different moments of the work, the last one after its effect.
+    if (round === 3) await stage.effect(id);
+    else await new Promise((resolve) => setTimeout(resolve, round * 2));
   }),
   killedAt('at-effect', 2, async (stage, link, id) => {
     await link.ready(id);

@@ -1,7 +1,6 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import jwt from 'jsonwebtoken';
 
 /** What makes a headset itself: its IMEI and its own key. */
 export interface HeadsetIdentity {
@@ -28,12 +27,11 @@ export function createIdentity(deviceId: string): { identity: HeadsetIdentity; p
 /** A token for one connection: ES256, valid for two minutes from `nowMs` (protocol page, "Authentication"). */
 export function mintToken(identity: HeadsetIdentity, audience: string, nowMs: number): string {
   const iat = Math.floor(nowMs / 1000);
-  return jwt.sign({ iat, exp: iat + 120 }, identity.privateKeyPem, {
-    algorithm: 'ES256',
-    keyid: identity.keyId,
-    subject: identity.deviceId,
-    audience,
-  });
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const head = part({ alg: 'ES256', typ: 'JWT', kid: identity.keyId });
+  const signed = `${head}.${part({ iat, exp: iat + 120, sub: identity.deviceId, aud: audience })}`;
+  const key = { key: identity.privateKeyPem, dsaEncoding: 'ieee-p1363' } as const;
+  return `${signed}.${sign('sha256', Buffer.from(signed), key).toString('base64url')}`;
 }
 
 /**
