@@ -130,8 +130,8 @@ test('reports of two activations in one batch, in either order, keep to their ow
 });
 
 test('a late report of the current activation does not set back what was reported after it', async () => {
-  await handled(change(1, { batteryPercentage: 50 }, { occurredAtMs: 2000 }));
-  await handled(change(1, { batteryPercentage: 60, power: 'started' }, { occurredAtMs: 1000 }));
+  await handled(change(1, { batteryPercentage: 50 }, { reportId: 901 }));
+  await handled(change(1, { batteryPercentage: 60, power: 'started' }, { reportId: 900 }));
   expect(await status()).toMatchObject({ batteryPercentage: 50, power: 'started' });
 });
 

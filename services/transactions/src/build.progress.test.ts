@@ -260,7 +260,7 @@ describe('progress of updates', () => {
     });
   });
 
-  // proves ruling A20
+  // by ruling A20
   it('is never dated before its acceptance, nor the end before it, whatever the clock says', async () => {
     const id = await update();
     const now = BigInt(Date.now());
