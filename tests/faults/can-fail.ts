@@ -1,6 +1,6 @@
+import type { FailpointStep, Round } from './fault.ts';
 import type { Check } from './judge/check.ts';
 import { discard, type RunOptions, run } from './run.ts';
-import type { FailpointStep, Round } from './schedule.ts';
 
 /** Runs with one safeguard left out: the judge must find what that costs. */
 interface Sabotage {
@@ -41,7 +41,7 @@ const sabotages: readonly Sabotage[] = [
     rounds: [quietRound(3000), quietRound(3000)],
     load: { commanders: 4, cancelAwayShare: 0.6, pauseMs: 80 },
     effectMs: 200,
-    finds: 'nothing canceled by request took effect',
+    finds: 'nothing that was told canceled took effect',
   },
   {
     name: 'without the memory of known usage it finds usage that is recorded twice',
