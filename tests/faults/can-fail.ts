@@ -52,6 +52,20 @@ const sabotages: readonly Sabotage[] = [
     effectMs: 0,
     finds: 'every use is recorded once',
   },
+  {
+    name: 'with an hour in place of 72 it finds a callback that is given up too early',
+    env: { NOTIFIER_MAX_AGE_HOURS: '1' },
+    rounds: [
+      {
+        fault: { kind: 'backlog', tenant: 0, reports: 20, forMs: 4000 },
+        beside: { kind: 'clock', process: 'platform', stepMs: 2 * 3_600_000, forMs: 3000, killed: false },
+        restMs: 200,
+      },
+    ],
+    load: { commanders: 1, cancelAwayShare: 0, pauseMs: 160 },
+    effectMs: 0,
+    finds: 'a callback is given up after 72 h and 10 attempts only',
+  },
 ];
 
 /** Each answer is a check that passes when the sabotaged run was found out. */

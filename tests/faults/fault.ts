@@ -36,6 +36,8 @@ export type Fault =
     }
   /** So are the clocks of a process' headsets. */
   | { readonly kind: 'skew'; readonly process: string; readonly stepMs: number; readonly forMs: number }
+  /** A process' headsets are offline, their clocks tell, for days; then they come back. */
+  | { readonly kind: 'absence'; readonly process: string; readonly stepMs: number; readonly forMs: number }
   /** SIGTERM to each in turn, the next when the one before is ready again: a rolling restart. */
   | { readonly kind: 'terminate'; readonly processes: readonly string[] }
   /** Strangers join a consumer group and leave it, without handling anything. */
@@ -76,6 +78,8 @@ function describeFault(fault: Fault): string {
       return `${fault.process}: clock ${hours(fault.stepMs)} for ${fault.forMs} ms${fault.killed ? ', killed in it' : ''}`;
     case 'skew':
       return `${fault.process}: headsets' clocks ${hours(fault.stepMs)} for ${fault.forMs} ms`;
+    case 'absence':
+      return `${fault.process}: headsets offline for ${-fault.stepMs / 3_600_000} h, in ${fault.forMs} ms`;
     case 'terminate':
       return `SIGTERM ${fault.processes.join(', then ')}`;
     case 'storm':

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FailpointStep, Fault, Round } from './fault.ts';
-import { act } from './headsets.ts';
-import { swamp } from './log/backlog.ts';
-import { type Poison, poison } from './log/poison.ts';
-import { storm } from './log/storm.ts';
+import { beAbsent, skew, swamp } from './injections/headset-talk.ts';
+import { type Poison, poison } from './injections/poison.ts';
+import { storm } from './injections/storm.ts';
 import type { World } from './world.ts';
 
 /** How long a failpoint may take to be reached by a platform that is ready. */
@@ -126,16 +125,16 @@ export function createKiller(world: World, ready: () => Promise<unknown>) {
         tally.clocks.push({ process: fault.process, ...window() });
         return [];
       }
-      case 'skew': {
+      case 'skew':
+      case 'absence': {
         const headsets = world.headsets.find((h) => h.process.name === fault.process);
         if (!headsets) return [];
-        const skew = (skewMs: number) =>
-          Promise.all(
-            headsets.devices.map((d) => act(headsets, d.deviceId, { action: 'set', behaviour: { skewMs } })),
-          );
-        await skew(fault.stepMs);
-        await delay(fault.forMs);
-        await skew(0);
+        if (fault.kind === 'absence') await beAbsent(world, headsets, fault);
+        else {
+          await skew(headsets, fault.stepMs);
+          await delay(fault.forMs);
+          await skew(headsets, 0);
+        }
         tally.clocks.push({ process: fault.process, ...window() });
         return [];
       }

@@ -35,7 +35,7 @@ describe('the schedule of faults', () => {
       expect(kinds(rounds)).toEqual(
         new Set([
           ...['failpoint', 'kill', 'headsets', 'freeze', 'backing', 'line', 'clock', 'skew'],
-          ...['terminate', 'storm', 'poison', 'backlog'],
+          ...['terminate', 'storm', 'poison', 'backlog', 'absence'],
         ]),
       );
     },

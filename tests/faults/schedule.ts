@@ -24,12 +24,14 @@ export interface Targets {
 }
 
 /** Failpoint rounds take this share of all. */
-const failpointShare = 0.4;
+const failpointShare = 0.35;
 /** So many rounds reach every failpoint, whatever their number; each failpoint round has as many steps as that takes. */
 export const roundsForAll = 20;
 /** Of the other rounds, those that have a second fault beside. */
 const besideShare = 0.35;
 const hourMs = 3_600_000;
+/** More than callbacks are tried for at least. */
+const absenceHours = 80;
 
 /** What a line of headsets does: who is behind one that stays silent for ever finds out only after half a minute. */
 const headsetLineFaults: readonly LineFault[] = ['dropped', 'delayed', 'held', 'half-closed', 'mute'];
@@ -77,7 +79,7 @@ function failpointRounds(count: number): number {
 
 /** How many of each kind, in a seeded order. */
 function dealKinds(random: Random, count: number, targets: Targets): Kind[] {
-  const others: Kind[] = ['kill', 'clock', 'freeze', 'line', 'terminate', 'skew', 'backlog', 'headsets'];
+  const others: Kind[] = ['kill', 'clock', 'freeze', 'line', 'terminate', 'absence', 'skew', 'backlog', 'headsets'];
   if (targets.partitions.length > 0) others.push('line');
   if (targets.backing.length > 0) others.push('backing');
   if (targets.groups.length > 0) others.push('storm', 'poison');
@@ -128,6 +130,8 @@ function faultMaker(random: Random, targets: Targets) {
         };
       case 'skew':
         return { kind, process: headsets(), stepMs: sign() * hourMs, forMs: random.between(1000, 3000) };
+      case 'absence':
+        return { kind, process: headsets(), stepMs: -absenceHours * hourMs, forMs: random.between(300, 1500) };
       case 'terminate':
         return { kind, processes: services() };
       case 'storm':
