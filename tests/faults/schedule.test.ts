@@ -73,6 +73,12 @@ describe('the schedule of faults', () => {
     }
   });
 
+  it('breaks in some ways only, where it is told to, and says where that is none', () => {
+    const some = planRounds(1, 20, { ...targets, only: ['clock', 'poison'] });
+    expect(kinds(some)).toEqual(new Set(['clock', 'poison']));
+    expect(() => planRounds(1, 20, { ...targets, groups: [], only: ['poison'] })).toThrow(RangeError);
+  });
+
   it('leaves alone what is not there', () => {
     const embedded = {
       ...targets,

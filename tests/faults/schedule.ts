@@ -19,6 +19,8 @@ export interface Targets {
   readonly groups: readonly { readonly group: string; readonly topic: string }[];
   /** How many integrators there are. */
   readonly tenants: number;
+  /** Only these kinds, for who looks for something; absent: all. */
+  readonly only?: readonly Fault['kind'][];
   /** Longest lease of the platform's configuration. */
   readonly leaseMs: number;
 }
@@ -79,10 +81,28 @@ function failpointRounds(count: number): number {
 
 /** How many of each kind, in a seeded order. */
 function dealKinds(random: Random, count: number, targets: Targets): Kind[] {
-  const others: Kind[] = ['kill', 'clock', 'freeze', 'line', 'terminate', 'absence', 'skew', 'backlog', 'headsets'];
+  const others: Kind[] = [
+    'kill',
+    'clock',
+    'freeze',
+    'line',
+    'terminate',
+    'absence',
+    'skew',
+    'backlog',
+    'headsets',
+  ];
   if (targets.partitions.length > 0) others.push('line');
   if (targets.backing.length > 0) others.push('backing');
   if (targets.groups.length > 0) others.push('storm', 'poison');
+  const { only } = targets;
+  if (only) {
+    const some = [...new Set(others)].filter((kind) => only.includes(kind));
+    if (only.includes('failpoint')) some.push('failpoint');
+    if (some.length === 0)
+      throw new RangeError(`nothing of these kinds can be broken here: ${only.join(', ')}`);
+    return random.shuffled(Array.from({ length: count }, (_, i) => some[i % some.length] as Kind));
+  }
   const kinds: Kind[] = Array.from({ length: failpointRounds(count) }, () => 'failpoint');
   for (let i = 0; kinds.length < count; i++) kinds.push(others[i % others.length] as Kind);
   return random.shuffled(kinds);
@@ -131,7 +151,12 @@ function faultMaker(random: Random, targets: Targets) {
       case 'skew':
         return { kind, process: headsets(), stepMs: sign() * hourMs, forMs: random.between(1000, 3000) };
       case 'absence':
-        return { kind, process: headsets(), stepMs: -absenceHours * hourMs, forMs: random.between(300, 1500) };
+        return {
+          kind,
+          process: headsets(),
+          stepMs: -absenceHours * hourMs,
+          forMs: random.between(300, 1500),
+        };
       case 'terminate':
         return { kind, processes: services() };
       case 'storm':

@@ -9,7 +9,7 @@ import { updatesFailpoints } from '@headset-cloud/updates/failpoints.ts';
 import { partitionsOf, servicesOf } from './callers.ts';
 import { groups } from './groups.ts';
 import type { Targets } from './schedule.ts';
-import { leaseMs, type World } from './world.ts';
+import { longestLeaseMs, type World } from './world.ts';
 
 /** Every step between two writes that a service names. */
 export const allFailpoints: readonly string[] = [
@@ -52,7 +52,7 @@ export function targetsOf({ stack, headsets, network, tenants }: World): Targets
       ...(backing?.kafka ? (['kafka'] as const) : []),
       ...(backing?.s3 ? (['s3'] as const) : []),
     ],
-    leaseMs,
+    leaseMs: longestLeaseMs,
   };
 }
 

@@ -30,14 +30,17 @@ import { partBytes } from './load/sora-side.ts';
 import { createNetwork, type Network } from './network/network.ts';
 import { Supervisor } from './supervisor.ts';
 
-/** Longest lease below; a frozen process sleeps longer. */
-export const leaseMs = 2000;
+const leaseMs = 2000;
+/** Of Kafka's consumers; on a busy machine a shorter one runs out all the time. */
+const sessionMs = 3000;
+/** A frozen process sleeps longer. */
+export const longestLeaseMs = Math.max(leaseMs, sessionMs);
 
 /** Short leases and sweeps, so that what a crash leaves is taken up within a round. */
 const shortTimes = {
   // A connection that stays silent for ever is given up soon.
-  RPC_KEEPALIVE_MS: '1000',
-  RPC_KEEPALIVE_TIMEOUT_MS: '1000',
+  RPC_KEEPALIVE_MS: '2000',
+  RPC_KEEPALIVE_TIMEOUT_MS: '4000',
   NOTIFIER_LEASE_MS: String(leaseMs),
   NOTIFIER_SWEEP_MS: '200',
   // Each holds a lease, and such short ones are renewed all the time.
@@ -55,7 +58,7 @@ const shortTimes = {
   DEVICES_SLOT_GRACE_MS: '5000',
   DEVICE_LINK_OFFER_DEADLINE_MS: '5000',
   DEVICE_LINK_LEASE_MS: String(leaseMs),
-  KAFKA_SESSION_TIMEOUT_MS: String(leaseMs),
+  KAFKA_SESSION_TIMEOUT_MS: String(sessionMs),
   COMMUNICATION_EVENT_CLAIM_MS: String(leaseMs),
   UPDATES_SWEEP_INTERVAL_MS: '200',
   UPDATES_CHECK_LEASE_MS: String(leaseMs),

@@ -59,11 +59,7 @@ export async function skew(headsets: HeadsetProcess, skewMs: number): Promise<vo
   );
 }
 
-async function say(
-  { headsetsOf }: World,
-  { applicationId, said }: Tenant,
-  deviceId: string,
-): Promise<void> {
+async function say({ headsetsOf }: World, { applicationId, said }: Tenant, deviceId: string): Promise<void> {
   const operationId = 'notify-custom-data';
   const value = `number ${said.nextNumber()}`;
   const atMs = Date.now();
