@@ -87,7 +87,7 @@ function describeFault(fault: Fault): string {
     case 'poison':
       return `poison in ${fault.topics.join(', ')}`;
     case 'backlog':
-      return `integrator ${fault.tenant + 1} fails for ${fault.forMs} ms, ${fault.reports} reports`;
+      return `integrator ${fault.tenant + 1} fails for ${fault.forMs} ms, up to ${fault.reports} reports`;
   }
 }
 

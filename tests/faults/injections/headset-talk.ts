@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Fault } from '../fault.ts';
 import { act, type HeadsetProcess } from '../headsets.ts';
+import { operate } from '../load/operations.ts';
 import { staying } from '../load/target.ts';
+import { createRandom } from '../random.ts';
 import type { Tenant, World } from '../world.ts';
 
 /** How long the integrators' servers fail after headsets came back from days offline; milliseconds. */
@@ -18,16 +20,19 @@ export async function swamp(
   const { applicationId } = target;
   const devices = staying(target.devices);
   world.failing.add(applicationId);
-  const over = delay(forMs);
-  for (let i = 0; i < reports; i++) await say(world, target, devices[i % devices.length] as string);
-  await over;
+  const untilMs = performance.now() + forMs;
+  // A busy machine has time for fewer.
+  for (let i = 0; i < reports && performance.now() < untilMs; i++) {
+    await say(world, target, devices[i % devices.length] as string);
+  }
+  await delay(Math.max(0, untilMs - performance.now()));
   world.failing.delete(applicationId);
   return { applicationId };
 }
 
 /**
- * A process' headsets are offline for days, compressed: their line is down and their clocks are behind while
- * they report; then they come back, to integrators whose servers fail for a moment.
+ * A process' headsets are offline for days, compressed: they begin commands, their clocks are behind, their line
+ * is down while they report; then they come back, to integrators whose servers fail for a moment.
  */
 export async function beAbsent(
   world: World,
@@ -35,21 +40,27 @@ export async function beAbsent(
   { stepMs, forMs }: Extract<Fault, { kind: 'absence' }>,
 ): Promise<void> {
   const line = world.network.lines.get(`${headsets.process.name}>device-link`);
-  const own = new Set(headsets.devices.map((d) => d.deviceId));
-  line?.set({ kind: 'dropped' });
+  const own = world.tenants.flatMap((tenant) =>
+    staying(tenant.devices)
+      .filter((id) => headsets.devices.some((d) => d.deviceId === id))
+      .map((deviceId) => ({ tenant, deviceId })),
+  );
+  for (const { applicationId } of world.tenants) world.failing.add(applicationId);
   await skew(headsets, stepMs);
+  const random = createRandom(stepMs, 'absence');
+  const commands = own.map(({ tenant, deviceId }) => operate(tenant.client, deviceId, 'command', random));
+  await Promise.race([Promise.all(commands), delay(forMs)]);
+  line?.set({ kind: 'dropped' });
   const over = delay(forMs);
-  for (const tenant of world.tenants) {
-    for (const deviceId of staying(tenant.devices).filter((id) => own.has(id))) {
-      for (let i = 0; i < reportsOfAbsent; i++) await say(world, tenant, deviceId);
-    }
+  for (const { tenant, deviceId } of own) {
+    for (let i = 0; i < reportsOfAbsent; i++) await say(world, tenant, deviceId);
   }
   await over;
   await skew(headsets, 0);
-  for (const { applicationId } of world.tenants) world.failing.add(applicationId);
   line?.set({ kind: 'open' });
   await delay(failAfterReturnMs);
   world.failing.clear();
+  await Promise.all(commands);
 }
 
 /** From now on the clocks of a process' headsets are off by so much. */
