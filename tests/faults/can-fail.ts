@@ -57,8 +57,9 @@ const sabotages: readonly Sabotage[] = [
     env: { NOTIFIER_MAX_AGE_HOURS: '1' },
     rounds: [
       {
-        fault: { kind: 'backlog', tenant: 0, reports: 20, forMs: 4000 },
-        beside: { kind: 'clock', process: 'platform', stepMs: 2 * 3_600_000, forMs: 3000, killed: false },
+        // What it takes in while its clock is behind is two hours old when the clock is right, and still fails.
+        fault: { kind: 'backlog', tenant: 0, reports: 200, forMs: 6000 },
+        beside: { kind: 'clock', process: 'platform', stepMs: -2 * 3_600_000, forMs: 2500, killed: false },
         restMs: 200,
       },
     ],
