@@ -12,7 +12,7 @@ export interface Death {
 }
 
 /** Who has not gone so long after SIGTERM is killed. */
-const terminationMs = 20_000;
+const terminationMs = 40_000;
 
 /** A program that cannot start is tried again after this long. */
 const againMs = 200;
