@@ -34,7 +34,7 @@ e2e: install ## End-to-end suite (STACK=embedded or real)
 	STACK=$(STACK) $(JEST) -c tests/jest.e2e.config.js --runInBand $(ARGS)
 
 .PHONY: faults
-faults: install ## Crash test (STACK, ROUNDS=300, SEED=…)
+faults: install ## Crash test (STACK, ROUNDS=300, SEED=…, INSTANCES, FAULTS)
 	@STACK=$(STACK) exec $(NODE) tests/faults/main.ts
 
 .PHONY: conformance

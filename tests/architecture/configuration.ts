@@ -49,7 +49,8 @@ export function configurationDocument(): string {
     const rows = Object.entries(spec).map(([key, k]) => {
       const fallback = k.required && k.default === undefined ? 'required' : shown(k.default);
       const secret = k.secret ? ` Secret: may be given as the file \`${key}_FILE\` names.` : '';
-      return `| \`${key}\` | ${fallback} | \`${k.example}\` | ${k.doc}${secret} |`;
+      const floor = k.productionMin === undefined ? '' : ` In production at least ${k.productionMin}.`;
+      return `| \`${key}\` | ${fallback} | \`${k.example}\` | ${k.doc}${floor}${secret} |`;
     });
     return `## ${title}\n\n| key | default | example | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
   });

@@ -1,6 +1,6 @@
+import type { FailpointStep, Round } from './fault.ts';
 import type { Check } from './judge/check.ts';
 import { discard, type RunOptions, run } from './run.ts';
-import type { FailpointStep, Round } from './schedule.ts';
 
 /** Runs with one safeguard left out: the judge must find what that costs. */
 interface Sabotage {
@@ -41,7 +41,7 @@ const sabotages: readonly Sabotage[] = [
     rounds: [quietRound(3000), quietRound(3000)],
     load: { commanders: 4, cancelAwayShare: 0.6, pauseMs: 80 },
     effectMs: 200,
-    finds: 'nothing canceled by request took effect',
+    finds: 'nothing that was told canceled took effect',
   },
   {
     name: 'without the memory of known usage it finds usage that is recorded twice',
@@ -51,6 +51,21 @@ const sabotages: readonly Sabotage[] = [
     load: { commanders: 1, cancelAwayShare: 0, pauseMs: 80 },
     effectMs: 0,
     finds: 'every use is recorded once',
+  },
+  {
+    name: 'with an hour in place of 72 it finds a callback that is given up too early',
+    env: { NOTIFIER_MAX_AGE_HOURS: '1' },
+    rounds: [
+      {
+        // What it takes in while its clock is behind is two hours old when the clock is right, and still fails.
+        fault: { kind: 'backlog', tenant: 0, reports: 200, forMs: 6000 },
+        beside: { kind: 'clock', process: 'platform', stepMs: -2 * 3_600_000, forMs: 2500, killed: false },
+        restMs: 200,
+      },
+    ],
+    load: { commanders: 1, cancelAwayShare: 0, pauseMs: 160 },
+    effectMs: 0,
+    finds: 'a callback is given up after 72 h and 10 attempts only',
   },
 ];
 

@@ -34,12 +34,75 @@ export interface Evidence {
   readonly interruptions: readonly Interruption[];
   /** Devices whose activation never changed during the run. */
   readonly alwaysActivated: readonly string[];
+  /** Every answer from 500 on. */
+  readonly serverErrors: readonly ServerError[];
+  /** When processes were restarted by SIGTERM and nothing else was broken. */
+  readonly restarts: readonly Interruption[];
+  /** How processes went that got SIGTERM. */
+  readonly terminations: readonly Termination[];
+  /** When the wall clock of whoever signs callbacks was wrong. */
+  readonly wrongClocks: readonly Interruption[];
+  /** The same of anybody. */
+  readonly otherClocks: readonly Interruption[];
+  /** What was put into topics and is no event, with the groups that read it. */
+  readonly poison: readonly { readonly position: string; readonly groups: readonly string[] }[];
+  /** When an integrator's server failed everything. */
+  readonly backlogs: readonly (Interruption & { readonly applicationId: string })[];
+  /** Callbacks that were given up, by what operators see. */
+  readonly deadDeliveries: readonly DeadDelivery[];
+  /** What integrators read of headsets' own reports. */
+  readonly readings: readonly Reading[];
   /** What was still open when the waiting ended; empty: nothing. */
   readonly unfinished: readonly string[];
   /** Processes that ended without being told to, while nothing they need was away. */
   readonly ownDeaths: readonly string[];
   /** Events that consumers gave up: nothing that headsets or integrators do here makes one. */
-  readonly setAside: readonly string[];
+  readonly setAside: readonly SetAside[];
+}
+
+export interface SetAside {
+  /** topic/partition:offset. */
+  readonly position: string;
+  readonly group: string;
+  readonly error: string;
+}
+
+export interface ServerError {
+  readonly kind: CallKind;
+  readonly status: number;
+  readonly atMs: number;
+  readonly message: string;
+  /** Empty: the answer had none. */
+  readonly retryAfter: string;
+}
+
+export interface Termination {
+  readonly process: string;
+  /** Exit code or signal. */
+  readonly how: string;
+  /** When it had gone, and how long after SIGTERM; milliseconds. */
+  readonly atMs: number;
+  readonly tookMs: number;
+}
+
+export interface DeadDelivery {
+  readonly notificationId: string;
+  readonly attempts: number;
+  readonly ageMs: number;
+  readonly lastOutcome: string;
+}
+
+/** The location of a device as an application reads it. */
+export interface Reading {
+  readonly applicationId: string;
+  readonly deviceId: string;
+  /** As reports give it: latitude, longitude; undefined: null was read. */
+  readonly location: string | undefined;
+  /** The date that stands beside it; times are milliseconds since 1970. */
+  readonly updatedAtMs: number | undefined;
+  readonly readAtMs: number;
+  /** When the reader began to activate the device; milliseconds since 1970. */
+  readonly activatedAtMs: number;
 }
 
 export type CallKind =
@@ -110,6 +173,8 @@ export interface SaidReport extends Told {
   readonly operationId: string;
   /** What the integrator reads in it (judge/reports.ts). */
   readonly value: string;
+  /** When it was told to, and when it had confirmed; milliseconds since 1970. */
+  readonly atMs: number;
 }
 
 export interface Upload extends Told {
@@ -191,6 +256,8 @@ export interface Interruption {
 
 export interface Arrival {
   readonly webhookId: string;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
   readonly verified: boolean;
   // biome-ignore lint/suspicious/noExplicitAny: callbacks of every shape
   readonly body: any;

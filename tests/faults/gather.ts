@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { createAdmin } from '../support/provision.ts';
+import { type Admin, createAdmin } from '../support/provision.ts';
 import type {
   ApplicationStanding,
+  DeadDelivery,
   Evidence,
   FinalSetting,
   Interruption,
@@ -9,6 +10,7 @@ import type {
   Package,
 } from './evidence.ts';
 import { gatherBills, gatherUsage } from './gather-usage.ts';
+import { groups } from './groups.ts';
 import { effectsIn, statesOf } from './headsets.ts';
 import type { Tally } from './killer.ts';
 import { staying } from './load/target.ts';
@@ -19,6 +21,7 @@ const perPage = 100;
 /** After MongoDB or another of them is back, what lost it may still end, to be started anew. */
 const outageGraceMs = 15_000;
 const awakeningMs = 2000;
+const signedBeforeMs = 5000;
 
 /** What is still open, in words; nothing: the platform has finished everything it took on. */
 export async function unfinished(world: World): Promise<string[]> {
@@ -70,20 +73,19 @@ export async function gather(world: World, open: readonly string[], tally: Tally
     }
     const { contract } = await admin.devices.getContract({ applicationId });
     const activatedDevices: string[] = [];
-    for (const { deviceId } of tenant.devices) {
+    const owned = [...tenant.devices, world.handed];
+    for (const { deviceId } of owned) {
       const { device } = await admin.devices.getDevice({ deviceId });
       if (device?.activated && device.applicationId === applicationId) activatedDevices.push(deviceId);
     }
-    const devices = tenant.devices.map((d) => d.deviceId);
+    const devices = owned.map((d) => d.deviceId);
     applications.push({ applicationId, slots: contract?.activated ?? -1, activatedDevices, devices });
   }
   return {
     calls: world.tenants.flatMap((t) => t.client.calls),
     transactions,
-    arrivals: world.integrator.arrivals.map(({ webhookId, verified, body }) => ({
-      webhookId,
-      verified,
-      body,
+    arrivals: world.integrator.arrivals.map(({ webhookId, receivedAt, verified, body }) => ({
+      ...{ webhookId, verified, body, atMs: Date.parse(receivedAt) },
     })),
     effects: effectsIn(world.stack.dataDir),
     reports: world.tenants.flatMap((t) => t.said.reports),
@@ -106,13 +108,25 @@ export async function gather(world: World, open: readonly string[], tally: Tally
     interruptions: interruptions(world.supervisor, tally),
     alwaysActivated: world.tenants.flatMap((t) => staying(t.devices)),
     answeringDevices: world.answering.devices.map((d) => d.deviceId),
+    serverErrors: world.tenants.flatMap((t) => t.client.errors),
+    restarts: tally.restarts,
+    terminations: world.supervisor.terminations,
+    wrongClocks: wrongClocks(tally),
+    otherClocks: tally.clocks.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + signedBeforeMs })),
+    poison: tally.poison.map(({ topic, position }) => ({
+      position,
+      groups: groups.filter((g) => g.topic === topic).map((g) => g.group),
+    })),
+    backlogs: tally.backlogs,
+    deadDeliveries: await deadDeliveries(admin),
+    readings: world.tenants.flatMap((t) => t.said.readings),
     unfinished: open,
     ownDeaths: ownDeaths(world.supervisor, tally),
     setAside: (
       await Promise.all(admin.deadLetters.map((one) => one.listDeadLetters({ limit: 1000, ended: true })))
     )
       .flatMap((answer) => answer.deadLetters)
-      .map(({ topic, position, group, error }) => `${topic} ${position} by ${group}: ${error}`),
+      .map(({ topic, position, group, error }) => ({ position: `${topic}/${position}`, group, error })),
   };
 }
 
@@ -140,19 +154,46 @@ async function deliverablePackages({ applicationId, api }: Tenant): Promise<Pack
   return found;
 }
 
+/** Callbacks that were given up. */
+async function deadDeliveries(admin: Admin): Promise<DeadDelivery[]> {
+  const { deliveries } = await admin.notifier.listDeliveries({ status: 'dead', limit: 1000 });
+  return deliveries.map(({ notificationId, attempts, createdAtMs, lastOutcome }) => ({
+    ...{ notificationId, attempts, lastOutcome },
+    ageMs: Date.now() - Number(createdAtMs),
+  }));
+}
+
+/** When who signs callbacks had a wrong clock; what was signed then may arrive a moment later. */
+function wrongClocks({ clocks }: Tally): Interruption[] {
+  return clocks
+    .filter(({ process }) => process === 'platform' || process.startsWith('notifier'))
+    .map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + signedBeforeMs }));
+}
+
 /** Whatever may have cut an upload of a recording. */
-function interruptions(supervisor: Supervisor, { outages, freezes }: Tally): Interruption[] {
-  const uploads = ({ process }: { process: string }) => process === 'platform' || process === 'communication';
-  const deaths = supervisor.deaths.filter(uploads).map(({ atMs }) => ({ fromMs: atMs, toMs: atMs }));
+function interruptions(supervisor: Supervisor, { outages, freezes, clocks }: Tally): Interruption[] {
+  const uploads = ({ process }: { process: string }) =>
+    process === 'platform' || process.startsWith('communication');
+  const deaths = [...supervisor.deaths, ...supervisor.terminations]
+    .filter(uploads)
+    .map(({ atMs }) => ({ fromMs: atMs, toMs: atMs }));
   // Whoever wakes up, or has its database back, goes on for a moment before it knows that its time was over.
-  const pauses = [...freezes.filter(uploads), ...outages.filter((o) => o.server === 'mongo')];
+  const pauses = [
+    ...[...freezes, ...clocks].filter(uploads),
+    ...outages.filter((o) => o.server === 'mongo' && (!o.process || uploads({ process: o.process }))),
+  ];
   return [...deaths, ...pauses.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + awakeningMs }))];
 }
 
 /** Processes that ended by themselves while nothing that they need was away or just back. */
 function ownDeaths(supervisor: Supervisor, { outages }: Tally): string[] {
+  const isOf = (o: Tally['outages'][number], process: string) =>
+    o.process === undefined || (o.process === process && /^(mongo|kafka)/.test(o.server));
   return supervisor.deaths
     .filter((d) => d.how !== 'SIGKILL')
-    .filter((d) => !outages.some((o) => d.atMs >= o.fromMs && d.atMs <= o.toMs + outageGraceMs))
+    .filter(
+      (d) =>
+        !outages.some((o) => isOf(o, d.process) && d.atMs >= o.fromMs && d.atMs <= o.toMs + outageGraceMs),
+    )
     .map((d) => `${d.process} ended with ${d.how} at ${new Date(d.atMs).toISOString()}`);
 }

@@ -2,6 +2,9 @@ import type { Evidence } from './evidence.ts';
 import { openCase } from './judge/case.ts';
 import type { Check } from './judge/check.ts';
 import { judgeFiles } from './judge/files.ts';
+import { judgeNeighbours } from './judge/neighbours.ts';
+import { judgeOperators } from './judge/operators.ts';
+import { judgeOrder } from './judge/order.ts';
 import { judgeReports } from './judge/reports.ts';
 import { judgeSora } from './judge/sora.ts';
 import { judgeStanding } from './judge/standing.ts';
@@ -21,7 +24,8 @@ export function judge(evidence: Evidence): Check[] {
     ...judgeSora(c),
     ...judgeUsage(c),
     ...judgeStanding(evidence),
-    { name: 'no event is set aside', violations: evidence.setAside },
-    { name: 'no process ends by itself', violations: evidence.ownDeaths },
+    ...judgeOrder(c),
+    ...judgeNeighbours(c),
+    ...judgeOperators(evidence),
   ];
 }

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Backing } from '../support/stack/backing.ts';
-import type { FailpointStep, Fault } from './schedule.ts';
-import type { Supervisor } from './supervisor.ts';
+import type { FailpointStep, Fault, Round } from './fault.ts';
+import { beAbsent, skew, swamp } from './injections/headset-talk.ts';
+import { type Poison, poison } from './injections/poison.ts';
+import { storm } from './injections/storm.ts';
+import type { World } from './world.ts';
 
 /** How long a failpoint may take to be reached by a platform that is ready. */
 const reachMs = 12_000;
@@ -9,7 +11,12 @@ const reachMs = 12_000;
 /** And with the time that it takes to become ready. */
 const longestMs = 90_000;
 
-/** What the rounds did, for the summary. */
+interface Window {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What the rounds did, for the summary and the judge. */
 export interface Tally {
   /** Faults by kind. */
   readonly faults: Map<string, number>;
@@ -17,19 +24,27 @@ export interface Tally {
   readonly reached: Map<string, number>;
   /** Failpoints that were armed and not reached in time. */
   readonly unreached: string[];
-  /** When MongoDB, Kafka or S3 was away. */
-  readonly outages: { readonly server: string; readonly fromMs: number; readonly toMs: number }[];
+  /** When MongoDB, Kafka or S3 was away; `process`: from there only. */
+  readonly outages: (Window & { readonly server: string; readonly process?: string })[];
   /** When a process slept. */
-  readonly freezes: { readonly process: string; readonly fromMs: number; readonly toMs: number }[];
+  readonly freezes: (Window & { readonly process: string })[];
+  /** When the clock of a process, or those of headsets, was wrong. */
+  readonly clocks: (Window & { readonly process: string })[];
+  /** When processes were restarted in good order, and nothing else happened. */
+  readonly restarts: Window[];
+  readonly poison: Poison[];
+  /** When an integrator's server failed everything. */
+  readonly backlogs: (Window & { readonly applicationId: string })[];
 }
 
-/** Makes one fault happen; resolves when it really has, with what there is to note. */
-export function createKiller(
-  supervisor: Supervisor,
-  backing: Backing | undefined,
-  ready: () => Promise<unknown>,
-) {
-  const tally: Tally = { faults: new Map(), reached: new Map(), unreached: [], outages: [], freezes: [] };
+/** Makes the faults of a round happen; resolves when they really have, with what there is to note. */
+export function createKiller(world: World, ready: () => Promise<unknown>) {
+  const { supervisor, network, clocks } = world;
+  const { backing } = world.stack;
+  const tally: Tally = {
+    ...{ faults: new Map(), reached: new Map(), unreached: [], outages: [], freezes: [], clocks: [] },
+    ...{ restarts: [], poison: [], backlogs: [] },
+  };
   const count = (map: Map<string, number>, name: string) => map.set(name, (map.get(name) ?? 0) + 1);
 
   /** All steps of one process, one after the other: each start is armed with the next. */
@@ -59,6 +74,8 @@ export function createKiller(
 
   const inject = async (fault: Fault): Promise<string[]> => {
     count(tally.faults, fault.kind);
+    const fromMs = Date.now();
+    const window = () => ({ fromMs, toMs: Date.now() });
     switch (fault.kind) {
       case 'failpoint': {
         const byProcess = Map.groupBy(fault.steps, (s) => s.process);
@@ -76,26 +93,74 @@ export function createKiller(
         return [];
       case 'freeze': {
         const frozen = supervisor.process(fault.process);
-        const fromMs = Date.now();
         frozen.signal('SIGSTOP');
         await delay(fault.forMs);
         frozen.signal('SIGCONT');
-        tally.freezes.push({ process: fault.process, fromMs, toMs: Date.now() });
+        tally.freezes.push({ process: fault.process, ...window() });
         return [];
       }
       case 'backing': {
         const server = backing?.[fault.server];
         if (!server) return [`${fault.server} was not started here: left alone`];
-        const fromMs = Date.now();
         await server.kill();
         await delay(fault.awayMs);
         await server.restart();
-        tally.outages.push({ server: fault.server, fromMs, toMs: Date.now() });
+        tally.outages.push({ server: fault.server, ...window() });
         return [];
       }
+      case 'line':
+        for (const name of fault.lines) network.lines.get(name)?.set(fault.state);
+        await delay(fault.forMs);
+        for (const name of fault.lines) {
+          network.lines.get(name)?.set({ kind: 'open' });
+          const [process = '', server = ''] = name.split('>');
+          tally.outages.push({ server, process, ...window() });
+        }
+        return [];
+      case 'clock': {
+        clocks.set(fault.process, fault.stepMs);
+        await delay(fault.forMs);
+        if (fault.killed) await supervisor.kill(fault.process);
+        clocks.set(fault.process, 0);
+        tally.clocks.push({ process: fault.process, ...window() });
+        return [];
+      }
+      case 'skew':
+      case 'absence': {
+        const headsets = world.headsets.find((h) => h.process.name === fault.process);
+        if (!headsets) return [];
+        if (fault.kind === 'absence') await beAbsent(world, headsets, fault);
+        else {
+          await skew(headsets, fault.stepMs);
+          await delay(fault.forMs);
+          await skew(headsets, 0);
+        }
+        tally.clocks.push({ process: fault.process, ...window() });
+        return [];
+      }
+      case 'terminate':
+        for (const name of fault.processes) {
+          await supervisor.terminate(name);
+          await ready();
+        }
+        tally.restarts.push(window());
+        return [];
+      case 'storm':
+        return storm(world.stack.backing?.kafkaBrokers ?? '', fault);
+      case 'poison':
+        tally.poison.push(...(await poison(world.stack.backing?.kafkaBrokers ?? '', fault.topics)));
+        return [];
+      case 'backlog':
+        tally.backlogs.push({ ...(await swamp(world, fault)), ...window() });
+        return [];
     }
   };
-  return { tally, inject };
+  return {
+    tally,
+    async inject({ fault, beside }: Round): Promise<string[]> {
+      return (await Promise.all([inject(fault), ...(beside ? [inject(beside)] : [])])).flat();
+    },
+  };
 }
 
 export type Killer = ReturnType<typeof createKiller>;

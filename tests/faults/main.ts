@@ -1,20 +1,24 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { realStackMissing } from '../support/stack/backing.ts';
 import { showThatItCanFail } from './can-fail.ts';
+import type { Fault } from './fault.ts';
 import type { Check } from './judge/check.ts';
-import { describeCheck, describeRun } from './report.ts';
+import { describeCheck, describeFindings, describeRun } from './report.ts';
 import { abandon, discard, run } from './run.ts';
 import { planRounds } from './schedule.ts';
 import { targetsOf } from './targets.ts';
 
 /**
  * The crash test. STACK=embedded|real, ROUNDS (20), SEED (drawn; replays the schedule and the load's
- * choices), INSTANCES (1; of notifier, transactions and device-link on the real stack), CAN_FAIL=0 leaves
+ * choices), FAULTS (only these kinds, divided by commas: fault.ts), INSTANCES (1; of every service and the gateway on the real stack), CAN_FAIL=0 leaves
  * out the runs that show that it can fail. The last line counts checks.
  */
 const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const count = Number(process.env['ROUNDS'] || 20);
 const instances = Number(process.env['INSTANCES'] || 1);
 const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);
+const only = process.env['FAULTS']?.split(',') as Fault['kind'][] | undefined;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function main(): Promise<number> {
@@ -32,7 +36,7 @@ async function main(): Promise<number> {
   const result = await run({
     kind,
     seed,
-    rounds: (world) => planRounds(seed, count, targetsOf(world)),
+    rounds: (world) => planRounds(seed, count, { ...targetsOf(world), ...(only && { only }) }),
     instances,
     load: { commanders: 3, cancelAwayShare: 0.08, pauseMs: 160 },
     effectMs: 30,
@@ -42,7 +46,11 @@ async function main(): Promise<number> {
   say(`\n${describeRun(result).join('\n')}\n`);
   const broken = result.checks.some((c) => c.violations.length > 0);
   for (const check of result.checks) for (const line of describeCheck(check)) say(line);
-  if (broken) say(`\nKept: ${result.dataDir} (logs, evidence.json, headset-state); again with SEED=${seed}`);
+  if (broken) writeFileSync(join(result.dataDir, 'findings.txt'), describeFindings(result, kind, seed));
+  if (broken)
+    say(
+      `\nKept: ${result.dataDir} (findings.txt, logs, evidence.json, headset-state); again with SEED=${seed}`,
+    );
   else discard(result);
 
   const checks: Check[] = [...result.checks];

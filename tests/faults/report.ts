@@ -35,3 +35,19 @@ export function describeCheck({ name, violations }: Check): string[] {
     ...(more > 0 ? [`            and ${more} more`] : []),
   ];
 }
+
+/** Everything that was found, with the rounds before it and the seed that draws them again. */
+export function describeFindings(result: RunResult, stack: string, seed: number): string {
+  const broken = result.checks.filter((c) => c.violations.length > 0);
+  return [
+    `stack ${stack}, SEED=${seed}`,
+    '',
+    ...result.happened,
+    '',
+    ...broken.flatMap(({ name, violations }) => [
+      `${name}: ${violations.length}`,
+      ...violations.map((v) => `  ${v}`),
+      '',
+    ]),
+  ].join('\n');
+}

@@ -4,15 +4,17 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StackKind } from '../support/stack/stack.ts';
 import type { Evidence } from './evidence.ts';
+import { describeRound, type Round } from './fault.ts';
 import { gather, unfinished } from './gather.ts';
 import type { Check } from './judge/check.ts';
 import { judge } from './judge.ts';
 import { createKiller, type Tally } from './killer.ts';
+import { handoverLoop } from './load/handover.ts';
 import { loops } from './load/loops.ts';
 import type { LoadOptions, LoadTarget } from './load/target.ts';
 import { prepareUpdates } from './load/updates.ts';
 import { createRandom } from './random.ts';
-import { describeFault, type Round } from './schedule.ts';
+
 import { startWorld, type World } from './world.ts';
 
 export interface RunOptions {
@@ -25,7 +27,7 @@ export interface RunOptions {
   readonly instances: number;
   readonly load: LoadOptions;
   readonly effectMs: number;
-  /** How long the platform may take in the end to finish everything; milliseconds. */
+  /** Without progress for half of it, what is open in the end stays open; five times of it end all waiting; milliseconds. */
   readonly settleMs: number;
   readonly say: (line: string) => void;
 }
@@ -37,6 +39,8 @@ export interface RunResult {
   /** All attempts of all calls. */
   readonly attempts: number;
   readonly dataDir: string;
+  /** A line a round, with its time. */
+  readonly happened: readonly string[];
   /** From the end of the last round until nothing was left. */
   readonly settledInMs: number;
 }
@@ -68,15 +72,19 @@ export async function run(options: RunOptions): Promise<RunResult> {
   current = world;
   try {
     const rounds = options.rounds(world);
-    const killer = createKiller(world.supervisor, world.stack.backing, () => world.ready(readyMs));
+    const killer = createKiller(world, () => world.ready(readyMs));
     const targets = world.tenants.map((tenant) => ({
       ...tenant,
       headsetsOf: world.headsetsOf,
       sora: world.sora,
     }));
     await Promise.all(targets.map(prepareUpdates));
-    const load = startLoad(targets, options);
-    await inject(world, rounds, killer, options.say);
+    const load = startLoad(targets, world.handed.deviceId, options);
+    const happened: string[] = [];
+    await inject(world, rounds, killer, (line) => {
+      happened.push(`${new Date().toISOString()} ${line}`);
+      options.say(line);
+    });
     const { evidence, tookMs } = await settle(world, load, killer.tally, options.settleMs);
     writeFileSync(join(dataDir, 'evidence.json'), JSON.stringify(evidence));
     return {
@@ -85,6 +93,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
       tally: killer.tally,
       attempts: world.tenants.reduce((sum, t) => sum + t.client.attempts, 0),
       dataDir,
+      happened,
       settledInMs: tookMs,
     };
   } finally {
@@ -103,11 +112,12 @@ interface RunningLoad {
   end(): Promise<void>;
 }
 
-function startLoad(targets: readonly LoadTarget[], { load, seed }: RunOptions): RunningLoad {
+function startLoad(targets: readonly LoadTarget[], handed: string, { load, seed }: RunOptions): RunningLoad {
   let running = true;
   const all = targets.flatMap((target, i) =>
     loops(target, load, (name) => createRandom(seed, `${i} ${name}`)),
   );
+  all.push(handoverLoop(targets, handed, (name) => createRandom(seed, name)));
   const ended = Promise.all(all.map((loop) => loop(() => running)));
   // Looked at in `end`; an early failure must not end the process before.
   ended.catch(() => {});
@@ -126,18 +136,18 @@ async function inject(
   say: (line: string) => void,
 ): Promise<void> {
   const width = String(rounds.length).length;
-  for (const [i, { fault, restMs }] of rounds.entries()) {
+  for (const [i, round] of rounds.entries()) {
     const started = Date.now();
-    const notes = await killer.inject(fault);
+    const notes = await killer.inject(round);
     const brokenMs = Date.now() - started;
     if (!(await world.ready(readyMs))) notes.push(`not ready again after ${readyMs} ms`);
     const readyAfterMs = Date.now() - started - brokenMs;
-    await delay(restMs);
+    await delay(round.restMs);
     const calls = world.tenants.reduce((sum, t) => sum + t.client.calls.length, 0);
     say(
       [
         `round ${String(i + 1).padStart(width)}/${rounds.length}`,
-        describeFault(fault).padEnd(62),
+        describeRound(round).padEnd(62),
         `${seconds(brokenMs)}, ready after ${seconds(readyAfterMs)}`,
         `${calls} calls, ${world.integrator.arrivals.length} callbacks`,
         ...notes,
@@ -157,7 +167,7 @@ async function settle(
   settleMs: number,
 ): Promise<{ evidence: Evidence; tookMs: number }> {
   const started = Date.now();
-  const deadline = started + settleMs;
+  const deadline = started + 5 * settleMs;
   await world.calm();
   const tooLate = setTimeout(() => {
     for (const t of world.tenants) t.client.giveUp();
@@ -166,12 +176,17 @@ async function settle(
   clearTimeout(tooLate);
   let arrived = -1;
   let quietSince = Date.now();
+  // A busy machine takes longer; who gets on with it is waited for.
+  let progressMs = Date.now();
+  let fewest = Number.POSITIVE_INFINITY;
   for (;;) {
     const open = await unfinished(world).catch((error: Error) => [error.message]);
     const now = world.integrator.arrivals.length;
     const quiet = open.length === 0 && now === arrived;
     if (!quiet) quietSince = Date.now();
-    const late = Date.now() > deadline;
+    if (now !== arrived || open.length < fewest) progressMs = Date.now();
+    fewest = Math.min(fewest, open.length);
+    const late = Date.now() > deadline || Date.now() - progressMs > settleMs / 2;
     if (quiet || late) {
       const evidence = await gather(world, open, tally);
       const broken = judge(evidence).some((c) => c.violations.length > 0);

@@ -1,4 +1,6 @@
-import { type FailpointStep, planRounds, type Round, type Targets } from './schedule.ts';
+import type { FailpointStep, Fault, Round } from './fault.ts';
+import { lineFaults } from './network/relay.ts';
+import { planRounds, type Targets } from './schedule.ts';
 
 const names = Array.from({ length: 47 }, (_, i) => `devices.step${i}`);
 const targets: Targets = {
@@ -6,10 +8,16 @@ const targets: Targets = {
   headsets: ['headsets-1', 'headsets-2'],
   failpoints: names.map((name) => ({ process: 'devices', name, rare: name.endsWith('7') })),
   backing: ['mongo', 'kafka'],
+  services: [['devices'], ['transactions'], ['gateway', 'gateway-2']],
+  lines: ['devices>mongo', 'devices>kafka', 'headsets-1>device-link'],
+  partitions: [['gateway>devices', 'devices>gateway']],
+  groups: [{ group: 'notifier', topic: 'notifications' }],
+  tenants: 2,
   leaseMs: 2000,
 };
 const steps = (rounds: readonly Round[]): FailpointStep[] =>
   rounds.flatMap(({ fault }) => (fault.kind === 'failpoint' ? fault.steps : []));
+const faults = (rounds: readonly Round[]): Fault[] => rounds.flatMap((r) => [r.fault, r.beside ?? []].flat());
 const kinds = (rounds: readonly Round[]) => new Set(rounds.map((r) => r.fault.kind));
 
 describe('the schedule of faults', () => {
@@ -24,7 +32,12 @@ describe('the schedule of faults', () => {
       const rounds = planRounds(seed, 20, targets);
       expect(rounds).toHaveLength(20);
       expect(new Set(steps(rounds).map((s) => s.name))).toEqual(new Set(names));
-      expect(kinds(rounds)).toEqual(new Set(['failpoint', 'kill', 'headsets', 'freeze', 'backing']));
+      expect(kinds(rounds)).toEqual(
+        new Set([
+          ...['failpoint', 'kill', 'headsets', 'freeze', 'backing', 'line', 'clock', 'skew'],
+          ...['terminate', 'storm', 'poison', 'backlog', 'absence'],
+        ]),
+      );
     },
   );
 
@@ -40,7 +53,41 @@ describe('the schedule of faults', () => {
     }
   });
 
-  it('leaves MongoDB and Kafka alone where none was started', () => {
-    expect(kinds(planRounds(1, 200, { ...targets, backing: [] }))).not.toContain('backing');
+  it('steps clocks by an hour, forth and back, and kills some processes while theirs are wrong', () => {
+    const clocks = faults(planRounds(1, 200, targets)).filter((f) => f.kind === 'clock');
+    expect(new Set(clocks.map((f) => f.stepMs))).toEqual(new Set([3_600_000, -3_600_000]));
+    expect(new Set(clocks.map((f) => f.killed))).toEqual(new Set([true, false]));
+  });
+
+  it('does everything that a line can do, but leaves no headset behind one that is silent for ever', () => {
+    const lines = faults(planRounds(1, 2000, targets)).filter((f) => f.kind === 'line');
+    const ofHeadsets = (f: (typeof lines)[number]) => f.lines.some((name) => name.startsWith('headsets'));
+    const states = (some: typeof lines) => new Set(some.map((f) => f.state.kind));
+    expect(states(lines.filter((f) => !ofHeadsets(f)))).toEqual(new Set(lineFaults));
+    expect(states(lines.filter(ofHeadsets))).not.toContain('lost');
+  });
+
+  it('leaves what is judged by itself alone', () => {
+    for (const { fault, beside } of planRounds(1, 300, targets)) {
+      if (['failpoint', 'terminate', 'backlog'].includes(fault.kind)) expect(beside).toBeUndefined();
+    }
+  });
+
+  it('breaks in some ways only, where it is told to, and says where that is none', () => {
+    const some = planRounds(1, 20, { ...targets, only: ['clock', 'poison'] });
+    expect(kinds(some)).toEqual(new Set(['clock', 'poison']));
+    expect(() => planRounds(1, 20, { ...targets, groups: [], only: ['poison'] })).toThrow(RangeError);
+  });
+
+  it('leaves alone what is not there', () => {
+    const embedded = {
+      ...targets,
+      backing: [],
+      partitions: [],
+      groups: [],
+      lines: ['headsets-1>device-link'],
+    };
+    const used = kinds(planRounds(1, 200, embedded));
+    for (const kind of ['backing', 'storm', 'poison'] as const) expect(used).not.toContain(kind);
   });
 });

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { ManagedProcess } from '../support/stack/process.ts';
+import type { Termination } from './evidence.ts';
 
 /** A process that ended while it was to run. */
 export interface Death {
@@ -10,15 +11,21 @@ export interface Death {
   readonly atMs: number;
 }
 
+/** Who has not gone so long after SIGTERM is killed. */
+const terminationMs = 40_000;
+
 /** A program that cannot start is tried again after this long. */
 const againMs = 200;
 
 /** Starts again at once whatever dies, as a process manager does, and counts the deaths. */
 export class Supervisor {
   readonly deaths: Death[] = [];
+  readonly terminations: Termination[] = [];
   readonly #processes: ReadonlyMap<string, ManagedProcess>;
   /** Environments of the next starts of a process, in order; none left: nothing is added. */
   readonly #next = new Map<string, Record<string, string>[]>();
+  /** Processes whose next end is asked for by SIGTERM, with when that was. */
+  readonly #told = new Map<string, number>();
   #stopped = false;
 
   constructor(processes: readonly ManagedProcess[]) {
@@ -53,6 +60,19 @@ export class Supervisor {
     await this.died(name, before + 1);
   }
 
+  /** SIGTERM; resolves when it has gone and has been started again. */
+  async terminate(name: string): Promise<void> {
+    const before = this.terminations.length;
+    this.#told.set(name, Date.now());
+    this.process(name).signal('SIGTERM');
+    const late = setTimeout(() => this.process(name).signal('SIGKILL'), terminationMs);
+    const gone = () => this.terminations.slice(before).some((t) => t.process === name);
+    await waitFor(`${name} to go`, () => gone() && this.process(name).running, {
+      timeoutMs: terminationMs + 10_000,
+      intervalMs: 5,
+    }).finally(() => clearTimeout(late));
+  }
+
   /** Resolves when a process has died so often and has been started again; throws after `timeoutMs`. */
   async died(name: string, times: number, timeoutMs = 10_000): Promise<void> {
     await waitFor(`the death of ${name}`, () => this.deathsOf(name) >= times && this.process(name).running, {
@@ -70,8 +90,15 @@ export class Supervisor {
     for (;;) {
       const how = await process.exited;
       if (this.#stopped) return;
-      this.deaths.push({ process: process.name, how, atMs: Date.now() });
-      if (how !== 'SIGKILL') await delay(againMs);
+      const toldMs = this.#told.get(process.name);
+      this.#told.delete(process.name);
+      if (toldMs !== undefined) {
+        const atMs = Date.now();
+        this.terminations.push({ process: process.name, how, atMs, tookMs: atMs - toldMs });
+      } else {
+        this.deaths.push({ process: process.name, how, atMs: Date.now() });
+        if (how !== 'SIGKILL') await delay(againMs);
+      }
       if (this.#stopped) return;
       process.start(this.#next.get(process.name)?.shift());
     }

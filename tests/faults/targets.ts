@@ -6,8 +6,10 @@ import { devicesFailpoints } from '@headset-cloud/devices/failpoints.ts';
 import { notifierFailpoints } from '@headset-cloud/notifier/failpoints.ts';
 import { transactionsFailpoints } from '@headset-cloud/transactions/build.ts';
 import { updatesFailpoints } from '@headset-cloud/updates/failpoints.ts';
+import { partitionsOf, servicesOf } from './callers.ts';
+import { groups } from './groups.ts';
 import type { Targets } from './schedule.ts';
-import { leaseMs, type World } from './world.ts';
+import { longestLeaseMs, type World } from './world.ts';
 
 /** Every step between two writes that a service names. */
 export const allFailpoints: readonly string[] = [
@@ -25,10 +27,20 @@ export const allFailpoints: readonly string[] = [
 const rare = /^(updates|communication|devices\.(reset|returning|given-back|released|settled))/;
 
 /** What there is to break in a running world. */
-export function targetsOf({ stack, headsets }: World): Targets {
+export function targetsOf({ stack, headsets, network, tenants }: World): Targets {
   const { backing, processes } = stack;
+  const names = Object.keys(processes);
+  const lines = [...network.lines.keys()];
+  const behind = headsets.map((h) => h.process.name);
   return {
-    processes: Object.keys(processes),
+    processes: names,
+    services: servicesOf(names),
+    lines: lines.filter(
+      (line) => /.>(mongo|kafka)/.test(line) || behind.some((name) => line.startsWith(`${name}>`)),
+    ),
+    partitions: partitionsOf(names, new Set(lines)),
+    groups: backing?.kafka ? groups : [],
+    tenants: tenants.length,
     headsets: headsets.map((h) => h.process.name),
     failpoints: allFailpoints.map((name) => ({
       name,
@@ -40,7 +52,7 @@ export function targetsOf({ stack, headsets }: World): Targets {
       ...(backing?.kafka ? (['kafka'] as const) : []),
       ...(backing?.s3 ? (['s3'] as const) : []),
     ],
-    leaseMs,
+    leaseMs: longestLeaseMs,
   };
 }
 

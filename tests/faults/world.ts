@@ -1,4 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
+import { serviceNames } from '@headset-cloud/kit/service.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import { type ApiClient, createApiClient } from '../support/api.ts';
@@ -13,22 +14,33 @@ import {
 } from '../support/provision.ts';
 import { SoraSimulator } from '../support/sora/simulator.ts';
 import { type Storage, startStorage } from '../support/sora/storage.ts';
+import type { InstanceCounts } from '../support/stack/instances.ts';
 import { freePorts } from '../support/stack/ports.ts';
+import { whyNoS3 } from '../support/stack/s3.ts';
 import { type Stack, type StackKind, startStack } from '../support/stack/stack.ts';
+import { Clocks } from './clocks.ts';
 import type { Put } from './evidence.ts';
-import { type HeadsetProcess, manageHeadsets, sendAway, statesOf } from './headsets.ts';
+import { type HeadsetProcess, manageHeadsets } from './headsets.ts';
+import { insideOf } from './inside/environment.ts';
 import { IntegratorClient } from './load/integrator-client.ts';
 import { activate } from './load/loops.ts';
 import { surroundings } from './load/operations.ts';
 import { Said } from './load/said.ts';
 import { partBytes } from './load/sora-side.ts';
+import { createNetwork, type Network } from './network/network.ts';
 import { Supervisor } from './supervisor.ts';
 
-/** Longest lease below; a frozen process sleeps longer. */
-export const leaseMs = 2000;
+const leaseMs = 2000;
+/** Of Kafka's consumers; on a busy machine a shorter one runs out all the time. */
+const sessionMs = 3000;
+/** A frozen process sleeps longer. */
+export const longestLeaseMs = Math.max(leaseMs, sessionMs);
 
 /** Short leases and sweeps, so that what a crash leaves is taken up within a round. */
 const shortTimes = {
+  // A connection that stays silent for ever is given up soon.
+  RPC_KEEPALIVE_MS: '2000',
+  RPC_KEEPALIVE_TIMEOUT_MS: '4000',
   NOTIFIER_LEASE_MS: String(leaseMs),
   NOTIFIER_SWEEP_MS: '200',
   // Each holds a lease, and such short ones are renewed all the time.
@@ -45,6 +57,11 @@ const shortTimes = {
   DEVICES_RECONCILE_INTERVAL_MS: '1000',
   DEVICES_SLOT_GRACE_MS: '5000',
   DEVICE_LINK_OFFER_DEADLINE_MS: '5000',
+  DEVICE_LINK_LEASE_MS: String(leaseMs),
+  // Nothing waits for a reconnect (ruling B5): within a run, too.
+  DEVICE_LINK_REJUDGE_MS: '2000',
+  KAFKA_SESSION_TIMEOUT_MS: String(sessionMs),
+  COMMUNICATION_EVENT_CLAIM_MS: String(leaseMs),
   UPDATES_SWEEP_INTERVAL_MS: '200',
   UPDATES_CHECK_LEASE_MS: String(leaseMs),
   COMMUNICATION_RESERVATION_MS: '2000',
@@ -70,6 +87,11 @@ export interface Tenant {
 /** The platform, its integrators and their headsets. */
 export interface World {
   readonly stack: Stack;
+  /** The lines between all programs, and the wall clocks of the platform's processes. */
+  readonly network: Network;
+  readonly clocks: Clocks;
+  /** Applications whose server fails every callback now. */
+  readonly failing: Set<string>;
   readonly supervisor: Supervisor;
   readonly tenants: readonly Tenant[];
   readonly integrator: IntegratorServer;
@@ -82,10 +104,12 @@ export interface World {
   readonly headsets: readonly HeadsetProcess[];
   /** Headsets whose apps answer commands by themselves. */
   readonly answering: HeadsetProcess;
+  /** A headset that goes from one customer to the other and back. */
+  readonly handed: HeadsetKeyFile;
   headsetsOf(deviceId: string): HeadsetProcess;
   /** Waits until every process says that it is ready; false when that takes too long. */
   ready(timeoutMs: number): Promise<boolean>;
-  /** The integrators' servers answer every callback, and every headset comes back. */
+  /** Lines and clocks are right and the integrators' servers answer every callback. Touches no headset's connection. */
   calm(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -95,8 +119,12 @@ const installing = [
   '--behaviour',
   JSON.stringify({ downloadBytesPerSecond: 100_000, progressIntervalMs: 100, downloadRetryMs: 100 }),
 ];
-/** Services that run more than once on the real stack: what one instance leaves lying another takes up. */
-const shared = ['notifier', 'transactions', 'device-link'] as const;
+/** How often each service runs on the real stack: what one instance leaves lying another takes up. */
+function instancesOf(count: number): InstanceCounts {
+  // Without S3, packages lie on the disk of one process.
+  const updates = process.env['S3_ENDPOINT'] || !whyNoS3() ? count : 1;
+  return { ...Object.fromEntries(serviceNames.map((service) => [service, count])), updates };
+}
 const applications = 2;
 const devicesEach = 6;
 
@@ -104,7 +132,7 @@ export async function startWorld(options: {
   kind: StackKind;
   dataDir: string;
   env?: Readonly<Record<string, string>>;
-  /** How many of those services that share their work; of the real stack. */
+  /** How many processes each service and the gateway have; of the real stack. */
   instances: number;
   /** How long a headset works on a transaction. */
   effectMs: number;
@@ -117,11 +145,33 @@ export async function startWorld(options: {
     clientSecret: randomBytes(24).toString('hex'),
   }));
   const env = { ...shortTimes, ...options.env };
-  const instances = Object.fromEntries(shared.map((service) => [service, options.instances]));
-  const stack = await startStack({ kind: options.kind, dataDir, clients, env, instances });
+  const network = createNetwork();
+  const clocks = new Clocks(dataDir);
+  const started = await startStack({
+    ...{ kind: options.kind, dataDir, clients, env, gateways: options.instances },
+    instances: instancesOf(options.instances),
+    async surround(plan) {
+      const routes = await network.surround(plan);
+      return Object.fromEntries(
+        plan.processes.map((name) => [
+          name,
+          insideOf({ routes: routes[name] ?? {}, clockFile: clocks.fileOf(name) }),
+        ]),
+      );
+    },
+  });
+  const stack: Stack = {
+    ...started,
+    apiUrl: `http://${await network.door('integrators>gateway', started.gatewayAddresses)}`,
+    soraWebhookUrl: `http://${await network.door('sora>communication', started.soraWebhookAddresses)}`,
+  };
+  const failing = new Set<string>();
   let calm = false;
   const integrator = await startIntegrator({
-    answer: () => ({ status: !calm && options.failsCallback() ? 500 : 204 }),
+    answer: ({ body }) => {
+      const fails = !calm && (failing.has(body?.applicationId) || options.failsCallback());
+      return { status: fails ? 500 : 204 };
+    },
   });
   const files = await startFileStore();
   const recordings = await startStorage();
@@ -133,22 +183,28 @@ export async function startWorld(options: {
   const admin = createAdmin(stack.admin);
   const sora = await startSora(stack, admin);
   let order = 0;
+  const handed = await provisionDevice(admin, drawImei());
   const tenants: Tenant[] = [];
   for (const credentials of clients) {
     const devices: HeadsetKeyFile[] = [];
     for (let i = 0; i < devicesEach; i++) {
-      devices.push(await provisionDevice(admin, `35${String(randomInt(10 ** 12)).padStart(13, '0')}`));
+      devices.push(await provisionDevice(admin, drawImei()));
     }
     const applicationId = await provisionApplication(admin, {
       developerId: `developer-${credentials.clientId}`,
       clientIds: [credentials.clientId],
       name: credentials.clientId,
-      activationLimit: devicesEach,
-      deviceIds: devices.map((d) => d.deviceId),
+      activationLimit: devicesEach + 1,
+      deviceIds: [...devices, handed].map((d) => d.deviceId),
     });
     const { apiUrl, tokenUrl } = stack;
     const api = createApiClient({ apiUrl, tokenUrl, applicationId, ...credentials });
-    const client = new IntegratorClient(applicationId, api, () => ++order);
+    const client = new IntegratorClient(
+      applicationId,
+      api,
+      () => ++order,
+      () => clocks.anyOff,
+    );
     const settings = await api.app('PATCH', '', {
       deviceEvent: integrator.url,
       fileUploadEvent: integrator.url,
@@ -165,13 +221,23 @@ export async function startWorld(options: {
     tenants.push({ applicationId, api, client, devices, said: new Said(Date.now()) });
   }
   const controlPorts = await freePorts(2);
+  // Each process begins at another instance; whose headsets lose it come to the next.
+  const doors = await Promise.all(
+    controlPorts.map((_, i) => {
+      const urls = stack.deviceLinkUrls.map((_, j, all) => all[(i + j) % all.length] as string);
+      return network.door(`headsets-${i + 1}>device-link`, urls);
+    }),
+  );
   const headsets = controlPorts.map((controlPort, i) =>
     manageHeadsets({
       name: `headsets-${i + 1}`,
       dir: dataDir,
-      server: stack.deviceLinkUrls[i % stack.deviceLinkUrls.length] as string,
+      server: doors[i] as string,
       controlPort,
-      devices: tenants.flatMap((t) => t.devices.filter((_, d) => d % 2 === i)),
+      devices: [
+        ...tenants.flatMap((t) => t.devices.filter((_, d) => d % 2 === i)),
+        ...(i === 0 ? [handed] : []),
+      ],
       content: surroundings,
       flags: [
         ...installing,
@@ -186,12 +252,14 @@ export async function startWorld(options: {
   ]);
   const world: World = {
     stack,
+    ...{ network, clocks, failing },
     supervisor,
     tenants,
     integrator,
     ...{ files, recordings, recordingPuts, sora },
     headsets,
     answering: headsets[1] as HeadsetProcess,
+    handed,
     headsetsOf(deviceId) {
       const found = headsets.find((h) => h.devices.some((d) => d.deviceId === deviceId));
       if (!found) throw new Error(`no headset ${deviceId}`);
@@ -207,17 +275,15 @@ export async function startWorld(options: {
     },
     async calm() {
       calm = true;
-      await waitFor(
-        'the headsets to answer',
-        async () => (await Promise.all(headsets.map(statesOf))).every((states) => states !== undefined),
-        { intervalMs: 50, timeoutMs: 20_000 },
-      );
-      for (const h of headsets) for (const d of h.devices) await sendAway(h, d.deviceId, 0);
+      failing.clear();
+      network.heal();
+      clocks.heal();
     },
     async stop() {
       supervisor.stop();
       await Promise.all(headsets.map(({ process }) => process.kill()));
       await stack.stop();
+      await network.close();
       await Promise.all(tenants.map((t) => t.api.close()));
       await integrator.close();
       await Promise.all([files.close(), recordings.close(), sora.close()]);
@@ -232,6 +298,10 @@ export async function startWorld(options: {
     intervalMs: 50,
   });
   return world;
+}
+
+function drawImei(): string {
+  return `35${String(randomInt(10 ** 12)).padStart(13, '0')}`;
 }
 
 /** A Sora that the platform knows; its webhooks come from this process. */

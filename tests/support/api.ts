@@ -67,6 +67,8 @@ export function createApiClient(
         },
         ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
+      // Refused, it is of no use: the next call gets another.
+      if (answer.statusCode === 401) token = undefined;
       const text = await answer.body.text();
       let parsed: unknown;
       try {

@@ -136,7 +136,8 @@ export function buildCommunication(
 
   const leftoverAfterMs = config.COMMUNICATION_LEFTOVER_AFTER_MS;
   const processor = new EventProcessor({
-    ...{ events, recordings, log, clock, logger, failpoints, leftoverAfterMs },
+    ...{ events, recordings, log, clock, logger, failpoints },
+    claimMs: config.COMMUNICATION_EVENT_CLAIM_MS,
     effects: createConnectionEffects({
       ...{ endpoints, connections, devices },
       silentMs: config.COMMUNICATION_CONNECTION_SILENT_MS,

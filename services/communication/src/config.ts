@@ -51,6 +51,15 @@ export const communicationConfigSpec = {
     default: 5000,
     min: 10,
     max: 600_000,
+    productionMin: 1000,
+  }),
+  COMMUNICATION_EVENT_CLAIM_MS: integer({
+    doc: 'How long a stored event that one instance has taken up is left to it before another one tries; milliseconds.',
+    example: '10000',
+    default: 10_000,
+    min: 10,
+    max: 600_000,
+    productionMin: 5000,
   }),
   COMMUNICATION_RECORDING_WAIT_MS: integer({
     doc: "How long a recording waits, from the newest news of it, for archives that Sora's report names, or for the report itself; milliseconds.",
@@ -72,6 +81,7 @@ export const communicationConfigSpec = {
     default: 30_000,
     min: 200,
     max: 600_000,
+    productionMin: 5000,
   }),
   COMMUNICATION_RECORDING_MAX_AGE_HOURS: integer({
     doc: 'How long the upload of one recording is tried before it has failed, in hours.',

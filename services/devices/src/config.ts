@@ -15,6 +15,7 @@ export const devicesConfigSpec = {
     default: 10_000,
     min: 10,
     max: 600_000,
+    productionMin: 5000,
   }),
   DEVICES_RECONCILE_INTERVAL_MS: integer({
     doc: "How often a contract's slots are recounted against the devices; milliseconds.",
@@ -29,6 +30,7 @@ export const devicesConfigSpec = {
     default: 60_000,
     min: 10,
     max: 3_600_000,
+    productionMin: 10000,
   }),
   FILE_UPLOAD_LIMIT_BYTES: integer({
     doc: 'Largest file that a headset may upload to the integrator; bytes.',

@@ -149,5 +149,13 @@ export const distributedConfig = {
     min: 1,
     max: 9,
   }),
+  KAFKA_SESSION_TIMEOUT_MS: integer({
+    doc: 'A consumer without a sign of life for this long loses its partitions to others; milliseconds. Brokers refuse less than their group.min.session.timeout.ms (6000 by default).',
+    example: '6000',
+    default: 6000,
+    min: 1000,
+    max: 7500,
+    productionMin: 6000,
+  }),
   ...addressConfig,
 } as const;

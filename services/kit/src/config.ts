@@ -11,6 +11,8 @@ export interface ConfigKey<T> {
   readonly required?: boolean;
   /** Throws an Error whose message says what is wrong with the text. */
   readonly parse: (text: string) => T;
+  /** Where NODE_ENV is production, a lower value is refused: tests need leases that no live platform could hold. */
+  readonly productionMin?: number;
   /** Never shown in messages or logs; may be given as a file by KEY_FILE. */
   readonly secret?: boolean;
 }
@@ -148,7 +150,11 @@ export function readConfig<const S extends ConfigSpec>(
       continue;
     }
     try {
-      values[key] = k.parse(raw);
+      const value = k.parse(raw);
+      const floor = env['NODE_ENV'] === 'production' ? k.productionMin : undefined;
+      if (floor !== undefined && (value as number) < floor)
+        throw new Error(`is below ${floor}, the least in production`);
+      values[key] = value;
     } catch (e) {
       const shown = k.secret ? 'the value' : JSON.stringify(raw);
       problems.push(`${key}: ${shown} ${(e as Error).message}. ${k.doc} Example: ${key}=${k.example}`);

@@ -128,6 +128,7 @@ export async function hostService<S extends ConfigSpec>(
     logger,
     partitions: common.KAFKA_PARTITIONS,
     replicationFactor: common.KAFKA_REPLICATION_FACTOR,
+    sessionTimeoutMs: common.KAFKA_SESSION_TIMEOUT_MS,
     onFatal: (error) => fatal.reject(error),
   });
   await lifecycle.start({

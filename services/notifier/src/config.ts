@@ -124,6 +124,7 @@ export const notifierConfigSpec = {
     default: 10_000,
     min: 200,
     max: 600_000,
+    productionMin: 3000,
   }),
   NOTIFIER_SWEEP_MS: integer({
     doc: 'How often the database is searched for callbacks that are due and owned by no instance, in milliseconds.',

@@ -43,6 +43,7 @@ export const transactionsConfig = {
     default: 5000,
     min: 100,
     max: 600_000,
+    productionMin: 2000,
   }),
   TRANSACTIONS_UNSAFE_SWITCHES: text({
     doc: 'Test only, refused in production: safeguards to leave out, so that the crash test can show that it misses them (no-sweeper, no-start-permit).',

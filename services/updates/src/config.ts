@@ -81,6 +81,7 @@ export const updatesConfigSpec = {
     default: 30_000,
     min: 100,
     max: 600_000,
+    productionMin: 5000,
   }),
 } as const;
 

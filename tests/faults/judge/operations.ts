@@ -36,13 +36,18 @@ const connectivity: ReadonlySet<unknown> = new Set([
 /** End message of what an integrator canceled (ruling A10). */
 export const canceledByRequest = 'The transaction was canceled by a cancel request.';
 
+/** End messages of what a deactivation or a reset has canceled. */
+const floorMessages: readonly unknown[] = [
+  'The transaction was canceled because it occurred before deactivation.',
+  'The transaction was canceled because it occurred before reset.',
+];
+
 /** End messages of canceled transactions (specification, error catalogues). */
 const cancelMessages: readonly unknown[] = [
   canceledByRequest,
   'The transaction was canceled because the retry limit was exceeded.',
   'The transaction was canceled because there is a new transaction.',
-  'The transaction was canceled because it occurred before deactivation.',
-  'The transaction was canceled because it occurred before reset.',
+  ...floorMessages,
 ];
 
 // biome-ignore lint/suspicious/noExplicitAny: callbacks of every shape
@@ -65,6 +70,10 @@ export function partOf(body: Body): Part | undefined {
 
 export function isCanceled(end: Body): boolean {
   return end.result === 'failure' && cancelMessages.includes(end.message);
+}
+
+export function isCanceledByFloor(end: Body): boolean {
+  return isCanceled(end) && floorMessages.includes(end.message);
 }
 
 export function isSuccess(end: Body): boolean {

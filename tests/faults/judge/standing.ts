@@ -32,16 +32,20 @@ function activationsStand({ calls, applications }: Evidence): string[] {
   const standing = new Map<string, boolean>();
   for (const c of [...calls].sort((a, b) => a.order - b.order)) {
     if (c.status !== 201 || !c.deviceId) continue;
-    if (c.kind === 'activate') standing.set(c.deviceId, true);
-    if (c.kind === 'deactivate') standing.set(c.deviceId, false);
+    if (c.kind === 'activate') standing.set(nameOf(c), true);
+    if (c.kind === 'deactivate') standing.set(nameOf(c), false);
   }
   return applications.flatMap((a) =>
     a.devices.flatMap((deviceId) => {
       const is = a.activatedDevices.includes(deviceId);
-      const acknowledged = standing.get(deviceId) ?? false;
+      const acknowledged = standing.get(nameOf({ ...a, deviceId })) ?? false;
       return is === acknowledged
         ? []
         : [`${deviceId} is ${is ? '' : 'not '}activated, acknowledged was the contrary`];
     }),
   );
+}
+
+function nameOf({ applicationId, deviceId }: { applicationId: string; deviceId?: string }): string {
+  return `${applicationId} ${deviceId}`;
 }

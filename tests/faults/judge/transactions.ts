@@ -4,6 +4,7 @@ import { add, type Check, repeated } from './check.ts';
 import {
   canceledByRequest,
   isCanceled,
+  isCanceledByFloor,
   isOperation,
   isSuccess,
   operations,
@@ -31,7 +32,7 @@ export function judgeTransactions(c: Case): Check[] {
     { name: 'no transaction takes effect twice', violations: effectsOnce(evidence) },
     { name: 'every effect is its transaction’s own', violations: rightEffect(c) },
     { name: 'every success took effect', violations: everySuccessTookEffect(c) },
-    { name: 'nothing canceled by request took effect', violations: noCanceledEffect(c) },
+    { name: 'nothing that was told canceled took effect', violations: noCanceledEffect(c) },
     { name: 'cancel answers name exactly what they canceled', violations: cancelAnswersExact(c) },
     { name: 'one Idempotency-Key makes one transaction', violations: oneKeyOneTransaction(c) },
   ];
@@ -89,8 +90,12 @@ function oneEnd({ evidence, byId, firsts, ends }: Case): string[] {
   return violations;
 }
 
-function everySigned({ arrivals }: Evidence): string[] {
-  return arrivals.filter((a) => !a.verified).map((a) => `${a.webhookId || '(no id)'} is not verified`);
+/** Who signs while its clock is wrong is not believed, and sends again. */
+function everySigned({ arrivals, wrongClocks }: Evidence): string[] {
+  const excused = (atMs: number) => wrongClocks.some((c) => atMs >= c.fromMs && atMs <= c.toMs);
+  return arrivals
+    .filter((a) => !a.verified && !excused(a.atMs))
+    .map((a) => `${a.webhookId || '(no id)'} is not verified`);
 }
 
 function rightSubject({ byId, firsts }: Case): string[] {
@@ -169,10 +174,11 @@ function everySuccessTookEffect({ evidence, ends, effects }: Case): string[] {
     .map((t) => `${t.transactionId} (${t.operationId}, device ${t.deviceId}) succeeded without an effect`);
 }
 
+/** A deactivation and a reset cancel at once, whatever runs (ruling A11). */
 function noCanceledEffect({ ends, effects }: Case): string[] {
   return [...ends]
-    .filter(([id, end]) => end['message'] === canceledByRequest && effects.has(id))
-    .map(([id]) => `${id} was canceled by request and took effect`);
+    .filter(([id, end]) => isCanceled(end) && !isCanceledByFloor(end) && effects.has(id))
+    .map(([id, end]) => `${id} took effect, and its callback says: ${end['message']}`);
 }
 
 function cancelAnswersExact({ evidence, ends }: Case): string[] {

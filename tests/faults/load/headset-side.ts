@@ -45,8 +45,9 @@ async function report(target: LoadTarget, r: Random, n: number): Promise<void> {
   const { applicationId, said, devices } = target;
   const deviceId = r.pick(staying(devices));
   const [operationId, value, body] = r.pick(kinds)(n, r);
+  const atMs = Date.now();
   const taken = await act(target.headsetsOf(deviceId), deviceId, { action: 'report', ...body });
-  said.reports.push({ applicationId, deviceId, operationId, value, taken });
+  said.reports.push({ applicationId, deviceId, operationId, value, taken, atMs });
 }
 
 async function upload(target: LoadTarget, r: Random, n: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiAnswer, ApiClient } from '../../support/api.ts';
-import type { CallKind, CallRecord } from '../evidence.ts';
+import type { CallKind, CallRecord, ServerError } from '../evidence.ts';
 
 /** A changing call as a client makes it. */
 export interface Call {
@@ -20,16 +20,21 @@ const patienceMs = 5000;
 export class IntegratorClient {
   readonly applicationId: string;
   readonly calls: CallRecord[] = [];
+  /** Every answer from 500 on. */
+  readonly errors: ServerError[] = [];
   /** Attempts of all calls. */
   attempts = 0;
   readonly #api: ApiClient;
   readonly #nextOrder: () => number;
+  /** Whether some process has a wrong clock, or had one a moment ago: then a good token may be refused. */
+  readonly #clockIsOff: () => boolean;
   #givenUp = false;
 
-  constructor(applicationId: string, api: ApiClient, nextOrder: () => number) {
+  constructor(applicationId: string, api: ApiClient, nextOrder: () => number, clockIsOff: () => boolean) {
     this.applicationId = applicationId;
     this.#api = api;
     this.#nextOrder = nextOrder;
+    this.#clockIsOff = clockIsOff;
   }
 
   /** Calls that still wait are recorded without an answer. */
@@ -51,10 +56,14 @@ export class IntegratorClient {
     let answer: ApiAnswer | undefined;
     let attempts = 0;
     while (!this.#givenUp && !isDefinitive(answer)) {
+      const clockWasOff = this.#clockIsOff();
       if (attempts > 0) await delay(Math.min(50 * attempts, 500));
       attempts += 1;
       this.attempts += 1;
       answer = await this.#attempt(call, key);
+      if (answer && answer.status >= 500) this.errors.push(errorOf(call, answer));
+      const excused = clockWasOff || this.#clockIsOff();
+      if (answer?.status === 401 && excused) answer = undefined;
     }
     const definitive = isDefinitive(answer) ? answer : undefined;
     const record = this.#record(call, key, attempts, definitive);
@@ -92,4 +101,12 @@ export class IntegratorClient {
 
 function isDefinitive(answer: ApiAnswer | undefined): answer is ApiAnswer {
   return answer !== undefined && answer.status >= 200 && answer.status < 500;
+}
+
+function errorOf({ kind }: Call, { status, headers, body }: ApiAnswer): ServerError {
+  const retryAfter = headers['retry-after'];
+  return {
+    ...{ kind, status, atMs: Date.now(), message: String(body?.message ?? '') },
+    retryAfter: typeof retryAfter === 'string' ? retryAfter : '',
+  };
 }

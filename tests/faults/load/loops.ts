@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { sendAway } from '../headsets.ts';
+import { act, sendAway } from '../headsets.ts';
 import type { Random } from '../random.ts';
 import { headsetLoops } from './headset-side.ts';
 import type { IntegratorClient } from './integrator-client.ts';
@@ -24,7 +24,8 @@ export function loops(target: LoadTarget, options: LoadOptions, random: Draw): L
         else if (turn < options.cancelAwayShare + 0.05) await cancel(client, deviceId);
         else if (turn < options.cancelAwayShare + 0.08) {
           await sendAway(target.headsetsOf(deviceId), deviceId, r.between(100, 1500));
-        } else await operate(client, deviceId, anyKind(r), r);
+        } else if (turn < options.cancelAwayShare + 0.12) await twoAtOnce(target, deviceId, r);
+        else await operate(client, deviceId, anyKind(r), r);
         await pause(r);
       }
     };
@@ -71,13 +72,22 @@ export function activate(client: IntegratorClient, deviceId: string, app: number
   return client.call({ kind: 'activate', method: 'POST', path: `/devices/${deviceId}`, body, deviceId });
 }
 
-function deactivate(client: IntegratorClient, deviceId: string) {
+export function deactivate(client: IntegratorClient, deviceId: string) {
   return client.call({ kind: 'deactivate', method: 'DELETE', path: `/devices/${deviceId}`, deviceId });
 }
 
 function cancel(client: IntegratorClient, deviceId: string) {
   const path = `/devices/${deviceId}/transactions`;
   return client.call({ kind: 'cancel', method: 'DELETE', path, deviceId });
+}
+
+/** Two of a kind at once on one headset, whose connection is cut while they run. */
+async function twoAtOnce(target: LoadTarget, deviceId: string, r: Random): Promise<void> {
+  const kind = r.chance(0.7) ? 'command' : anyKind(r);
+  const both = [operate(target.client, deviceId, kind, r), operate(target.client, deviceId, kind, r)];
+  await delay(r.between(0, 60));
+  await act(target.headsetsOf(deviceId), deviceId, { action: 'disconnect' });
+  await Promise.all(both);
 }
 
 /** The headset goes away while the command is on its way or being run, then it is canceled (ruling B1). */

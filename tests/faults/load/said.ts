@@ -1,4 +1,4 @@
-import type { Package, Recording, SaidReport, SoraEvent, SpentUsage, Upload } from '../evidence.ts';
+import type { Package, Reading, Recording, SaidReport, SoraEvent, SpentUsage, Upload } from '../evidence.ts';
 import type { Random } from '../random.ts';
 
 /** The platform's default of BILLING_TIME_ZONE is UTC+9. */
@@ -15,9 +15,11 @@ export class Said {
   readonly soraEvents: SoraEvent[] = [];
   readonly recordings: Recording[] = [];
   readonly packages: Package[] = [];
+  readonly readings: Reading[] = [];
   /** When all use ended, so that every use lies in one month; milliseconds since 1970. */
   readonly usedUntilMs: number;
   #uses = 0;
+  #numbers = 0;
 
   constructor(nowMs: number) {
     const monthStart = monthOf(nowMs).startMs;
@@ -29,6 +31,12 @@ export class Said {
   get month(): { year: number; month: number } {
     const { year, month } = monthOf(this.usedUntilMs - 1);
     return { year, month };
+  }
+
+  /** A number that no other report has. */
+  nextNumber(): number {
+    this.#numbers += 1;
+    return this.#numbers;
   }
 
   /** A time of use that no other has; milliseconds. */

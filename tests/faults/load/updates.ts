@@ -3,12 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import { makeApk } from '../../support/apk.ts';
+import { act } from '../headsets.ts';
 import type { Random } from '../random.ts';
 import type { Draw, LoadTarget, Loop } from './target.ts';
 
 const contentType = 'application/vnd.android.package-archive';
 /** Of what is added to a package, so that loading it takes a few reports of progress. */
 const fillerBytes = 60_000;
+/** Share of installations that come in pairs. */
+const twiceShare = 0.3;
 
 /** One loop uploads new versions, the other installs what is deliverable. */
 export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw): Loop[] {
@@ -25,7 +28,11 @@ export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw): Lo
     async (running) => {
       while (running()) {
         const versions = await deliverable(target);
-        if (versions.length > 0) await install(target, r.pick(versions), r);
+        if (versions.length > 0) {
+          const { deviceId } = r.pick(target.devices);
+          if (r.chance(twiceShare)) await installTwice(target, versions, deviceId, r);
+          else await install(target, r.pick(versions), deviceId);
+        }
         await delay(r.between(2 * pauseMs, 6 * pauseMs));
       }
     };
@@ -97,8 +104,7 @@ async function deliverable(target: LoadTarget): Promise<string[]> {
   }
 }
 
-function install(target: LoadTarget, version: string, r: Random) {
-  const { deviceId } = r.pick(target.devices);
+function install(target: LoadTarget, version: string, deviceId: string) {
   return target.client.call({
     kind: 'update',
     method: 'PUT',
@@ -106,4 +112,21 @@ function install(target: LoadTarget, version: string, r: Random) {
     body: { package: packageOf(target), version },
     deviceId,
   });
+}
+
+/** Two updates of one package on one headset, whose connection is cut while it loads. */
+async function installTwice(
+  target: LoadTarget,
+  versions: readonly string[],
+  deviceId: string,
+  r: Random,
+): Promise<void> {
+  await Promise.all([
+    install(target, r.pick(versions), deviceId),
+    install(target, r.pick(versions), deviceId),
+  ]);
+  for (let cuts = r.between(1, 3); cuts > 0; cuts--) {
+    await delay(r.between(50, 500));
+    await act(target.headsetsOf(deviceId), deviceId, { action: 'disconnect' });
+  }
 }

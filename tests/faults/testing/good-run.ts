@@ -22,6 +22,7 @@ const stored = (file: string, partNumber: number, sha256: string) => ({
 export const notice = (webhookId: string, body: object): Arrival => ({
   webhookId,
   verified: true,
+  atMs: 0,
   body: { ...own, ...body },
 });
 
@@ -48,6 +49,7 @@ export const general = (
 ): Arrival => ({
   webhookId: `tx-${id}-${type}-${result}-${progress ?? ''}`,
   verified: true,
+  atMs: 0,
   body: {
     ...{ ...subject(id), notificationType: type, result, message },
     ...(progress !== undefined && { progress }),
@@ -56,6 +58,7 @@ export const general = (
 export const answer = (id: number): Arrival => ({
   webhookId: `tx-${id}-answer`,
   verified: true,
+  atMs: 0,
   body: { ...subject(id), process: 'processed', success: true },
 });
 export const listed = (transactionId: number, operationId: string, transactionStatus = 'processed') => ({
@@ -96,7 +99,7 @@ export function goodRun(): Evidence {
       general(2, 'accepted'),
       answer(2),
       general(3, 'processed', 'failure', canceledByRequest),
-      notice('device-1-1', { operationId: 'notify-custom-data', customData: 'one' }),
+      notice(`device-${device}-1`, { operationId: 'notify-custom-data', customData: 'one' }),
       notice('sora-1', {
         ...{ operationId: 'notify-sora-event', event: 'connection.created' },
         ...{ channelId: 'c', connectionId: 'd' },
@@ -115,14 +118,14 @@ export function goodRun(): Evidence {
       general(5, 'accepted', 'success', 'started', 0),
       general(5, 'in_progress', 'success', 'loading', 0.5),
       general(5, 'processed', 'success', 'installed', 1),
-      notice('device-1-2', { file, result: 'success', message: 'upload success.' }),
+      notice(`device-${device}-2`, { file, result: 'success', message: 'upload success.' }),
     ],
     effects: [
       { deviceId: device, transactionId: 1, operation: operations.activate },
       { deviceId: device, transactionId: 2, operation: operations.command },
       { deviceId: device, transactionId: 5, operation: operations.update },
     ],
-    reports: [{ ...own, taken: true, operationId: 'notify-custom-data', value: 'one' }],
+    reports: [{ ...own, taken: true, operationId: 'notify-custom-data', value: 'one', atMs: 0 }],
     uploads: [{ ...own, taken: true, file, sha256: 'abc' }],
     storedFiles: [{ file, sha256: 'abc' }],
     spent: [{ ...own, taken: true, kind: 'speech', durationMs: 1001 }],
@@ -159,7 +162,16 @@ export function goodRun(): Evidence {
     answeringDevices: [device],
     unfinished: [],
     ownDeaths: [],
-    setAside: [],
+    setAside: [{ position: 'usage/0:1', group: 'billing-usage', error: 'none' }],
+    poison: [{ position: 'usage/0:1', groups: ['billing-usage'] }],
+    serverErrors: [{ kind: 'command', status: 503, atMs: 5, message: 'away', retryAfter: '1' }],
+    restarts: [{ fromMs: 0, toMs: 10 }],
+    terminations: [{ process: 'devices', how: '0', atMs: 5, tookMs: 5 }],
+    wrongClocks: [],
+    otherClocks: [],
+    backlogs: [],
+    deadDeliveries: [],
+    readings: [],
   };
 }
 

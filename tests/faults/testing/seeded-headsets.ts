@@ -13,17 +13,17 @@ export const seededHeadsets: readonly Seeded[] = [
   [
     reported,
     'a lost report',
-    (e) => ({ ...e, arrivals: without(e.arrivals, (a) => a.webhookId === 'device-1-1') }),
+    (e) => ({ ...e, arrivals: without(e.arrivals, (a) => a.webhookId === `device-${device}-1`) }),
   ],
   [
     reported,
     'a report under two ids',
-    (e) => ({ ...e, arrivals: [...e.arrivals, notice('device-1-3', data('one'))] }),
+    (e) => ({ ...e, arrivals: [...e.arrivals, notice(`device-${device}-3`, data('one'))] }),
   ],
   [
     reported,
     'a report that no headset made',
-    (e) => ({ ...e, arrivals: [...e.arrivals, notice('device-1-3', data('two'))] }),
+    (e) => ({ ...e, arrivals: [...e.arrivals, notice(`device-${device}-3`, data('two'))] }),
   ],
   [
     reported,
@@ -31,21 +31,24 @@ export const seededHeadsets: readonly Seeded[] = [
     (e) => ({
       ...e,
       arrivals: e.arrivals.map((a) =>
-        a.webhookId === 'device-1-1' ? { ...a, body: { ...a.body, applicationId: 'app-2' } } : a,
+        a.webhookId === `device-${device}-1` ? { ...a, body: { ...a.body, applicationId: 'app-2' } } : a,
       ),
     }),
   ],
   [
     told,
     'a lost notification',
-    (e) => ({ ...e, arrivals: without(e.arrivals, (a) => a.webhookId === 'device-1-2') }),
+    (e) => ({ ...e, arrivals: without(e.arrivals, (a) => a.webhookId === `device-${device}-2`) }),
   ],
   [
     told,
     'a second notification',
     (e) => ({
       ...e,
-      arrivals: [...e.arrivals, notice('device-1-3', { file: e.uploads[0]?.file, result: 'success' })],
+      arrivals: [
+        ...e.arrivals,
+        notice(`device-${device}-3`, { file: e.uploads[0]?.file, result: 'success' }),
+      ],
     }),
   ],
   [
@@ -54,7 +57,7 @@ export const seededHeadsets: readonly Seeded[] = [
     (e) => ({
       ...e,
       arrivals: e.arrivals.map((a) =>
-        a.webhookId === 'device-1-2'
+        a.webhookId === `device-${device}-2`
           ? { ...a, body: { ...a.body, result: 'failure', message: 'The file size is over the limit.' } }
           : a,
       ),

@@ -24,8 +24,6 @@ export const seededTransactions: readonly Seeded[] = [
     'a pending callback',
     (e) => ({ ...e, unfinished: ['callback'] }),
   ],
-  ['no process ends by itself', 'an exit', (e) => ({ ...e, ownDeaths: ['devices'] })],
-  ['no event is set aside', 'a dead letter', (e) => ({ ...e, setAside: ['usage 0:1 by billing: failed'] })],
   [
     'every call is answered, and refused only for cause',
     'a call without an answer',
@@ -131,7 +129,7 @@ export const seededTransactions: readonly Seeded[] = [
     (e) => ({ ...e, effects: without(e.effects, (x) => x.transactionId === 2) }),
   ],
   [
-    'nothing canceled by request took effect',
+    'nothing that was told canceled took effect',
     'an effect of a canceled transaction',
     (e) => ({ ...e, effects: [...e.effects, effect(3)] }),
   ],

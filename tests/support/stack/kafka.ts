@@ -173,6 +173,8 @@ function serverProperties(dataDir: string, port: number, controllerPort: number)
     'share.coordinator.state.topic.replication.factor=1',
     'share.coordinator.state.topic.min.isr=1',
     'group.initial.rebalance.delay.ms=0',
+    // The crash test freezes consumers for longer than their sessions.
+    'group.min.session.timeout.ms=1000',
     // Without these a broker that was killed is taken back only after 13 to 16 s.
     'broker.session.timeout.ms=3000',
     'broker.heartbeat.interval.ms=500',

@@ -31,6 +31,9 @@ export interface Stack {
   readonly deviceLinkUrls: readonly string[];
   /** Origin of the door for Sora's webhooks. */
   readonly soraWebhookUrl: string;
+  /** host:port of that door of every instance, and of the API of every gateway. */
+  readonly soraWebhookAddresses: readonly string[];
+  readonly gatewayAddresses: readonly string[];
   readonly admin: AdminAddresses;
   /** Admin ports of all processes, for health and metrics. */
   readonly adminUrls: Readonly<Record<string, string>>;
@@ -58,8 +61,22 @@ export interface StackOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Where the gateway reaches a service of the real stack, given its address: through something of the test's own. */
   readonly gatewayReaches?: (service: ServiceName, address: string) => string;
+  /** How often the gateway of the real stack runs; default 1. */
+  readonly gateways?: number;
+  /** Asked before anything starts; answers what is added to the environment of each process, by its name. */
+  readonly surround?: (
+    plan: StackPlan,
+  ) => Promise<Readonly<Record<string, Readonly<Record<string, string>>>>>;
   /** Fixed ports: gateway, issuer, headsets, files, Sora's webhooks, admin; otherwise free ones, kept over restarts. */
   readonly ports?: FixedPorts;
+}
+
+/** What is about to be started, for a test that stands between. */
+export interface StackPlan {
+  /** The platform's processes, by name. */
+  readonly processes: readonly string[];
+  /** host:port of everything that they connect to: each other by name, mongo and kafka. */
+  readonly addresses: Readonly<Record<string, string>>;
 }
 
 const usingS3: readonly ServiceName[] = ['updates'];
@@ -69,7 +86,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const { kind, dataDir } = options;
   mkdirSync(dataDir, { recursive: true });
   const instances = instancesOf(options.instances);
-  const ports = await portsOf(options, instances);
+  const gateways = gatewaysOf(options.gateways);
+  const ports = await portsOf(options, instances, gateways);
   const clientsFile = join(dataDir, 'issuer-clients.json');
   writeFileSync(clientsFile, JSON.stringify(options.clients, null, 2), { mode: 0o600 });
   const issuerUrl = `http://127.0.0.1:${ports.issuer}`;
@@ -91,6 +109,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     ...options.env,
   };
   const backing = kind === 'real' ? await startBacking(join(dataDir, 'backing')) : undefined;
+  const surroundings = await options.surround?.(planOf(backing, instances, gateways, ports));
   const processes: Record<string, ManagedProcess> = {};
   const adminUrls: Record<string, string> = {};
 
@@ -99,7 +118,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     processes['platform'] = manageProcess({
       name: 'platform',
       entry: 'services/standalone/src/main.ts',
-      env: { ...common, ADMIN_LISTEN: `127.0.0.1:${ports.admin}` },
+      env: { ...common, ADMIN_LISTEN: `127.0.0.1:${ports.admin}`, ...surroundings?.['platform'] },
       logFile: logFile('platform'),
     });
   } else {
@@ -113,7 +132,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     processes['issuer'] = manageProcess({
       name: 'issuer',
       entry: 'services/standalone/src/issuer-main.ts',
-      env: shared,
+      env: { ...shared, ...surroundings?.['issuer'] },
       logFile: logFile('issuer'),
     });
     for (const { service, name } of instances) {
@@ -124,25 +143,31 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         env: {
           ...shared,
           ...(usingS3.includes(service) && backing.s3Environment),
-          ...(name in ports.deviceLinks && { DEVICE_LINK_LISTEN: `127.0.0.1:${ports.deviceLinks[name]}` }),
+          ...(name in ports.doors && doorsOf(service, `127.0.0.1:${ports.doors[name]}`)),
           GRPC_LISTEN: `127.0.0.1:${ports.grpc[name]}`,
           ADVERTISE_ADDRESS: `127.0.0.1:${ports.grpc[name]}`,
           ADMIN_LISTEN: `127.0.0.1:${ports.serviceAdmin[name]}`,
+          ...surroundings?.[name],
         },
         logFile: logFile(name),
       });
     }
-    adminUrls['gateway'] = `http://127.0.0.1:${ports.admin}`;
-    processes['gateway'] = manageProcess({
-      name: 'gateway',
-      entry: 'gateway/src/main.ts',
-      env: {
-        ...shared,
-        ...(options.gatewayReaches && reachedThrough(options.gatewayReaches, instances, ports.grpc)),
-        ADMIN_LISTEN: `127.0.0.1:${ports.admin}`,
-      },
-      logFile: logFile('gateway'),
-    });
+    for (const name of gateways) {
+      const admin = `127.0.0.1:${ports.serviceAdmin[name] ?? ports.admin}`;
+      adminUrls[name] = `http://${admin}`;
+      processes[name] = manageProcess({
+        name,
+        entry: 'gateway/src/main.ts',
+        env: {
+          ...shared,
+          ...(options.gatewayReaches && reachedThrough(options.gatewayReaches, instances, ports.grpc)),
+          ...(name in ports.doors && { GATEWAY_LISTEN: `127.0.0.1:${ports.doors[name]}` }),
+          ADMIN_LISTEN: admin,
+          ...surroundings?.[name],
+        },
+        logFile: logFile(name),
+      });
+    }
   }
 
   const adminOf = (service: ServiceName) => adminUrls[service] ?? adminUrls['platform'] ?? '';
@@ -153,10 +178,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     issuerUrl,
     tokenUrl: `${issuerUrl}/token`,
     deviceLinkUrl: `127.0.0.1:${ports.deviceLink}`,
-    deviceLinkUrls: [ports.deviceLink, ...Object.values(ports.deviceLinks)].map(
-      (port) => `127.0.0.1:${port}`,
-    ),
+    deviceLinkUrls: doorAddresses(ports.deviceLink, 'device-link', ports),
     soraWebhookUrl: `http://127.0.0.1:${ports.sora}`,
+    soraWebhookAddresses: doorAddresses(ports.sora, 'communication', ports),
+    gatewayAddresses: doorAddresses(ports.gateway, 'gateway', ports),
     filesUrl: `http://127.0.0.1:${ports.files}`,
     admin: {
       devices: adminOf('devices'),
@@ -200,6 +225,44 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   return stack;
 }
 
+/** The gateways' names, like those of instances. */
+function gatewaysOf(count = 1): string[] {
+  return Array.from({ length: count }, (_, i) => (i === 0 ? 'gateway' : `gateway-${i + 1}`));
+}
+
+function planOf(
+  backing: Backing | undefined,
+  instances: readonly Instance[],
+  gateways: readonly string[],
+  ports: Ports,
+): StackPlan {
+  if (!backing) return { processes: ['platform'], addresses: {} };
+  const names = instances.map(({ name }) => name);
+  return {
+    processes: [...names, ...gateways],
+    addresses: {
+      ...Object.fromEntries(names.map((name) => [name, `127.0.0.1:${ports.grpc[name]}`])),
+      mongo: new URL(backing.mongodbUri).host,
+      ...Object.fromEntries(
+        backing.kafkaBrokers.split(',').map((address, i) => [i === 0 ? 'kafka' : `kafka-${i + 1}`, address]),
+      ),
+    },
+  };
+}
+
+/** Where a further instance listens for what is outside of the platform. */
+function doorsOf(service: ServiceName, address: string): Record<string, string> {
+  if (service === 'device-link') return { DEVICE_LINK_LISTEN: address };
+  if (service === 'communication') return { COMMUNICATION_LISTEN: address };
+  if (service === 'updates') return { UPDATES_LISTEN: address };
+  return {};
+}
+
+function doorAddresses(first: number, name: string, { doors }: Ports): string[] {
+  const further = Object.keys(doors).filter((door) => door.replace(/-\d+$/, '') === name);
+  return [first, ...further.map((door) => doors[door])].map((port) => `127.0.0.1:${port}`);
+}
+
 function reachedThrough(
   way: (service: ServiceName, address: string) => string,
   instances: readonly Instance[],
@@ -238,25 +301,31 @@ interface Ports extends FixedPorts {
   /** By the instance's name. */
   grpc: Record<string, number>;
   serviceAdmin: Record<string, number>;
-  /** For headsets, of the further instances of device-link. */
-  deviceLinks: Record<string, number>;
+  /** For what is outside of the platform, of further instances and gateways. */
+  doors: Record<string, number>;
 }
 
 /** Chosen once for a data folder: addresses stay the same over restarts. */
-async function portsOf(options: StackOptions, instances: readonly Instance[]): Promise<Ports> {
+async function portsOf(
+  options: StackOptions,
+  instances: readonly Instance[],
+  gateways: readonly string[],
+): Promise<Ports> {
   const file = join(options.dataDir, `ports-${options.kind}.json`);
   if (existsSync(file) && !options.ports) return JSON.parse(readFileSync(file, 'utf8')) as Ports;
+  const names = instances.map(({ name }) => name);
+  const furtherGateways = gateways.slice(1);
+  const admins = [...names, ...furtherGateways];
+  const further = [...instances.filter((i) => i.name !== i.service).map((i) => i.name), ...furtherGateways];
   const [gateway = 0, issuer = 0, deviceLink = 0, files = 0, sora = 0, admin = 0, ...rest] = await freePorts(
-    6 + 3 * instances.length,
+    6 + names.length + admins.length + further.length,
   );
-  const each = (of: readonly Instance[], turn: number) =>
-    Object.fromEntries(of.map(({ name }, i) => [name, rest[turn * instances.length + i] ?? 0]));
-  const furtherLinks = instances.filter(({ service, name }) => service === 'device-link' && name !== service);
+  const each = (of: readonly string[]) => Object.fromEntries(of.map((name) => [name, rest.shift() ?? 0]));
   const ports: Ports = {
     ...(options.ports ?? { gateway, issuer, deviceLink, files, sora, admin }),
-    grpc: each(instances, 0),
-    serviceAdmin: each(instances, 1),
-    deviceLinks: each(furtherLinks, 2),
+    grpc: each(names),
+    serviceAdmin: each(admins),
+    doors: each(further),
   };
   writeFileSync(file, JSON.stringify(ports));
   return ports;

@@ -23,7 +23,8 @@ export interface EventProcessorOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly failpoints: Failpoints;
-  readonly leftoverAfterMs: number;
+  /** For how long an event is left to whoever has taken it up. */
+  readonly claimMs: number;
   readonly recordingWaitMs: number;
   /** A recording is ready to be uploaded. */
   readonly onRecordingReady: () => void;
@@ -50,9 +51,9 @@ export class EventProcessor {
 
   /** Takes over what is left; answers how many events. */
   async sweep(): Promise<number> {
-    const { events, clock, leftoverAfterMs } = this.#deps;
+    const { events, clock, claimMs } = this.#deps;
     const nowMs = clock.now();
-    const due = await events.claimDue(nowMs, nowMs + Math.max(leftoverAfterMs, 10_000), sweepBatch);
+    const due = await events.claimDue(nowMs, nowMs + claimMs, sweepBatch);
     await Promise.all(due.map((stored) => this.#inLine(stored)));
     return due.length;
   }

@@ -1,0 +1,100 @@
+import type { LineState } from './network/relay.ts';
+
+/** A named step at which a process kills itself when it reaches it for the `count`-th time. */
+export interface FailpointStep {
+  readonly process: string;
+  readonly name: string;
+  readonly count: number;
+}
+
+/** One fault. Times in milliseconds. */
+export type Fault =
+  /** kill -9; `againAfterMs`: once more so long after it was started again, ready or not. */
+  | { readonly kind: 'kill'; readonly process: string; readonly againAfterMs?: number }
+  /** Kills itself at each step; steps of one process one after the other. */
+  | { readonly kind: 'failpoint'; readonly steps: readonly FailpointStep[] }
+  /** SIGSTOP for longer than the leases, then SIGCONT. */
+  | { readonly kind: 'freeze'; readonly process: string; readonly forMs: number }
+  /** kill -9 of MongoDB, Kafka or S3, and back after a moment. */
+  | { readonly kind: 'backing'; readonly server: 'mongo' | 'kafka' | 's3'; readonly awayMs: number }
+  /** kill -9 of a process of headsets. */
+  | { readonly kind: 'headsets'; readonly process: string }
+  /** Lines between two programs misbehave (network/relay.ts). */
+  | {
+      readonly kind: 'line';
+      readonly lines: readonly string[];
+      readonly state: LineState;
+      readonly forMs: number;
+    }
+  /** A process' wall clock is wrong for a while; `killed`: it dies before its clock is right again. */
+  | {
+      readonly kind: 'clock';
+      readonly process: string;
+      readonly stepMs: number;
+      readonly forMs: number;
+      readonly killed: boolean;
+    }
+  /** So are the clocks of a process' headsets. */
+  | { readonly kind: 'skew'; readonly process: string; readonly stepMs: number; readonly forMs: number }
+  /** A process' headsets are offline, their clocks tell, for days; then they come back. */
+  | { readonly kind: 'absence'; readonly process: string; readonly stepMs: number; readonly forMs: number }
+  /** SIGTERM to each in turn, the next when the one before is ready again: a rolling restart. */
+  | { readonly kind: 'terminate'; readonly processes: readonly string[] }
+  /** Strangers join a consumer group and leave it, without handling anything. */
+  | { readonly kind: 'storm'; readonly group: string; readonly topic: string; readonly forMs: number }
+  /** Bytes that are no event, between the events of each topic. */
+  | { readonly kind: 'poison'; readonly topics: readonly string[] }
+  /** An integrator's server fails everything while its headsets report a lot. */
+  | { readonly kind: 'backlog'; readonly tenant: number; readonly reports: number; readonly forMs: number };
+
+export interface Round {
+  readonly fault: Fault;
+  /** Happens at the same time. */
+  readonly beside?: Fault;
+  /** Load without a fault after it. */
+  readonly restMs: number;
+}
+
+/** A round in a few words. */
+export function describeRound({ fault, beside }: Round): string {
+  return beside ? `${describeFault(fault)}, beside ${describeFault(beside)}` : describeFault(fault);
+}
+
+function describeFault(fault: Fault): string {
+  switch (fault.kind) {
+    case 'failpoint':
+      return `dies at ${fault.steps.map((s) => `${s.name}=${s.count}`).join(' and ')}`;
+    case 'kill':
+      return `kill -9 ${fault.process}${fault.againAfterMs ? ', again while it starts' : ''}`;
+    case 'freeze':
+      return `${fault.process} frozen for ${fault.forMs} ms`;
+    case 'backing':
+      return `kill -9 ${fault.server}, away for ${fault.awayMs} ms`;
+    case 'headsets':
+      return `kill -9 ${fault.process}`;
+    case 'line':
+      return `${fault.lines.join(' and ')} ${stateOf(fault.state)} for ${fault.forMs} ms`;
+    case 'clock':
+      return `${fault.process}: clock ${hours(fault.stepMs)} for ${fault.forMs} ms${fault.killed ? ', killed in it' : ''}`;
+    case 'skew':
+      return `${fault.process}: headsets' clocks ${hours(fault.stepMs)} for ${fault.forMs} ms`;
+    case 'absence':
+      return `${fault.process}: headsets offline for ${-fault.stepMs / 3_600_000} h, in ${fault.forMs} ms`;
+    case 'terminate':
+      return `SIGTERM ${fault.processes.join(', then ')}`;
+    case 'storm':
+      return `strangers in ${fault.group}.${fault.topic} for ${fault.forMs} ms`;
+    case 'poison':
+      return `poison in ${fault.topics.join(', ')}`;
+    case 'backlog':
+      return `integrator ${fault.tenant + 1} fails for ${fault.forMs} ms, up to ${fault.reports} reports`;
+  }
+}
+
+function stateOf(state: LineState): string {
+  return state.kind === 'delayed' ? `delayed by ${state.ms} ms` : state.kind;
+}
+
+function hours(ms: number): string {
+  return `${ms > 0 ? '+' : '-'}${Math.abs(ms) / 3_600_000} h`;
+}

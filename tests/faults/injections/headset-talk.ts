@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Fault } from '../fault.ts';
+import { act, type HeadsetProcess } from '../headsets.ts';
+import { operate } from '../load/operations.ts';
+import { staying } from '../load/target.ts';
+import { createRandom } from '../random.ts';
+import type { Tenant, World } from '../world.ts';
+
+/** How long the integrators' servers fail after headsets came back from days offline; milliseconds. */
+const failAfterReturnMs = 1500;
+const reportsOfAbsent = 2;
+
+/** One integrator's server fails everything for a while, in which its headsets report a lot. */
+export async function swamp(
+  world: World,
+  { tenant, reports, forMs }: Extract<Fault, { kind: 'backlog' }>,
+): Promise<{ applicationId: string }> {
+  const target = world.tenants[tenant];
+  if (!target) throw new Error(`no integrator ${tenant}`);
+  const { applicationId } = target;
+  const devices = staying(target.devices);
+  world.failing.add(applicationId);
+  const untilMs = performance.now() + forMs;
+  // A busy machine has time for fewer.
+  for (let i = 0; i < reports && performance.now() < untilMs; i++) {
+    await say(world, target, devices[i % devices.length] as string);
+  }
+  await delay(Math.max(0, untilMs - performance.now()));
+  world.failing.delete(applicationId);
+  return { applicationId };
+}
+
+/**
+ * A process' headsets are offline for days, compressed: they begin commands, their clocks are behind, their line
+ * is down while they report; then they come back, to integrators whose servers fail for a moment.
+ */
+export async function beAbsent(
+  world: World,
+  headsets: HeadsetProcess,
+  { stepMs, forMs }: Extract<Fault, { kind: 'absence' }>,
+): Promise<void> {
+  const line = world.network.lines.get(`${headsets.process.name}>device-link`);
+  const own = world.tenants.flatMap((tenant) =>
+    staying(tenant.devices)
+      .filter((id) => headsets.devices.some((d) => d.deviceId === id))
+      .map((deviceId) => ({ tenant, deviceId })),
+  );
+  for (const { applicationId } of world.tenants) world.failing.add(applicationId);
+  await skew(headsets, stepMs);
+  const random = createRandom(stepMs, 'absence');
+  const commands = own.map(({ tenant, deviceId }) => operate(tenant.client, deviceId, 'command', random));
+  await Promise.race([Promise.all(commands), delay(forMs)]);
+  line?.set({ kind: 'dropped' });
+  const over = delay(forMs);
+  for (const { tenant, deviceId } of own) {
+    for (let i = 0; i < reportsOfAbsent; i++) await say(world, tenant, deviceId);
+  }
+  await over;
+  await skew(headsets, 0);
+  line?.set({ kind: 'open' });
+  await delay(failAfterReturnMs);
+  world.failing.clear();
+  await Promise.all(commands);
+}
+
+/** From now on the clocks of a process' headsets are off by so much. */
+export async function skew(headsets: HeadsetProcess, skewMs: number): Promise<void> {
+  await Promise.all(
+    headsets.devices.map((d) => act(headsets, d.deviceId, { action: 'set', behaviour: { skewMs } })),
+  );
+}
+
+async function say({ headsetsOf }: World, { applicationId, said }: Tenant, deviceId: string): Promise<void> {
+  const operationId = 'notify-custom-data';
+  const value = `number ${said.nextNumber()}`;
+  const atMs = Date.now();
+  const report = { action: 'report', customData: { success: true, customData: value } };
+  const taken = await act(headsetsOf(deviceId), deviceId, report);
+  said.reports.push({ applicationId, deviceId, operationId, value, taken, atMs });
+}

@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto';
+import { Kafka, logLevel, Partitioners } from 'kafkajs';
+
+/** Bytes in a topic that are no event. */
+export interface Poison {
+  readonly topic: string;
+  /** topic/partition:offset, as dead letters name it. */
+  readonly position: string;
+}
+
+/** A tag with a field number that does not exist, and a length beyond the end: no protobuf message. */
+const garbage = () => Buffer.concat([Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff]), randomBytes(8)]);
+const each = 2;
+
+/** Puts bytes that are no event into topics, between the events of the load. */
+export async function poison(brokers: string, topics: readonly string[]): Promise<Poison[]> {
+  const kafka = new Kafka({ brokers: brokers.split(','), clientId: 'poison', logLevel: logLevel.NOTHING });
+  const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+  await producer.connect();
+  try {
+    const put: Poison[] = [];
+    for (const topic of topics) {
+      for (let i = 0; i < each; i++) {
+        const sent = await producer.send({ topic, messages: [{ key: `poison ${i}`, value: garbage() }] });
+        for (const { partition, baseOffset } of sent) {
+          put.push({ topic, position: `${topic}/${partition}:${baseOffset}` });
+        }
+      }
+    }
+    return put;
+  } finally {
+    await producer.disconnect();
+  }
+}

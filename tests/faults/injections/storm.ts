@@ -1,0 +1,44 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { kafkaGroupId } from '@headset-cloud/kit/eventlog/kafka-consumer.ts';
+import { Kafka, logLevel } from 'kafkajs';
+import type { Fault } from '../fault.ts';
+
+/** How many strangers come and go, one after the other, and how long each stays at least; milliseconds. */
+const stayMs = 700;
+
+/**
+ * Strangers join a consumer group and leave it again: each time its members stop and share the partitions
+ * anew. They take partitions, too, handle nothing and commit nothing: what they saw comes again to others.
+ */
+export async function storm(
+  brokers: string,
+  { group, topic, forMs }: Extract<Fault, { kind: 'storm' }>,
+): Promise<string[]> {
+  const kafka = new Kafka({ brokers: brokers.split(','), clientId: 'stranger', logLevel: logLevel.NOTHING });
+  const untilMs = performance.now() + forMs;
+  let joined = 0;
+  const stranger = async (): Promise<void> => {
+    while (performance.now() < untilMs) {
+      const consumer = kafka.consumer({ groupId: kafkaGroupId(group, topic), sessionTimeout: 6000 });
+      consumer.on(consumer.events.GROUP_JOIN, () => {
+        joined += 1;
+      });
+      try {
+        await consumer.connect();
+        await consumer.subscribe({ topics: [topic], fromBeginning: true });
+        await consumer.run({
+          autoCommit: false,
+          eachBatchAutoResolve: false,
+          eachBatch: () => delay(50),
+        });
+        await delay(stayMs);
+      } catch {
+        // The group is being shared anew just now: the next one tries.
+      } finally {
+        await consumer.disconnect().catch(() => {});
+      }
+    }
+  };
+  await Promise.all([stranger(), stranger()]);
+  return [`${joined} joined`];
+}

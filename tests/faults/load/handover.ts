@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { act } from '../headsets.ts';
+import { activate, deactivate } from './loops.ts';
+import type { Draw, LoadTarget, Loop } from './target.ts';
+
+const readsEach = 4;
+
+/**
+ * One headset goes from one customer to the other and back: each reads what is known of it and has it
+ * report where it is.
+ */
+export function handoverLoop(targets: readonly LoadTarget[], deviceId: string, draw: Draw): Loop {
+  const r = draw('handover');
+  return async (running) => {
+    while (running()) {
+      for (const target of targets) {
+        const activatedAtMs = Date.now();
+        const { status } = await activate(target.client, deviceId, r.between(1, 1e9));
+        if (status !== 201) continue;
+        for (let i = 0; i < readsEach; i++) {
+          await read(target, deviceId, activatedAtMs);
+          if (i === 1) await reportPlace(targets, target, deviceId);
+          await delay(r.between(20, 200));
+        }
+        await deactivate(target.client, deviceId);
+      }
+    }
+  };
+}
+
+async function read({ applicationId, api, said }: LoadTarget, deviceId: string, activatedAtMs: number) {
+  const answer = await api.app('GET', `/devices/${deviceId}/status`).catch(() => undefined);
+  if (answer?.status !== 200) return;
+  const { latitude, longitude, locationUpdateDate } = answer.body;
+  const known = typeof latitude === 'number';
+  said.readings.push({
+    ...{ applicationId, deviceId, activatedAtMs, readAtMs: Date.now() },
+    location: known ? `${latitude} ${longitude}` : undefined,
+    updatedAtMs: locationUpdateDate ? Date.parse(locationUpdateDate) : undefined,
+  });
+}
+
+/** To whom it goes is up to the headset, which may not know of the activation yet. */
+async function reportPlace(
+  targets: readonly LoadTarget[],
+  { said, headsetsOf }: LoadTarget,
+  deviceId: string,
+): Promise<void> {
+  const location = {
+    latitude: said.nextNumber() / 1000,
+    longitude: 100 + targets.findIndex((t) => t.said === said),
+  };
+  const value = `${location.latitude} ${location.longitude}`;
+  const atMs = Date.now();
+  await act(headsetsOf(deviceId), deviceId, { action: 'report', stateChange: { location } });
+  for (const target of targets) {
+    const { applicationId } = target;
+    const operationId = 'notify-location';
+    target.said.reports.push({ applicationId, deviceId, operationId, value, taken: false, atMs });
+  }
+}

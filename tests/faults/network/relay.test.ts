@@ -1,0 +1,207 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type Relay, startRelay } from './relay.ts';
+
+/** A caller's or a server's connection with what it has seen. */
+interface Seen {
+  readonly socket: Socket;
+  text: string;
+  ended: boolean;
+  closed: boolean;
+}
+
+function watch(socket: Socket): Seen {
+  const seen: Seen = { socket, text: '', ended: false, closed: false };
+  socket.on('data', (bytes) => {
+    seen.text += bytes.toString();
+  });
+  socket.on('end', () => {
+    seen.ended = true;
+  });
+  socket.on('close', () => {
+    seen.closed = true;
+  });
+  socket.on('error', () => {});
+  return seen;
+}
+
+let servers: { server: Server; taken: Seen[] }[];
+let relay: Relay;
+let callers: Seen[];
+
+/** Answers everything with the same in capitals. */
+async function startEcho(): Promise<{ address: string; taken: Seen[]; server: Server }> {
+  const taken: Seen[] = [];
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    taken.push(watch(socket));
+    socket.on('data', (bytes) => socket.write(bytes.toString().toUpperCase()));
+    socket.on('end', () => socket.end());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  servers.push({ server, taken });
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, taken, server };
+}
+
+async function call(): Promise<Seen> {
+  const [host, port] = relay.address.split(':');
+  const socket = connect({ host: host as string, port: Number(port), allowHalfOpen: true });
+  const seen = watch(socket);
+  callers.push(seen);
+  await once(socket, 'connect');
+  return seen;
+}
+
+const until = (what: string, test: () => boolean) => waitFor(what, test, { intervalMs: 2 });
+
+let echo: Awaited<ReturnType<typeof startEcho>>;
+beforeEach(async () => {
+  servers = [];
+  callers = [];
+  echo = await startEcho();
+  relay = await startRelay([echo.address]);
+});
+afterEach(async () => {
+  await relay.close();
+  for (const { socket } of callers) socket.destroy();
+  for (const { server, taken } of servers) {
+    for (const { socket } of taken) socket.destroy();
+    server.close();
+  }
+});
+
+/** A caller that has been answered once. */
+async function greeted(): Promise<Seen> {
+  const caller = await call();
+  caller.socket.write('hello');
+  await until('the answer', () => caller.text === 'HELLO');
+  return caller;
+}
+
+describe('a relay', () => {
+  it('passes bytes and ends in both directions', async () => {
+    const caller = await greeted();
+    caller.socket.end();
+    await until('the end on both sides', () => caller.ended && (echo.taken[0]?.ended ?? false));
+    await until('nothing to be left', () => relay.open === 0);
+  });
+
+  it('passes a lot, in order, to a reader that is slow at first', async () => {
+    const caller = await call();
+    caller.socket.pause();
+    const text = Array.from({ length: 200_000 }, (_, i) => `${i % 10}a`).join('');
+    caller.socket.write(text);
+    await until('the server to have all', () => echo.taken[0]?.text.length === text.length);
+    caller.socket.resume();
+    await until('all answers', () => caller.text.length === text.length);
+    expect(caller.text).toBe(text.toUpperCase());
+  });
+
+  it('dropped: resets what is open and what comes, until it is open again', async () => {
+    const caller = await greeted();
+    relay.set({ kind: 'dropped' });
+    await until('both ends to be told', () => caller.closed && (echo.taken[0]?.closed ?? false));
+    // Reset before or after it counts as connected.
+    const second = await call().catch(() => undefined);
+    await until('the second to be told', () => second?.closed ?? true);
+    expect(echo.taken).toHaveLength(1);
+    relay.set({ kind: 'open' });
+    await greeted();
+  });
+
+  it('delayed: everything arrives later, in order', async () => {
+    const caller = await greeted();
+    relay.set({ kind: 'delayed', ms: 30 });
+    const began = performance.now();
+    caller.socket.write('one');
+    caller.socket.write('two');
+    await until('the answers', () => caller.text === 'HELLOONETWO');
+    expect(performance.now() - began).toBeGreaterThanOrEqual(58);
+  });
+
+  it('held: nothing arrives before it is open again, then all of it', async () => {
+    const caller = await greeted();
+    relay.set({ kind: 'held' });
+    caller.socket.write('later');
+    const second = await call();
+    second.socket.write('too');
+    await until('the second to be taken', () => relay.open === 2);
+    expect(echo.taken.map((s) => s.text)).toEqual(['hello']);
+    relay.set({ kind: 'open' });
+    await until('all answers', () => caller.text === 'HELLOLATER' && second.text === 'TOO');
+  });
+
+  it('lost: a connection of before stays silent for ever, and nobody is told; new ones get through', async () => {
+    const caller = await greeted();
+    relay.set({ kind: 'lost' });
+    caller.socket.write('lost');
+    const meanwhile = await call();
+    relay.set({ kind: 'open' });
+    await until('the one made meanwhile to be reset', () => meanwhile.closed);
+    caller.socket.write('still lost');
+    await greeted();
+    expect(echo.taken[0]?.text).toBe('hello');
+    expect(caller.text).toBe('HELLO');
+    expect([caller.closed, echo.taken[0]?.closed]).toEqual([false, false]);
+  });
+
+  it('half-closed: the answers end, what is sent still arrives; reset when it is open again', async () => {
+    const caller = await greeted();
+    relay.set({ kind: 'half-closed' });
+    await until('the end of the answers', () => caller.ended);
+    caller.socket.write(' and more');
+    await until('the rest to arrive', () => echo.taken[0]?.text === 'hello and more');
+    expect(caller.text).toBe('HELLO');
+    relay.set({ kind: 'open' });
+    await until('the server to be told', () => echo.taken[0]?.closed ?? false);
+    await until('the caller to be told', () => {
+      if (!caller.closed) caller.socket.write('into nothing');
+      return caller.closed;
+    });
+    await greeted();
+  });
+
+  it('mute: the request arrives, its answer does not, and then the connection is reset', async () => {
+    const caller = await greeted();
+    relay.set({ kind: 'mute' });
+    caller.socket.write(' commit');
+    await until('the request to arrive', () => echo.taken[0]?.text === 'hello commit');
+    const fresh = await call();
+    fresh.socket.write('commit');
+    await until('the request of a new connection to arrive', () => echo.taken[1]?.text === 'commit');
+    relay.set({ kind: 'open' });
+    await until('both to be reset', () => caller.closed && fresh.closed);
+    expect([caller.text, fresh.text]).toEqual(['HELLO', '']);
+  });
+
+  it('cut: resets what is open now, and takes new connections at once', async () => {
+    const caller = await greeted();
+    relay.cut();
+    await until('the caller to be told', () => caller.closed);
+    await greeted();
+  });
+
+  it('takes turns over several targets and passes one over that refuses', async () => {
+    const second = await startEcho();
+    await relay.close();
+    relay = await startRelay([echo.address, second.address]);
+    await greeted();
+    await greeted();
+    expect([echo.taken.length, second.taken.length]).toEqual([1, 1]);
+    await new Promise<void>((done) => {
+      second.server.close(() => done());
+      for (const { socket } of second.taken) socket.destroy();
+    });
+    await greeted();
+    await greeted();
+    expect(echo.taken).toHaveLength(3);
+  });
+
+  it('tells a caller at once when no target is there', async () => {
+    await relay.close();
+    relay = await startRelay(['127.0.0.1:1']);
+    const caller = await call();
+    await until('the caller to be told', () => caller.closed);
+  });
+});

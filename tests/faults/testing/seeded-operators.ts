@@ -1,0 +1,149 @@
+import type { Evidence } from '../evidence.ts';
+import { app, device, general, notice, type Seeded, swapStatus } from './good-run.ts';
+
+const hourMs = 3_600_000;
+const order = 'a headset’s notifications first arrive in the order of its reports';
+const given = 'a callback is given up after 72 h and 10 attempts only';
+const aside = 'no event is set aside but what is none';
+const old = 'no state of an earlier activation is readable';
+const other = { applicationId: 'app-2', deviceId: device };
+const place = { operationId: 'notify-location', value: '1 100', taken: true };
+const dead = { notificationId: 'n', attempts: 12, ageMs: 73 * hourMs, lastOutcome: '500' };
+const reading = { applicationId: app, deviceId: device, location: '1 100', activatedAtMs: 50, readAtMs: 60 };
+const error = { kind: 'command', status: 503, atMs: 5, message: 'away', retryAfter: '1' } as const;
+
+/** A report of another headset's with its arrival, `tookMs` after it was told while app's server failed. */
+const besideBacklog = (e: Evidence, tookMs: number): Evidence => ({
+  ...e,
+  backlogs: [{ applicationId: app, fromMs: 0, toMs: 100 }],
+  reports: [
+    ...e.reports,
+    { ...other, taken: true, operationId: 'notify-custom-data', value: 'two', atMs: 50 },
+  ],
+  arrivals: [
+    ...e.arrivals,
+    {
+      ...notice('device-device-1-7', { ...other, operationId: 'notify-custom-data', customData: 'two' }),
+      atMs: 50 + tookMs,
+    },
+  ],
+});
+
+/** Two reports of one device whose callbacks arrive in this order. */
+const arriving = (e: Evidence, ...ids: readonly number[]): Evidence => ({
+  ...e,
+  reports: [
+    ...e.reports,
+    ...ids.map((id) => ({ ...e.reports[0], value: `v${id}` }) as Evidence['reports'][number]),
+  ],
+  arrivals: [
+    ...e.arrivals,
+    ...ids.map((id) =>
+      notice(`device-${device}-${id}`, { operationId: 'notify-custom-data', customData: `v${id}` }),
+    ),
+  ],
+});
+
+/** Runs that look odd and keep every promise. */
+export const excused: readonly [what: string, change: (e: Evidence) => Evidence][] = [
+  ['reports that arrive in their order', (e) => arriving(e, 8, 9)],
+  [
+    'a repeat that comes late',
+    (e) => {
+      const run = arriving(e, 8, 9);
+      return { ...run, arrivals: [...run.arrivals, ...run.arrivals.slice(-2)] };
+    },
+  ],
+  ['a callback given up after 73 h', (e) => ({ ...e, deadDeliveries: [dead] })],
+  [
+    'one after 96 h without attempts',
+    (e) => ({ ...e, deadDeliveries: [{ ...dead, attempts: 0, ageMs: 97 * hourMs }] }),
+  ],
+  [
+    'one that got a 410',
+    (e) => ({ ...e, deadDeliveries: [{ ...dead, attempts: 1, ageMs: 1, lastOutcome: '410' }] }),
+  ],
+  [
+    'a 500 that says when to try again',
+    (e) => ({ ...e, serverErrors: [{ ...error, status: 500, atMs: 11 }] }),
+  ],
+  [
+    'an unsigned callback of who had a wrong clock',
+    (e) => ({
+      ...e,
+      wrongClocks: [{ fromMs: 0, toMs: 10 }],
+      arrivals: [{ ...(e.arrivals[0] as Evidence['arrivals'][number]), verified: false }, ...e.arrivals],
+    }),
+  ],
+  [
+    'a place that was said again in the new activation',
+    (e) => ({
+      ...e,
+      reports: [...e.reports, { ...other, ...place, taken: false, atMs: 10 }],
+      readings: [{ ...reading, updatedAtMs: 55 }],
+    }),
+  ],
+  ['a neighbour that is served at once', (e) => besideBacklog(e, 100)],
+];
+
+/** Violations of the order of reports, and of what operators and neighbours see. */
+export const seededOperators: readonly Seeded[] = [
+  [order, 'a report that a later one has overtaken', (e) => arriving(e, 9, 8)],
+  [
+    old,
+    'a place from before the activation',
+    (e) => ({
+      ...e,
+      reports: [...e.reports, { ...other, ...place, taken: false, atMs: 10 }],
+      readings: [{ ...reading, updatedAtMs: 10 }],
+    }),
+  ],
+  [
+    'a destination that fails leaves the others alone',
+    'a neighbour that waits with it',
+    (e) => besideBacklog(e, 60_000),
+  ],
+  [given, 'one attempt', (e) => ({ ...e, deadDeliveries: [{ ...dead, attempts: 1 }] })],
+  [given, 'an hour', (e) => ({ ...e, deadDeliveries: [{ ...dead, ageMs: hourMs }] })],
+  [
+    aside,
+    'a dead letter',
+    (e) => ({
+      ...e,
+      setAside: [...e.setAside, { position: 'usage/0:2', group: 'billing-usage', error: 'no' }],
+    }),
+  ],
+  [
+    'each event that is none is set aside by each reader',
+    'poison that was swallowed',
+    (e) => ({ ...e, setAside: [] }),
+  ],
+  [
+    'SIGTERM ends a process in good order',
+    'a process that had to be killed',
+    (e) => ({ ...e, terminations: [{ process: 'devices', how: 'SIGKILL', atMs: 5, tookMs: 20_000 }] }),
+  ],
+  [
+    'every answer from 500 on says when to try again',
+    'a 503 without Retry-After',
+    (e) => ({ ...e, serverErrors: [{ ...error, retryAfter: '' }] }),
+  ],
+  [
+    'a rolling restart shows nothing from 500 on but 503',
+    'a 500 during it',
+    (e) => ({ ...e, serverErrors: [{ ...error, status: 500 }] }),
+  ],
+  ['no process ends by itself', 'an exit', (e) => ({ ...e, ownDeaths: ['devices'] })],
+  [
+    'nothing that was told canceled took effect',
+    'an effect of what a newer one has replaced',
+    (e) => {
+      const message = 'The transaction was canceled because there is a new transaction.';
+      const run = swapStatus(e, 1, 'canceled');
+      const arrivals = run.arrivals.map((a) =>
+        a.webhookId === 'tx-1-processed-success-' ? general(1, 'processed', 'failure', message) : a,
+      );
+      return { ...run, arrivals };
+    },
+  ],
+];
