@@ -1,6 +1,5 @@
 import { deviceLifecycleGroup } from '@headset-cloud/billing/consumers/device-lifecycle.ts';
 import { usageGroup } from '@headset-cloud/billing/consumers/usage.ts';
-import { deviceReportsGroup as connectivityGroup } from '@headset-cloud/connectivity/consumers/device-reports.ts';
 import { deviceReportsGroup as devicesGroup } from '@headset-cloud/devices/consumers/device-reports.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 
@@ -8,7 +7,6 @@ import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 export const groups: readonly { readonly group: string; readonly topic: string }[] = [
   { topic: topics.transactionReports, group: 'transactions' },
   { topic: topics.deviceReports, group: devicesGroup },
-  { topic: topics.deviceReports, group: connectivityGroup },
   { topic: topics.notifications, group: 'notifier' },
   { topic: topics.deviceLifecycle, group: deviceLifecycleGroup },
   { topic: topics.usage, group: usageGroup },

@@ -244,7 +244,10 @@ describe('operations of other kinds', () => {
     const kind = { case: 'resetConnectivity', value: {} } as const;
     await introduce('2.3.1', '9.000.9');
     const inventory = { firmwareVersion: '9.002.0' };
-    await tell({ case: 'report', value: { reportId: 1n, activationEpoch: 1n, body: { case: 'inventory', value: inventory } } });
+    await tell({
+      case: 'report',
+      value: { reportId: 1n, activationEpoch: 1n, body: { case: 'inventory', value: inventory } },
+    });
     await operate(kind);
     await introduce('2.3.1', '9.000.8');
     await expect(operate(kind)).rejects.toMatchObject({ code: 'invalid_argument' });
