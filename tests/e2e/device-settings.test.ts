@@ -201,6 +201,14 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
       const old = tenant.headset(device, { clientVersion: '3.3.99', apps });
       old.connect();
       await tenant.ended(await tenant.activate(device));
+      // Only what it says under this activation may be named to the application (ruling A7).
+      const earlier = old.sessionEpoch;
+      old.disconnect();
+      await waitFor('the next session', () => old.sessionEpoch > earlier);
+      await waitFor('its hello to be handled', async () => {
+        const refusal = await tenant.call(400, 'DELETE', at('/package/com.example.guide', device?.deviceId));
+        return refusal.body.message === tooOld;
+      });
       const before = await tenant.transactions();
       const answer = await tenant.call(400, 'DELETE', at('/package/com.example.guide', device?.deviceId));
       expect(answer.body).toEqual({ message: tooOld });

@@ -155,6 +155,8 @@ describeOnStack('operators', () => {
       transaction: transactions[0],
       attempts: 0,
       sessionEpoch: expect.stringMatching(/^\d+$/),
+      wishedAtMs: '0',
+      wishedCancellation: '',
       activationEpoch: '1',
       endMessage: 'activated',
       outboxSize: 0,

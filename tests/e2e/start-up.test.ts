@@ -57,7 +57,7 @@ describe('a service whose stores are away when it starts', () => {
   it('lives, is not ready and says why, once in the log, and answers calls with unavailable and a time', async () => {
     expect(await saysWhy()).toMatchObject({
       status: 503,
-      text: expect.stringMatching(/^starting: waits for the indexes[\s\S]*ECONNREFUSED[\s\S]*Kafka/),
+      text: expect.stringMatching(/^starting: waits for the database[\s\S]*ECONNREFUSED[\s\S]*Kafka/),
     });
     const live = await request(`${adminUrl}/livez`);
     await live.body.dump();
@@ -74,7 +74,7 @@ describe('a service whose stores are away when it starts', () => {
     // Further tries say nothing new.
     const tries = async () => /tried (\d+) times/.exec((await readyz())?.text ?? '')?.[1];
     await waitFor('some tries', async () => Number(await tries()) >= 3);
-    expect(service.log().match(/waits for the indexes/g)).toHaveLength(1);
+    expect(service.log().match(/waits for the database/g)).toHaveLength(1);
     expect(service.running).toBe(true);
   });
 

@@ -46,6 +46,8 @@ export interface Evidence {
   readonly otherClocks: readonly Interruption[];
   /** What was put into topics and is no event, with the groups that read it. */
   readonly poison: readonly { readonly position: string; readonly groups: readonly string[] }[];
+  /** Notifications that arrived behind a later one, but whose first attempt had failed before that. */
+  readonly triedBefore: readonly string[];
   /** When an integrator's server failed everything. */
   readonly backlogs: readonly (Interruption & { readonly applicationId: string })[];
   /** Callbacks that were given up, by what operators see. */

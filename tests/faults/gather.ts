@@ -12,6 +12,7 @@ import type {
 import { gatherBills, gatherUsage } from './gather-usage.ts';
 import { groups } from './groups.ts';
 import { effectsIn, statesOf } from './headsets.ts';
+import { overtaken } from './judge/order.ts';
 import type { Tally } from './killer.ts';
 import { staying } from './load/target.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -81,12 +82,13 @@ export async function gather(world: World, open: readonly string[], tally: Tally
     const devices = owned.map((d) => d.deviceId);
     applications.push({ applicationId, slots: contract?.activated ?? -1, activatedDevices, devices });
   }
+  const arrivals = world.integrator.arrivals.map(({ webhookId, receivedAt, verified, body }) => ({
+    ...{ webhookId, verified, body, atMs: Date.parse(receivedAt) },
+  }));
   return {
     calls: world.tenants.flatMap((t) => t.client.calls),
     transactions,
-    arrivals: world.integrator.arrivals.map(({ webhookId, receivedAt, verified, body }) => ({
-      ...{ webhookId, verified, body, atMs: Date.parse(receivedAt) },
-    })),
+    arrivals,
     effects: effectsIn(world.stack.dataDir),
     reports: world.tenants.flatMap((t) => t.said.reports),
     uploads: world.tenants.flatMap((t) => t.said.uploads),
@@ -117,6 +119,7 @@ export async function gather(world: World, open: readonly string[], tally: Tally
       position,
       groups: groups.filter((g) => g.topic === topic).map((g) => g.group),
     })),
+    triedBefore: await triedBefore(admin, arrivals),
     backlogs: tally.backlogs,
     deadDeliveries: await deadDeliveries(admin),
     readings: world.tenants.flatMap((t) => t.said.readings),
@@ -161,6 +164,20 @@ async function deadDeliveries(admin: Admin): Promise<DeadDelivery[]> {
     ...{ notificationId, attempts, lastOutcome },
     ageMs: Date.now() - Number(createdAtMs),
   }));
+}
+
+/**
+ * Of the notifications that arrived behind later ones, those that were tried before: a first attempt
+ * that fails, as when the notifier is frozen in it, holds up nothing (ruling A20).
+ */
+async function triedBefore(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
+  const late = [...overtaken(arrivals).values()].flat();
+  const deliveries = await Promise.all(
+    late.map(({ webhookId }) => admin.notifier.getDelivery({ notificationId: webhookId })),
+  );
+  return deliveries.flatMap(({ delivery }) =>
+    delivery && delivery.attempts > 1 ? [delivery.notificationId] : [],
+  );
 }
 
 /** When who signs callbacks had a wrong clock; what was signed then may arrive a moment later. */

@@ -184,6 +184,8 @@ export async function hostService<S extends ConfigSpec>(
     stop: () => server.stop(0),
   });
   try {
+    // Also for a service that keeps nothing but events that it sets aside.
+    await store.whenReachable?.('the database', async () => {});
     await lifecycle.start(service);
     // After it: stopped first, so that what is in hand finishes while the service still runs.
     await lifecycle.start({

@@ -24,11 +24,19 @@ function reportOf({
   return Number.isNaN(id) ? undefined : id;
 }
 
-function inOrder({ evidence }: Case): string[] {
+interface Overtaken {
+  readonly webhookId: string;
+  readonly report: number;
+  /** The later report that arrived before it. */
+  readonly behind: number;
+}
+
+/** Notifications whose first arrival came after that of a later report, by headset and destination. */
+export function overtaken(arrivals: Case['evidence']['arrivals']): Map<string, Overtaken[]> {
   const newest = new Map<string, number>();
-  const overtaken = new Map<string, string[]>();
+  const found = new Map<string, Overtaken[]>();
   const seen = new Set<string>();
-  for (const arrival of evidence.arrivals) {
+  for (const arrival of arrivals) {
     const { webhookId, body } = arrival;
     const report = reportOf(arrival);
     if (report === undefined || seen.has(webhookId)) continue;
@@ -37,11 +45,17 @@ function inOrder({ evidence }: Case): string[] {
     const line = `${body.applicationId} ${body.deviceId} ${to}`;
     const before = newest.get(line) ?? 0;
     if (report < before) {
-      const list = overtaken.get(line) ?? [];
-      overtaken.set(line, [...list, `${report} after ${before}`]);
+      found.set(line, [...(found.get(line) ?? []), { webhookId, report, behind: before }]);
     } else newest.set(line, report);
   }
-  return [...overtaken].map(
-    ([line, list]) => `${line}: ${list.length} too late, as ${list.slice(0, shown).join(', ')}`,
-  );
+  return found;
+}
+
+function inOrder({ evidence }: Case): string[] {
+  const tried = new Set(evidence.triedBefore);
+  return [...overtaken(evidence.arrivals)].flatMap(([line, all]) => {
+    const late = all.filter(({ webhookId }) => !tried.has(webhookId));
+    const examples = late.slice(0, shown).map(({ report, behind }) => `${report} after ${behind}`);
+    return late.length > 0 ? [`${line}: ${late.length} too late, as ${examples.join(', ')}`] : [];
+  });
 }

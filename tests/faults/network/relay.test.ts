@@ -120,6 +120,19 @@ describe('a relay', () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(58);
   });
 
+  it('delayed and then open: what comes now does not overtake what is still on its way', async () => {
+    const caller = await greeted();
+    relay.set({ kind: 'delayed', ms: 200 });
+    caller.socket.write('one');
+    await until('the relay to have it', () => caller.socket.writableLength === 0);
+    const second = await call();
+    second.socket.write('two');
+    relay.set({ kind: 'open' });
+    caller.socket.write('three');
+    second.socket.write('four');
+    await until('the answers', () => caller.text === 'HELLOONETHREE' && second.text === 'TWOFOUR');
+  });
+
   it('held: nothing arrives before it is open again, then all of it', async () => {
     const caller = await greeted();
     relay.set({ kind: 'held' });

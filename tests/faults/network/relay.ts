@@ -42,6 +42,13 @@ interface Pair {
   tainted: boolean;
   /** Nothing passes any more, and nobody is told. */
   silent: boolean;
+  /** What is delayed on its way to the target and back; nothing overtakes it, as TCP keeps the order. */
+  readonly late: { readonly calls: Late[]; readonly answers: Late[] };
+}
+
+interface Late {
+  readonly atMs: number;
+  readonly write: () => void;
 }
 
 const host = '127.0.0.1';
@@ -62,6 +69,31 @@ export async function startRelay(targets: readonly string[], port = 0): Promise<
     }
   };
 
+  /** Gives on what is delayed, each piece in its turn and not before its time. */
+  const giveOn = (pair: Pair, late: Late[]): void => {
+    const [first] = late;
+    if (!first) return;
+    setTimeout(
+      () => {
+        late.shift();
+        if (pairs.has(pair)) first.write();
+        giveOn(pair, late);
+      },
+      Math.max(0, first.atMs - performance.now()),
+    );
+  };
+  const delay = (pair: Pair, isAnswer: boolean, ms: number, write: () => void): void => {
+    const late = isAnswer ? pair.late.answers : pair.late.calls;
+    late.push({ atMs: performance.now() + ms, write });
+    if (late.length === 1) giveOn(pair, late);
+  };
+
+  /** What was delayed before the line was free again still comes first. */
+  const inTurn = (pair: Pair, isAnswer: boolean, write: () => void): void => {
+    if ((isAnswer ? pair.late.answers : pair.late.calls).length > 0) delay(pair, isAnswer, 0, write);
+    else write();
+  };
+
   /** What happens to a piece from one side now; `write` gives it to the other. */
   const passOn = (pair: Pair, isAnswer: boolean, write: () => void): void => {
     if (pair.silent) return;
@@ -73,13 +105,13 @@ export async function startRelay(targets: readonly string[], port = 0): Promise<
       case 'mute':
       case 'half-closed':
         pair.tainted = true;
-        if (!isAnswer) write();
+        if (!isAnswer) inTurn(pair, isAnswer, write);
         return;
       case 'delayed':
-        setTimeout(() => pairs.has(pair) && write(), state.ms);
+        delay(pair, isAnswer, state.ms, write);
         return;
       default:
-        write();
+        inTurn(pair, isAnswer, write);
     }
   };
 
@@ -124,7 +156,10 @@ export async function startRelay(targets: readonly string[], port = 0): Promise<
       inner.resetAndDestroy();
       return;
     }
-    const pair: Pair = { inner, outer: undefined, tainted: state.kind === 'lost', silent: false };
+    const pair: Pair = {
+      ...{ inner, outer: undefined, tainted: state.kind === 'lost', silent: false },
+      late: { calls: [], answers: [] },
+    };
     pairs.add(pair);
     inner.once('close', () => !pair.outer && pairs.delete(pair));
     if (state.kind === 'open' || state.kind === 'delayed' || state.kind === 'mute') {
