@@ -171,6 +171,10 @@ describe('a session', () => {
       const offers = Array.from({ length: 100 }, (_, i) => large(id + i));
       expect(new Set(await instance.handOver(deviceId, ...offers))).toEqual(new Set([1n]));
     }
+    // Offers are written until the stream is full, all in one turn: then its time begins.
+    await waitFor('the stream to be full', async () =>
+      /kind="offer"\} [1-9]/.test(await world.metrics.metrics()),
+    );
     world.clock.offsetMs += 2001;
     await waitFor('the absence', async () => (await deliver(2000))[0] === 0n);
     world.clock.offsetMs += 2001;
