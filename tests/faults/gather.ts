@@ -175,9 +175,12 @@ async function triedBefore(admin: Admin, arrivals: Evidence['arrivals']): Promis
   const deliveries = await Promise.all(
     late.map(({ webhookId }) => admin.notifier.getDelivery({ notificationId: webhookId })),
   );
-  return deliveries.flatMap(({ delivery }) =>
-    delivery && delivery.attempts > 1 ? [delivery.notificationId] : [],
-  );
+  // Only a first attempt that had no answer, and of which nothing arrived.
+  return deliveries.flatMap(({ delivery, recentAttempts: [first] }) => {
+    if (!delivery || first?.statusCode !== 0) return [];
+    const arrived = arrivals.filter(({ webhookId }) => webhookId === delivery.notificationId).length;
+    return delivery.attempts > arrived ? [delivery.notificationId] : [];
+  });
 }
 
 /** When who signs callbacks had a wrong clock; what was signed then may arrive a moment later. */
