@@ -2,10 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { StackKind } from '../support/stack/stack.ts';
 import type { Evidence } from './evidence.ts';
 import { describeRound, type Round } from './fault.ts';
 import { gather, unfinished } from './gather.ts';
+import type { Mutation } from './inside/environment.ts';
 import type { Check } from './judge/check.ts';
 import { judge } from './judge.ts';
 import { createKiller, type Tally } from './killer.ts';
@@ -23,13 +25,23 @@ export interface RunOptions {
   /** The rounds; given what there is to break. */
   readonly rounds: (world: World) => readonly Round[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Of notifier, transactions and device-link, on the real stack. */
+  /** Safeguards that the platform's processes leave out. */
+  readonly mutations?: readonly Mutation[];
+  /** Of every service and the gateway, on the real stack. */
   readonly instances: number;
   readonly load: LoadOptions;
+  /** The load goes on after the rounds until so much was done: a slow machine takes longer for it. */
+  readonly atLeast?: Amount;
   readonly effectMs: number;
   /** Without progress for half of it, what is open in the end stays open; five times of it end all waiting; milliseconds. */
   readonly settleMs: number;
   readonly say: (line: string) => void;
+}
+
+/** How much the load did: answered calls, and what the handed headset's customers read of it. */
+export interface Amount {
+  readonly calls: number;
+  readonly readings: number;
 }
 
 export interface RunResult {
@@ -50,6 +62,8 @@ const quietMs = 1000;
 /** How long a quiet run that looks broken may take to mend. */
 const patienceMs = 8000;
 const readyMs = 60_000;
+/** How long the load may take for what it must do at least. */
+const enoughMs = 180_000;
 /** Share of callbacks that the integrator's server fails while there are faults. */
 const failedCallbacks = 0.02;
 
@@ -85,6 +99,9 @@ export async function run(options: RunOptions): Promise<RunResult> {
       happened.push(`${new Date().toISOString()} ${line}`);
       options.say(line);
     });
+    const { atLeast } = options;
+    if (atLeast)
+      await waitFor('the load to do enough', () => isEnough(world, atLeast), { timeoutMs: enoughMs });
     const { evidence, tookMs } = await settle(world, load, killer.tally, options.settleMs);
     writeFileSync(join(dataDir, 'evidence.json'), JSON.stringify(evidence));
     return {
@@ -100,6 +117,11 @@ export async function run(options: RunOptions): Promise<RunResult> {
     current = undefined;
     await world.stop();
   }
+}
+
+function isEnough({ tenants }: World, { calls, readings }: Amount): boolean {
+  const sum = (of: (tenant: World['tenants'][number]) => number) => tenants.reduce((n, t) => n + of(t), 0);
+  return sum((t) => t.client.calls.length) >= calls && sum((t) => t.said.readings.length) >= readings;
 }
 
 /** Removes a run's folder; for runs that need no looking into. */

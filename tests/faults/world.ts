@@ -21,7 +21,7 @@ import { type Stack, type StackKind, startStack } from '../support/stack/stack.t
 import { Clocks } from './clocks.ts';
 import type { Put } from './evidence.ts';
 import { type HeadsetProcess, manageHeadsets } from './headsets.ts';
-import { insideOf } from './inside/environment.ts';
+import { insideOf, type Mutation } from './inside/environment.ts';
 import { IntegratorClient } from './load/integrator-client.ts';
 import { activate } from './load/loops.ts';
 import { surroundings } from './load/operations.ts';
@@ -132,6 +132,8 @@ export async function startWorld(options: {
   kind: StackKind;
   dataDir: string;
   env?: Readonly<Record<string, string>>;
+  /** Safeguards that all processes leave out. */
+  mutations?: readonly Mutation[];
   /** How many processes each service and the gateway have; of the real stack. */
   instances: number;
   /** How long a headset works on a transaction. */
@@ -155,7 +157,11 @@ export async function startWorld(options: {
       return Object.fromEntries(
         plan.processes.map((name) => [
           name,
-          insideOf({ routes: routes[name] ?? {}, clockFile: clocks.fileOf(name) }),
+          insideOf({
+            routes: routes[name] ?? {},
+            clockFile: clocks.fileOf(name),
+            mutations: options.mutations ?? [],
+          }),
         ]),
       );
     },

@@ -21,12 +21,10 @@ import {
 } from './store/documents.ts';
 import { createPlansStore } from './store/plans.ts';
 import { createUsageStore } from './store/usage.ts';
-import { idempotenceOff, withoutIdempotence } from './unsafe.ts';
 
 /** The billing service: plans, metered usage, monthly bills. */
 export function buildBilling(ctx: ServiceContext, config: BillingConfig): Service {
   const { store, clock, log, failpoints } = ctx;
-  const unsafe = idempotenceOff(config, process.env);
   const usage = createUsageStore(
     store.collection<UsageDocument>(collections.usage),
     store.collection<SheetDocument>(collections.sheets),
@@ -49,7 +47,7 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
         await log.subscribe({
           topic: topics.usage,
           group: usageGroup,
-          handle: usageHandler(unsafe ? withoutIdempotence(usage) : usage, metrics),
+          handle: usageHandler(usage, metrics),
         }),
         await log.subscribe({
           topic: topics.deviceLifecycle,

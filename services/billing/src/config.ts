@@ -14,12 +14,6 @@ export const billingConfigSpec = {
       return value;
     },
   },
-  BILLING_UNSAFE_SWITCHES: text({
-    doc: 'Test only, refused in production: the safeguard to leave out, so that the crash test can show that it misses it (no-idempotence).',
-    example: 'no-idempotence',
-    pattern: /^no-idempotence$/,
-    form: 'no-idempotence',
-  }),
 } as const;
 
 export type BillingConfig = ConfigOf<typeof billingConfigSpec>;

@@ -57,6 +57,8 @@ export class DomainError extends Error {
   }
 }
 
+/** The server's code for an operation that took longer than its maxTimeMS. */
+const maxTimeExpired = 50;
 /**
  * What MongoDB answers again to the same command, with the same documents: BadValue, FailedToParse,
  * TypeMismatch, ImmutableField, CannotCreateIndex, IndexOptionsConflict, IndexKeySpecsConflict,
@@ -79,6 +81,15 @@ export function isTransient(error: unknown): boolean {
     return [(error as { writeErrors?: unknown }).writeErrors ?? []].flat().length === 0;
   }
   return !['MongoInvalidArgumentError', 'MongoAPIError'].includes(name);
+}
+
+/** True for what was given up because it took too long: less at once may get through. */
+export function isTooSlow(error: unknown): boolean {
+  if (error instanceof DomainError && error.code === 'deadline_exceeded') return true;
+  const { name, code, cause } = (error ?? {}) as { name?: unknown; code?: unknown; cause?: unknown };
+  if (name === 'MongoNetworkTimeoutError' || name === 'MongoOperationTimeoutError') return true;
+  if (name === 'MongoServerError' && code === maxTimeExpired) return true;
+  return cause !== undefined && isTooSlow(cause);
 }
 
 /** Makes a DomainError of whatever was thrown: driver errors become `database_failed`, others `internal`. */

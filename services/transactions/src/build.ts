@@ -12,7 +12,7 @@ import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb
 import { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { transactionsAdmin } from './admin/admin.ts';
 import { createCanceler } from './cancel.ts';
-import { type TransactionsConfig, unsafeSwitches } from './config.ts';
+import type { TransactionsConfig } from './config.ts';
 import { createReportConsumer } from './consumers/transaction-reports.ts';
 import { createDelivery } from './delivery.ts';
 import { deliveryJudgeRpc } from './grpc/delivery-judge.ts';
@@ -37,7 +37,6 @@ export const transactionsFailpoints = [
 /** The transactions service: every asynchronous operation's state, retries, cancel and list. */
 export function buildTransactions(ctx: ServiceContext, config: TransactionsConfig): Service {
   const { clock, logger, log, failpoints } = ctx;
-  const switches = unsafeSwitches(config, process.env);
   const store = createTransactionStore(ctx.store, {
     idBlock: config.TRANSACTIONS_ID_BLOCK,
     leftoverAfterMs: config.TRANSACTIONS_LEFTOVER_AFTER_MS,
@@ -98,7 +97,6 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
         failpoints,
         retryLimit: config.TRANSACTIONS_RETRY_LIMIT,
         retryIntervalMs: config.TRANSACTIONS_RETRY_INTERVAL_MS,
-        permitOff: switches.startPermitOff,
       }),
     ],
     admin: [transactionsAdmin(store)],
@@ -111,7 +109,7 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
         group: 'transactions',
         handle: createReportConsumer({ store, outbox, clock, failpoints }),
       });
-      if (!switches.sweeperOff) await sweeper.start();
+      await sweeper.start();
     },
     async stop() {
       await sweeper.stop();

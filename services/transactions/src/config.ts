@@ -1,4 +1,4 @@
-import { ConfigError, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
+import { type ConfigOf, integer } from '@headset-cloud/kit/config.ts';
 
 /** Keys of the transactions service beside the common ones (kit/src/common-config.ts). */
 export const transactionsConfig = {
@@ -45,32 +45,6 @@ export const transactionsConfig = {
     max: 600_000,
     productionMin: 2000,
   }),
-  TRANSACTIONS_UNSAFE_SWITCHES: text({
-    doc: 'Test only, refused in production: safeguards to leave out, so that the crash test can show that it misses them (no-sweeper, no-start-permit).',
-    example: 'no-sweeper',
-    pattern: /^(no-sweeper|no-start-permit)(,(no-sweeper|no-start-permit))*$/,
-    form: 'a list of no-sweeper and no-start-permit',
-  }),
 } as const;
-
-/** Safeguards that the crash test leaves out to show that it can fail. */
-export interface UnsafeSwitches {
-  readonly sweeperOff: boolean;
-  readonly startPermitOff: boolean;
-}
-
-/** Reads TRANSACTIONS_UNSAFE_SWITCHES; throws in production. */
-export function unsafeSwitches(
-  config: Pick<TransactionsConfig, 'TRANSACTIONS_UNSAFE_SWITCHES'>,
-  env: { NODE_ENV?: string | undefined },
-): UnsafeSwitches {
-  const words = config.TRANSACTIONS_UNSAFE_SWITCHES?.split(',') ?? [];
-  if (words.length > 0 && env.NODE_ENV === 'production') {
-    throw new ConfigError(
-      'TRANSACTIONS_UNSAFE_SWITCHES is set, but NODE_ENV is production: it loses operations. Unset it.',
-    );
-  }
-  return { sweeperOff: words.includes('no-sweeper'), startPermitOff: words.includes('no-start-permit') };
-}
 
 export type TransactionsConfig = ConfigOf<typeof transactionsConfig>;

@@ -1,18 +1,22 @@
 import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
 import { Socket } from 'node:net';
-import type { Inside } from './environment.ts';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Inside, type Mutation, mutate } from './environment.ts';
 
 /**
  * Loaded into each process of the platform before its own code (NODE_OPTIONS=--import): the product knows
- * nothing of it. It leads connections to the test's relays and shifts the wall clock. What is monotonic
- * (timers, performance.now) stays as it is.
+ * nothing of it. It leads connections to the test's relays, shifts the wall clock and leaves safeguards out.
+ * What is monotonic (timers, performance.now) stays as it is.
  */
-const { routes, clockFile } = JSON.parse(process.env['FAULTS_INSIDE'] ?? '{}') as Partial<Inside>;
+const { routes, clockFile, mutations } = JSON.parse(process.env['FAULTS_INSIDE'] ?? '{}') as Partial<Inside>;
 /** How soon a step of the clock is seen; milliseconds. */
 const lookEachMs = 25;
 
 if (routes) leadThrough(routes);
 if (clockFile) shiftClock(clockFile);
+if (mutations?.length) leaveOut(mutations);
 
 /** Whoever connects to an address of the table connects to the relay that stands for it. */
 function leadThrough(table: Readonly<Record<string, string>>): void {
@@ -61,4 +65,22 @@ function shiftClock(file: string): void {
     enumerable: false,
   });
   globalThis.Date = ShiftedDate as unknown as DateConstructor;
+}
+
+/** Files of the product are loaded with these changes. */
+function leaveOut(changes: readonly Mutation[]): void {
+  const root = join(import.meta.dirname, '..', '..', '..');
+  const byUrl = Map.groupBy(changes, ({ file }) => pathToFileURL(join(root, file)).href);
+  registerHooks({
+    load(url, context, nextLoad) {
+      const loaded = nextLoad(url, context);
+      const due = byUrl.get(url);
+      if (!due) return loaded;
+      if (!loaded.source)
+        throw new Error(`${url} was loaded without its text: nothing can be left out of it`);
+      const text =
+        typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source);
+      return { ...loaded, source: due.reduce(mutate, text) };
+    },
+  });
 }

@@ -24,7 +24,8 @@ export function loops(target: LoadTarget, options: LoadOptions, random: Draw): L
         else if (turn < options.cancelAwayShare + 0.05) await cancel(client, deviceId);
         else if (turn < options.cancelAwayShare + 0.08) {
           await sendAway(target.headsetsOf(deviceId), deviceId, r.between(100, 1500));
-        } else if (turn < options.cancelAwayShare + 0.12) await twoAtOnce(target, deviceId, r);
+        } else if (turn < options.cancelAwayShare + 0.08 + options.pairShare)
+          await twoAtOnce(target, deviceId, r);
         else await operate(client, deviceId, anyKind(r), r);
         await pause(r);
       }

@@ -23,6 +23,8 @@ export interface LoadOptions {
   readonly commanders: number;
   /** Share of turns that send the headset away right after a command, and then cancel. */
   readonly cancelAwayShare: number;
+  /** Share of turns that send two of a kind at once to one headset and cut its connection. */
+  readonly pairShare: number;
   /** Pause between two calls of a loop, at most; milliseconds. */
   readonly pauseMs: number;
 }

@@ -79,7 +79,7 @@ export async function openWorld(zone = 'UTC+9'): Promise<World> {
       },
       instanceId: 'test',
     },
-    { BILLING_TIME_ZONE: zone, BILLING_UNSAFE_SWITCHES: undefined },
+    { BILLING_TIME_ZONE: zone },
   );
   const consumed = (group: string, topic: string) =>
     waitFor(`${topic} is consumed`, async () => (await log.lag(group, topic)) === 0, {

@@ -60,6 +60,17 @@ test('a transient failure is tried again far more often than any other, and noth
   expect(durable).toEqual([2]);
 });
 
+test('what takes too long at once is handed over in less, in its order, however slow it is', async () => {
+  const timedOut = () => Object.assign(new Error('timed out'), { name: 'MongoNetworkTimeoutError' });
+  const { options, calls, dead, durable } = setUp((numbers) => {
+    if (numbers.length > 3) throw timedOut();
+  });
+  expect(await deliver(batchOf(40), options)).toBe(true);
+  expect(calls.filter(({ length }) => length <= 3).flat()).toEqual(Array.from({ length: 40 }, (_, n) => n));
+  expect(dead).toEqual([]);
+  expect(durable.at(-1)).toBe(40);
+});
+
 test('backoff starts at 100 ms, doubles, and stays at 5 s', async () => {
   const waits: number[] = [];
   const timer = jest.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms: number) => {

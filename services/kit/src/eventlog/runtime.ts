@@ -1,5 +1,5 @@
 import { asRetry } from '../deadline.ts';
-import { isTransient } from '../errors.ts';
+import { isTooSlow, isTransient } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { type LogEvent, PoisonEventError, type Subscription } from './types.ts';
 
@@ -22,11 +22,13 @@ export interface DeliveryOptions {
 
 /** How often a batch is tried as a whole, and a single event alone, when the error does not pass by itself. */
 const maxTries = 3;
+/** How often what takes too long is tried whole. */
+const maxSlowTries = 2;
 const heartbeatIntervalMs = 1000;
 
 /**
  * Hands a batch to a handler by the rules of `Subscription.handle` (decision 4): transient failures
- * without end, a named poison event to the dead letters, any other failure a few times, then by
+ * without end, by halves where it took too long, a named poison event to the dead letters, any other failure a few times, then by
  * halves down to single events, of which the failing ones become dead letters. Events are never
  * handed out of their order. Answers true when the whole batch is durable or dead; false when it was
  * stopped before (closing, or the place in the group lost). Never rejects.
@@ -106,6 +108,7 @@ class Delivery {
   ): Promise<'durable' | 'stopped' | { split: readonly LogEvent[] }> {
     let rest = events;
     let failures = 0;
+    let slow = 0;
     for (let waits = 0; rest.length > 0; ) {
       try {
         const handle = () => this.#options.handle(rest);
@@ -120,7 +123,11 @@ class Delivery {
           continue;
         }
         this.#log(rest, error);
-        if (!isTransient(error)) {
+        if (isTransient(error)) {
+          // The same again would take as long again: a slow database takes less at once.
+          if (isTooSlow(error)) slow += 1;
+          if (slow >= maxSlowTries && rest.length > 1) return this.#stopped ? 'stopped' : { split: rest };
+        } else {
           failures += 1;
           const only = rest.length === 1 ? rest[0] : undefined;
           if (failures >= tries && only) return (await this.#bury(only, error)) ? 'durable' : 'stopped';

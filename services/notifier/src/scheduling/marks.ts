@@ -25,6 +25,8 @@ export class Marks {
   #running: Promise<void> | undefined;
   #afterWrite: PromiseWithResolvers<void> | undefined;
   #givenUp = false;
+  /** Most that the next write takes: half of what was too much for the database; then slowly more. */
+  #most = maxBatch;
 
   constructor(store: DeliveryStore, logger: Logger, failpoints: Failpoints) {
     this.#store = store;
@@ -88,18 +90,18 @@ export class Marks {
       const wasFull = this.full;
       this.#writing = take(this.#waiting, maxBatch);
       while (this.#writing.size > 0) {
+        const some = [...this.#writing.values()].slice(0, this.#most);
         try {
-          await this.#store.mark([...this.#writing.values()]);
-          this.#writing.clear();
+          await this.#store.mark(some);
+          for (const { id } of some) this.#writing.delete(id);
           this.#wroteSome();
           failures = 0;
+          this.#most = Math.min(maxBatch, this.#most + Math.ceil(this.#most / 8));
         } catch (error) {
           failures++;
+          this.#most = Math.max(1, Math.floor(some.length / 2));
           if (this.#givenUp) return;
-          this.#logger.warn(
-            { err: error, marks: this.#writing.size },
-            'outcomes of callbacks not stored yet',
-          );
+          this.#logger.warn({ err: error, marks: some.length }, 'outcomes of callbacks not stored yet');
           await delay(Math.min(retryMaxMs, retryFirstMs * 2 ** Math.min(failures, 10)));
         }
       }

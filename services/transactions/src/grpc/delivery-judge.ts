@@ -20,8 +20,6 @@ export function deliveryJudgeRpc(deps: {
   retryLimit: number;
   retryIntervalMs: number;
   failpoints: Failpoints;
-  /** Only for the crash test (TRANSACTIONS_UNSAFE_SWITCHES): everything may start. */
-  permitOff: boolean;
 }): RpcBinding {
   const { store, outbox, delivery, clock } = deps;
   return bind(DeliveryJudgeService, {
@@ -43,7 +41,6 @@ export function deliveryJudgeRpc(deps: {
     },
 
     async accept(request) {
-      if (deps.permitOff) return { start: true };
       const id = Number(request.transactionId);
       const floorEpoch = (await store.floorOf(request.deviceId))?.epoch ?? 0;
       const session = { deviceId: request.deviceId, epoch: Number(request.sessionEpoch) };

@@ -1,0 +1,183 @@
+import type { StackKind } from '../support/stack/stack.ts';
+import type { FailpointStep, Round } from './fault.ts';
+import type { Mutation } from './inside/environment.ts';
+import type { LoadOptions } from './load/target.ts';
+import type { Amount } from './run.ts';
+
+/** One safeguard, how it is left out, and the promise that then breaks. */
+export interface Safeguard {
+  readonly name: string;
+  readonly mutations?: readonly Mutation[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The check of the judge that must be broken. */
+  readonly finds: string;
+}
+
+/** A run with safeguards left out, each of which costs something else. */
+export interface Sabotage {
+  readonly stack: StackKind;
+  readonly without: readonly Safeguard[];
+  readonly rounds: readonly Round[];
+  readonly load: LoadOptions;
+  readonly atLeast?: Amount;
+  readonly effectMs: number;
+}
+
+const at = (name: string, count: number): FailpointStep => ({ process: 'platform', name, count });
+const dies = (...steps: FailpointStep[]): Round => ({ fault: { kind: 'failpoint', steps }, restMs: 200 });
+const headsetsDie = (restMs: number): Round => ({
+  fault: { kind: 'headsets', process: 'headsets-2' },
+  restMs,
+});
+const freezes = (process: string): Round => ({
+  fault: { kind: 'freeze', process, forMs: 3500 },
+  restMs: 500,
+});
+
+const sweeper: Safeguard = {
+  name: 'without the sweeper it finds a lost callback',
+  mutations: [{ file: 'services/transactions/src/build.ts', from: 'await sweeper.start();', to: '' }],
+  finds: 'every transaction has one end callback, which agrees with its state',
+};
+
+const startPermit: Safeguard = {
+  name: 'without the start permit it finds a canceled operation that took effect',
+  mutations: [
+    {
+      file: 'services/transactions/src/grpc/delivery-judge.ts',
+      from: 'const id = Number(request.transactionId);',
+      to: 'return { start: true };',
+    },
+  ],
+  finds: 'nothing that was told canceled took effect',
+};
+
+const revocation: Safeguard = {
+  name: 'without asking the headset first it finds a canceled operation that took effect',
+  mutations: [
+    {
+      file: 'services/transactions/src/domain/online.ts',
+      from: "if (t.status !== 'accepted' || held === 'offered')",
+      to: 'if (true)',
+    },
+  ],
+  finds: 'nothing that was told canceled took effect',
+};
+
+const knownUsage: Safeguard = {
+  name: 'without the memory of known usage it finds usage that is recorded twice',
+  mutations: [
+    {
+      file: 'services/billing/src/usage-message.ts',
+      from: 'return requireUsage({\n    usageId,',
+      to: 'return requireUsage({\n    usageId: crypto.randomUUID(),',
+    },
+  ],
+  finds: 'every use is recorded once',
+};
+
+const wholeAge: Safeguard = {
+  name: 'with an hour in place of 72 it finds a callback that is given up too early',
+  // Ten attempts are soon made.
+  env: { NOTIFIER_MAX_AGE_HOURS: '1', NOTIFIER_BACKOFF_MAX_MS: '100', NOTIFIER_PROBE_MAX_MS: '100' },
+  finds: 'a callback is given up after 72 h and 10 attempts only',
+};
+
+const reportOrder: Safeguard = {
+  name: 'without the order of reports it finds notifications that overtake',
+  mutations: [
+    {
+      file: 'services/notifier/src/domain/chain.ts',
+      from: "delivery.order !== 'none' && !alone",
+      to: "delivery.order === 'ended' && !alone",
+    },
+    {
+      file: 'services/notifier/src/scheduling/attempts.ts',
+      from: "if (order !== 'none' && patienceMs > 0",
+      to: "if (order === 'ended' && patienceMs > 0",
+    },
+  ],
+  finds: 'a headset’s notifications first arrive in the order of its reports',
+};
+
+const ownActivation: Safeguard = {
+  name: 'without the activation of what was reported it finds state of another customer',
+  mutations: [
+    {
+      file: 'services/devices/src/grpc/device-status.ts',
+      from: 'activation ? readableSince(reported, activation.sinceEpoch) : {}',
+      to: 'reported',
+    },
+  ],
+  finds: 'no state of an earlier activation is readable',
+};
+
+const judgedAgain: Safeguard = {
+  name: 'without judging sessions again it finds what waits for a reconnect',
+  mutations: [
+    {
+      file: 'services/device-link/src/link/rejudge.ts',
+      from: 'void session.judgeAgain();',
+      to: 'session.judgedAtMs = before + everyMs;',
+    },
+  ],
+  finds: 'in the end nothing is left unfinished',
+};
+
+/** Each safeguard of a new or old promise once. */
+export const sabotages: readonly Sabotage[] = [
+  {
+    stack: 'embedded',
+    without: [sweeper],
+    rounds: [
+      dies(at('transactions.finished', 1), at('transactions.changed', 2)),
+      dies(at('transactions.finished', 2), at('transactions.inserted', 1)),
+      dies(at('transactions.finished', 1), at('transactions.finished', 3)),
+      dies(at('transactions.finished', 1), at('transactions.finished', 2)),
+    ],
+    load: { commanders: 3, cancelAwayShare: 0, pairShare: 0.04, pauseMs: 160 },
+    effectMs: 0,
+  },
+  {
+    stack: 'embedded',
+    without: [startPermit, knownUsage, ownActivation],
+    // The load does it: headsets go away while they work, and their commands are canceled; one headset goes
+    // from customer to customer. What was recorded when the process died comes from the log again.
+    rounds: [headsetsDie(3000), headsetsDie(3000), dies(at('billing.usageOnSheet', 1))],
+    load: { commanders: 4, cancelAwayShare: 0.6, pairShare: 0, pauseMs: 80 },
+    atLeast: { calls: 120, readings: 60 },
+    effectMs: 200,
+  },
+  {
+    stack: 'embedded',
+    without: [revocation],
+    // The load does it: two of a kind at once, and the connection is cut while they run.
+    rounds: [headsetsDie(3000), headsetsDie(3000), headsetsDie(3000)],
+    load: { commanders: 4, cancelAwayShare: 0, pairShare: 0.7, pauseMs: 80 },
+    atLeast: { calls: 400, readings: 0 },
+    effectMs: 400,
+  },
+  {
+    stack: 'embedded',
+    without: [wholeAge, reportOrder],
+    rounds: [
+      {
+        // What it takes in while its clock is behind is two hours old when the clock is right, and still fails.
+        // Then all that was reported meanwhile goes out at once.
+        fault: { kind: 'backlog', tenant: 0, reports: 200, forMs: 10_000 },
+        beside: { kind: 'clock', process: 'platform', stepMs: -2 * 3_600_000, forMs: 5000, killed: false },
+        restMs: 200,
+      },
+    ],
+    load: { commanders: 1, cancelAwayShare: 0, pairShare: 0.04, pauseMs: 160 },
+    effectMs: 0,
+  },
+  {
+    stack: 'real',
+    without: [judgedAgain],
+    // While one instance sleeps beyond its lease, the other takes its headsets for away.
+    rounds: [freezes('device-link'), freezes('device-link-2'), freezes('device-link')],
+    load: { commanders: 4, cancelAwayShare: 0, pairShare: 0.04, pauseMs: 80 },
+    effectMs: 0,
+  },
+];
