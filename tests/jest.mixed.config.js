@@ -16,7 +16,6 @@ export default suite(['<rootDir>/tests/e2e/**/*.test.ts'], {
   globalTeardown: '<rootDir>/tests/e2e/global-teardown.ts',
   setupFilesAfterEnv: ['<rootDir>/tests/mixed/suite/release-knows.ts'],
   testTimeout: 60_000,
-  modulePathIgnorePatterns: [],
   testPathIgnorePatterns: [
     '/node_modules/',
     ...own.map((name) => `/tests/e2e/${name.replaceAll('.', '\\.')}$`),

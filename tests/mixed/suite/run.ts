@@ -29,9 +29,11 @@ export async function runSuite(release: string, of: Configuration, args: readonl
       cwd: root,
       env: { ...process.env, STACK: 'real', MIXED_RELEASE: release, MIXED_PARTS: of.join() },
       stdio: ['ignore', 'ignore', 'inherit'],
+      // A group of its own: jest would leave the platform's processes behind.
+      detached: true,
     },
   );
-  const stop = () => child.kill('SIGTERM');
+  const stop = () => child.pid && process.kill(-child.pid, 'SIGTERM');
   process.on('exit', stop);
   const code = await new Promise<number>((done, failed) => {
     child.once('exit', (status) => done(status ?? 1));
