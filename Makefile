@@ -37,6 +37,10 @@ e2e: install ## End-to-end suite (STACK=embedded or real)
 faults: install ## Crash test (STACK, ROUNDS=300, SEED=…, INSTANCES, FAULTS)
 	@STACK=$(STACK) exec $(NODE) tests/faults/main.ts
 
+.PHONY: mixed
+mixed: install ## Processes of the last release beside today's: rolled under load, then the end-to-end suite (RELEASE, SUITE=each, PARTS, ARGS; tests/mixed/README.md)
+	@exec $(NODE) tests/mixed/main.ts
+
 .PHONY: conformance
 conformance: install ## Judge a headset client against the protocol page (HEADSET='command that starts it'; tests/conformance/README.md)
 	@exec $(NODE) tests/conformance/main.ts

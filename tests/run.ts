@@ -103,6 +103,13 @@ const steps: Step[] = [
     counts: 'line',
   },
   {
+    name: 'the last release beside today, MongoDB and Kafka',
+    command: bin('node'),
+    args: ['--disable-warning=ExperimentalWarning', 'tests/mixed/main.ts'],
+    env: { SUITE: '0' },
+    counts: 'line',
+  },
+  {
     name: 'crash test, embedded',
     command: bin('node'),
     args: ['tests/faults/main.ts'],

@@ -9,6 +9,9 @@ declare global {
   var headsetStack: Stack | undefined;
 }
 
+/** Processes that are started from the sources of an earlier release (`make mixed`). */
+const ofRelease = new Set(process.env['MIXED_PARTS']?.split(','));
+
 /** Starts one platform for the whole suite, on the stack that STACK names. */
 export default async function setup(): Promise<void> {
   const kind: StackKind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
@@ -23,6 +26,7 @@ export default async function setup(): Promise<void> {
     kind,
     dataDir,
     clients: [],
+    sourcesOf: (name) => (ofRelease.has(name) ? process.env['MIXED_RELEASE'] : undefined),
     env: {
       NOTIFIER_BACKOFF_FIRST_MS: '50',
       NOTIFIER_UNSET_RETRY_MS: '200',

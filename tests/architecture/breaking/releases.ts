@@ -1,10 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DocumentName } from '@headset-cloud/gateway/openapi/document.ts';
 import type { DocumentKind } from './documents.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
+
+/**
+ * Which version the last release is: each release writes it, so that the newest commit that changed this
+ * file is the release (`make mixed`).
+ */
+export const releaseName = 'proto/released/version';
 
 /** The contracts of the last release; absent before the first. */
 export const released = {
@@ -38,6 +44,8 @@ export function keepRelease(): void {
   }
   mkdirSync(join(root, 'proto/released'), { recursive: true });
   execFileSync('buf', ['build', '-o', released.protocols], { cwd: join(root, 'proto'), stdio: 'inherit' });
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  writeFileSync(join(root, releaseName), `${version}\n`);
 }
 
 if (process.argv[1] === import.meta.filename) keepRelease();

@@ -44,11 +44,17 @@ export async function startBacking(dir: string): Promise<Backing> {
   const noS3 = orDemanded(whyNoS3());
   if (noS3) process.stderr.write(`Packages and firmware lie on disk: ${noS3}.\n`);
   const given = await givenS3();
-  const [mongo, kafka, s3] = await Promise.all([
+  const starting = [
     givenMongo ? undefined : restartableMongo(join(dir, 'mongo')),
     givenKafka ? undefined : startKafka({ dir: join(dir, 'kafka') }),
     given || noS3 ? undefined : startS3(join(dir, 's3')),
-  ]);
+  ] as const;
+  const [mongo, kafka, s3] = await Promise.all(starting).catch(async (error) => {
+    // Nobody would end those that did start.
+    for (const one of await Promise.allSettled(starting))
+      if (one.status === 'fulfilled') await one.value?.stop();
+    throw error;
+  });
   return {
     mongodbUri: givenMongo ?? mongo?.uri ?? '',
     kafkaBrokers: givenKafka ?? (kafka as KafkaBroker | undefined)?.brokers ?? '',

@@ -15,6 +15,8 @@ export interface ProcessOptions {
   readonly name: string;
   /** TypeScript file below the root, or a program on PATH. */
   readonly entry: string;
+  /** Asked at each start: the root of the sources it is started from; default: the project's. */
+  readonly sources?: () => string;
   readonly args?: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** Everything the process prints goes there. */
@@ -69,10 +71,11 @@ export function manageProcess(options: ProcessOptions): ManagedProcess {
       if (running()) throw new Error(`${options.name} is running already`);
       mkdirSync(dirname(options.logFile), { recursive: true });
       const log = openSync(options.logFile, 'a');
+      const sources = options.sources?.() ?? root;
       const starting = spawn(
-        isScript ? process.execPath : options.entry,
+        isScript ? nodeOf(sources) : options.entry,
         [
-          ...(isScript ? ['--disable-warning=ExperimentalWarning', join(root, options.entry)] : []),
+          ...(isScript ? ['--disable-warning=ExperimentalWarning', join(sources, options.entry)] : []),
           ...(options.args ?? []),
         ],
         {
@@ -126,6 +129,11 @@ export function manageProcess(options: ProcessOptions): ManagedProcess {
       }
     },
   };
+}
+
+/** Other sources run on the Node.js that they name. */
+function nodeOf(sources: string): string {
+  return sources === root ? process.execPath : join(sources, 'node_modules', '.bin', 'node');
 }
 
 /** How long a process may take to stop by its own configuration. */

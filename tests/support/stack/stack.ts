@@ -8,7 +8,7 @@ import type { AdminAddresses } from '../provision.ts';
 import { type Backing, startBacking } from './backing.ts';
 import { grpcAddresses, type Instance, type InstanceCounts, instancesOf } from './instances.ts';
 import { freePorts } from './ports.ts';
-import { type ManagedProcess, manageProcess } from './process.ts';
+import { type ManagedProcess, manageProcess, root } from './process.ts';
 
 export type StackKind = 'embedded' | 'real';
 
@@ -44,8 +44,8 @@ export interface Stack {
   readonly filesUrl: string;
   /** MongoDB, Kafka and S3 of the real stack. */
   readonly backing: Backing | undefined;
-  /** Resolves when every process says it is ready. */
-  ready(timeoutMs?: number): Promise<void>;
+  /** Resolves when these processes, by default all that the stack starts, say that they are ready. */
+  ready(timeoutMs?: number, names?: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -67,6 +67,10 @@ export interface StackOptions {
   readonly surround?: (
     plan: StackPlan,
   ) => Promise<Readonly<Record<string, Readonly<Record<string, string>>>>>;
+  /** Asked at each start of a process: the root of the sources it is started from; undefined: the project's. */
+  readonly sourcesOf?: (name: string) => string | undefined;
+  /** Processes of the real stack that the test starts itself, by name. */
+  readonly later?: readonly string[];
   /** Fixed ports: gateway, issuer, headsets, files, Sora's webhooks, admin; otherwise free ones, kept over restarts. */
   readonly ports?: FixedPorts;
 }
@@ -110,6 +114,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   };
   const backing = kind === 'real' ? await startBacking(join(dataDir, 'backing')) : undefined;
   const surroundings = await options.surround?.(planOf(backing, instances, gateways, ports));
+  const isLater = (name: string) => options.later?.includes(name) ?? false;
+  const sourcesOf = (name: string) => () => options.sourcesOf?.(name) ?? root;
   const processes: Record<string, ManagedProcess> = {};
   const adminUrls: Record<string, string> = {};
 
@@ -140,6 +146,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       processes[name] = manageProcess({
         name,
         entry: `services/${service}/src/main.ts`,
+        sources: sourcesOf(name),
         env: {
           ...shared,
           ...(usingS3.includes(service) && backing.s3Environment),
@@ -158,6 +165,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       processes[name] = manageProcess({
         name,
         entry: 'gateway/src/main.ts',
+        sources: sourcesOf(name),
         env: {
           ...shared,
           ...(options.gatewayReaches && reachedThrough(options.gatewayReaches, instances, ports.grpc)),
@@ -196,8 +204,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     clients: options.clients,
     processes,
     backing,
-    async ready(timeoutMs = 120_000) {
-      for (const [name, url] of Object.entries(adminUrls)) {
+    async ready(timeoutMs = 120_000, names = Object.keys(adminUrls).filter((name) => !isLater(name))) {
+      for (const name of names) {
+        const url = adminUrls[name] ?? '';
         await waitFor(
           `${name} to be ready`,
           async () => {
@@ -215,7 +224,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       await backing?.stop();
     },
   };
-  for (const p of Object.values(processes)) p.start();
+  for (const p of Object.values(processes)) if (!isLater(p.name)) p.start();
   try {
     await stack.ready();
   } catch (error) {

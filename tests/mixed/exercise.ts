@@ -1,0 +1,207 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { request } from 'undici';
+import type { ApiAnswer } from '../support/api.ts';
+import { makeApk } from '../support/apk.ts';
+import type { Headset } from '../support/headset/headset.ts';
+import { asksToRepeat, type Begun, type Findings, judgeSetAside, tellsEnd, wrongWith } from './findings.ts';
+import type { World } from './world.ts';
+
+/** A transaction did not end, and events of its device wait for a newer version. */
+export class Waits extends Error {}
+
+export interface ExerciseOptions {
+  readonly world: World;
+  readonly findings: Findings;
+  /** Every transaction that was answered, for the judge. */
+  readonly begun: Begun[];
+  /** Says which processes are which, in findings. */
+  readonly label: string;
+  /** Which device-link takes the headset; default: any. */
+  readonly door?: string;
+  /** A call or a transaction that has not ended by then never will. */
+  readonly patienceMs?: number;
+}
+
+const defaultPatienceMs = 60_000;
+const contentType = 'application/vnd.android.package-archive';
+
+/**
+ * What a customer does, once, by a headset of its own: an activation, a command, an update to a version
+ * that was just uploaded, a question about Bluetooth, speech recognition that stands on the bill, a
+ * video call, and the deactivation. Answers true when all of it has ended; false where some of it waits
+ * for a newer version.
+ */
+export async function exercise(options: ExerciseOptions): Promise<boolean> {
+  const { world, findings, label } = options;
+  const headset = world.newHeadset(options.door);
+  const device = `/devices/${headset.deviceId}`;
+  const at = (method: string, path: string, body?: unknown) => call(options, method, path, body);
+  const begin = async (what: string, method: string, path: string, body?: unknown): Promise<Begun> => {
+    const { transactionId } = await at(method, device + path, body);
+    const begun = { what: `${label}: ${what}`, transactionId, deviceId: headset.deviceId };
+    options.begun.push(begun);
+    return begun;
+  };
+  try {
+    await ended(options, await begin('the activation', 'POST', '', { clientId: `app-${headset.deviceId}` }));
+    await Promise.all([
+      begin('a command', 'PUT', '/commands', { package: 'com.example.app', launchType: 'activity' }).then(
+        async (command) => {
+          await ended(options, command);
+          if (!headset.effects.has(command.transactionId))
+            findings.add('callbacks', `${command.what}: no effect`);
+        },
+      ),
+      update(options, headset, begin),
+      begin('a question about Bluetooth', 'GET', '/connectivity/bluetooth/state').then((one) =>
+        ended(options, one),
+      ),
+      speech(options, headset),
+      videoCall(options),
+    ]);
+    await ended(options, await begin('the deactivation', 'DELETE', ''));
+    return true;
+  } catch (error) {
+    if (error instanceof Waits) return false;
+    throw error;
+  } finally {
+    for (const wrong of judgeSetAside(await world.setAside(), true))
+      findings.add('events', `${label}: ${wrong}`);
+  }
+}
+
+/** A version is uploaded and checked, then installed on the headset. */
+async function update(
+  options: ExerciseOptions,
+  headset: Headset,
+  begin: (what: string, method: string, path: string, body: unknown) => Promise<Begun>,
+): Promise<void> {
+  const app = { package: `com.example.p${randomBytes(6).toString('hex')}`, version: '1.0.0' };
+  const apk = await makeApk({ package: app.package, versionName: app.version });
+  await until(options, `${app.package} to be taken`, async () => {
+    const answer = await call(options, 'POST', '/apps', { ...app, fileSize: apk.length });
+    return answer.appFileExists || put(answer.urlList[0].uploadUrl, apk);
+  });
+  await until(options, `${app.package} to be deliverable`, async () => {
+    const { appVersions } = await call(options, 'GET', `/apps?package=${app.package}`);
+    return appVersions.length === 1;
+  });
+  const begun = await begin('an update', 'PUT', '/apps', app);
+  await ended(options, begun);
+  if (!headset.device.state.apps.some((one) => one.package === app.package)) {
+    options.findings.add('callbacks', `${begun.what}: it is not installed`);
+  }
+}
+
+async function put(url: string, apk: Buffer): Promise<boolean> {
+  try {
+    const answer = await request(url, { method: 'PUT', body: apk, headers: { 'content-type': contentType } });
+    await answer.body.dump();
+    return answer.statusCode === 200;
+  } catch {
+    // The process that gave the address has gone: another gives the next one.
+    return false;
+  }
+}
+
+/** Speech recognition at the headset comes to stand on the bill. */
+async function speech(options: ExerciseOptions, headset: Headset): Promise<void> {
+  const startedAtMs = Date.now() - 1;
+  headset.report({ case: 'speechUsage', value: { startedAtMs: BigInt(startedAtMs), durationMs: 1n } });
+  const month = new Intl.DateTimeFormat('sv', { timeZone: 'Asia/Tokyo', year: 'numeric', month: '2-digit' });
+  const [year, m] = month.format(startedAtMs).split('-');
+  await until(
+    options,
+    'the bill',
+    async () => {
+      const bill = await call(options, 'GET', `/billing?year=${year}&month=${Number(m)}`);
+      type Line = { deviceId: string; amountSpeechRecognition: number };
+      const line = (bill.devices as Line[]).find((one) => one.deviceId === headset.deviceId);
+      return line !== undefined && line.amountSpeechRecognition === 1;
+    },
+    headset.deviceId,
+  );
+}
+
+/** A channel, and the callback that somebody has joined it. */
+async function videoCall(options: ExerciseOptions): Promise<void> {
+  const { sora, integrator } = options.world;
+  const { channelId } = await call(options, 'POST', '/channels', {});
+  const joined = sora.created(sora.join(channelId));
+  await until(options, 'the webhook to be taken', async () => (await joined.send().catch(() => 0)) === 200);
+  await until(
+    options,
+    `the callback of ${channelId}`,
+    () => integrator.received.some(({ body }) => body.channelId === channelId),
+    channelId,
+    options.world.applicationId,
+  );
+}
+
+/** Resolves when the transaction's end was told; throws Waits where that waits for a newer version. */
+function ended(options: ExerciseOptions, { what, transactionId, deviceId }: Begun): Promise<void> {
+  const { integrator } = options.world;
+  return until(
+    options,
+    `the end of ${what}`,
+    () => integrator.received.some(({ body }) => body.transactionId === transactionId && tellsEnd(body)),
+    deviceId,
+  );
+}
+
+/** Throws Waits as soon as events of these keys of the event log wait for a newer version. */
+async function until(
+  { world, label, patienceMs = defaultPatienceMs }: ExerciseOptions,
+  what: string,
+  probe: () => boolean | Promise<boolean>,
+  ...keys: readonly string[]
+): Promise<void> {
+  let lookAtMs = Date.now() + 2000;
+  await waitFor(
+    `${label}: ${what}`,
+    async () => {
+      if (await probe()) return true;
+      if (keys.length > 0 && Date.now() > lookAtMs) {
+        lookAtMs = Date.now() + 1000;
+        const waiting = (await world.setAside()).filter((letter) => letter.kind !== 'poison');
+        if (waiting.some((letter) => keys.includes(letter.key))) throw new Waits(what);
+      }
+      return false;
+    },
+    { timeoutMs: patienceMs, intervalMs: 25 },
+  );
+}
+
+/** A call as a client makes it: repeated with its key until it is answered. Answers the body. */
+export async function call(
+  { world, findings, label, patienceMs = defaultPatienceMs }: Omit<ExerciseOptions, 'begun'>,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<ApiAnswer['body']> {
+  const headers = { 'idempotency-key': randomUUID() };
+  const deadline = Date.now() + patienceMs;
+  const name = `${label}: ${method} ${path}`;
+  for (let last = 'nothing'; ; ) {
+    findings.calls += 1;
+    const answer = await world.api.app(method, path, body, headers).catch((error: Error) => {
+      last = error.message;
+      return undefined;
+    });
+    if (answer) {
+      last = String(answer.status);
+      const wrong = wrongWith(answer);
+      if (wrong) findings.add('answers', `${name} answered ${wrong}`);
+      if (!asksToRepeat(answer)) {
+        if (answer.status < 300) return answer.body;
+        throw new Error(`${name} answered ${wrong}`);
+      }
+      findings.turnedAway += 1;
+    } else findings.unanswered += 1;
+    if (Date.now() > deadline) throw new Error(`${name}: ${last} for ${patienceMs} ms`);
+    // A client waits as long as it is told; a second is the least that can be told.
+    await delay(Math.min(Number(answer?.headers['retry-after'] ?? 0) * 1000 || 100, 1000));
+  }
+}

@@ -1,0 +1,59 @@
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { call } from './exercise.ts';
+import { type Begun, type Findings, tellsEnd } from './findings.ts';
+import type { World } from './world.ts';
+
+export interface Load {
+  /** Ends it, and resolves when every command's end was told and had its effect; throws where one is missing. */
+  end(): Promise<void>;
+}
+
+/**
+ * One headset that stays, and a command after the other to it while processes come and go. A command
+ * whose end waits for a newer version does not hold up the next one.
+ */
+export async function startLoad(world: World, findings: Findings, begun: Begun[]): Promise<Load> {
+  const headset = world.newHeadset();
+  const device = `/devices/${headset.deviceId}`;
+  const own: Begun[] = [];
+  let running = true;
+  const begin = async (what: string, method: string, path: string, body: unknown) => {
+    const { transactionId } = await call({ world, findings, label: 'load' }, method, device + path, body);
+    const one = { what: `load: ${what}`, transactionId, deviceId: headset.deviceId };
+    begun.push(one);
+    own.push(one);
+    return one;
+  };
+  const told = ({ transactionId }: Begun) =>
+    world.integrator.received.some(({ body }) => body.transactionId === transactionId && tellsEnd(body));
+  const activation = await begin('the activation', 'POST', '', { clientId: `app-${headset.deviceId}` });
+  await waitFor('the activation of the load', () => told(activation), { timeoutMs: 60_000 });
+  const loop = async () => {
+    while (running) {
+      const one = await begin('a command', 'PUT', '/commands', {
+        package: 'com.example.load',
+        launchType: 'service',
+      });
+      await waitFor('the command', () => !running || told(one), { timeoutMs: 5000, intervalMs: 25 }).catch(
+        () => {},
+      );
+    }
+  };
+  const ended = loop();
+  // Looked at in `end`.
+  ended.catch(() => {});
+  return {
+    async end() {
+      running = false;
+      await ended;
+      await waitFor('the ends of all commands', () => own.every(told), {
+        timeoutMs: 60_000,
+        intervalMs: 100,
+      });
+      for (const { what, transactionId } of own.slice(1)) {
+        if (!headset.effects.has(transactionId))
+          findings.add('callbacks', `${what} ${transactionId}: no effect`);
+      }
+    },
+  };
+}

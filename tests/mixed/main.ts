@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { Check } from '../faults/judge/check.ts';
+import { describeCheck } from '../faults/report.ts';
+import { realStackMissing } from '../support/stack/backing.ts';
+import { root } from '../support/stack/process.ts';
+import { showThatItCanFail } from './can-fail.ts';
+import { type Begun, Findings, judgeCallbacks, judgeSetAside } from './findings.ts';
+import { startLoad } from './load.ts';
+import { findRelease } from './release.ts';
+import { exercisesOf, roll } from './roll.ts';
+import { sourcesOf } from './sources.ts';
+import { type Configuration, pairedConfigurations, singleConfigurations } from './suite/configurations.ts';
+import { runSuite } from './suite/run.ts';
+import { type Part, parts, startWorld, type World } from './world.ts';
+
+/**
+ * Today's processes beside those of the last release: swapped one by one under load, then the end-to-end
+ * suite. RELEASE names another commit, PARTS chooses services (and gateway) to swap, CAN_FAIL=0 leaves out the
+ * proof that it can fail, ROLL=0 all of it. SUITE: the configurations of the suite, `paired`, `each` or 0 for
+ * none; ARGS go to jest. The last line counts.
+ */
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+let current: World | undefined;
+
+async function main(): Promise<number> {
+  const only = partsOf(process.env['PARTS'] ?? '');
+  const found = findRelease(root, process.env['RELEASE']);
+  if ('skipped' in found) {
+    say(`skipped: ${found.skipped}`);
+    say('0 passed, 0 failed, 1 skipped');
+    return 0;
+  }
+  const missing = realStackMissing();
+  if (missing) {
+    say(`skipped: the real stack cannot run on this machine: ${missing}`);
+    const demanded = Boolean(process.env['REQUIRE_REAL_STACK']);
+    say(demanded ? '0 passed, 1 failed, 0 skipped' : '0 passed, 0 failed, 1 skipped');
+    return demanded ? 1 : 0;
+  }
+  say(`today's processes beside those of ${found.name} (${found.commit.slice(0, 12)})`);
+  const release = sourcesOf(found.commit);
+  const checks = process.env['ROLL'] === '0' ? [] : await run(release, only);
+  const failed = checks.filter((c) => c.violations.length > 0).length;
+  const sum = { passed: checks.length - failed, failed, skipped: 0 };
+  for (const configuration of configurationsOf(process.env['SUITE'] || 'paired')) {
+    say(`\nend to end, of ${found.name}: ${configuration.join(', ')}`);
+    const tally = await runSuite(
+      release,
+      configuration,
+      process.env['ARGS']?.split(/\s+/).filter(Boolean) ?? [],
+    );
+    say(`  ${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`);
+    sum.passed += tally.passed;
+    sum.failed += tally.failed;
+    sum.skipped += tally.skipped;
+  }
+  say(`\n${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped`);
+  return sum.failed > 0 ? 1 : 0;
+}
+
+function configurationsOf(given: string): readonly Configuration[] {
+  if (given === '0') return [];
+  if (given === 'paired') return pairedConfigurations();
+  if (given === 'each') return singleConfigurations();
+  throw new Error('SUITE is neither paired nor each nor 0');
+}
+
+async function run(release: string, only: readonly Part[]): Promise<Check[]> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'headset-cloud-mixed-'));
+  const findings = new Findings();
+  const begun: Begun[] = [];
+  const headsets = 2 * exercisesOf(only) + 4;
+  const world = await startWorld({ dataDir, release, headsets, findings });
+  current = world;
+  const checks: Check[] = [];
+  try {
+    const load = await startLoad(world, findings, begun);
+    const options = { world, findings, begun, only, say };
+    for (const to of ['release', 'today'] as const) checks.push(...(await roll(to, options)));
+    if (process.env['CAN_FAIL'] !== '0') {
+      checks.push(...(await showThatItCanFail({ world, begun, release, say })));
+    }
+    const rest = await settle(world, load.end, begun, findings);
+    for (const check of rest) for (const line of describeCheck(check)) say(line);
+    checks.push(...rest);
+  } finally {
+    current = undefined;
+    await world.stop();
+  }
+  const broken = checks.filter((c) => c.violations.length > 0);
+  if (broken.length === 0) rmSync(dataDir, { recursive: true, force: true });
+  else {
+    const lines = broken.flatMap(({ name, violations }) => [name, ...violations.map((v) => `  ${v}`)]);
+    writeFileSync(join(dataDir, 'findings.txt'), `${lines.join('\n')}\n`);
+    say(`\nKept: ${dataDir} (findings.txt, logs)`);
+  }
+  return checks;
+}
+
+/** All processes are today's: what waited for them goes on, and then nothing is left. */
+async function settle(
+  world: World,
+  endLoad: () => Promise<void>,
+  begun: readonly Begun[],
+  findings: Findings,
+): Promise<Check[]> {
+  await endLoad().catch((error: Error) => findings.add('callbacks', error.message));
+  const told = () => judgeCallbacks(begun, world.integrator.arrivals);
+  const left = async () => judgeSetAside(await world.setAside(), false);
+  await waitFor('what waits', async () => told().length === 0 && (await left()).length === 0, {
+    timeoutMs: 60_000,
+    intervalMs: 200,
+  }).catch(() => {});
+  for (const wrong of told()) findings.add('callbacks', wrong);
+  for (const wrong of await left()) findings.add('events', `at the end ${wrong}`);
+  const { calls, turnedAway, unanswered } = findings;
+  const answers = `${calls} calls: no answer but a good one, or 503 with Retry-After (${turnedAway}; ${unanswered} without any)`;
+  return [
+    { name: answers, violations: findings.of('answers') },
+    {
+      name: `${begun.length} transactions: each has its effect and its signed callbacks, in order, once`,
+      violations: findings.of('callbacks'),
+    },
+    {
+      name: 'no event is set aside but for a newer version, none at the end',
+      violations: findings.of('events'),
+    },
+    { name: 'each process that was told to stop ended in good order', violations: findings.of('processes') },
+  ];
+}
+
+function partsOf(given: string): readonly Part[] {
+  const names = given.split(/[\s,]+/).filter(Boolean);
+  for (const name of names) {
+    if (!parts.includes(name as Part))
+      throw new Error(`PARTS: there is no ${name}, only ${parts.join(', ')}`);
+  }
+  return names.length > 0 ? (names as Part[]) : parts;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void (current?.stop() ?? Promise.resolve()).finally(() => process.exit(1)));
+}
+try {
+  process.exitCode = await main();
+} catch (error) {
+  say((error as Error).stack ?? String(error));
+  say('0 passed, 1 failed, 0 skipped');
+  process.exitCode = 1;
+}
+// Connections of clients that were cut off may linger.
+process.exit();

@@ -1,0 +1,87 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { root } from '../support/stack/process.ts';
+
+const lockFile = 'package-lock.json';
+const own = '@headset-cloud';
+
+/**
+ * The sources of a commit in a folder of their own, ready to run: kept in `.cache/release`. Packages are
+ * today's where the lock file is the same, else those of the commit's own lock file.
+ */
+export function sourcesOf(commit: string, project = root): string {
+  const folder = join(project, '.cache', 'release', commit);
+  if (!existsSync(folder)) extract(commit, project, folder);
+  if (same(join(project, lockFile), join(folder, lockFile))) linkPackages(project, folder);
+  else installPackages(folder);
+  return folder;
+}
+
+/** Made beside, then moved: what was interrupted leaves no half. */
+function extract(commit: string, project: string, folder: string): void {
+  mkdirSync(dirname(folder), { recursive: true });
+  const fresh = mkdtempSync(join(dirname(folder), 'new-'));
+  // An index of its own: the work tree of the project knows nothing of it.
+  const env = { ...process.env, GIT_INDEX_FILE: join(fresh, 'index') };
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env, stdio: 'pipe' });
+  try {
+    git('read-tree', commit);
+    git('checkout-index', '--all', `--prefix=${join(fresh, 'tree')}/`);
+    renameSync(join(fresh, 'tree'), folder);
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+/** Each installed package by a link; the project's own packages lead into the folder itself. */
+function linkPackages(project: string, folder: string): void {
+  for (const place of [...workspaces(folder), '.']) {
+    const [from, to] = [join(project, place, 'node_modules'), join(folder, place, 'node_modules')];
+    rmSync(to, { recursive: true, force: true });
+    if (!existsSync(from)) continue;
+    mkdirSync(join(to, own), { recursive: true });
+    for (const name of readdirSync(from)) {
+      if (name !== own && name !== '.installed') symlinkSync(join(from, name), join(to, name));
+    }
+    if (!existsSync(join(from, own))) continue;
+    // These links are relative.
+    for (const name of readdirSync(join(from, own))) {
+      symlinkSync(readlinkSync(join(from, own, name)), join(to, own, name));
+    }
+  }
+}
+
+function installPackages(folder: string): void {
+  const mark = join(folder, 'node_modules', '.installed');
+  if (existsSync(mark)) return;
+  rmSync(join(folder, 'node_modules'), { recursive: true, force: true });
+  // What npm says of this project to the programs it starts is not for that one.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('npm_')));
+  execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    ...{ cwd: folder, env },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  mkdirSync(dirname(mark), { recursive: true });
+  writeFileSync(mark, '');
+}
+
+function workspaces(folder: string): string[] {
+  const services = readdirSync(join(folder, 'services')).map((name) => join('services', name));
+  return ['proto', 'gateway', 'tests', ...services];
+}
+
+function same(a: string, b: string): boolean {
+  return readFileSync(a).equals(readFileSync(b));
+}

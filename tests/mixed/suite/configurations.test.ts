@@ -1,0 +1,24 @@
+import { parts } from '../world.ts';
+import { pairedConfigurations, singleConfigurations } from './configurations.ts';
+
+test.each([
+  ['paired', pairedConfigurations()],
+  ['single', singleConfigurations()],
+])(
+  'the %s configurations have each part of the release with each other one of today',
+  (_, configurations) => {
+    for (const old of parts) {
+      for (const young of parts.filter((part) => part !== old)) {
+        expect(configurations.some((of) => of.includes(old) && !of.includes(young))).toBe(true);
+      }
+    }
+  },
+);
+
+test('the single ones have each service in both roles', () => {
+  expect(
+    singleConfigurations()
+      .map((of) => of.length)
+      .sort(),
+  ).toEqual([...Array(9).fill(1), ...Array(9).fill(8)]);
+});

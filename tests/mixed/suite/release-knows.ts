@@ -1,0 +1,13 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { root } from '../../support/stack/process.ts';
+import { guarded } from './guard.ts';
+
+/** Loaded before each test file: a test that the release does not have is of something newer, and skipped. */
+const { testPath = '' } = expect.getState();
+const before = join(process.env['MIXED_RELEASE'] ?? '', relative(root, testPath));
+const text = existsSync(before) ? readFileSync(before, 'utf8') : '';
+if (text !== readFileSync(testPath, 'utf8')) {
+  globalThis.it = guarded(globalThis.it, text);
+  globalThis.test = globalThis.it;
+}

@@ -1,0 +1,168 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
+import { createNetwork } from '../faults/network/network.ts';
+import { type ApiClient, createApiClient } from '../support/api.ts';
+import { Headset } from '../support/headset/headset.ts';
+import { type IntegratorServer, startIntegrator } from '../support/integrator/server.ts';
+import {
+  type Admin,
+  createAdmin,
+  type HeadsetKeyFile,
+  provisionApplication,
+  provisionDevice,
+} from '../support/provision.ts';
+import { SoraSimulator } from '../support/sora/simulator.ts';
+import { startStack } from '../support/stack/stack.ts';
+import type { Findings, SetAside } from './findings.ts';
+
+/** What is swapped, in this order. */
+export const parts = [...serviceNames, 'gateway'] as const;
+export type Part = (typeof parts)[number];
+export type Version = 'today' | 'release';
+
+/** A platform whose processes are of two versions, its integrator and its headsets. */
+export interface World {
+  readonly applicationId: string;
+  readonly api: ApiClient;
+  readonly integrator: IntegratorServer;
+  readonly sora: SoraSimulator;
+  /** A contracted device that was not used before, and its headset, at a door of its own choice. */
+  newHeadset(door?: string): Headset;
+  /** Doors for headsets of the processes of device-link that run now. */
+  doors(): string[];
+  version(part: Part): Version;
+  /** Starts the part's other version, does `meanwhile` with both side by side, then ends the one before. */
+  swap(part: Part, to: Version, meanwhile?: () => Promise<void>, env?: Record<string, string>): Promise<void>;
+  /** Events that are set aside now, of all consumer groups. */
+  setAside(): Promise<SetAside[]>;
+  stop(): Promise<void>;
+}
+
+/** Short waits, so that what a swap leaves is taken up soon. */
+const shortTimes = {
+  NOTIFIER_BACKOFF_FIRST_MS: '50',
+  NOTIFIER_BACKOFF_MAX_MS: '1000',
+  NOTIFIER_PROBE_MAX_MS: '500',
+  NOTIFIER_SWEEP_MS: '200',
+  TRANSACTIONS_SWEEP_MS: '200',
+  TRANSACTIONS_RETRY_INTERVAL_MS: '0',
+  TRANSACTIONS_PROGRESS_INTERVAL_MS: '0',
+  DEVICES_SWEEP_INTERVAL_MS: '200',
+  UPDATES_SWEEP_INTERVAL_MS: '200',
+  COMMUNICATION_SWEEP_MS: '200',
+};
+
+export async function startWorld(options: {
+  dataDir: string;
+  /** Root of the release's sources. */
+  release: string;
+  /** How many headsets will be asked for. */
+  headsets: number;
+  findings: Findings;
+}): Promise<World> {
+  const { dataDir, findings } = options;
+  const client = { clientId: 'mixed', clientSecret: randomBytes(24).toString('hex') };
+  /** Each part has two places; the one where it runs. */
+  const place = new Map<Part, string>(parts.map((part) => [part, part]));
+  const versions = new Map<string, Version>();
+  const stack = await startStack({
+    ...{ kind: 'real', dataDir, clients: [client], env: shortTimes, gateways: 2 },
+    instances: Object.fromEntries(serviceNames.map((service) => [service, 2])),
+    later: parts.map((part) => `${part}-2`),
+    sourcesOf: (name) => (versions.get(name) === 'release' ? options.release : undefined),
+  });
+  const admin = (): Admin => {
+    const at = (service: ServiceName) => stack.adminUrls[place.get(service) ?? ''] ?? '';
+    const [devices, transactions, notifier] = [at('devices'), at('transactions'), at('notifier')];
+    const [updates, connectivity] = [at('updates'), at('connectivity')];
+    const [communication, billing] = [at('communication'), at('billing')];
+    return createAdmin({ devices, transactions, notifier, updates, connectivity, communication, billing });
+  };
+  const network = createNetwork();
+  const apiUrl = `http://${await network.door('integrators>gateway', stack.gatewayAddresses)}`;
+  const anyDoor = await network.door('headsets>device-link', stack.deviceLinkUrls);
+  const integrator = await startIntegrator();
+  const sora = await startSora(
+    admin(),
+    `http://${await network.door('sora>communication', stack.soraWebhookAddresses)}`,
+  );
+  const devices: HeadsetKeyFile[] = [];
+  for (let i = 0; i < options.headsets; i++) devices.push(await provisionDevice(admin(), drawImei()));
+  const applicationId = await provisionApplication(admin(), {
+    ...{ developerId: 'mixed', clientIds: [client.clientId], name: 'mixed', activationLimit: devices.length },
+    deviceIds: devices.map((d) => d.deviceId),
+  });
+  const api = createApiClient({ apiUrl, tokenUrl: stack.tokenUrl, applicationId, ...client });
+  const settings = { deviceEvent: integrator.url, soraEvent: integrator.url };
+  const set = await api.app('PATCH', '', settings);
+  const key = await api.app('POST', '/refresh_authkey');
+  if (set.status !== 200 || key.status !== 201) throw new Error('the application was not configured');
+  integrator.keys.push(key.body.authenticationKey);
+  const headsets: Headset[] = [];
+  const world: World = {
+    ...{ applicationId, api, integrator, sora },
+    newHeadset(door = anyDoor) {
+      const identity = devices.pop();
+      if (!identity) throw new Error('more headsets are asked for than were said');
+      const headset = new Headset({
+        ...{ identity, server: door, stateDir: mkdtempSync(join(dataDir, 'headset-')) },
+        backoff: { firstMs: 50, longestMs: 500 },
+      });
+      headsets.push(headset);
+      headset.connect();
+      return headset;
+    },
+    doors: () =>
+      stack.deviceLinkUrls.filter(
+        (_, i) => stack.processes[i === 0 ? 'device-link' : `device-link-${i + 1}`]?.running,
+      ),
+    version: (part) => versions.get(place.get(part) ?? '') ?? 'today',
+    async swap(part, to, meanwhile, env) {
+      const from = place.get(part) ?? '';
+      const next = from === part ? `${part}-2` : part;
+      const [old, fresh] = [stack.processes[from], stack.processes[next]];
+      if (!old || !fresh) throw new Error(`no process of ${part}`);
+      versions.set(next, to);
+      fresh.start(env);
+      await stack.ready(120_000, [next]);
+      await meanwhile?.();
+      place.set(part, next);
+      const went = await old.stop();
+      const how = await old.exited;
+      if (!went || how !== '0') findings.add('processes', `${from} was told to stop and ended by ${how}`);
+    },
+    async setAside() {
+      const lists = admin().deadLetters.map((door) => door.listDeadLetters({ limit: 1000 }));
+      return (await Promise.all(lists)).flatMap((list) => list.deadLetters);
+    },
+    async stop() {
+      await Promise.all(headsets.map((h) => h.close()));
+      await stack.stop();
+      await network.close();
+      await api.close();
+      await Promise.all([integrator.close(), sora.close()]);
+    },
+  };
+  return world;
+}
+
+async function startSora(admin: Admin, webhookUrl: string): Promise<SoraSimulator> {
+  const [endpointId, soraVersion] = ['sora-1', '2024.1.0'];
+  const secret = randomBytes(24).toString('base64url');
+  const sora = new SoraSimulator({ endpointId, secret, webhookUrl });
+  await sora.start();
+  await admin.communication.putEndpoint({
+    endpoint: {
+      ...{ endpointId, soraVersion, signalingUrl: 'wss://sora.example.com/signaling' },
+      ...{ webhookSecret: secret, connectionLimit: 10_000, archiveUrl: sora.archiveUrl },
+    },
+  });
+  await admin.communication.setDefaultVersion({ soraVersion });
+  return sora;
+}
+
+function drawImei(): string {
+  return `35${String(randomInt(10 ** 12)).padStart(13, '0')}`;
+}
