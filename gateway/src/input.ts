@@ -1,9 +1,10 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Context } from 'koa';
-import { bodyDigest, parseJson, readBytes, requireJson } from './http/body.ts';
+import { parseJson, readBytes, requireJson } from './http/body.ts';
 import type { JsonText } from './http/json.ts';
 import type { ApiOperation } from './openapi/document.ts';
 import { bodyValidator, parameterReader, type SchemaCompiler } from './openapi/validators.ts';
+import { requestDigest, spelledPath } from './request-identity.ts';
 import type { Call } from './routes/types.ts';
 
 /** What a request carries beside its path and query. */
@@ -47,7 +48,12 @@ export function inputReader(
     const idempotency =
       key === undefined
         ? undefined
-        : { key: String(key), method: ctx.method, path: ctx.path, bodySha256: bodyDigest(bytes) };
+        : {
+            key: String(key),
+            method: ctx.method,
+            path: spelledPath(ctx.path),
+            bodySha256: requestDigest(bytes, ctx.querystring),
+          };
     return { body, idempotency };
   };
 }

@@ -139,6 +139,19 @@ describeOnStack('Idempotency-Key', () => {
     expect((await send(422, call, key, { any: 1 })).body).toEqual(reused);
   });
 
+  it('another query with the key is 422; another spelling of the path is the same call', async () => {
+    const path = `/devices/${device}/connectivity`;
+    const header = { 'idempotency-key': randomUUID() };
+    const first = await tenant.call(201, 'GET', `${path}?target=all`, undefined, header);
+    const other = await tenant.call(422, 'GET', `${path}?target=connected`, undefined, header);
+    expect(other.body).toEqual(reused);
+    expect((await tenant.call(201, 'GET', `${path}?target=%61ll`, undefined, header)).body).toEqual(
+      first.body,
+    );
+    const escaped = `/devices/%3${device[0]}${device.slice(1)}/connectivity?target=all`;
+    expect((await tenant.call(201, 'GET', escaped, undefined, header)).body).toEqual(first.body);
+  });
+
   it('a 4xx answer is not kept: the call can be mended under the same key', async () => {
     const away = tenant.devices[1]?.deviceId;
     const path = `/devices/${away}/commands`;

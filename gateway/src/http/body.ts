@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DomainError } from '@headset-cloud/kit/errors.ts';
 import getRawBody from 'raw-body';
@@ -43,9 +42,4 @@ export function requireJson(req: IncomingMessage): void {
 export function parseJson(bytes: Uint8Array): JsonText {
   if (bytes.length === 0) throw invalidBody('', 'The body is missing.');
   return parseBody(bytes);
-}
-
-/** The digest that ties an Idempotency-Key to a body (ruling A19). */
-export function bodyDigest(bytes: Uint8Array): Uint8Array {
-  return hash('sha256', bytes, 'buffer');
 }

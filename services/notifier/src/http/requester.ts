@@ -1,4 +1,5 @@
 import type { BoundedAnswer, BoundedRequester } from '../ports.ts';
+import { authorizationOf } from './credentials.ts';
 import type { OriginPools } from './pools.ts';
 
 /**
@@ -23,7 +24,7 @@ export class UndiciRequester implements BoundedRequester {
       const answer = await this.#pools.get(url.origin).request({
         method: 'POST',
         path: url.pathname + url.search,
-        headers,
+        headers: { ...headers, ...authorizationOf(url) },
         body,
         reset: true,
         signal: deadline.signal,

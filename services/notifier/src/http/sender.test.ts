@@ -43,6 +43,20 @@ function createSender(options: { totalMs?: number; resolve?: Resolve; ca?: strin
   return { post, pools };
 }
 
+test('a user and password in the URL go out as basic authentication, unescaped', async () => {
+  const heard: (string | undefined)[] = [];
+  const port = await http((request, response) => {
+    heard.push(request.headers.authorization);
+    response.end();
+  });
+  const { post } = createSender();
+  await post(`http://me:p%40ss%3A@127.0.0.1:${port}/`);
+  await post(`http://me:50%25%zz@127.0.0.1:${port}/`);
+  await post(`http://127.0.0.1:${port}/`);
+  const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
+  expect(heard).toEqual([basic('me:p@ss:'), basic('me:50%25%zz'), undefined]);
+});
+
 test('of an answer without end 64 KiB are read; its status counts all the same', async () => {
   let cut = false;
   const port = await http((_, response) => {

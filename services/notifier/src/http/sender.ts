@@ -2,6 +2,7 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { retryAfterMs } from '../domain/backoff.ts';
 import type { AttemptResult } from '../domain/outcome.ts';
 import type { CallbackSender } from '../ports.ts';
+import { authorizationOf } from './credentials.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import type { OriginPools } from './pools.ts';
 
@@ -38,7 +39,7 @@ export class UndiciSender implements CallbackSender {
       const request = this.#pools.get(url.origin).request({
         method: 'POST',
         path: url.pathname + url.search,
-        headers,
+        headers: { ...headers, ...authorizationOf(url) },
         body,
         signal: deadline.signal,
       });

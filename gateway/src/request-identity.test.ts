@@ -1,0 +1,33 @@
+import { requestDigest, spelledPath } from './request-identity.ts';
+
+const body = Buffer.from('{"a":1}');
+const digest = (query: string, bytes: Uint8Array = body) =>
+  Buffer.from(requestDigest(bytes, query)).toString('hex');
+
+describe('what an Idempotency-Key is tied to', () => {
+  it.each([
+    ['another value', 'target=all', 'target=connected'],
+    ['a value and none', 'target=all', ''],
+    ['one value and two', 'a=1', 'a=1&a=2'],
+    ['two values in another order', 'a=1&a=2', 'a=2&a=1'],
+  ])('%s is another query', (_, one, other) => {
+    expect(digest(one)).not.toBe(digest(other));
+  });
+
+  it.each([
+    ['escapes', 'target=all', 'target=%61ll'],
+    ['the order of names', 'a=1&b=2', 'b=2&a=1'],
+  ])('%s make no other query', (_, one, other) => {
+    expect(digest(one)).toBe(digest(other));
+  });
+
+  it('neither can a body stand for a query', () => {
+    expect(digest('a=1', Buffer.from(''))).not.toBe(digest('', Buffer.from('a=1')));
+    expect(digest('a=1')).not.toBe(digest('a=1', Buffer.from('{"a":2}')));
+  });
+
+  it('a path has one spelling', () => {
+    expect(spelledPath('/v1/devices/%33%35/apps/a%2Fb')).toBe('/v1/devices/35/apps/a%2Fb');
+    expect(spelledPath('/v1/%zz')).toBe('/v1/%zz');
+  });
+});

@@ -1,0 +1,14 @@
+/** What a URL's user and password become on the way: HTTP's basic authentication, as other clients send it. */
+export function authorizationOf({ username, password }: URL): { authorization?: string } {
+  if (username === '' && password === '') return {};
+  const credentials = `${unescaped(username)}:${unescaped(password)}`;
+  return { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
