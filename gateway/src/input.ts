@@ -27,6 +27,7 @@ export function inputReader(
 ): (ctx: Context) => Promise<Input> {
   const keyParameter = operation.parameters.find((p) => p.in === 'header' && p.name === 'Idempotency-Key');
   const readKey = keyParameter && parameterReader(keyParameter, compiler);
+  const asked = operation.parameters.filter((p) => p.in === 'query').map((p) => p.name);
   const check =
     operation.bodyRef === undefined ? undefined : bodyValidator(compiler.ofReference(operation.bodyRef));
   if (!readKey && !check) return () => noInput;
@@ -52,7 +53,7 @@ export function inputReader(
             key: String(key),
             method: ctx.method,
             path: spelledPath(ctx.path),
-            bodySha256: requestDigest(bytes, ctx.querystring),
+            bodySha256: requestDigest(bytes, ctx.querystring, asked),
           };
     return { body, idempotency };
   };

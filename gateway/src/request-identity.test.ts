@@ -2,7 +2,7 @@ import { requestDigest, spelledPath } from './request-identity.ts';
 
 const body = Buffer.from('{"a":1}');
 const digest = (query: string, bytes: Uint8Array = body) =>
-  Buffer.from(requestDigest(bytes, query)).toString('hex');
+  Buffer.from(requestDigest(bytes, query, ['target', 'a', 'b'])).toString('hex');
 
 describe('what an Idempotency-Key is tied to', () => {
   it.each([
@@ -17,6 +17,7 @@ describe('what an Idempotency-Key is tied to', () => {
   it.each([
     ['escapes', 'target=all', 'target=%61ll'],
     ['the order of names', 'a=1&b=2', 'b=2&a=1'],
+    ['a parameter that the call does not have', 'target=all', 'target=all&c=1'],
   ])('%s make no other query', (_, one, other) => {
     expect(digest(one)).toBe(digest(other));
   });
