@@ -104,6 +104,13 @@ export interface ReportedProgress {
   readonly atMs: number;
 }
 
+/** The headset that reports something of a transaction. */
+export interface Reporter {
+  readonly deviceId: string;
+  /** The newest activation epoch that it knew when that happened; 0: none. */
+  readonly epoch: number;
+}
+
 /** Who asks for a start. */
 export interface AskingSession {
   readonly deviceId: string;
@@ -173,21 +180,25 @@ export interface TransactionStore {
     message: string,
     now: number,
   ): Promise<StoredTransaction | null>;
-  finish(id: number, deviceId: string, end: ReportedEnd, now: number): Promise<StoredTransaction | null>;
+  /**
+   * What headsets report changes a transaction only where it happened while the application had the
+   * device without a break since (ruling A7): so too `progress`, `revoked` and `answer`.
+   */
+  finish(id: number, reporter: Reporter, end: ReportedEnd, now: number): Promise<StoredTransaction | null>;
   /**
    * Only of an accepted update, and only what is newer than the last. A report that comes too soon
    * after the last callback is deferred (ruling A9).
    */
   progress(
     id: number,
-    deviceId: string,
+    reporter: Reporter,
     progress: ReportedProgress,
     now: number,
   ): Promise<StoredTransaction | null>;
   /** The deferred report's interval is over: its callback is owed. Null where none waits any more. */
   oweProgress(id: number, now: number): Promise<StoredTransaction | null>;
   /** The headset has left what was wished to be canceled; or, unasked, something that it was to do. */
-  revoked(id: number, deviceId: string, atMs: number, now: number): Promise<StoredTransaction | null>;
+  revoked(id: number, reporter: Reporter, atMs: number, now: number): Promise<StoredTransaction | null>;
   /** The device's accepted resets; coalesced with others asked in the same turn. */
   acceptedResets(deviceId: string): Promise<{ readonly id: number; readonly sentEpoch: number }[]>;
   /** Ends an accepted reset as done, unless it was written to session `epoch` or a later one. */
@@ -195,10 +206,11 @@ export interface TransactionStore {
   /** Only of a command. */
   answer(
     id: number,
-    deviceId: string,
+    reporter: Reporter,
     answer: { success: boolean; message: string; customData: string; atMs: number },
     now: number,
   ): Promise<StoredTransaction | null>;
+  /** Keeps what changes nothing any more with its transaction, once; nobody is told. */
   recordLate(
     id: number,
     deviceId: string,

@@ -84,6 +84,8 @@ export interface HeadDocument {
   epoch: number;
   /** Everything of an older activation epoch is over. */
   floor?: { epoch: number; reason: 'deactivation' | 'reset' };
+  /** Epochs of the newest deactivations, rising: each ended what an application had of the device. */
+  deactivations?: number[];
   /** Firmware updates that may be unprocessed, and how often the list was changed. */
   firmware?: QueuedFirmware[];
   firmwareChanges?: number;
