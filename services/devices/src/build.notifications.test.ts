@@ -288,6 +288,11 @@ describe('file uploads', () => {
     [99 as UrlRefusal, 'failure', 'The upload to the signed URL failed.'],
     [UrlRefusal.SIZE, 'failure', 'The signed URL could not be obtained because the file is empty.', 0n],
     [UrlRefusal.NOT_ASSOCIATED, 'failure', 'The device is not associated with the application.', 0n],
+    [undefined, 'success', 'upload success.', 1n],
+    [undefined, 'success', 'upload success.', 20_971_520n],
+    [undefined, 'failure', 'The file size is over the limit.', 20_971_521n],
+    [undefined, 'failure', 'The signed URL could not be obtained because the file is empty.', 0n],
+    [undefined, 'failure', 'The signed URL could not be obtained because the file is empty.', -5n],
   ])('the end %s is told to fileUploadEvent as %s: %s', async (failure, result, message, sizeBytes = 5n) => {
     await publish(upload({ file, sizeBytes, ...(failure !== undefined && { failure }) }));
     expect(await published(1)).toEqual([
