@@ -79,7 +79,10 @@ describe('transactions', () => {
     const page = { applicationId: application, perPage: 10, page: 1 };
     const listed = (await h.tx.listTransactions(page)).transactions;
     const ofDevice = (await h.admin.listTransactionsOfDevice({ deviceId: device })).transactions;
-    for (const found of [listed, ofDevice]) {
+    const { transaction } = await h.tx.getTransaction({
+      ...{ applicationId: application, transactionId: BigInt(id) },
+    });
+    for (const found of [listed, ofDevice, [transaction]]) {
       expect(found).toMatchObject([{ transactionId: BigInt(id), deviceId: device, operationId: command }]);
     }
   });

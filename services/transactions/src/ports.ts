@@ -153,6 +153,7 @@ export interface TransactionStore {
   /** Undefined when the id exists already. */
   insert(transaction: NewTransaction, now: number): Promise<StoredTransaction | undefined>;
   get(id: number): Promise<StoredTransaction | undefined>;
+  getListed(id: number): Promise<ListedTransaction | undefined>;
   getMany(ids: readonly number[]): Promise<StoredTransaction[]>;
   list(query: ListQuery): Promise<ListedTransaction[]>;
   listOfDevice(deviceId: string, openOnly: boolean, limit: number): Promise<ListedTransaction[]>;

@@ -103,6 +103,10 @@ export function createTransactionStore(
       const document = await transactions.findOne({ _id: id });
       return document ? toStored(document) : undefined;
     },
+    async getListed(id) {
+      const document = await transactions.findOne({ _id: id }, { projection: listedFields });
+      return document ? toListed(document) : undefined;
+    },
     async getMany(wanted) {
       if (wanted.length === 0) return [];
       return (await transactions.find({ _id: { $in: [...wanted] } }).toArray()).map(toStored);
