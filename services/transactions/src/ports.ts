@@ -2,7 +2,7 @@ import type { OwedCallback } from './domain/callbacks.ts';
 import type { Versions } from './domain/client-version.ts';
 import type { QueuedFirmware } from './domain/firmware.ts';
 import type { ConnectivityFinding } from './domain/forms/connectivity.ts';
-import type { Mark } from './domain/online.ts';
+import type { Mark, OpenTransaction } from './domain/online.ts';
 import type { Status } from './domain/state.ts';
 
 /** A transaction to be stored. */
@@ -65,6 +65,12 @@ export type ListedTransaction = Pick<
   StoredTransaction,
   'id' | 'deviceId' | 'applicationId' | 'operationId' | 'status' | 'createdAtMs' | 'updatedAtMs'
 >;
+
+/** A canceled transaction: its callback needs nothing of its operation. */
+export type CanceledTransaction = Omit<StoredTransaction, 'operation'>;
+
+/** An unprocessed transaction without its operation: a device may have any number of 1 MiB each. */
+export type OpenOfDevice = OpenTransaction & Pick<StoredTransaction, 'applicationId'>;
 
 /** Everything below is over for the device (ruling B4). */
 export interface Floor {
@@ -157,7 +163,7 @@ export interface TransactionStore {
   getMany(ids: readonly number[]): Promise<StoredTransaction[]>;
   list(query: ListQuery): Promise<ListedTransaction[]>;
   listOfDevice(deviceId: string, openOnly: boolean, limit: number): Promise<ListedTransaction[]>;
-  openOfDevice(deviceId: string): Promise<StoredTransaction[]>;
+  openOfDevice(deviceId: string): Promise<OpenOfDevice[]>;
   /** created → published, with the session it was written to; lazily, many at a time. */
   markPublished(marks: readonly { id: number; sentEpoch: number }[], now: number): Promise<void>;
   /** What a session's judgement decided, with its epoch; created → published. */
@@ -224,7 +230,7 @@ export interface TransactionStore {
     message: string,
     stamp: string,
     now: number,
-  ): Promise<StoredTransaction[]>;
+  ): Promise<CanceledTransaction[]>;
   /** Cancels those of `ids` that the request may cancel; answers what bears its stamp. */
   cancelByRequest(
     request: {
@@ -235,7 +241,7 @@ export interface TransactionStore {
       reachable: boolean;
     },
     now: number,
-  ): Promise<StoredTransaction[]>;
+  ): Promise<CanceledTransaction[]>;
   /** `deferred`: a report of progress still waits for its time. */
   clearOutbox(published: readonly { id: number; outboxSeq: number; deferred: boolean }[]): Promise<void>;
   /** When the sweeper has to look at it again. */

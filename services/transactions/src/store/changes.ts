@@ -1,7 +1,7 @@
 import type { UpdateFilter } from 'mongodb';
 import type { OwedCallback } from '../domain/callbacks.ts';
 import type { CallbackKind, Status } from '../domain/state.ts';
-import type { StoredTransaction } from '../ports.ts';
+import type { CanceledTransaction, StoredTransaction } from '../ports.ts';
 import type { TransactionDocument } from './documents.ts';
 
 /** What changes with a transaction's state. */
@@ -72,6 +72,14 @@ function notBefore(atMs: number, owed: OwedCallback): OwedCallback {
 
 /** A document as the domain sees it. */
 export function toStored(d: TransactionDocument): StoredTransaction {
+  return { ...toCanceled(d), operation: d.operation.buffer };
+}
+
+/** What `toCanceled` leaves out. */
+export const canceledFields = { operation: 0 } as const;
+
+/** The same without its operation. */
+export function toCanceled(d: TransactionDocument): CanceledTransaction {
   return {
     id: d._id,
     deviceId: d.deviceId,
@@ -80,7 +88,6 @@ export function toStored(d: TransactionDocument): StoredTransaction {
     subject: d.subject,
     status: d.status,
     activationEpoch: d.activationEpoch,
-    operation: d.operation.buffer,
     createdAtMs: d.createdAt.getTime(),
     updatedAtMs: d.updatedAt.getTime(),
     attempts: d.attempts,

@@ -3,11 +3,12 @@ import { coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { Binary, type Filter } from 'mongodb';
 import { acceptedMessage } from '../domain/callbacks.ts';
+import { portions } from '../domain/portions.ts';
 import { cancelMessages, statesThatTake } from '../domain/state.ts';
-import type { ListSort, StoredTransaction, TransactionStore } from '../ports.ts';
-import { createChanges, takenIn, toStored } from './changes.ts';
+import type { CanceledTransaction, ListSort, StoredTransaction, TransactionStore } from '../ports.ts';
+import { canceledFields, createChanges, takenIn, toCanceled, toStored } from './changes.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
-import { listedFields, toListed } from './fields.ts';
+import { listedFields, openFields, toListed, toOpen } from './fields.ts';
 import { createHeadStore } from './heads.ts';
 import { createIdSource } from './ids.ts';
 import { createProgressStore } from './progress.ts';
@@ -20,6 +21,9 @@ const sortField: Record<ListSort, string> = {
   transactionStatus: 'status',
   operationId: 'operationId',
 };
+
+/** Documents that one write cancels: each may have 1 MiB, and others wait for the embedded store meanwhile. */
+const canceledAtOnce = 32;
 
 /** The port on MongoDB's API; the same code on both stacks (decision 5). */
 export function createTransactionStore(
@@ -44,6 +48,10 @@ export function createTransactionStore(
       returnDocument: 'after',
     });
   const reportable = createReportable(headStore);
+  const withStamp = async (stamp: string): Promise<CanceledTransaction[]> =>
+    (await transactions.find({ cancelStamp: stamp }, { projection: canceledFields }).toArray()).map(
+      toCanceled,
+    );
 
   return {
     ...headStore,
@@ -130,9 +138,8 @@ export function createTransactionStore(
       return (await transactions.find(filter, options).toArray()).map(toListed);
     },
     async openOfDevice(deviceId) {
-      return (await transactions.find({ deviceId, open: true }, { sort: { _id: 1 } }).toArray()).map(
-        toStored,
-      );
+      const options = { sort: { _id: 1 as const }, projection: openFields };
+      return (await transactions.find({ deviceId, open: true }, options).toArray()).map(toOpen);
     },
 
     async markPublished(marks, now) {
@@ -237,26 +244,30 @@ export function createTransactionStore(
 
     async cancelByPlatform(wanted, message, stamp, now) {
       if (wanted.length === 0) return [];
-      await transactions.updateMany(
-        { _id: { $in: [...wanted] }, status: { $in: statesThatTake('cancel-by-platform', 'canceled') } },
-        changes.canceled(message, stamp, now),
-      );
-      return (await transactions.find({ cancelStamp: stamp }).toArray()).map(toStored);
+      for (const ids of portions(wanted, canceledAtOnce)) {
+        await transactions.updateMany(
+          { _id: { $in: ids }, status: { $in: statesThatTake('cancel-by-platform', 'canceled') } },
+          changes.canceled(message, stamp, now),
+        );
+      }
+      return await withStamp(stamp);
     },
     async cancelByRequest(request, now) {
       if (request.ids.length === 0) return [];
       const event = request.reachable ? 'cancel-reachable' : 'cancel-away';
-      await transactions.updateMany(
-        {
-          _id: { $in: [...request.ids] },
-          deviceId: request.deviceId,
-          applicationId: request.applicationId,
-          open: true,
-          status: { $in: statesThatTake(event, 'canceled') },
-        },
-        changes.canceled(cancelMessages.request, request.stamp, now),
-      );
-      return (await transactions.find({ cancelStamp: request.stamp }).toArray()).map(toStored);
+      for (const ids of portions(request.ids, canceledAtOnce)) {
+        await transactions.updateMany(
+          {
+            _id: { $in: ids },
+            deviceId: request.deviceId,
+            applicationId: request.applicationId,
+            open: true,
+            status: { $in: statesThatTake(event, 'canceled') },
+          },
+          changes.canceled(cancelMessages.request, request.stamp, now),
+        );
+      }
+      return await withStamp(request.stamp);
     },
 
     async clearOutbox(published) {
