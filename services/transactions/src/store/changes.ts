@@ -1,4 +1,4 @@
-import type { UpdateFilter } from 'mongodb';
+import type { Binary, UpdateFilter } from 'mongodb';
 import type { OwedCallback } from '../domain/callbacks.ts';
 import type { CallbackKind, Status } from '../domain/state.ts';
 import type { CanceledTransaction, StoredTransaction } from '../ports.ts';
@@ -21,7 +21,10 @@ export function createChanges(leftoverAfterMs: number) {
     $min: { dueAt: leftover(change.now) },
     $push: { outbox: { $each: takenIn(change.owed, change.now) } },
     $inc: { outboxSeq: 1 },
-    ...(status === 'accepted' ? {} : { $unset: { open: true, wish: true } }),
+    ...(status !== 'accepted' && {
+      // What is not read any more makes this write, and those after it, small.
+      $unset: { open: true, wish: true, ...(status === 'canceled' && { operation: true }) },
+    }),
   });
   return {
     /** When the sweeper takes what is stored or changed now for left over. */
@@ -72,7 +75,9 @@ function notBefore(atMs: number, owed: OwedCallback): OwedCallback {
 
 /** A document as the domain sees it. */
 export function toStored(d: TransactionDocument): StoredTransaction {
-  return { ...toCanceled(d), operation: d.operation.buffer };
+  // Nobody is given the operation of a canceled one; that of any other is there.
+  const operation = d.status === 'canceled' ? new Uint8Array() : (d.operation as Binary).buffer;
+  return { ...toCanceled(d), operation };
 }
 
 /** What `toCanceled` leaves out. */

@@ -16,8 +16,8 @@ export interface TransactionDocument {
   /** True while unprocessed; absent afterwards, so that the partial index stays small. */
   open?: true;
   activationEpoch: number;
-  /** The protobuf Operation for the headset. */
-  operation: Binary;
+  /** The protobuf Operation for the headset; absent once it was canceled, as it may have 1 MiB. */
+  operation?: Binary;
   createdAt: Date;
   updatedAt: Date;
   /** Re-deliveries that counted (ruling B6). */

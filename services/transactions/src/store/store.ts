@@ -5,7 +5,13 @@ import { Binary, type Filter } from 'mongodb';
 import { acceptedMessage } from '../domain/callbacks.ts';
 import { portions } from '../domain/portions.ts';
 import { cancelMessages, statesThatTake } from '../domain/state.ts';
-import type { CanceledTransaction, ListSort, StoredTransaction, TransactionStore } from '../ports.ts';
+import type {
+  CanceledTransaction,
+  ListSort,
+  OpenOfDevice,
+  StoredTransaction,
+  TransactionStore,
+} from '../ports.ts';
 import { canceledFields, createChanges, takenIn, toCanceled, toStored } from './changes.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
 import { listedFields, openFields, toListed, toOpen } from './fields.ts';
@@ -22,8 +28,10 @@ const sortField: Record<ListSort, string> = {
   operationId: 'operationId',
 };
 
+/** Documents that one read of a device's queue looks at, for the same reason as `canceledAtOnce`. */
+const openAtOnce = 64;
 /** Documents that one write cancels: each may have 1 MiB, and others wait for the embedded store meanwhile. */
-const canceledAtOnce = 32;
+const canceledAtOnce = 16;
 
 /** The port on MongoDB's API; the same code on both stacks (decision 5). */
 export function createTransactionStore(
@@ -138,8 +146,15 @@ export function createTransactionStore(
       return (await transactions.find(filter, options).toArray()).map(toListed);
     },
     async openOfDevice(deviceId) {
-      const options = { sort: { _id: 1 as const }, projection: openFields };
-      return (await transactions.find({ deviceId, open: true }, options).toArray()).map(toOpen);
+      const options = { sort: { _id: 1 as const }, projection: openFields, limit: openAtOnce };
+      const open: OpenOfDevice[] = [];
+      for (let after = 0; ; after = open.at(-1)?.id ?? 0) {
+        const page = await transactions
+          .find({ deviceId, open: true, _id: { $gt: after } }, options)
+          .toArray();
+        open.push(...page.map(toOpen));
+        if (page.length < openAtOnce) return open;
+      }
     },
 
     async markPublished(marks, now) {
