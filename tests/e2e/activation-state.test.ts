@@ -68,6 +68,45 @@ describeOnStack('what an application sees of a headset', () => {
     locationUpdateDate: null,
   };
 
+  it('an app’s answer belongs to the activation in which it was given, whenever it comes', async () => {
+    await first.activate(device);
+    const { headset } = await session(1);
+    /** Does everything that is offered up to a transaction, and says what became of it. */
+    const doneTo = async (last: number, epoch: number) => {
+      for (let id = 0n; id < BigInt(last); ) {
+        const offer = await waitFor('the next offer', () =>
+          headset.received.find((one) => one.case === 'offer' && one.value.transactionId > id),
+        );
+        id = (offer.value as { transactionId: bigint }).transactionId;
+        headset.ready(Number(id));
+        await waitFor('its start', () => headset.ids('start').includes(Number(id)));
+        await say(headset, epoch, { case: 'result', value: { transactionId: id, success: true } });
+      }
+    };
+    const answer = (transactionId: number, epoch: number, customData: string) =>
+      say(headset, epoch, {
+        case: 'appAnswer',
+        value: { transactionId: BigInt(transactionId), success: true, customData },
+      });
+    const ids = [await first.command(device), await first.command(device)] as const;
+    await doneTo(ids[1], 1);
+    for (const id of ids) expect(await first.ended(id)).toMatchObject({ result: 'success' });
+    await deactivate(first);
+    await next.activate(device);
+    await answer(ids[0], 1, 'in time');
+    await answer(ids[1], 3, 'seen while the next one has the headset');
+    // Reports of a headset are judged in their order: this one comes after them.
+    const last = await next.command(device);
+    await doneTo(last, 3);
+    expect(await next.ended(last)).toMatchObject({ result: 'success' });
+    const answers = (of: Tenant, id: number) =>
+      of.callbacks(id).flatMap(({ body }) => ('customData' in body ? [body['customData']] : []));
+    await waitFor('the answer', () => answers(first, ids[0]).length > 0);
+    expect(answers(first, ids[0])).toEqual(['in time']);
+    expect(answers(first, ids[1])).toEqual([]);
+    expect(JSON.stringify(next.integrator.received.map(({ body }) => body))).not.toContain('in time');
+  });
+
   it('the next application sees nothing of before, whatever comes late, and then what is its own', async () => {
     await first.activate(device);
     const { headset } = await session(1);

@@ -1,5 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import {
@@ -7,6 +8,7 @@ import {
   NetworkType,
   UrlRefusal,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { notifications, receivedAtMs, report, usage } from './testing/reports.ts';
 import { callerOf, imei, onEmbedded, openWorld, provision, type World } from './testing/world.ts';
 
@@ -154,11 +156,54 @@ test('reports that others send, and those of unknown devices, become none', asyn
   expect(all).toEqual([]);
 });
 
+/** A transaction of one of the calls, as the connectivity service makes it. */
+const transaction = (
+  id: number,
+  more: { deviceId?: string; application?: string; operation?: string } = {},
+) => {
+  const { deviceId = imei(0), application = 'app', operation = 'post' } = more;
+  return createClient(TransactionsService, world.channel).createTransaction({
+    ...{ transactionId: BigInt(id), deviceId, applicationId: application, activationEpoch: 1n },
+    operationId: `${operation}-v1-applications-bluetooth-device`,
+  });
+};
+const connection = (transactionId: number, more: Parameters<typeof report>[1] = {}) =>
+  report(
+    { case: 'bluetoothConnection', value: { ...connected, transactionId: BigInt(transactionId) } },
+    more,
+  );
+
+test('a Bluetooth connection names only a pairing of its device and application as its cause', async () => {
+  for (const [n, operation] of ['post', 'put', 'delete'].entries()) await transaction(50 + n, { operation });
+  await transaction(60, { deviceId: imei(1) });
+  await transaction(61, { application: 'other' });
+  await transaction(62, { operation: 'get' });
+  const named = [50, 51, 52, 60, 61, 62, 63, 0];
+  const all = await handled(...named.map((id) => connection(id)));
+  expect(all.map(({ body }) => body['transactionId'])).toEqual([50, 51, 52, null, null, null, null, null]);
+});
+
+test('a Bluetooth connection without a cause, or for nobody, asks for no transaction', async () => {
+  await handled(connection(0), signal(), connection(42, { activationEpoch: 0 }));
+  expect(world.transactions.asked).toBe(0);
+});
+
+test('a Bluetooth connection waits while transactions is away, and is told whole then', async () => {
+  await transaction(42);
+  world.transactions.away = new DomainError('unavailable', 'A service cannot be reached.');
+  await publish(connection(42), signal());
+  await waitFor('a question', () => world.transactions.asked > 0);
+  expect(await notifications(world)).toEqual([]);
+  world.transactions.away = undefined;
+  expect((await published(2)).map(({ body }) => body['transactionId'])).toEqual([42, undefined]);
+});
+
 // proves cb/3/bluetooth-connection
 test('a Bluetooth connection is told whole, in the order of the other reports, again the same when it comes again', async () => {
   const { devices } = connected;
-  const connection = report({ case: 'bluetoothConnection', value: connected }, { reportId: 8 });
-  const all = await handled(signal({ reportId: 7 }), connection, signal({ reportId: 9 }), connection);
+  await transaction(42);
+  const paired = connection(42, { reportId: 8 });
+  const all = await handled(signal({ reportId: 7 }), paired, signal({ reportId: 9 }), paired);
   expect(all.map(({ reportId, sequence }) => [reportId, sequence])).toEqual([
     ...[7, 8, 9, 8].map((reportId) => [reportId, 0]),
   ]);
@@ -288,6 +333,11 @@ describe('file uploads', () => {
     [99 as UrlRefusal, 'failure', 'The upload to the signed URL failed.'],
     [UrlRefusal.SIZE, 'failure', 'The signed URL could not be obtained because the file is empty.', 0n],
     [UrlRefusal.NOT_ASSOCIATED, 'failure', 'The device is not associated with the application.', 0n],
+    [undefined, 'success', 'upload success.', 1n],
+    [undefined, 'success', 'upload success.', 20_971_520n],
+    [undefined, 'failure', 'The file size is over the limit.', 20_971_521n],
+    [undefined, 'failure', 'The signed URL could not be obtained because the file is empty.', 0n],
+    [undefined, 'failure', 'The signed URL could not be obtained because the file is empty.', -5n],
   ])('the end %s is told to fileUploadEvent as %s: %s', async (failure, result, message, sizeBytes = 5n) => {
     await publish(upload({ file, sizeBytes, ...(failure !== undefined && { failure }) }));
     expect(await published(1)).toEqual([

@@ -129,6 +129,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
         handle: deviceReportsHandler({
           store: createReportStore(deviceDocuments),
           reader,
+          transactions,
           log: ctx.log,
           metrics,
           failpoints,

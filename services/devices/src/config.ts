@@ -1,4 +1,5 @@
 import { type ConfigOf, integer } from '@headset-cloud/kit/config.ts';
+import { mostFileBytes } from './domain/upload.ts';
 
 /** What can be set about the devices service. */
 export const devicesConfigSpec = {
@@ -35,9 +36,9 @@ export const devicesConfigSpec = {
   FILE_UPLOAD_LIMIT_BYTES: integer({
     doc: 'Largest file that a headset may upload to the integrator; bytes.',
     example: '20971520',
-    default: 20_971_520,
+    default: mostFileBytes,
     min: 1,
-    max: 20_971_520,
+    max: mostFileBytes,
   }),
 };
 

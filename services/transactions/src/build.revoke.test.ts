@@ -85,6 +85,17 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
     expect(await h.accept(first, 2n)).toMatchObject({ start: true });
   });
 
+  it('ends by its result at a client that does not know revoke, also when that is on its way at the next hello', async () => {
+    const [first] = [await create(), await create()];
+    await h.accept(first, 1n);
+    // The report is acknowledged, so that the hello holds nothing; the log has not brought it here yet.
+    const { offers } = await h.judgeOnline(2n, { knowsRevoke: false });
+    expect(offers.map(([id]) => id)).toContain(first);
+    await h.result(first);
+    await waitFor('its end', async () => (await h.status(first)) === 'PROCESSED');
+    expect(await h.accept(first, 2n)).toMatchObject({ start: false });
+  });
+
   it('is offered to be asked for where the headset does not hold it: its result may be on its way', async () => {
     const [first] = [await create(), await create()];
     await h.accept(first, 1n);

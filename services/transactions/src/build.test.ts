@@ -79,9 +79,29 @@ describe('transactions', () => {
     const page = { applicationId: application, perPage: 10, page: 1 };
     const listed = (await h.tx.listTransactions(page)).transactions;
     const ofDevice = (await h.admin.listTransactionsOfDevice({ deviceId: device })).transactions;
-    for (const found of [listed, ofDevice]) {
+    const { transaction } = await h.tx.getTransaction({
+      ...{ applicationId: application, transactionId: BigInt(id) },
+    });
+    for (const found of [listed, ofDevice, [transaction]]) {
       expect(found).toMatchObject([{ transactionId: BigInt(id), deviceId: device, operationId: command }]);
     }
+  });
+
+  it('is judged and canceled without its operation: a sleeping headset may have any number of 1 MiB each', async () => {
+    const ids = [await h.create(), await h.create(), await h.create()] as const;
+    const others = [await h.create({ operationId: 'put-v1-applications-devices-settings-wifi' })] as const;
+    await waitFor('the hand-overs', () => others.every((id) => h.delivered.includes(id)));
+    for (const id of [ids[0], ids[1]]) await h.strip(id);
+    expect((await h.judgeOnline(7n)).offers.map(([id]) => id)).toEqual([ids[2], ...others]);
+    for (const id of [ids[2], ...others]) await h.strip(id);
+    await h.create({ activationEpoch: 2n, raisesFloor: FloorReason.RESET });
+    await waitFor('all callbacks', () => [...ids, ...others].every((id) => h.of(id).length === 1));
+    const last = await h.create({ activationEpoch: 2n });
+    await waitFor('the hand-over', () => h.delivered.includes(last));
+    await h.strip(last);
+    const caller = { clientId: 'c', applicationId: application };
+    const { canceledTransactionIds } = await h.tx.cancelTransactions({ caller, deviceId: device });
+    expect(canceledTransactionIds).toContain(BigInt(last));
   });
 
   it('is answered and handed over only when the disk has it, for which it waits once', async () => {

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { cancelMessages } from './domain/state.ts';
 import type { Outbox } from './outbox.ts';
-import type { Floor, StoredTransaction, TransactionStore } from './ports.ts';
+import type { CanceledTransaction, Floor, TransactionStore } from './ports.ts';
 
 /** Cancels by the platform's own rules, and sees to the callbacks. */
 export interface Canceler {
-  cancel(ids: readonly number[], message: string): Promise<StoredTransaction[]>;
+  cancel(ids: readonly number[], message: string): Promise<CanceledTransaction[]>;
   /** What the floor of a deactivation or reset ends (ruling B4); `only` restricts it to some ids. */
-  cancelBelowFloor(deviceId: string, floor: Floor, only?: readonly number[]): Promise<StoredTransaction[]>;
+  cancelBelowFloor(deviceId: string, floor: Floor, only?: readonly number[]): Promise<CanceledTransaction[]>;
 }
 
 export function floorMessage(floor: Floor): string {
@@ -17,7 +17,7 @@ export function floorMessage(floor: Floor): string {
 
 export function createCanceler(deps: { store: TransactionStore; outbox: Outbox; clock: Clock }): Canceler {
   const { store, outbox, clock } = deps;
-  const cancel = async (ids: readonly number[], message: string): Promise<StoredTransaction[]> => {
+  const cancel = async (ids: readonly number[], message: string): Promise<CanceledTransaction[]> => {
     if (ids.length === 0) return [];
     const canceled = await store.cancelByPlatform(ids, message, randomUUID(), clock.now());
     for (const t of canceled) outbox.publish(t);

@@ -8,14 +8,14 @@ import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Canceler } from './cancel.ts';
-import type { StoredTransaction, TransactionStore } from './ports.ts';
+import type { CanceledTransaction, StoredTransaction, TransactionStore } from './ports.ts';
 
 /** Hands new transactions to device-link (ruling B5: stored first, asked for presence afterwards). */
 export interface Delivery {
   /** Returns at once. What fails is left to the sweeper, which finds it still 'created'. */
   deliver(transaction: StoredTransaction): void;
   /** Tells the headset's session to forget canceled ones; best effort, Accept is the judge. */
-  withdraw(transactions: readonly StoredTransaction[], reason: string): void;
+  withdraw(transactions: readonly CanceledTransaction[], reason: string): void;
   /** The headset may start it: whatever was to be noted of its delivery is out of date. */
   accepted(id: number): void;
   drain(): Promise<void>;

@@ -2,6 +2,8 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Canceler } from './cancel.ts';
 import { floorMessage } from './cancel.ts';
 import { judgeAgain, judgeOnline, type Mark, type OnlineSession } from './domain/online.ts';
+import { portions } from './domain/portions.ts';
+import { openStatuses } from './domain/state.ts';
 import type { StoredTransaction, TransactionStore } from './ports.ts';
 
 export interface OnlineAnswer {
@@ -65,10 +67,7 @@ export async function takeOnline(
   );
   const wanted = new Set([...judged.offer, ...judged.start, ...judged.revoke].map(({ id }) => id));
   return {
-    offers: judged.offer.map(({ id, attempts }) => ({
-      transaction: byId.get(id) as StoredTransaction,
-      attempt: attempts,
-    })),
+    offers: await withOperations(store, judged.offer),
     starts: judged.start.map(({ id }) => id),
     revocations: judged.revoke.map(({ id, wish }) => ({ id, message: wish ?? '' })),
     // What a session holds by now was not told again: only its hello says what it holds in vain.
@@ -76,4 +75,25 @@ export async function takeOnline(
       ? []
       : [...session.held].filter(([id, held]) => held !== 'finished' && !wanted.has(id)).map(([id]) => id),
   };
+}
+
+/** Transactions that are read at once: each may have 1 MiB. */
+const readAtOnce = 16;
+
+/** What is offered, read whole; what has ended since is left out. */
+async function withOperations(
+  store: Pick<TransactionStore, 'getMany'>,
+  marks: readonly Mark[],
+): Promise<OnlineAnswer['offers']> {
+  const offers: { transaction: StoredTransaction; attempt: number }[] = [];
+  for (const part of portions(marks, readAtOnce)) {
+    const found = new Map((await store.getMany(part.map(({ id }) => id))).map((t) => [t.id, t]));
+    for (const { id, attempts } of part) {
+      const transaction = found.get(id);
+      if (transaction && openStatuses.includes(transaction.status)) {
+        offers.push({ transaction, attempt: attempts });
+      }
+    }
+  }
+  return offers;
 }

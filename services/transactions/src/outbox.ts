@@ -15,7 +15,10 @@ import {
   type OwedCallback,
 } from './domain/callbacks.ts';
 import { formOf } from './domain/forms/operations.ts';
-import type { StoredTransaction, TransactionStore } from './ports.ts';
+import type { CanceledTransaction, StoredTransaction, TransactionStore } from './ports.ts';
+
+/** A transaction that owes callbacks; those of a cancellation need nothing of its operation. */
+type Owing = CanceledTransaction | StoredTransaction;
 
 /**
  * Brings the callbacks that transactions owe into the log: always from the head of a transaction's
@@ -23,7 +26,7 @@ import type { StoredTransaction, TransactionStore } from './ports.ts';
  */
 export interface Outbox {
   /** Publishes what the document owes; returns at once. A failure is left to the sweeper. */
-  publish(transaction: StoredTransaction): void;
+  publish(transaction: Owing): void;
   /** Waits until what was begun is published and cleared. */
   drain(): Promise<void>;
 }
@@ -52,7 +55,7 @@ export function createOutbox(deps: {
     onError: (error) => logger.warn({ err: error }, 'outboxes not cleared; the sweeper will publish again'),
   });
 
-  const publish = async (t: StoredTransaction, fresh: readonly OwedCallback[]): Promise<void> => {
+  const publish = async (t: Owing, fresh: readonly OwedCallback[]): Promise<void> => {
     failpoints('transactions.changed');
     // The call that made the transaction is long over: its trace goes on from what was stored.
     if (t.traceparent) {
@@ -61,7 +64,7 @@ export function createOutbox(deps: {
     } else await send(t, fresh, '');
     failpoints('transactions.published');
   };
-  const send = (t: StoredTransaction, fresh: readonly OwedCallback[], traceparent: string): Promise<void> =>
+  const send = (t: Owing, fresh: readonly OwedCallback[], traceparent: string): Promise<void> =>
     log.publish(
       topics.notifications,
       fresh.map((owed) => ({
@@ -123,10 +126,11 @@ function progressKey(transactionId: number): string {
   return `tx-${transactionId}-progress`;
 }
 
-function encode(t: StoredTransaction, owed: OwedCallback, traceparent: string): Uint8Array {
-  const { kind } = needsOperation(t.operationId, owed.kind)
-    ? fromBinary(OperationSchema, t.operation)
-    : { kind: undefined };
+function encode(t: Owing, owed: OwedCallback, traceparent: string): Uint8Array {
+  const kind =
+    needsOperation(t.operationId, owed.kind) && 'operation' in t
+      ? fromBinary(OperationSchema, t.operation).kind
+      : undefined;
   const body = callbackBody(
     {
       transactionId: t.id,

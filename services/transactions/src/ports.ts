@@ -2,7 +2,7 @@ import type { OwedCallback } from './domain/callbacks.ts';
 import type { Versions } from './domain/client-version.ts';
 import type { QueuedFirmware } from './domain/firmware.ts';
 import type { ConnectivityFinding } from './domain/forms/connectivity.ts';
-import type { Mark } from './domain/online.ts';
+import type { Mark, OpenTransaction } from './domain/online.ts';
 import type { Status } from './domain/state.ts';
 
 /** A transaction to be stored. */
@@ -66,6 +66,12 @@ export type ListedTransaction = Pick<
   'id' | 'deviceId' | 'applicationId' | 'operationId' | 'status' | 'createdAtMs' | 'updatedAtMs'
 >;
 
+/** A canceled transaction: its callback needs nothing of its operation. */
+export type CanceledTransaction = Omit<StoredTransaction, 'operation'>;
+
+/** An unprocessed transaction without its operation: a device may have any number of 1 MiB each. */
+export type OpenOfDevice = OpenTransaction & Pick<StoredTransaction, 'applicationId'>;
+
 /** Everything below is over for the device (ruling B4). */
 export interface Floor {
   readonly epoch: number;
@@ -102,6 +108,13 @@ export interface ReportedProgress {
   readonly message: string;
   /** When, milliseconds since 1970. */
   readonly atMs: number;
+}
+
+/** The headset that reports something of a transaction. */
+export interface Reporter {
+  readonly deviceId: string;
+  /** The newest activation epoch that it knew when that happened; 0: none. */
+  readonly epoch: number;
 }
 
 /** Who asks for a start. */
@@ -146,10 +159,11 @@ export interface TransactionStore {
   /** Undefined when the id exists already. */
   insert(transaction: NewTransaction, now: number): Promise<StoredTransaction | undefined>;
   get(id: number): Promise<StoredTransaction | undefined>;
+  getListed(id: number): Promise<ListedTransaction | undefined>;
   getMany(ids: readonly number[]): Promise<StoredTransaction[]>;
   list(query: ListQuery): Promise<ListedTransaction[]>;
   listOfDevice(deviceId: string, openOnly: boolean, limit: number): Promise<ListedTransaction[]>;
-  openOfDevice(deviceId: string): Promise<StoredTransaction[]>;
+  openOfDevice(deviceId: string): Promise<OpenOfDevice[]>;
   /** created → published, with the session it was written to; lazily, many at a time. */
   markPublished(marks: readonly { id: number; sentEpoch: number }[], now: number): Promise<void>;
   /** What a session's judgement decided, with its epoch; created → published. */
@@ -173,21 +187,25 @@ export interface TransactionStore {
     message: string,
     now: number,
   ): Promise<StoredTransaction | null>;
-  finish(id: number, deviceId: string, end: ReportedEnd, now: number): Promise<StoredTransaction | null>;
+  /**
+   * What headsets report changes a transaction only where it happened while the application had the
+   * device without a break since (ruling A7): so too `progress`, `revoked` and `answer`.
+   */
+  finish(id: number, reporter: Reporter, end: ReportedEnd, now: number): Promise<StoredTransaction | null>;
   /**
    * Only of an accepted update, and only what is newer than the last. A report that comes too soon
    * after the last callback is deferred (ruling A9).
    */
   progress(
     id: number,
-    deviceId: string,
+    reporter: Reporter,
     progress: ReportedProgress,
     now: number,
   ): Promise<StoredTransaction | null>;
   /** The deferred report's interval is over: its callback is owed. Null where none waits any more. */
   oweProgress(id: number, now: number): Promise<StoredTransaction | null>;
   /** The headset has left what was wished to be canceled; or, unasked, something that it was to do. */
-  revoked(id: number, deviceId: string, atMs: number, now: number): Promise<StoredTransaction | null>;
+  revoked(id: number, reporter: Reporter, atMs: number, now: number): Promise<StoredTransaction | null>;
   /** The device's accepted resets; coalesced with others asked in the same turn. */
   acceptedResets(deviceId: string): Promise<{ readonly id: number; readonly sentEpoch: number }[]>;
   /** Ends an accepted reset as done, unless it was written to session `epoch` or a later one. */
@@ -195,10 +213,11 @@ export interface TransactionStore {
   /** Only of a command. */
   answer(
     id: number,
-    deviceId: string,
+    reporter: Reporter,
     answer: { success: boolean; message: string; customData: string; atMs: number },
     now: number,
   ): Promise<StoredTransaction | null>;
+  /** Keeps what changes nothing any more with its transaction, once; nobody is told. */
   recordLate(
     id: number,
     deviceId: string,
@@ -211,7 +230,7 @@ export interface TransactionStore {
     message: string,
     stamp: string,
     now: number,
-  ): Promise<StoredTransaction[]>;
+  ): Promise<CanceledTransaction[]>;
   /** Cancels those of `ids` that the request may cancel; answers what bears its stamp. */
   cancelByRequest(
     request: {
@@ -222,7 +241,7 @@ export interface TransactionStore {
       reachable: boolean;
     },
     now: number,
-  ): Promise<StoredTransaction[]>;
+  ): Promise<CanceledTransaction[]>;
   /** `deferred`: a report of progress still waits for its time. */
   clearOutbox(published: readonly { id: number; outboxSeq: number; deferred: boolean }[]): Promise<void>;
   /** When the sweeper has to look at it again. */

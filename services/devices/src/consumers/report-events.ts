@@ -1,8 +1,10 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import type { Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { type Associations, applicationAt, hearer } from '../domain/association.ts';
 import { changePresence, type SessionChange } from '../domain/network-status.ts';
 import type { DeviceNotification } from '../domain/notification.ts';
@@ -11,6 +13,7 @@ import { occurrence } from '../domain/reported.ts';
 import { speechUsed } from '../domain/speech-usage.ts';
 import type { DevicesMetrics } from '../metrics.ts';
 import type { DeviceReader } from '../ports.ts';
+import { causesOf } from './causes.ts';
 import { publishInParts } from './publish-in-parts.ts';
 import { networkNotification } from './session-events.ts';
 
@@ -30,6 +33,7 @@ export type Received = ReceivedReport | (Arrival & { readonly change: SessionCha
 
 export interface ReportEventsDependencies {
   readonly reader: Pick<DeviceReader, 'tellingOf'>;
+  readonly transactions: Pick<Client<typeof TransactionsService>, 'getTransaction'>;
   readonly log: Pick<EventLog, 'publish'>;
   readonly metrics: DevicesMetrics;
 }
@@ -40,7 +44,7 @@ export interface ReportEventsDependencies {
  * stable, so that a repeat is recognised by whoever consumes it.
  */
 export async function publishReportEvents(
-  { reader, log, metrics }: ReportEventsDependencies,
+  { reader, transactions, log, metrics }: ReportEventsDependencies,
   received: readonly Received[],
 ): Promise<void> {
   const told = received.filter(
@@ -48,6 +52,7 @@ export async function publishReportEvents(
   );
   if (told.length === 0) return;
   const telling = await reader.tellingOf([...new Set(told.map((one) => one.deviceId))]);
+  const causes = await causesOf(transactions, told, telling);
   const notifications: OutgoingEvent[] = [];
   const usage: OutgoingEvent[] = [];
   for (const one of told) {
@@ -63,7 +68,7 @@ export async function publishReportEvents(
       const told = networkNotification(one.change, presence, about);
       notifications.push(notificationEvent(metrics, told, applicationId, one));
     } else if (one.report.body.case === 'speechUsage') usage.push(...usageEvents(metrics, one, known));
-    else notifications.push(...notificationEvents(metrics, one, known));
+    else notifications.push(...notificationEvents(metrics, one, known, causes.get(one)));
   }
   await Promise.all([
     publishInParts(log, topics.notifications, notifications),
@@ -75,6 +80,7 @@ function notificationEvents(
   metrics: DevicesMetrics,
   { deviceId, receivedAtMs, traceparent, report }: ReceivedReport,
   associations: Associations | undefined,
+  cause: number | undefined,
 ): OutgoingEvent[] {
   const applicationId = hearer(associations, Number(report.activationEpoch));
   if (applicationId === undefined) {
@@ -82,7 +88,7 @@ function notificationEvents(
     return [];
   }
   const atMs = occurrence(Number(report.occurredAtMs), receivedAtMs);
-  const notifications = notificationsOf(report, { applicationId, deviceId, atMs });
+  const notifications = notificationsOf(report, { applicationId, deviceId, atMs }, cause);
   if (notifications.length === 0) metrics.reportsDropped.inc({ reason: 'out_of_specification' });
   const arrival = { deviceId, receivedAtMs, traceparent };
   return notifications.map((one, part) =>

@@ -1,9 +1,32 @@
 import {
   type BluetoothConnection,
   BluetoothMode,
+  type Report,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceNotification, ReportSubject } from './notification.ts';
 import { clip } from './text.ts';
+
+/** What connects and disconnects Bluetooth devices (ruling A16). */
+const pairingOperations: ReadonlySet<string> = new Set([
+  'post-v1-applications-bluetooth-device',
+  'put-v1-applications-bluetooth-device',
+  'delete-v1-applications-bluetooth-device',
+]);
+
+/** The transaction that a report names as the cause of a connection; undefined: none that can be one. */
+export function namedCause({ body }: Pick<Report, 'body'>): number | undefined {
+  if (body.case !== 'bluetoothConnection') return undefined;
+  const id = Number(body.value.transactionId);
+  return id > 0 && Number.isSafeInteger(id) ? id : undefined;
+}
+
+/** True: a transaction of the application, as it is stored, can have caused a connection of the device. */
+export function isPairing(
+  transaction: { readonly deviceId: string; readonly operationId: string } | undefined,
+  deviceId: string,
+): boolean {
+  return transaction?.deviceId === deviceId && pairingOperations.has(transaction.operationId);
+}
 
 /** Bounds of what headsets say (protocol page, "Limits"); characters. */
 const longest = { message: 1024, name: 128 } as const;
@@ -11,15 +34,16 @@ const mostDevices = 256;
 
 /**
  * notify-bluetooth-connection (specification callbacks-and-site.md section 3, ruling A16). Status and
- * modes that it does not know are held to those that it does, texts and the list to their bounds.
+ * modes that it does not know are held to those that it does, texts and the list to their bounds. The
+ * transaction that the headset names is told only where it is known to be the `cause`.
  */
 export function connectionNotification(
   id: string,
-  { transactionId, statusCode, message, devices }: BluetoothConnection,
+  { statusCode, message, devices }: BluetoothConnection,
   { applicationId, deviceId, atMs }: ReportSubject,
+  cause: number | undefined,
 ): DeviceNotification {
   const operationId = 'notify-bluetooth-connection';
-  const cause = Number(transactionId);
   return {
     id,
     destination: 'deviceEvent',
@@ -28,7 +52,7 @@ export function connectionNotification(
       applicationId,
       deviceId,
       timestamp: atMs,
-      transactionId: cause > 0 && Number.isSafeInteger(cause) ? cause : null,
+      transactionId: cause ?? null,
       operationId,
       message: clip(message, longest.message),
       networkType: 'bluetooth',

@@ -29,12 +29,17 @@ export function isNotifying({ body: { case: kind, value }, snapshot }: Report): 
 /**
  * The notifications of a report (specification callbacks-and-site.md section 3). Values outside the
  * specification are left out; a state change of several fields becomes one notification for each.
+ * `cause`: the pairing's transaction that a Bluetooth connection names and that is known to be one.
  */
-export function notificationsOf(report: Report, subject: ReportSubject): DeviceNotification[] {
+export function notificationsOf(
+  report: Report,
+  subject: ReportSubject,
+  cause?: number,
+): DeviceNotification[] {
   const { body } = report;
   const id = `device-${subject.deviceId}-${report.reportId}`;
   const { applicationId, deviceId, atMs } = subject;
-  if (body.case === 'bluetoothConnection') return [connectionNotification(id, body.value, subject)];
+  if (body.case === 'bluetoothConnection') return [connectionNotification(id, body.value, subject, cause)];
   if (body.case === 'fileUpload') return [uploadNotification(id, body.value, subject)];
   const parts =
     body.case && body.case in partsOf ? partsOf[body.case as NotifyingKind](body.value as never) : [];

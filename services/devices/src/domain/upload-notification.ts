@@ -1,7 +1,7 @@
 import { type FileUpload, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceNotification, ReportSubject } from './notification.ts';
 import { clip } from './text.ts';
-import { mostPathBytes, readUploadPath } from './upload.ts';
+import { mostFileBytes, mostPathBytes, readUploadPath } from './upload.ts';
 
 const notAssociated = 'The device is not associated with the application.';
 const noSignedUrl = 'The signed URL could not be obtained.';
@@ -21,8 +21,8 @@ const empty = 'The signed URL could not be obtained because the file is empty.';
 
 /**
  * The notification of a file's upload, for the application that has the device activated. A path that
- * names another application, another device or no file is told to it as a failure; the other
- * application hears nothing.
+ * names another application, another device or no file is told to it as a failure, and so is an upload of
+ * a size that no upload may have; the other application hears nothing.
  */
 export function uploadNotification(
   id: string,
@@ -31,9 +31,12 @@ export function uploadNotification(
 ): DeviceNotification {
   const path = readUploadPath(file);
   const own = path?.applicationId === applicationId && path.deviceId === deviceId;
-  const succeeded = own && failure === UrlRefusal.UNSPECIFIED;
+  const permitted = sizeBytes >= 1n && sizeBytes <= BigInt(mostFileBytes);
+  // No such file can have been uploaded, whatever the headset says.
+  const refusal = failure === UrlRefusal.UNSPECIFIED && !permitted ? UrlRefusal.SIZE : failure;
+  const succeeded = own && refusal === UrlRefusal.UNSPECIFIED;
   const failed =
-    failure === UrlRefusal.SIZE && sizeBytes < 1n ? empty : (failures.get(failure) ?? uploadFailed);
+    refusal === UrlRefusal.SIZE && sizeBytes < 1n ? empty : (failures.get(refusal) ?? uploadFailed);
   const reason = own ? failed : notAssociated;
   return {
     id,

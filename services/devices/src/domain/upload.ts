@@ -21,6 +21,9 @@ export function readUploadPath(file: string): UploadPath | undefined {
   return { applicationId, deviceId };
 }
 
+/** Most bytes of a file; at least one (same document, section 5). */
+export const mostFileBytes = 20_971_520;
+
 /** Longest address that a headset is given. */
 const mostUrlCharacters = 8192;
 

@@ -28,6 +28,10 @@ export interface RecordedTransaction {
  */
 export class RecordingTransactions {
   readonly created: RecordedTransaction[] = [];
+  /** While set, every question for a transaction fails with it. */
+  away: DomainError | undefined;
+  /** Questions for transactions so far. */
+  asked = 0;
   /** While set, every create fails with it. */
   failure: DomainError | undefined;
   /** While set, a create takes effect but its caller gets this instead of the answer. */
@@ -51,10 +55,16 @@ export class RecordingTransactions {
         if (this.silence) throw this.silence;
         return { transactionId };
       },
-      getTransaction: async ({ transactionId }) => {
+      getTransaction: async ({ applicationId, transactionId }) => {
+        this.asked += 1;
+        if (this.away) throw this.away;
         const found = this.created.find((one) => one.id === Number(transactionId));
-        if (!found) throw new DomainError('not_found', 'The transaction was not found.');
-        return { transaction: { transactionId, deviceId: found.deviceId } };
+        if (found?.applicationId !== applicationId) {
+          throw new DomainError('not_found', 'The transaction was not found.');
+        }
+        return {
+          transaction: { transactionId, deviceId: found.deviceId, operationId: found.operationId },
+        };
       },
       listTransactions: unused,
       cancelTransactions: unused,

@@ -40,6 +40,8 @@ export interface World {
   readonly store: Store;
   readonly log: EventLog;
   readonly transactions: RecordingTransactions;
+  /** To all services of the world, the recorder too. */
+  readonly channel: LocalChannel;
   readonly admin: Client<typeof DevicesAdminService>;
   readonly applications: Client<typeof ApplicationsService>;
   readonly devices: Client<typeof DevicesService>;
@@ -121,6 +123,7 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
     store,
     log,
     transactions,
+    channel,
     admin: createClient(DevicesAdminService, channel),
     applications: createClient(ApplicationsService, channel),
     devices: createClient(DevicesService, channel),

@@ -1,7 +1,7 @@
 import type { AppAnswer, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { bounded, textBounds } from '../domain/bounds.ts';
-import { reportTime } from './report-time.ts';
+import { reporterOf, reportTime } from './reporter.ts';
 import type { ReportDeps } from './transaction-reports.ts';
 
 /** The called app's own answer; ends the transaction where it comes before the result (ruling A8). */
@@ -18,7 +18,7 @@ export async function applyAnswer(
     customData: bounded(said.customData, textBounds.customData),
     atMs: reportTime(event, report, clock),
   };
-  const answered = await store.answer(id, event.deviceId, answer, clock.now());
+  const answered = await store.answer(id, reporterOf(event, report), answer, clock.now());
   if (answered) outbox.publish(answered);
   else await store.recordLate(id, event.deviceId, answer, clock.now());
 }

@@ -1,7 +1,7 @@
 import type { Progress, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { bounded, share, textBounds } from '../domain/bounds.ts';
-import { reportTime } from './report-time.ts';
+import { reporterOf, reportTime } from './reporter.ts';
 import type { ReportDeps } from './transaction-reports.ts';
 
 /**
@@ -21,7 +21,7 @@ export async function applyProgress(
     atMs: reportTime(event, report, clock),
   };
   const now = clock.now();
-  const stored = await store.progress(Number(said.transactionId), event.deviceId, progress, now);
+  const stored = await store.progress(Number(said.transactionId), reporterOf(event, report), progress, now);
   failpoints('transactions.progressed');
   if (stored) outbox.publish(stored);
 }

@@ -2,7 +2,7 @@ import type { Report, Result } from '@headset-cloud/proto/device_link/v1/device_
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { bounded, textBounds } from '../domain/bounds.ts';
 import { findingOf } from '../domain/forms/connectivity.ts';
-import { reportTime } from './report-time.ts';
+import { reporterOf, reportTime } from './reporter.ts';
 import type { ReportDeps } from './transaction-reports.ts';
 
 /** A transaction's result ends it; one that comes after its end is recorded (decision 7). */
@@ -19,7 +19,7 @@ export async function applyResult(
     atMs: reportTime(event, report, clock),
     ...(result.connectivity && { connectivity: findingOf(result.connectivity) }),
   };
-  const ended = await store.finish(id, event.deviceId, end, clock.now());
+  const ended = await store.finish(id, reporterOf(event, report), end, clock.now());
   failpoints('transactions.finished');
   if (ended) outbox.publish(ended);
   else await store.recordLate(id, event.deviceId, end, clock.now());

@@ -1,6 +1,6 @@
 import type { Report, Revoked } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
-import { reportTime } from './report-time.ts';
+import { reporterOf, reportTime } from './reporter.ts';
 import type { ReportDeps } from './transaction-reports.ts';
 
 /** The headset has left what the cloud wished to cancel: now it is canceled (ruling A11). */
@@ -12,7 +12,7 @@ export async function applyRevoked(
 ): Promise<void> {
   const id = Number(revoked.transactionId);
   const at = reportTime(event, report, clock);
-  const ended = await store.revoked(id, event.deviceId, at, clock.now());
+  const ended = await store.revoked(id, reporterOf(event, report), at, clock.now());
   failpoints('transactions.finished');
   if (ended) outbox.publish(ended);
 }

@@ -154,6 +154,15 @@ describe('judging what a headset gets when it comes online', () => {
       expect(judged.cancel).toEqual([]);
     });
 
+    it('is offered again to a client that cannot be asked and does not hold it: its result may be on its way', () => {
+      const old = { ...session, knowsRevoke: false };
+      const judged = judgeOnline([started(1), open(2)], old);
+      expect(judged).toMatchObject({ offer: [{ id: 1 }, { id: 2 }], cancel: [], start: [] });
+      expect(judged.offer[0]?.wish).toBeUndefined();
+      const tired = started(1, { attempts: 9, sentEpoch: 6, countedAdvance: 1 });
+      expect(judgeOnline([tired], old)).toMatchObject({ offer: [{ id: 1 }], cancel: [] });
+    });
+
     it('is offered to be asked for where the headset does not say that it holds it', () => {
       const judged = judgeOnline([started(1), open(2)], session);
       expect(judged.offer).toMatchObject([{ id: 1, wish: cancelMessages.newer }, { id: 2 }]);

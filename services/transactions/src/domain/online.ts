@@ -108,9 +108,8 @@ export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSes
     if (!lost) goesOn.push(mark);
     else if (t.status !== 'accepted' || held === 'offered') cancel.push({ id: t.id, message: lost });
     else if (session.knowsRevoke) (held ? revoke : offer).push({ ...mark, wish: lost });
-    // An older client is not asked: what it has started ends by its result.
-    else if (held) start.push(mark);
-    else cancel.push({ id: t.id, message: lost });
+    // An older client is not asked: its result ends it, and may be on its way where it is not held.
+    else goesOn.push(mark);
   }
   return { offer, start, revoke, cancel };
 }

@@ -20,7 +20,7 @@ export function transactionsRpc(
     }),
 
     async getTransaction(request) {
-      const t = await store.get(Number(request.transactionId));
+      const t = await store.getListed(Number(request.transactionId));
       if (t?.applicationId !== request.applicationId) {
         throw new DomainError('not_found', 'The transaction was not found.');
       }

@@ -1,7 +1,7 @@
-import type { UpdateFilter } from 'mongodb';
+import type { Binary, UpdateFilter } from 'mongodb';
 import type { OwedCallback } from '../domain/callbacks.ts';
 import type { CallbackKind, Status } from '../domain/state.ts';
-import type { StoredTransaction } from '../ports.ts';
+import type { CanceledTransaction, StoredTransaction } from '../ports.ts';
 import type { TransactionDocument } from './documents.ts';
 
 /** What changes with a transaction's state. */
@@ -21,7 +21,10 @@ export function createChanges(leftoverAfterMs: number) {
     $min: { dueAt: leftover(change.now) },
     $push: { outbox: { $each: takenIn(change.owed, change.now) } },
     $inc: { outboxSeq: 1 },
-    ...(status === 'accepted' ? {} : { $unset: { open: true, wish: true } }),
+    ...(status !== 'accepted' && {
+      // What is not read any more makes this write, and those after it, small.
+      $unset: { open: true, wish: true, ...(status === 'canceled' && { operation: true }) },
+    }),
   });
   return {
     /** When the sweeper takes what is stored or changed now for left over. */
@@ -72,6 +75,16 @@ function notBefore(atMs: number, owed: OwedCallback): OwedCallback {
 
 /** A document as the domain sees it. */
 export function toStored(d: TransactionDocument): StoredTransaction {
+  // Nobody is given the operation of a canceled one; that of any other is there.
+  const operation = d.status === 'canceled' ? new Uint8Array() : (d.operation as Binary).buffer;
+  return { ...toCanceled(d), operation };
+}
+
+/** What `toCanceled` leaves out. */
+export const canceledFields = { operation: 0 } as const;
+
+/** The same without its operation. */
+export function toCanceled(d: TransactionDocument): CanceledTransaction {
   return {
     id: d._id,
     deviceId: d.deviceId,
@@ -80,7 +93,6 @@ export function toStored(d: TransactionDocument): StoredTransaction {
     subject: d.subject,
     status: d.status,
     activationEpoch: d.activationEpoch,
-    operation: d.operation.buffer,
     createdAtMs: d.createdAt.getTime(),
     updatedAtMs: d.updatedAt.getTime(),
     attempts: d.attempts,

@@ -16,8 +16,8 @@ export interface TransactionDocument {
   /** True while unprocessed; absent afterwards, so that the partial index stays small. */
   open?: true;
   activationEpoch: number;
-  /** The protobuf Operation for the headset. */
-  operation: Binary;
+  /** The protobuf Operation for the headset; absent once it was canceled, as it may have 1 MiB. */
+  operation?: Binary;
   createdAt: Date;
   updatedAt: Date;
   /** Re-deliveries that counted (ruling B6). */
@@ -84,6 +84,8 @@ export interface HeadDocument {
   epoch: number;
   /** Everything of an older activation epoch is over. */
   floor?: { epoch: number; reason: 'deactivation' | 'reset' };
+  /** Epochs of the newest deactivations, rising: each ended what an application had of the device. */
+  deactivations?: number[];
   /** Firmware updates that may be unprocessed, and how often the list was changed. */
   firmware?: QueuedFirmware[];
   firmwareChanges?: number;

@@ -11,7 +11,15 @@ type HeadStore = Pick<
 > & {
   /** Highest id created for the device; 0 if none. */
   lastIdOf(deviceId: string): Promise<number>;
+  /**
+   * The epoch of the newest deactivation up to `epoch`; 0 if none. What was made below it belongs to an
+   * activation that was over by then.
+   */
+  lastEndUpTo(deviceId: string, epoch: number): Promise<number>;
 };
+
+/** How many deactivations a head remembers; of older ones the answer is the asked epoch itself. */
+const rememberedEnds = 32;
 
 /** The devices' head documents (ruling B4, ADR 0004). */
 export function createHeadStore(store: Store): HeadStore {
@@ -33,6 +41,13 @@ export function createHeadStore(store: Store): HeadStore {
   return {
     async lastIdOf(deviceId) {
       return (await read(deviceId))?.lastId ?? 0;
+    },
+    async lastEndUpTo(deviceId, epoch) {
+      const { deactivations = [], floor } = (await read(deviceId)) ?? {};
+      // A head of an earlier release has its floor only.
+      const ends = floor?.reason === 'deactivation' ? [...deactivations, floor.epoch] : deactivations;
+      const last = Math.max(0, ...ends.filter((end) => end <= epoch));
+      return last === 0 && deactivations.length === rememberedEnds ? epoch : last;
     },
     async floorOf(deviceId) {
       return (await read(deviceId))?.floor;
@@ -60,6 +75,9 @@ export function createHeadStore(store: Store): HeadStore {
           update: {
             $max: { lastId: to.id, epoch: to.epoch },
             ...(to.floor && { $set: { floor: to.floor, floorDueAt: new Date(now) } }),
+            ...(to.floor?.reason === 'deactivation' && {
+              $push: { deactivations: { $each: [to.floor.epoch], $slice: -rememberedEnds } },
+            }),
           },
         });
         return 'raised';

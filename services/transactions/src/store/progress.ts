@@ -6,6 +6,7 @@ import { statesThatTake } from '../domain/state.ts';
 import type { ReportedProgress, TransactionStore } from '../ports.ts';
 import { type createChanges, toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
+import type { Reportable } from './reported.ts';
 
 type ProgressStore = Pick<TransactionStore, 'progress' | 'oweProgress'>;
 
@@ -18,9 +19,9 @@ const tooSoonShare = 0.9;
  */
 export function createProgressStore(
   transactions: StoreCollection<TransactionDocument>,
-  options: { changes: ReturnType<typeof createChanges>; intervalMs: number },
+  options: { changes: ReturnType<typeof createChanges>; reportable: Reportable; intervalMs: number },
 ): ProgressStore {
-  const { changes, intervalMs } = options;
+  const { changes, reportable, intervalMs } = options;
   const newerThan = (reportId: number): Filter<TransactionDocument> => ({
     $or: [
       { 'progress.reportId': { $exists: false } },
@@ -29,12 +30,10 @@ export function createProgressStore(
     // Negated, as it holds where nothing is deferred, too.
     'progress.deferred.reportId': { $not: { $gte: reportId } },
   });
-  const running = (id: number, deviceId: string): Filter<TransactionDocument> => ({
-    _id: id,
-    deviceId,
+  const running: Filter<TransactionDocument> = {
     status: { $in: statesThatTake('progress', 'accepted') },
     operationId: { $in: [...updateOperations] },
-  });
+  };
   const fields = ({ reportId, value, message, atMs }: ReportedProgress) => ({
     'progress.reportId': reportId,
     'progress.value': value,
@@ -45,46 +44,55 @@ export function createProgressStore(
     'progress.best': value,
     'progress.latestAtMs': atMs,
   });
+  const store = async (
+    filter: Filter<TransactionDocument>,
+    progress: ReportedProgress,
+    now: number,
+  ): Promise<TransactionDocument | null> => {
+    const inTime: Filter<TransactionDocument> = {
+      $or: [
+        { 'progress.owedAtMs': { $exists: false } },
+        { 'progress.owedAtMs': { $lte: now - intervalMs * tooSoonShare } },
+        // Written by a clock that was ahead.
+        { 'progress.owedAtMs': { $gt: now + intervalMs } },
+      ],
+    };
+    const owed = await transactions.findOneAndUpdate(
+      { ...filter, $and: [newerThan(progress.reportId), inTime] },
+      {
+        $set: {
+          updatedAt: new Date(now),
+          ...fields(progress),
+          'progress.owed': true,
+          'progress.owedAtMs': now,
+        },
+        $max: highest(progress),
+        $min: { dueAt: changes.leftover(now) },
+        $inc: { 'progress.count': 1, outboxSeq: 1 },
+        $unset: { 'progress.deferred': true },
+      },
+      { returnDocument: 'after' },
+    );
+    if (owed) return owed;
+    // Too soon, or not newer. What is owed or on its way keeps its content.
+    return await transactions.findOneAndUpdate(
+      { ...filter, $and: [{ progress: { $exists: true } }, newerThan(progress.reportId)] },
+      {
+        $set: { updatedAt: new Date(now), 'progress.deferred': { ...progress } },
+        $max: highest(progress),
+        $min: { dueAt: new Date(now + intervalMs) },
+        $inc: { outboxSeq: 1 },
+      },
+      { returnDocument: 'after' },
+    );
+  };
 
   return {
-    async progress(id, deviceId, progress, now) {
-      const inTime: Filter<TransactionDocument> = {
-        $or: [
-          { 'progress.owedAtMs': { $exists: false } },
-          { 'progress.owedAtMs': { $lte: now - intervalMs * tooSoonShare } },
-          // Written by a clock that was ahead.
-          { 'progress.owedAtMs': { $gt: now + intervalMs } },
-        ],
-      };
-      const owed = await transactions.findOneAndUpdate(
-        { ...running(id, deviceId), $and: [newerThan(progress.reportId), inTime] },
-        {
-          $set: {
-            updatedAt: new Date(now),
-            ...fields(progress),
-            'progress.owed': true,
-            'progress.owedAtMs': now,
-          },
-          $max: highest(progress),
-          $min: { dueAt: changes.leftover(now) },
-          $inc: { 'progress.count': 1, outboxSeq: 1 },
-          $unset: { 'progress.deferred': true },
-        },
-        { returnDocument: 'after' },
+    async progress(id, reporter, progress, now) {
+      const document = await reportable(id, reporter, (filter) =>
+        store({ ...filter, ...running }, progress, now),
       );
-      if (owed) return toStored(owed);
-      // Too soon, or not newer. What is owed or on its way keeps its content.
-      const deferred = await transactions.findOneAndUpdate(
-        { ...running(id, deviceId), $and: [{ progress: { $exists: true } }, newerThan(progress.reportId)] },
-        {
-          $set: { updatedAt: new Date(now), 'progress.deferred': { ...progress } },
-          $max: highest(progress),
-          $min: { dueAt: new Date(now + intervalMs) },
-          $inc: { outboxSeq: 1 },
-        },
-        { returnDocument: 'after' },
-      );
-      return deferred && toStored(deferred);
+      return document && toStored(document);
     },
 
     async oweProgress(id, now) {

@@ -2,16 +2,23 @@ import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import { coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { Binary, type Filter } from 'mongodb';
-import { acceptedMessage, type OwedCallback } from '../domain/callbacks.ts';
-import { commandOperation } from '../domain/forms/operations.ts';
-import { callbacksOf, cancelMessages, type EventType, type Status, statesThatTake } from '../domain/state.ts';
-import type { ListSort, ReportedEnd, StoredTransaction, TransactionStore } from '../ports.ts';
-import { type Change, createChanges, takenIn, toStored } from './changes.ts';
+import { acceptedMessage } from '../domain/callbacks.ts';
+import { portions } from '../domain/portions.ts';
+import { cancelMessages, statesThatTake } from '../domain/state.ts';
+import type {
+  CanceledTransaction,
+  ListSort,
+  OpenOfDevice,
+  StoredTransaction,
+  TransactionStore,
+} from '../ports.ts';
+import { canceledFields, createChanges, takenIn, toCanceled, toStored } from './changes.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
-import { listedFields, toListed } from './fields.ts';
+import { listedFields, openFields, toListed, toOpen } from './fields.ts';
 import { createHeadStore } from './heads.ts';
 import { createIdSource } from './ids.ts';
 import { createProgressStore } from './progress.ts';
+import { type Apply, createReportable, createReportedStore, ended } from './reported.ts';
 import { acceptedResets } from './resets.ts';
 
 const sortField: Record<ListSort, string> = {
@@ -20,6 +27,11 @@ const sortField: Record<ListSort, string> = {
   transactionStatus: 'status',
   operationId: 'operationId',
 };
+
+/** Documents that one read of a device's queue looks at, for the same reason as `canceledAtOnce`. */
+const openAtOnce = 64;
+/** Documents that one write cancels: each may have 1 MiB, and others wait for the embedded store meanwhile. */
+const canceledAtOnce = 16;
 
 /** The port on MongoDB's API; the same code on both stacks (decision 5). */
 export function createTransactionStore(
@@ -39,27 +51,15 @@ export function createTransactionStore(
   });
   const headStore = createHeadStore(store);
   const resets = acceptedResets(transactions);
-  const ended = (
-    { success, message, atMs, connectivity }: ReportedEnd,
-    now: number,
-    set: Partial<TransactionDocument> = {},
-  ): Change => ({
-    now,
-    owed: [{ kind: 'processed', atMs, success, message, ...(connectivity && { connectivity }) }],
-    set: { ...set, end: { success, message, at: new Date(now), atMs } },
-  });
-
-  /** One conditional update by an event of the state table; owes its callbacks in the same write. */
-  const apply = (
-    into: StoreCollection<TransactionDocument>,
-    filter: Filter<TransactionDocument>,
-    event: EventType,
-    to: Status,
-    change: Change,
-  ): Promise<TransactionDocument | null> =>
+  const apply: Apply = (into, filter, event, to, change) =>
     into.findOneAndUpdate({ ...filter, status: { $in: statesThatTake(event, to) } }, changes.to(to, change), {
       returnDocument: 'after',
     });
+  const reportable = createReportable(headStore);
+  const withStamp = async (stamp: string): Promise<CanceledTransaction[]> =>
+    (await transactions.find({ cancelStamp: stamp }, { projection: canceledFields }).toArray()).map(
+      toCanceled,
+    );
 
   return {
     ...headStore,
@@ -119,6 +119,10 @@ export function createTransactionStore(
       const document = await transactions.findOne({ _id: id });
       return document ? toStored(document) : undefined;
     },
+    async getListed(id) {
+      const document = await transactions.findOne({ _id: id }, { projection: listedFields });
+      return document ? toListed(document) : undefined;
+    },
     async getMany(wanted) {
       if (wanted.length === 0) return [];
       return (await transactions.find({ _id: { $in: [...wanted] } }).toArray()).map(toStored);
@@ -142,9 +146,15 @@ export function createTransactionStore(
       return (await transactions.find(filter, options).toArray()).map(toListed);
     },
     async openOfDevice(deviceId) {
-      return (await transactions.find({ deviceId, open: true }, { sort: { _id: 1 } }).toArray()).map(
-        toStored,
-      );
+      const options = { sort: { _id: 1 as const }, projection: openFields, limit: openAtOnce };
+      const open: OpenOfDevice[] = [];
+      for (let after = 0; ; after = open.at(-1)?.id ?? 0) {
+        const page = await transactions
+          .find({ deviceId, open: true, _id: { $gt: after } }, options)
+          .toArray();
+        open.push(...page.map(toOpen));
+        if (page.length < openAtOnce) return open;
+      }
     },
 
     async markPublished(marks, now) {
@@ -232,10 +242,7 @@ export function createTransactionStore(
       );
       return document && toStored(document);
     },
-    async finish(id, deviceId, end, now) {
-      const document = await apply(reported, { _id: id, deviceId }, 'result', 'processed', ended(end, now));
-      return document && toStored(document);
-    },
+    ...createReportedStore(reported, { apply, changes, reportable }),
     acceptedResets: async (deviceId) =>
       (await resets(deviceId)).map(({ _id, sentEpoch }) => ({ id: _id, sentEpoch })),
     async finishReset(id, epoch, end, now) {
@@ -248,98 +255,34 @@ export function createTransactionStore(
       );
       return document && toStored(document);
     },
-    ...createProgressStore(reported, { changes, intervalMs: options.progressIntervalMs }),
-    async revoked(id, deviceId, atMs, now) {
-      const asked = await transactions.findOne({ _id: id, deviceId, open: true });
-      if (!asked) return null;
-      const message = asked.wish?.message;
-      if (message === undefined) {
-        // It was not asked to: the operation has failed, and its callback says so.
-        const end = { success: false, message: 'The device did not carry out the operation.', atMs };
-        const failed = await apply(
-          reported,
-          { _id: id, deviceId, wish: { $exists: false } },
-          'result',
-          'processed',
-          ended(end, now),
-        );
-        return failed && toStored(failed);
-      }
-      const document = await apply(reported, { _id: id, deviceId }, 'revoked', 'canceled', {
-        now,
-        owed: [{ kind: 'canceled', atMs: now, success: false, message }],
-        set: { end: { success: false, message, at: new Date(now), atMs: now } },
-      });
-      return document && toStored(document);
-    },
-    async answer(id, deviceId, answer, now) {
-      const owed: OwedCallback = { kind: 'answer', ...answer };
-      const unanswered = {
-        _id: id,
-        deviceId,
-        operationId: commandOperation,
-        answeredAt: { $exists: false },
-      };
-      const after = await reported.findOneAndUpdate(
-        { ...unanswered, status: 'processed' },
-        {
-          $set: { answeredAt: new Date(now) },
-          $min: { dueAt: changes.leftover(now) },
-          $push: { outbox: { $each: takenIn([owed], now) } },
-          $inc: { outboxSeq: 1 },
-        },
-        { returnDocument: 'after' },
-      );
-      if (after) return toStored(after);
-      const { success, message, atMs } = answer;
-      const ended = await reported.findOneAndUpdate(
-        { ...unanswered, open: true },
-        changes.to('processed', {
-          now,
-          owed: callbacksOf('answer', 'accepted').map((kind) =>
-            kind === 'answer' ? owed : { kind, atMs, success, message },
-          ),
-          set: { answeredAt: new Date(now), end: { success, message, at: new Date(now), atMs } },
-        }),
-        { returnDocument: 'after' },
-      );
-      return ended && toStored(ended);
-    },
-    async recordLate(id, deviceId, end, now) {
-      await reported.updateOne(
-        {
-          _id: id,
-          deviceId,
-          open: { $exists: false },
-          lateResult: { $exists: false },
-          'end.message': { $ne: end.message },
-        },
-        { $set: { lateResult: { ...end, at: new Date(now) } } },
-      );
-    },
+    ...createProgressStore(reported, { changes, reportable, intervalMs: options.progressIntervalMs }),
 
     async cancelByPlatform(wanted, message, stamp, now) {
       if (wanted.length === 0) return [];
-      await transactions.updateMany(
-        { _id: { $in: [...wanted] }, status: { $in: statesThatTake('cancel-by-platform', 'canceled') } },
-        changes.canceled(message, stamp, now),
-      );
-      return (await transactions.find({ cancelStamp: stamp }).toArray()).map(toStored);
+      for (const ids of portions(wanted, canceledAtOnce)) {
+        await transactions.updateMany(
+          { _id: { $in: ids }, status: { $in: statesThatTake('cancel-by-platform', 'canceled') } },
+          changes.canceled(message, stamp, now),
+        );
+      }
+      return await withStamp(stamp);
     },
     async cancelByRequest(request, now) {
       if (request.ids.length === 0) return [];
       const event = request.reachable ? 'cancel-reachable' : 'cancel-away';
-      await transactions.updateMany(
-        {
-          _id: { $in: [...request.ids] },
-          deviceId: request.deviceId,
-          applicationId: request.applicationId,
-          open: true,
-          status: { $in: statesThatTake(event, 'canceled') },
-        },
-        changes.canceled(cancelMessages.request, request.stamp, now),
-      );
-      return (await transactions.find({ cancelStamp: request.stamp }).toArray()).map(toStored);
+      for (const ids of portions(request.ids, canceledAtOnce)) {
+        await transactions.updateMany(
+          {
+            _id: { $in: ids },
+            deviceId: request.deviceId,
+            applicationId: request.applicationId,
+            open: true,
+            status: { $in: statesThatTake(event, 'canceled') },
+          },
+          changes.canceled(cancelMessages.request, request.stamp, now),
+        );
+      }
+      return await withStamp(request.stamp);
     },
 
     async clearOutbox(published) {

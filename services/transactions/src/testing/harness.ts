@@ -214,12 +214,12 @@ export class Harness {
   report(
     body: MessageInitShape<typeof ReportSchema>['body'],
     reportId = 1n,
-    times: { occurredAtMs?: bigint; receivedAtMs?: bigint } = {},
+    more: { occurredAtMs?: bigint; receivedAtMs?: bigint; activationEpoch?: bigint } = {},
   ): Promise<void> {
-    const { occurredAtMs = 0n, receivedAtMs = 0n } = times;
+    const { occurredAtMs = 0n, receivedAtMs = 0n, activationEpoch = 0n } = more;
     return this.event({
       receivedAtMs,
-      body: { case: 'report', value: { reportId, occurredAtMs, body } },
+      body: { case: 'report', value: { reportId, occurredAtMs, activationEpoch, body } },
     });
   }
 

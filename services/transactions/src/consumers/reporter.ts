@@ -1,8 +1,14 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { happenedAt } from '../domain/bounds.ts';
+import type { Reporter } from '../ports.ts';
 
 /** When a report's matter happened; milliseconds since 1970. */
 export function reportTime(event: DeviceReportEvent, report: { occurredAtMs: bigint }, clock: Clock): number {
   return happenedAt(Number(report.occurredAtMs), Number(event.receivedAtMs) || clock.now());
+}
+
+/** Whose report it is, and of which activation. */
+export function reporterOf(event: DeviceReportEvent, report: { activationEpoch: bigint }): Reporter {
+  return { deviceId: event.deviceId, epoch: Number(report.activationEpoch) };
 }

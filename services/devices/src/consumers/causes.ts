@@ -1,0 +1,49 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Client } from '@headset-cloud/kit/rpc/types.ts';
+import type { Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { type Associations, hearer } from '../domain/association.ts';
+import { isPairing, namedCause } from '../domain/connection-notification.ts';
+
+type Transactions = Pick<Client<typeof TransactionsService>, 'getTransaction'>;
+
+/** Questions that are open at a time. */
+const mostAtOnce = 8;
+
+/**
+ * Of the reports that name the transaction of a pairing, those where it is one of the device and of the
+ * application that hears of it: what a headset names otherwise may be anybody's (ruling A16). Rejects
+ * while transactions is away; reports that name none ask nothing.
+ */
+export async function causesOf<T extends { readonly deviceId: string; readonly report?: Report }>(
+  transactions: Transactions,
+  received: readonly T[],
+  associations: ReadonlyMap<string, Associations>,
+): Promise<ReadonlyMap<T, number>> {
+  const causes = new Map<T, number>();
+  const named = received.flatMap((one) => {
+    const cause = one.report && namedCause(one.report);
+    const applicationId =
+      cause && hearer(associations.get(one.deviceId), Number(one.report?.activationEpoch));
+    return cause && applicationId ? [{ one, cause, applicationId }] : [];
+  });
+  for (let at = 0; at < named.length; at += mostAtOnce) {
+    await Promise.all(
+      named.slice(at, at + mostAtOnce).map(async ({ one, cause, applicationId }) => {
+        const found = await transactionOf(transactions, applicationId, cause);
+        if (isPairing(found, one.deviceId)) causes.set(one, cause);
+      }),
+    );
+  }
+  return causes;
+}
+
+/** Undefined: the application has none of that id. */
+async function transactionOf(transactions: Transactions, applicationId: string, id: number) {
+  try {
+    return (await transactions.getTransaction({ applicationId, transactionId: BigInt(id) })).transaction;
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'not_found') return undefined;
+    throw error;
+  }
+}

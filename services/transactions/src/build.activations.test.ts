@@ -1,0 +1,109 @@
+import { rmSync } from 'node:fs';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { Harness } from './testing/harness.ts';
+
+/** What a headset reports belongs to the activation in which it happened (ruling A7). */
+describe('a report about a transaction of an earlier activation', () => {
+  let h: Harness;
+  beforeEach(async () => {
+    h = new Harness();
+    await h.start();
+  });
+  afterEach(async () => {
+    await h.stop();
+    rmSync(h.directory, { recursive: true, force: true });
+  });
+
+  let reportId = 0n;
+  const say = (activationEpoch: bigint, body: Parameters<Harness['report']>[0]) => {
+    reportId += 1n;
+    return h.report(body, reportId, { activationEpoch });
+  };
+  const answers = (id: number, activationEpoch: bigint, customData = 'data') =>
+    say(activationEpoch, {
+      case: 'appAnswer',
+      value: { transactionId: BigInt(id), success: true, message: 'mine', customData },
+    });
+  const ends = (id: number, activationEpoch: bigint, message = 'called') =>
+    say(activationEpoch, { case: 'result', value: { transactionId: BigInt(id), success: true, message } });
+  const deactivate = (activationEpoch: bigint) =>
+    h.create({
+      ...{ operationId: 'delete-v1-applications-devices', activationEpoch },
+      raisesFloor: FloorReason.DEACTIVATION,
+    });
+  const reset = (activationEpoch: bigint) =>
+    h.create({
+      ...{ operationId: 'put-v1-applications-devices-reset', activationEpoch },
+      raisesFloor: FloorReason.RESET,
+    });
+  /** A command that the app has been called for. */
+  const called = async (activationEpoch = 1n) => {
+    const id = await h.create({ activationEpoch });
+    await h.accept(id);
+    await ends(id, activationEpoch);
+    await waitFor('its result', () => h.of(id).length === 2);
+    return id;
+  };
+  /** Everything that was reported so far has been judged: what comes after it in the log has. */
+  const judged = async (activationEpoch: bigint) => {
+    const last = await h.create({ activationEpoch });
+    await ends(last, activationEpoch);
+    await waitFor('what was reported last', () => h.of(last).length === 1);
+  };
+  const told = (id: number) => h.of(id).filter((body) => 'customData' in body);
+
+  it('an app’s answer given when its application had the device no more is told to nobody', async () => {
+    const id = await called();
+    await deactivate(2n);
+    // In the time of nobody, of the next application, and of one after that.
+    await answers(id, 2n);
+    await answers(id, 3n);
+    await deactivate(4n);
+    await answers(id, 3n);
+    await answers(id, 5n);
+    await judged(5n);
+    expect(told(id)).toEqual([]);
+    // What was given in time is told, also after all that, and once.
+    await answers(id, 1n, 'in time');
+    await waitFor('the answer', () => told(id).length === 1);
+    expect(told(id)).toMatchObject([{ transactionId: id, success: true, customData: 'in time' }]);
+  });
+
+  it('an app’s answer after a repeated activation, or a reset, is its application’s', async () => {
+    const [first, second] = [await called(), await called()];
+    await h.create({ operationId: 'post-v1-applications-devices', activationEpoch: 2n });
+    await answers(first, 2n);
+    await reset(3n);
+    await answers(second, 3n);
+    await waitFor('both answers', () => told(first).length === 1 && told(second).length === 1);
+  });
+
+  it('a deactivation is known over the resets that come after it', async () => {
+    const id = await called();
+    await deactivate(2n);
+    await reset(4n);
+    await answers(id, 3n);
+    await answers(id, 4n);
+    await judged(4n);
+    expect(told(id)).toEqual([]);
+  });
+
+  it('a deactivation ends by its result, whichever epoch its headset knows by then', async () => {
+    const id = await deactivate(2n);
+    await h.accept(id);
+    await ends(id, 3n, 'deactivated');
+    await waitFor('the end', () => h.of(id).length === 2);
+    expect(h.of(id)[1]).toMatchObject({ result: 'success', message: 'deactivated' });
+  });
+
+  it('the cloud remembers many ended activations, and tells nothing of those that it has forgotten', async () => {
+    const id = await called();
+    for (let epoch = 2n; epoch <= 66n; epoch += 2n) await deactivate(epoch);
+    for (const epoch of [2n, 3n, 41n, 65n, 67n]) await answers(id, epoch);
+    await judged(67n);
+    expect(told(id)).toEqual([]);
+    await answers(id, 1n);
+    await waitFor('the answer', () => told(id).length === 1);
+  });
+});
