@@ -112,6 +112,13 @@ export interface AskingSession {
   readonly meets?: Versions;
 }
 
+/** How a judgement saw a transaction that it cancels: one that has moved since is judged anew (ruling B1). */
+export interface Seen {
+  readonly accepted: boolean;
+  /** The session that is judged: what a newer one has is not its matter. */
+  readonly epoch: number;
+}
+
 /** Raises a device's head; the answer says whether a create of that activation is still allowed. */
 export type HeadRaise = 'raised' | 'id-too-low' | 'epoch-too-old';
 
@@ -205,12 +212,13 @@ export interface TransactionStore {
     end: { success: boolean; message: string },
     now: number,
   ): Promise<void>;
-  /** Cancels those that are still open; answers what it canceled. */
+  /** Cancels those that are still open, and as they were seen; answers what it canceled. */
   cancelByPlatform(
     ids: readonly number[],
     message: string,
     stamp: string,
     now: number,
+    seen?: Seen,
   ): Promise<StoredTransaction[]>;
   /** Cancels those of `ids` that the request may cancel; answers what bears its stamp. */
   cancelByRequest(

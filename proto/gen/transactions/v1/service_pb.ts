@@ -416,7 +416,8 @@ export type HeadsetOnlineResponse = Message<"headset.transactions.v1.HeadsetOnli
   offers: Offer[];
 
   /**
-   * Held by the headset but over in the cloud: to be dropped.
+   * Held by the headset but over in the cloud: to be dropped. When judged again: those that it canceled,
+   * to be dropped where this session has them.
    *
    * @generated from field: repeated int64 drop_transaction_ids = 2;
    */

@@ -59,6 +59,7 @@ const stalledByPeer = 1;
 const stalledByLog = 2;
 const stalledByJudge = 4;
 const stalledByDrain = 8;
+const stalledByReadies = 16;
 
 /** The transaction that a report is about, where its kind belongs to one. */
 function transactionOf({ body }: Report): bigint | undefined {
@@ -96,6 +97,8 @@ export class Session {
   #ended = false;
   #stalls = 0;
   #asking = 0;
+  /** Readies that came before it was judged. */
+  readonly #early = new Set<number>();
   /** Since when the peer takes nothing; 0 when it does. */
   #blockedSinceMs = 0;
   #ackDue = 0;
@@ -217,7 +220,7 @@ export class Session {
     return true;
   }
 
-  /** Transactions were canceled: those that were not asked about are dropped. */
+  /** Transactions were canceled: what this session has of them is dropped, also what is started. */
   withdraw(ids: readonly number[], reason: string): void {
     if (!this.#ended) this.#sendReleased(this.#book.withdraw(ids, reason));
   }
@@ -282,7 +285,9 @@ export class Session {
               again: true,
             }),
       );
-      if (answer && !this.#ended) this.#addOffers(answer.offers);
+      if (!answer || this.#ended) return;
+      this.withdraw(answer.dropTransactionIds.map(Number), 'The transaction is over.');
+      this.#addOffers(answer.offers);
     } catch (error) {
       this.#complain('a session could not be judged again', error, 1);
       this.judgedAtMs = now - this.#deps.rejudgeEveryMs + rejudgeAfterFailureMs;
@@ -326,6 +331,7 @@ export class Session {
     this.judgedAtMs = this.#monotonic();
     this.#online = true;
     this.#addOffers(answer.offers);
+    this.#takeEarlyReadies();
   }
 
   #addOffers(offers: readonly Offer[]): void {
@@ -344,17 +350,20 @@ export class Session {
     }
   }
 
+  /** Before the session is judged nothing is asked: the judgement may be canceling it (ruling B1). */
   #onReady(id: number): void {
-    switch (this.#book.ready(id, this.#deps.clock.now())) {
-      case 'ask':
-        void this.#ask(id);
-        break;
-      case 'start-again':
-        this.#sendReleased([{ id, verdict: 'start', reason: '' }]);
-        break;
-      case 'ignore':
-        break;
+    if (!this.#online) {
+      this.#early.add(id);
+      if (this.#early.size >= limits.maxInFlightOffers) this.#stall(stalledByReadies, true);
+    } else if (this.#book.ready(id, this.#deps.clock.now()) === 'ask') {
+      void this.#ask(id);
     }
+  }
+
+  #takeEarlyReadies(): void {
+    for (const id of this.#early) this.#onReady(id);
+    this.#early.clear();
+    this.#stall(stalledByReadies, false);
   }
 
   /** Asks for the start permit until there is an answer; nothing else ever drops it (ruling B1). */

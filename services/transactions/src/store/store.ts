@@ -318,10 +318,17 @@ export function createTransactionStore(
       );
     },
 
-    async cancelByPlatform(wanted, message, stamp, now) {
+    async cancelByPlatform(wanted, message, stamp, now, seen) {
       if (wanted.length === 0) return [];
+      const states = statesThatTake('cancel-by-platform', 'canceled').filter(
+        (status) => !seen || (status === 'accepted') === seen.accepted,
+      );
       await transactions.updateMany(
-        { _id: { $in: [...wanted] }, status: { $in: statesThatTake('cancel-by-platform', 'canceled') } },
+        {
+          _id: { $in: [...wanted] },
+          status: { $in: states },
+          ...(seen && { sentEpoch: { $lte: seen.epoch } }),
+        },
         changes.canceled(message, stamp, now),
       );
       return (await transactions.find({ cancelStamp: stamp }).toArray()).map(toStored);

@@ -15,6 +15,7 @@ import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service } from '@headset-cloud/kit/service.ts';
+import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { diskOf } from '@headset-cloud/kit/testing/disk.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import type {
@@ -54,6 +55,10 @@ export class Harness {
   readonly delivered: number[] = [];
   linkAway = false;
   activated = true;
+  /** What device-link was told to forget, by transaction id, with the reason. */
+  readonly withdrawn: [number, string][] = [];
+  /** Runs once, before the next change of several documents: a cancellation. */
+  beforeCancel: (() => Promise<unknown>) | undefined;
   /** Holds up questions for presence. */
   beforePresence = async (): Promise<void> => {};
   database!: EmbeddedDatabase;
@@ -89,7 +94,10 @@ export class Harness {
             })),
           };
         },
-        withdraw: async () => ({}),
+        withdraw: async ({ transactionIds, reason }) => {
+          for (const id of transactionIds) this.withdrawn.push([Number(id), reason]);
+          return {};
+        },
         getPresence: async () => {
           await this.beforePresence();
           return { sessionEpochs: Object.fromEntries(this.online) };
@@ -115,7 +123,7 @@ export class Harness {
       {
         logger: this.logger,
         clock: systemClock,
-        store: stores.database('transactions'),
+        store: this.#interruptible(stores.database('transactions')),
         log: this.#faultyLog(),
         channel: () => this.channel,
         secrets: createSecretBox('x'.repeat(32)),
@@ -274,6 +282,31 @@ export class Harness {
 
   result(id: number, success = true, message = 'called'): Promise<void> {
     return this.report({ case: 'result', value: { transactionId: BigInt(id), success, message } });
+  }
+
+  #interruptible(store: Store): Store {
+    const interrupted = <T extends object>(collection: T): T =>
+      new Proxy(collection, {
+        get: (of, name) => {
+          const value = Reflect.get(of, name) as unknown;
+          if (typeof value !== 'function') return value;
+          if (name !== 'updateMany') return value.bind(of);
+          return async (...args: unknown[]) => {
+            const before = this.beforeCancel;
+            this.beforeCancel = undefined;
+            await before?.();
+            return value.apply(of, args) as unknown;
+          };
+        },
+      });
+    return new Proxy(store, {
+      get: (of, name) => {
+        const value = Reflect.get(of, name) as unknown;
+        if (typeof value !== 'function') return value;
+        if (name !== 'collection') return value.bind(of);
+        return (...args: unknown[]) => interrupted(value.apply(of, args) as object);
+      },
+    });
   }
 
   #faultyLog(): EventLog {
