@@ -19,6 +19,8 @@ export interface OnlineAnswer {
   readonly revocations: readonly { readonly id: number; readonly message: string }[];
   /** What the headset holds in vain; when judged again, what that canceled. */
   readonly drops: readonly number[];
+  /** The device's highest id when it was judged. */
+  readonly through: number;
 }
 
 interface OnlineDeps {
@@ -51,9 +53,9 @@ export async function takeOnline(deps: OnlineDeps, session: JudgedSession): Prom
 /** Undefined: what was to be canceled has moved meanwhile. */
 async function judge(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAnswer | undefined> {
   const { store, canceler, clock, retryLimit, retryIntervalMs } = deps;
-  const [open, stored] = await Promise.all([
+  const [open, { floor: stored, lastId }] = await Promise.all([
     store.openOfDevice(session.deviceId),
-    store.floorOf(session.deviceId),
+    store.headOf(session.deviceId),
   ]);
   const byId = new Map(open.map((t) => [t.id, t]));
   const floor = stored ? { epoch: stored.epoch, message: floorMessage(stored) } : { epoch: 0, message: '' };
@@ -93,6 +95,7 @@ async function judge(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAn
   );
   const wanted = new Set([...judged.offer, ...judged.start, ...judged.revoke].map(({ id }) => id));
   return {
+    through: lastId,
     offers: judged.offer.map(({ id, attempts }) => ({
       transaction: byId.get(id) as StoredTransaction,
       attempt: attempts,

@@ -72,6 +72,15 @@ export interface Floor {
   readonly reason: 'deactivation' | 'reset';
 }
 
+/** Of a device's operations. */
+export interface Head {
+  readonly floor: Floor | undefined;
+  /** The highest id so far; 0 if none. */
+  readonly lastId: number;
+  /** The id before that one, in the order of creation; 0: it is the first. */
+  before(id: number): number;
+}
+
 export type ListSort = 'transactionId' | 'deviceId' | 'transactionStatus' | 'operationId';
 
 export interface ListQuery {
@@ -136,7 +145,8 @@ export interface TransactionStore {
     raise: { id: number; epoch: number; mustRise: boolean; floor?: Floor },
     now: number,
   ): Promise<HeadRaise>;
-  /** Floors of devices; coalesced with others asked in the same turn. */
+  /** Heads of devices; coalesced with others asked in the same turn. */
+  headOf(deviceId: string): Promise<Head>;
   floorOf(deviceId: string): Promise<Floor | undefined>;
   /** The firmware updates that were asked for; `changes` names this state of it. */
   firmwareQueue(deviceId: string): Promise<{

@@ -46,6 +46,11 @@ export class OfferBook<T> {
     return this.#pending.length === 0 && this.#inFlight.size === 0;
   }
 
+  /** True: this session has, or had, it. */
+  knows(id: number): boolean {
+    return this.#inFlight.has(id) || this.#ended.has(id) || this.#pending.some((p) => p.id === id);
+  }
+
   /** Takes an offer to be sent, in order of id; false when this session has, or had, it already. */
   add(id: number, offer: T): boolean {
     if (this.#inFlight.has(id) || this.#ended.has(id)) return false;

@@ -53,7 +53,11 @@ export class Harness {
   readonly online = new Map<string, bigint>();
   /** What device-link was handed, by transaction id. */
   readonly delivered: number[] = [];
+  /** The operations before those, as device-link was told. */
+  readonly previous: number[] = [];
   linkAway = false;
+  /** Hand-overs while it was away. */
+  refused = 0;
   activated = true;
   /** What device-link was told to forget, by transaction id, with the reason. */
   readonly withdrawn: [number, string][] = [];
@@ -86,8 +90,14 @@ export class Harness {
     this.channel.register([
       bind(DeliveryService, {
         deliver: async (r) => {
-          if (this.linkAway) throw new DomainError('unavailable', 'away');
-          for (const { offer } of r.handOvers) this.delivered.push(Number(offer?.transactionId));
+          if (this.linkAway) {
+            this.refused += r.handOvers.length;
+            throw new DomainError('unavailable', 'away');
+          }
+          for (const { offer, previousTransactionId } of r.handOvers) {
+            this.delivered.push(Number(offer?.transactionId));
+            this.previous.push(Number(previousTransactionId));
+          }
           return {
             outcomes: r.handOvers.map(({ deviceId }) => ({
               kind: { case: 'sessionEpoch' as const, value: this.online.get(deviceId) ?? 0n },
@@ -265,6 +275,11 @@ export class Harness {
       revocations: answer.revocations.map((r) => [Number(r.transactionId), r.reason]),
       drops: answer.dropTransactionIds.map(Number),
     };
+  }
+
+  /** Up to which operation a session is judged. */
+  async judgedThrough(sessionEpoch: bigint): Promise<number> {
+    return Number((await this.judge.headsetOnline({ deviceId: device, sessionEpoch })).judgedThroughId);
   }
 
   /** The start permit, as a session's headset asks for it. */
