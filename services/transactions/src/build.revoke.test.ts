@@ -122,6 +122,51 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
     expect(next).toMatchObject({ revocations: [], starts: [], drops: [first] });
   });
 
+  it.each([
+    ['reset', FloorReason.RESET, cancelMessages.reset],
+    ['deactivation', FloorReason.DEACTIVATION, cancelMessages.deactivation],
+  ])('is taken back from the session that runs by a %s, with what waits', async (_, raisesFloor, message) => {
+    const [started, waiting] = [await create(), await create()];
+    await h.accept(started, 1n);
+    await h.create({ activationEpoch: 2n, raisesFloor });
+    await waitFor('the withdrawal', () => h.withdrawn.length === 2);
+    expect(h.withdrawn).toEqual([
+      [started, message],
+      [waiting, message],
+    ]);
+    expect(await h.accept(started, 1n)).toMatchObject({ start: false, revoke: false, dropReason: message });
+  });
+
+  it('is never canceled by a judgement that saw it before its start', async () => {
+    const [first, second] = [await create(), await create()];
+    await h.judgeOnline(1n);
+    const [newer] = [await create()];
+    h.beforeCancel = async () => expect(await h.accept(second, 2n)).toMatchObject({ start: true });
+    const sent = await h.judgeOnline(2n, { held: holds(second, HeldState.OFFERED) });
+    expect(h.beforeCancel).toBeUndefined();
+    expect(sent).toEqual({
+      offers: [[newer, 0]],
+      starts: [],
+      revocations: [[second, cancelMessages.newer]],
+      drops: [],
+    });
+    expect([await h.status(first), await h.status(second)]).toEqual(['CANCELED', 'ACCEPTED']);
+    // Only an earlier session's start is void when a hello tells that it did not come.
+    expect(await h.judgeOnline(3n, { held: holds(second, HeldState.OFFERED) })).toMatchObject({
+      drops: [second],
+      revocations: [],
+    });
+    expect(await h.status(second)).toBe('CANCELED');
+  });
+
+  it('is left alone by the judgement of a session that a newer one has replaced', async () => {
+    const [first] = [await create(), await create()];
+    h.beforeCancel = async () => expect(await h.accept(first, 2n)).toMatchObject({ start: true });
+    await h.judgeOnline(1n, { held: holds(first, HeldState.OFFERED) });
+    expect(h.beforeCancel).toBeUndefined();
+    expect(await h.status(first)).toBe('ACCEPTED');
+  });
+
   it('has failed where a headset leaves what nobody asked it to leave', async () => {
     const id = await create();
     await h.accept(id, 1n);

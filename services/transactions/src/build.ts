@@ -14,7 +14,7 @@ import { transactionsAdmin } from './admin/admin.ts';
 import { createCanceler } from './cancel.ts';
 import type { TransactionsConfig } from './config.ts';
 import { createReportConsumer } from './consumers/transaction-reports.ts';
-import { createDelivery } from './delivery.ts';
+import { createDelivery, type Delivery } from './delivery.ts';
 import { deliveryJudgeRpc } from './grpc/delivery-judge.ts';
 import { transactionsRpc } from './grpc/transactions.ts';
 import { registerMetrics } from './metrics.ts';
@@ -44,8 +44,13 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
   });
   const link = createClient(DeliveryService, ctx.channel('device-link'), { deadlineMs: 3000 });
   const outbox = createOutbox({ store, log, logger, failpoints });
-  const canceler = createCanceler({ store, outbox, clock });
-  const delivery = createDelivery({ store, link, canceler, clock, logger });
+  const canceler = createCanceler({
+    store,
+    outbox,
+    clock,
+    withdraw: (canceled, reason) => delivery.withdraw(canceled, reason),
+  });
+  const delivery: Delivery = createDelivery({ store, link, canceler, clock, logger });
   const idempotency = createIdempotency({
     collection: ctx.store.collection<IdempotencyDocument>(collections.idempotency),
     secrets: ctx.secrets,

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { cancelMessages } from './domain/state.ts';
 import type { Outbox } from './outbox.ts';
-import type { CanceledTransaction, Floor, TransactionStore } from './ports.ts';
+import type { CanceledTransaction, Floor, Seen, TransactionStore } from './ports.ts';
 
 /** Cancels by the platform's own rules, and sees to the callbacks. */
 export interface Canceler {
-  cancel(ids: readonly number[], message: string): Promise<CanceledTransaction[]>;
+  /** Answers those that it canceled: of `ids` what is unprocessed, with `seen` only what still is as it was seen. */
+  cancel(ids: readonly number[], message: string, seen?: Seen): Promise<CanceledTransaction[]>;
   /** What the floor of a deactivation or reset ends (ruling B4); `only` restricts it to some ids. */
   cancelBelowFloor(deviceId: string, floor: Floor, only?: readonly number[]): Promise<CanceledTransaction[]>;
 }
@@ -15,11 +16,17 @@ export function floorMessage(floor: Floor): string {
   return cancelMessages[floor.reason];
 }
 
-export function createCanceler(deps: { store: TransactionStore; outbox: Outbox; clock: Clock }): Canceler {
+export function createCanceler(deps: {
+  store: TransactionStore;
+  outbox: Outbox;
+  clock: Clock;
+  /** Tells the headset's session; best effort. */
+  withdraw: (canceled: readonly CanceledTransaction[], reason: string) => void;
+}): Canceler {
   const { store, outbox, clock } = deps;
-  const cancel = async (ids: readonly number[], message: string): Promise<CanceledTransaction[]> => {
+  const cancel: Canceler['cancel'] = async (ids, message, seen) => {
     if (ids.length === 0) return [];
-    const canceled = await store.cancelByPlatform(ids, message, randomUUID(), clock.now());
+    const canceled = await store.cancelByPlatform(ids, message, randomUUID(), clock.now(), seen);
     for (const t of canceled) outbox.publish(t);
     return canceled;
   };
@@ -32,6 +39,8 @@ export function createCanceler(deps: { store: TransactionStore; outbox: Outbox; 
             .filter((t) => t.activationEpoch < floor.epoch)
             .map((t) => t.id);
       const canceled = await cancel(below, floorMessage(floor));
+      // A session that runs may have started them: nothing else takes them back (ruling A11).
+      if (canceled.length > 0) deps.withdraw(canceled, floorMessage(floor));
       if (!only) await store.clearFloorDue(deviceId, floor.epoch);
       return canceled;
     },

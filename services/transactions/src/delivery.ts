@@ -44,6 +44,7 @@ const offerOverheadBytes = 256;
 interface HandOver {
   readonly deviceId: string;
   readonly offer: ReturnType<typeof toOffer>;
+  readonly previousId: number;
   /** Of its operation. */
   readonly bytes: number;
 }
@@ -75,7 +76,11 @@ export function createDelivery(deps: {
     weight: { of: ({ bytes }) => bytes + offerOverheadBytes, most: largestCallBytes },
     async run(handOvers) {
       const { outcomes } = await link.deliver({
-        handOvers: handOvers.map(({ deviceId, offer }) => ({ deviceId, offer })),
+        handOvers: handOvers.map(({ deviceId, offer, previousId }) => ({
+          deviceId,
+          offer,
+          previousTransactionId: BigInt(previousId),
+        })),
       });
       return outcomes.map(({ kind }) =>
         kind.case === 'sessionEpoch'
@@ -86,14 +91,19 @@ export function createDelivery(deps: {
   });
 
   const deliver = async (t: StoredTransaction): Promise<void> => {
-    const floor = await store.floorOf(t.deviceId);
+    const { floor, before } = await store.headOf(t.deviceId);
     if (floor && t.activationEpoch < floor.epoch) {
       await canceler.cancelBelowFloor(t.deviceId, floor, [t.id]);
       return;
     }
     // Made before it joins others: one that cannot be read fails alone.
     const offer = toOffer(t);
-    const sentEpoch = await handOver({ deviceId: t.deviceId, offer, bytes: t.operation.length });
+    const sentEpoch = await handOver({
+      deviceId: t.deviceId,
+      offer,
+      previousId: before(t.id),
+      bytes: t.operation.length,
+    });
     waiting.add(t.id);
     marks.add({ id: t.id, sentEpoch });
   };

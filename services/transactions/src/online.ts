@@ -1,10 +1,16 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Canceler } from './cancel.ts';
 import { floorMessage } from './cancel.ts';
-import { judgeAgain, judgeOnline, type Mark, type OnlineSession } from './domain/online.ts';
+import {
+  type Cancellation,
+  judgeAgain,
+  judgeOnline,
+  type Mark,
+  type OnlineSession,
+} from './domain/online.ts';
 import { portions } from './domain/portions.ts';
 import { openStatuses } from './domain/state.ts';
-import type { StoredTransaction, TransactionStore } from './ports.ts';
+import type { Seen, StoredTransaction, TransactionStore } from './ports.ts';
 
 export interface OnlineAnswer {
   /** In order of id, with the attempt to write into the offer. */
@@ -13,48 +19,72 @@ export interface OnlineAnswer {
   readonly starts: readonly number[];
   /** Held as started, and to be left if that is still possible. */
   readonly revocations: readonly { readonly id: number; readonly message: string }[];
-  /** What the headset holds in vain. */
+  /** What the headset holds in vain; when judged again, what that canceled. */
   readonly drops: readonly number[];
+  /** The device's highest id when it was judged. */
+  readonly through: number;
 }
+
+interface OnlineDeps {
+  readonly store: TransactionStore;
+  readonly canceler: Canceler;
+  readonly clock: Clock;
+  readonly retryLimit: number;
+  readonly retryIntervalMs: number;
+}
+
+type JudgedSession = Pick<OnlineSession, 'epoch' | 'held' | 'knowsRevoke' | 'afterUnresponsive'> & {
+  readonly deviceId: string;
+  /** It was judged before. */
+  readonly again: boolean;
+};
 
 /**
  * A session has begun, or is judged again: judges, cancels, marks, and answers what to send (rulings
- * B5, B6). May be repeated with the same session at any time: what it marked, it counts no more.
+ * B5, B6). May be repeated with the same session at any time: what it marked, it counts no more. Where
+ * something was started between the look and its cancellation, it looks anew (ruling B1): states only go
+ * forward, so that ends.
  */
-export async function takeOnline(
-  deps: {
-    store: TransactionStore;
-    canceler: Canceler;
-    clock: Clock;
-    retryLimit: number;
-    retryIntervalMs: number;
-  },
-  session: Pick<OnlineSession, 'epoch' | 'held' | 'knowsRevoke' | 'afterUnresponsive'> & {
-    readonly deviceId: string;
-    /** It was judged before. */
-    readonly again: boolean;
-  },
-): Promise<OnlineAnswer> {
+export async function takeOnline(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAnswer> {
+  for (;;) {
+    const answer = await judge(deps, session);
+    if (answer) return answer;
+  }
+}
+
+/** Undefined: what was to be canceled has moved meanwhile. */
+async function judge(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAnswer | undefined> {
   const { store, canceler, clock, retryLimit, retryIntervalMs } = deps;
-  const [open, stored] = await Promise.all([
+  const [open, { floor: stored, lastId }] = await Promise.all([
     store.openOfDevice(session.deviceId),
-    store.floorOf(session.deviceId),
+    store.headOf(session.deviceId),
   ]);
+  const byId = new Map(open.map((t) => [t.id, t]));
   const floor = stored ? { epoch: stored.epoch, message: floorMessage(stored) } : { epoch: 0, message: '' };
   const now = clock.now();
   const judged = session.again
     ? judgeAgain(open, { epoch: session.epoch, floor })
     : judgeOnline(open, { ...session, floor, retryLimit, retryIntervalMs, now });
-  const byMessage = Map.groupBy(judged.cancel, (c) => c.message);
-  await Promise.all(
-    [...byMessage].map(([message, list]) =>
-      canceler.cancel(
-        list.map((c) => c.id),
+  // What is below the floor is over whatever runs.
+  const asSeen = ({ id }: Cancellation): Seen | undefined => {
+    const t = byId.get(id);
+    if (!t || t.activationEpoch < floor.epoch) return undefined;
+    return { accepted: t.status === 'accepted', epoch: session.epoch };
+  };
+  const groups = Map.groupBy(judged.cancel, (c) => `${asSeen(c)?.accepted} ${c.message}`);
+  const moved = await Promise.all(
+    [...groups.values()].map(async (group) => {
+      const { message } = group[0] as Cancellation;
+      const seen = asSeen(group[0] as Cancellation);
+      const canceled = await canceler.cancel(
+        group.map((c) => c.id),
         message,
-      ),
-    ),
+        seen,
+      );
+      return seen !== undefined && canceled.length < group.length;
+    }),
   );
-  const byId = new Map(open.map((t) => [t.id, t]));
+  if (moved.includes(true)) return undefined;
   const changes = (mark: Mark): boolean => {
     const t = byId.get(mark.id);
     return t?.status === 'created' || (t?.sentEpoch ?? 0) < session.epoch || mark.wish !== undefined;
@@ -67,12 +97,13 @@ export async function takeOnline(
   );
   const wanted = new Set([...judged.offer, ...judged.start, ...judged.revoke].map(({ id }) => id));
   return {
+    through: lastId,
     offers: await withOperations(store, judged.offer),
     starts: judged.start.map(({ id }) => id),
     revocations: judged.revoke.map(({ id, wish }) => ({ id, message: wish ?? '' })),
     // What a session holds by now was not told again: only its hello says what it holds in vain.
     drops: session.again
-      ? []
+      ? judged.cancel.map(({ id }) => id)
       : [...session.held].filter(([id, held]) => held !== 'finished' && !wanted.has(id)).map(([id]) => id),
   };
 }

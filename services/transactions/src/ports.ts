@@ -78,6 +78,15 @@ export interface Floor {
   readonly reason: 'deactivation' | 'reset';
 }
 
+/** Of a device's operations. */
+export interface Head {
+  readonly floor: Floor | undefined;
+  /** The highest id so far; 0 if none. */
+  readonly lastId: number;
+  /** The id before that one, in the order of creation; 0: it is the first. */
+  before(id: number): number;
+}
+
 export type ListSort = 'transactionId' | 'deviceId' | 'transactionStatus' | 'operationId';
 
 export interface ListQuery {
@@ -125,6 +134,13 @@ export interface AskingSession {
   readonly meets?: Versions;
 }
 
+/** How a judgement saw a transaction that it cancels: one that has moved since is judged anew (ruling B1). */
+export interface Seen {
+  readonly accepted: boolean;
+  /** The session that is judged: what a newer one has is not its matter. */
+  readonly epoch: number;
+}
+
 /** Raises a device's head; the answer says whether a create of that activation is still allowed. */
 export type HeadRaise = 'raised' | 'id-too-low' | 'epoch-too-old';
 
@@ -142,7 +158,8 @@ export interface TransactionStore {
     raise: { id: number; epoch: number; mustRise: boolean; floor?: Floor },
     now: number,
   ): Promise<HeadRaise>;
-  /** Floors of devices; coalesced with others asked in the same turn. */
+  /** Heads of devices; coalesced with others asked in the same turn. */
+  headOf(deviceId: string): Promise<Head>;
   floorOf(deviceId: string): Promise<Floor | undefined>;
   /** The firmware updates that were asked for; `changes` names this state of it. */
   firmwareQueue(deviceId: string): Promise<{
@@ -224,12 +241,13 @@ export interface TransactionStore {
     end: { success: boolean; message: string },
     now: number,
   ): Promise<void>;
-  /** Cancels those that are still open; answers what it canceled. */
+  /** Cancels those that are still open, and as they were seen; answers what it canceled. */
   cancelByPlatform(
     ids: readonly number[],
     message: string,
     stamp: string,
     now: number,
+    seen?: Seen,
   ): Promise<CanceledTransaction[]>;
   /** Cancels those of `ids` that the request may cancel; answers what bears its stamp. */
   cancelByRequest(

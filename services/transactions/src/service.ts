@@ -13,7 +13,7 @@ import type { Canceler } from './cancel.ts';
 import type { Delivery } from './delivery.ts';
 import { queueFirmware } from './firmware.ts';
 import type { Outbox } from './outbox.ts';
-import type { Floor, TransactionStore } from './ports.ts';
+import type { Floor, StoredTransaction, TransactionStore } from './ports.ts';
 
 export interface CreateDeps {
   readonly store: TransactionStore;
@@ -77,7 +77,9 @@ export async function createTransaction(
     if (stored.outbox.length > 0) deps.outbox.publish(stored);
     else deps.delivery.deliver(stored);
   } else {
-    await assertSame(store, id, request);
+    const existing = await assertSame(store, id, request);
+    // Whoever stored it may have died before it was handed over: the caller's next ones stand behind it.
+    if (existing.status === 'created') deps.delivery.deliver(existing);
   }
   return id;
 }
@@ -114,14 +116,15 @@ async function assertSame(
   store: TransactionStore,
   id: number,
   request: CreateTransactionRequest,
-): Promise<void> {
+): Promise<StoredTransaction> {
   const existing = await store.get(id);
   const same =
     existing?.deviceId === request.deviceId &&
     existing.applicationId === request.applicationId &&
     existing.operationId === request.operationId;
-  if (!same)
+  if (!existing || !same)
     throw new DomainError('internal', 'Internal error.', { internal: `transaction id ${id} is taken` });
+  return existing;
 }
 
 /** What one cancel request may cancel, judged once: a repeat of the request does not judge anew. */

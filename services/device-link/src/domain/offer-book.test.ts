@@ -42,13 +42,15 @@ describe('the offers of a session', () => {
     ]);
   });
 
-  it('are asked about once, and a ready for a started one is answered with start again', () => {
+  it('are asked about once, and again by a ready that comes after the start', () => {
     const book = bookWith(1);
     sendAll(book);
     expect(book.ready(1, 2)).toBe('ask');
     expect(book.ready(1, 3)).toBe('ignore');
     book.decide(1, 'start', '');
-    expect(book.ready(1, 4)).toBe('start-again');
+    expect(book.ready(1, 4)).toBe('ask');
+    expect(book.ready(1, 5)).toBe('ignore');
+    expect(book.decide(1, 'drop', 'canceled')).toEqual([{ id: 1, verdict: 'drop', reason: 'canceled' }]);
   });
 
   it('leave ids that were never offered to the judge', () => {
@@ -72,7 +74,7 @@ describe('the offers of a session', () => {
     book.started(2);
     expect(book.add(2, 2)).toBe(false);
     expect(sendAll(book)).toEqual([]);
-    expect(book.ready(1, 2)).toBe('start-again');
+    expect(book.ready(1, 2)).toBe('ask');
   });
 
   it('are forgotten when withdrawn before they were sent, dropped when unanswered', () => {
@@ -82,12 +84,31 @@ describe('the offers of a session', () => {
     expect(book.idle).toBe(true);
   });
 
-  it('are left to the judge when they are withdrawn while it is asked', () => {
+  it('are dropped when the judge has answered, where they are withdrawn while it is asked', () => {
     const book = bookWith(1);
     sendAll(book);
     book.ready(1, 2);
     expect(book.withdraw([1], 'canceled')).toEqual([]);
-    expect(book.decide(1, 'start', '')).toEqual([{ id: 1, verdict: 'start', reason: '' }]);
+    // The permit was given before the cancellation.
+    expect(book.decide(1, 'start', '')).toEqual([{ id: 1, verdict: 'drop', reason: 'canceled' }]);
+  });
+
+  it('are dropped when withdrawn after their start, or while a start waits for its turn, and once', () => {
+    const book = bookWith(1, 2, 3);
+    sendAll(book);
+    for (const id of [1, 2, 3]) book.ready(id, 2);
+    book.decide(1, 'start', '');
+    book.decide(3, 'start', '');
+    book.started(4);
+    expect(book.withdraw([1, 3, 4, 5], 'reset')).toEqual([
+      { id: 1, verdict: 'drop', reason: 'reset' },
+      { id: 4, verdict: 'drop', reason: 'reset' },
+    ]);
+    expect(book.decide(2, 'start', '')).toEqual([
+      { id: 2, verdict: 'start', reason: '' },
+      { id: 3, verdict: 'drop', reason: 'reset' },
+    ]);
+    expect(book.withdraw([1, 3, 4], 'reset')).toEqual([]);
   });
 
   it('tell since when the oldest of them has no ready', () => {
@@ -112,7 +133,7 @@ describe('the offers of a session', () => {
       long.ready(id, 1);
       long.decide(id, 'start', '');
     }
-    expect(long.ready(2, 1)).toBe('start-again');
-    expect(long.ready(1, 1)).toBe('ask');
+    expect(long.add(2, 2)).toBe(false);
+    expect(long.add(1, 1)).toBe(true);
   });
 });

@@ -1,7 +1,7 @@
 import { limits } from './limits.ts';
 
-/** What a ready asks for. */
-export type ReadyVerdict = 'ask' | 'start-again' | 'ignore';
+/** What a ready asks for. One that comes again after a start asks anew: it may be over since. */
+export type ReadyVerdict = 'ask' | 'ignore';
 
 /** What may be sent now, in this order. */
 export interface Release {
@@ -19,6 +19,8 @@ interface InFlight {
   state: 'offered' | 'asking' | Verdict;
   readonly sentAtMs: number;
   reason: string;
+  /** It was canceled while the judge was asked: a permit that comes now is older than that. */
+  canceledBecause?: string;
 }
 
 /**
@@ -44,6 +46,11 @@ export class OfferBook<T> {
     return this.#pending.length === 0 && this.#inFlight.size === 0;
   }
 
+  /** True: this session has, or had, it. */
+  knows(id: number): boolean {
+    return this.#inFlight.has(id) || this.#ended.has(id) || this.#pending.some((p) => p.id === id);
+  }
+
   /** Takes an offer to be sent, in order of id; false when this session has, or had, it already. */
   add(id: number, offer: T): boolean {
     if (this.#inFlight.has(id) || this.#ended.has(id)) return false;
@@ -67,7 +74,6 @@ export class OfferBook<T> {
   ready(id: number, nowMs: number): ReadyVerdict {
     const entry = this.#inFlight.get(id);
     if (!entry) {
-      if (this.#ended.get(id)) return 'start-again';
       this.#pending = this.#pending.filter((p) => p.id !== id);
       this.#inFlight.set(id, { state: 'asking', sentAtMs: nowMs, reason: '' });
       return 'ask';
@@ -81,25 +87,32 @@ export class OfferBook<T> {
   decide(id: number, verdict: Verdict, reason: string): Release[] {
     const entry = this.#inFlight.get(id);
     if (!entry) return [];
-    entry.state = verdict;
-    entry.reason = reason;
+    const canceled = entry.canceledBecause;
+    entry.state = canceled === undefined ? verdict : 'drop';
+    entry.reason = canceled ?? reason;
     return this.#release();
   }
 
   /**
-   * Transactions were canceled: what waits is forgotten, what is unanswered is dropped, and what the
-   * judge is being asked about is left to its answer. Answers what may be sent now.
+   * Transactions were canceled: what waits is forgotten, what is unanswered or started is dropped, and
+   * what the judge is being asked about is dropped when it has answered. Answers what may be sent now.
    */
   withdraw(ids: readonly number[], reason: string): Release[] {
     const gone = new Set(ids);
     this.#pending = this.#pending.filter((p) => !gone.has(p.id));
+    const started: Release[] = [];
     for (const id of gone) {
       const entry = this.#inFlight.get(id);
-      if (entry?.state !== 'offered') continue;
-      entry.state = 'drop';
-      entry.reason = reason;
+      if (entry?.state === 'asking') entry.canceledBecause = reason;
+      else if (entry) {
+        entry.state = 'drop';
+        entry.reason = reason;
+      } else if (this.#ended.get(id)) {
+        this.#ended.set(id, false);
+        started.push({ id, verdict: 'drop', reason });
+      }
     }
-    return this.#release();
+    return [...started, ...this.#release()];
   }
 
   /** It is started in this session without an offer: it is not offered any more. */

@@ -24,14 +24,14 @@ export function deliver(
     return { case: 'failure', value: `${code}: ${message}` };
   };
   const handOverHere = async (
-    { deviceId, offer, sessionEpoch }: HandOver,
+    { deviceId, offer, sessionEpoch, previousTransactionId }: HandOver,
     forwarded: boolean,
   ): Promise<Reached<Outcome>> => {
     try {
       if (!offer) throw new DomainError('invalid_argument', 'offer is missing.');
       const forwardedForEpoch = forwarded ? Number(sessionEpoch) : undefined;
       return await localOrForward(deps, { deviceId, forwardedForEpoch }, (session) =>
-        session.deliver([offer]) ? taken(BigInt(session.epoch)) : undefined,
+        session.deliver(offer, Number(previousTransactionId)) ? taken(BigInt(session.epoch)) : undefined,
       );
     } catch (error) {
       return { done: failed(error) };

@@ -98,18 +98,75 @@ describe('a session', () => {
     expect(headset.ids('drop')).toEqual([]);
   });
 
-  it('asks once for a ready that comes twice, and repeats the start when asked after it', async () => {
+  it('asks once for a ready that comes twice, and again after the start: it may be over since', async () => {
+    let permit = () => {};
+    world.onAccept = () =>
+      new Promise((resolve) => {
+        permit = () => resolve({ start: true });
+      });
     const headset = await connected();
     await deliver(1);
     await headset.next('offer');
     headset.ready(1);
     headset.ready(1);
+    // What comes behind them is handled: so both were read.
+    headset.result(1, 6);
+    await headset.next('reportAck');
+    permit();
     await headset.next('start');
     const before = world.accepts.length;
     expect(before).toBe(1);
+    world.onAccept = async () => ({ start: true });
     headset.ready(1);
     await waitFor('the start again', () => headset.ids('start').length >= 2);
-    expect(world.accepts).toHaveLength(before);
+    expect(world.accepts).toHaveLength(2);
+    world.onAccept = async () => ({ start: false, dropReason: 'before reset' });
+    headset.ready(1);
+    await waitFor('the drop', () => headset.ids('drop').length === 1);
+    expect(headset.ids('start')).toEqual([1, 1]);
+  });
+
+  it('asks for no start before it is judged, and tells the judgement first', async () => {
+    let judged = () => {};
+    world.onOnline = () =>
+      new Promise((resolve) => {
+        judged = () => resolve({ dropTransactionIds: [7n], offers: [offer(8)] });
+      });
+    world.onAccept = async ({ transactionId }) =>
+      transactionId === 8n ? { start: true } : { start: false, dropReason: 'newer' };
+    const headset = await connected({ held: [{ transactionId: 7n, state: HeldState.OFFERED }] });
+    headset.ready(7);
+    headset.ready(8);
+    // What comes behind them is handled: so they were read.
+    headset.result(1, 6);
+    await headset.next('reportAck');
+    expect(world.accepts).toEqual([]);
+    judged();
+    await waitFor('the answers', () => headset.ids('drop').length === 2);
+    expect(world.accepts.map((a) => a.transactionId)).toEqual([7n, 8n]);
+    expect(headset.received.slice(-4).map((b) => b.case)).toEqual(['drop', 'offer', 'start', 'drop']);
+  });
+
+  it('reads on when it is judged, however many readies came before', async () => {
+    let judged = () => {};
+    world.onOnline = () =>
+      new Promise((resolve) => {
+        judged = () => resolve({});
+      });
+    const headset = await connected();
+    for (let id = 1; id <= 200; id += 1) headset.ready(id);
+    judged();
+    await waitFor('all starts', () => headset.ids('start').length === 200);
+  });
+
+  it('drops what is withdrawn after its start', async () => {
+    const headset = await connected();
+    await deliver(1);
+    await headset.next('offer');
+    headset.ready(1);
+    await headset.next('start');
+    await instance.delivery.withdraw({ deviceId, transactionIds: [1n], reason: 'before reset' });
+    expect(await headset.next('drop')).toMatchObject({ transactionId: 1n, reason: 'before reset' });
   });
 
   it("leaves a ready for an unknown or another device's transaction to transactions", async () => {

@@ -18,15 +18,17 @@ import {
 import type {
   AcceptResponse,
   DeliveryJudgeService,
+  HeadsetOnlineResponse,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { limits } from '../domain/limits.ts';
 import { checkReport, checkUrlRequest, newerFirmware, transactionId } from '../domain/messages.ts';
 import { OfferBook, type Release, type Verdict } from '../domain/offer-book.ts';
+import { Turn } from '../domain/turn.ts';
 import type { Registration } from '../ports.ts';
 import type { LinkMetrics, OutgoingKind } from './metrics.ts';
 import { type ReportEvent, reportEvent } from './report-event.ts';
 import { ReportPump } from './report-pump.ts';
-import { retryWhile } from './retry.ts';
+import { backoffMs, pause, retryWhile } from './retry.ts';
 import { Traces } from './traces.ts';
 import { UrlDesk, type UrlServices } from './url-desk.ts';
 import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from './wire.ts';
@@ -59,6 +61,7 @@ const stalledByPeer = 1;
 const stalledByLog = 2;
 const stalledByJudge = 4;
 const stalledByDrain = 8;
+const stalledByReadies = 16;
 
 /** The transaction that a report is about, where its kind belongs to one. */
 function transactionOf({ body }: Report): bigint | undefined {
@@ -83,6 +86,7 @@ export class Session {
   readonly #call: LinkCall;
   readonly #deps: SessionDeps;
   readonly #book = new OfferBook<Offer>();
+  readonly #turn = new Turn<Offer>();
   readonly #reports: ReportPump;
   readonly #traces = new Traces();
   readonly #urls: UrlDesk;
@@ -96,6 +100,9 @@ export class Session {
   #ended = false;
   #stalls = 0;
   #asking = 0;
+  #judgingAgain = false;
+  /** Readies that came before it was judged. */
+  readonly #early = new Set<number>();
   /** Since when the peer takes nothing; 0 when it does. */
   #blockedSinceMs = 0;
   #ackDue = 0;
@@ -203,23 +210,33 @@ export class Session {
   }
 
   /**
-   * Takes offers to be sent: at once, or behind the online sweep. Answers false when the session is
-   * over. Throws `unavailable` when too many wait already (the caller tries again later).
+   * Takes an offer to be sent: at once, or behind a judgement, where the operation before it is not known
+   * here. Answers false when the session is over. Throws `unavailable` when too many wait already: then
+   * nothing is taken until those are offered, and what was refused comes with a judgement.
    */
-  deliver(offers: readonly Offer[]): boolean {
+  deliver(offer: Offer, previousId: number): boolean {
     if (this.#ended) return false;
-    if (this.#book.pendingCount + offers.length > limits.maxPendingOffers) {
-      throw new DomainError('unavailable', 'Too many transactions wait for this headset.', {
-        retryAfterMs: 1000,
-      });
+    const id = Number(offer.transactionId);
+    if (this.#book.knows(id)) return true;
+    const isFull = this.#book.pendingCount + this.#turn.waitingCount >= limits.maxPendingOffers;
+    const taken = this.#turn.take({ id, previousId, offer }, isFull, (other) => this.#book.knows(other));
+    if (taken === 'now') {
+      this.#book.add(id, offer);
+      this.#flushOffers();
+      return true;
     }
-    this.#addOffers(offers);
-    return true;
+    this.#catchUp();
+    if (taken === 'waits') return true;
+    throw new DomainError('unavailable', 'Too many transactions wait for this headset.', {
+      retryAfterMs: 1000,
+    });
   }
 
-  /** Transactions were canceled: those that were not asked about are dropped. */
+  /** Transactions were canceled: what this session has of them is dropped, also what is started. */
   withdraw(ids: readonly number[], reason: string): void {
-    if (!this.#ended) this.#sendReleased(this.#book.withdraw(ids, reason));
+    if (this.#ended) return;
+    this.#turn.forget(new Set(ids));
+    this.#sendReleased(this.#book.withdraw(ids, reason));
   }
 
   /** Called about every second: closes a session that is past a deadline, cuts off one that does not end. */
@@ -268,25 +285,51 @@ export class Session {
    * offered now. A failure is tried again a little later.
    */
   async judgeAgain(): Promise<void> {
-    const now = this.#monotonic();
-    this.judgedAtMs = now;
-    try {
-      const answer = await this.#deps.onlineGate(async () =>
-        this.#ended
-          ? undefined
-          : await this.#deps.judge.headsetOnline({
-              deviceId: this.deviceId,
-              sessionEpoch: BigInt(this.epoch),
-              clientVersion: this.#clientVersion,
-              knowsRevoke: this.#knowsRevoke,
-              again: true,
-            }),
-      );
-      if (answer && !this.#ended) this.#addOffers(answer.offers);
-    } catch (error) {
-      this.#complain('a session could not be judged again', error, 1);
-      this.judgedAtMs = now - this.#deps.rejudgeEveryMs + rejudgeAfterFailureMs;
+    if (this.#judgingAgain) return;
+    this.#judgingAgain = true;
+    for (let attempt = 1; ; attempt += 1) {
+      const now = this.#monotonic();
+      this.judgedAtMs = now;
+      try {
+        await this.#judgeOnceMore();
+        attempt = 0;
+      } catch (error) {
+        this.#turn.failed();
+        this.#complain('a session could not be judged again', error, attempt);
+        this.judgedAtMs = now - this.#deps.rejudgeEveryMs + rejudgeAfterFailureMs;
+        if (this.#missesSome) await pause(backoffMs(attempt));
+      }
+      if (!this.#missesSome) break;
     }
+    this.#judgingAgain = false;
+  }
+
+  async #judgeOnceMore(): Promise<void> {
+    const answer = await this.#deps.onlineGate(async () => {
+      if (this.#ended) return undefined;
+      this.#turn.begin();
+      return await this.#deps.judge.headsetOnline({
+        deviceId: this.deviceId,
+        sessionEpoch: BigInt(this.epoch),
+        clientVersion: this.#clientVersion,
+        knowsRevoke: this.#knowsRevoke,
+        again: true,
+      });
+    });
+    if (!answer || this.#ended) return;
+    this.withdraw(answer.dropTransactionIds.map(Number), 'The transaction is over.');
+    this.#addJudged(answer);
+  }
+
+  /** Something is to be offered that only the judge knows, and there is room for it. */
+  get #missesSome(): boolean {
+    if (this.#ended) return false;
+    const hasRoom = this.#book.pendingCount <= limits.maxPendingOffers / 2;
+    return this.#turn.waitingCount > 0 || (this.#turn.behind && hasRoom);
+  }
+
+  #catchUp(): void {
+    if (this.#online && this.#missesSome) void this.judgeAgain();
   }
 
   #monotonic(): number {
@@ -301,6 +344,7 @@ export class Session {
         this.#deps.onlineGate(async () => {
           // The session may have ended while it stood in the queue.
           if (this.#ended) return undefined;
+          this.#turn.begin();
           return await this.#deps.judge.headsetOnline({
             deviceId: this.deviceId,
             sessionEpoch: BigInt(this.epoch),
@@ -325,16 +369,28 @@ export class Session {
     }
     this.judgedAtMs = this.#monotonic();
     this.#online = true;
-    this.#addOffers(answer.offers);
+    this.#addJudged(answer);
+    this.#takeEarlyReadies();
   }
 
-  #addOffers(offers: readonly Offer[]): void {
-    for (const offer of offers) this.#book.add(Number(offer.transactionId), offer);
+  /** Takes what a judgement offers, as much as there is room for; the rest comes with a later one. */
+  #addJudged({ offers, judgedThroughId }: HeadsetOnlineResponse): void {
+    const knows = (id: number) => this.#book.knows(id);
+    const unknown = offers.filter((offer) => !knows(Number(offer.transactionId)));
+    const room = limits.maxPendingOffers - this.#book.pendingCount;
+    for (const offer of unknown.slice(0, room)) this.#book.add(Number(offer.transactionId), offer);
+    const more = this.#turn.judged(Number(judgedThroughId), unknown.length > room, knows);
+    for (const { id, offer } of more) this.#book.add(id, offer);
     this.#flushOffers();
   }
 
   #flushOffers(): void {
     if (!this.#online) return;
+    this.#sendOffers();
+    this.#catchUp();
+  }
+
+  #sendOffers(): void {
     while (!this.#ended && this.#blockedSinceMs === 0) {
       const offer = this.#book.next(this.#deps.clock.now());
       if (!offer) return;
@@ -344,17 +400,20 @@ export class Session {
     }
   }
 
+  /** Before the session is judged nothing is asked: the judgement may be canceling it (ruling B1). */
   #onReady(id: number): void {
-    switch (this.#book.ready(id, this.#deps.clock.now())) {
-      case 'ask':
-        void this.#ask(id);
-        break;
-      case 'start-again':
-        this.#sendReleased([{ id, verdict: 'start', reason: '' }]);
-        break;
-      case 'ignore':
-        break;
+    if (!this.#online) {
+      this.#early.add(id);
+      if (this.#early.size >= limits.maxInFlightOffers) this.#stall(stalledByReadies, true);
+    } else if (this.#book.ready(id, this.#deps.clock.now()) === 'ask') {
+      void this.#ask(id);
     }
+  }
+
+  #takeEarlyReadies(): void {
+    for (const id of this.#early) this.#onReady(id);
+    this.#early.clear();
+    this.#stall(stalledByReadies, false);
   }
 
   /** Asks for the start permit until there is an answer; nothing else ever drops it (ruling B1). */

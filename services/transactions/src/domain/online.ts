@@ -61,7 +61,12 @@ export interface OnlineJudgement {
   readonly start: readonly Mark[];
   /** Held as started: the headset is asked to leave it. */
   readonly revoke: readonly Mark[];
-  readonly cancel: readonly { readonly id: number; readonly message: string }[];
+  readonly cancel: readonly Cancellation[];
+}
+
+export interface Cancellation {
+  readonly id: number;
+  readonly message: string;
 }
 
 /** True: an earlier session got it, and the headset that is back knows nothing of it. */
@@ -89,14 +94,15 @@ export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSes
   const offer: Mark[] = [];
   const start: Mark[] = [];
   const revoke: Mark[] = [];
-  const cancel: { id: number; message: string }[] = [];
+  const cancel: Cancellation[] = [];
   for (const t of ordered) {
     const held = session.held.get(t.id);
     if (t.activationEpoch < session.floor.epoch) {
       cancel.push({ id: t.id, message: session.floor.message });
       continue;
     }
-    if (held === 'finished') continue;
+    // A newer session has it: this one is over.
+    if (held === 'finished' || t.sentEpoch > session.epoch) continue;
     // Only what the cloud has permitted can have been started.
     const goesOn = held === 'started' && t.status === 'accepted' ? start : offer;
     if (isRunningReset(t)) {
@@ -106,8 +112,9 @@ export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSes
     const mark = countRetry(t, session);
     const lost = lostBecause(t, mark, session, latest.get(key(t)) === t.id);
     if (!lost) goesOn.push(mark);
-    else if (t.status !== 'accepted' || held === 'offered') cancel.push({ id: t.id, message: lost });
-    else if (session.knowsRevoke) (held ? revoke : offer).push({ ...mark, wish: lost });
+    else if (t.status !== 'accepted' || (held === 'offered' && !mayRunHere(t, session))) {
+      cancel.push({ id: t.id, message: lost });
+    } else if (session.knowsRevoke) (held ? revoke : offer).push({ ...mark, wish: lost });
     // An older client is not asked: its result ends it, and may be on its way where it is not held.
     else goesOn.push(mark);
   }
@@ -168,6 +175,11 @@ function countRetry(t: OpenTransaction, session: OnlineSession): Mark {
 /** How far a transaction has come: 0 offered, 1 accepted, more with its progress. */
 function advanceOf(t: Pick<OpenTransaction, 'status' | 'bestProgress'>): number {
   return t.status === 'accepted' ? 1 + t.bestProgress : 0;
+}
+
+/** It has its permit, perhaps given to this very session: then its hello does not tell all. */
+function mayRunHere(t: OpenTransaction, session: OnlineSession): boolean {
+  return t.status === 'accepted' && t.sentEpoch === session.epoch;
 }
 
 function isRunningReset(t: OpenTransaction): boolean {

@@ -24,7 +24,7 @@ export function deliveryJudgeRpc(deps: {
   const { store, outbox, delivery, clock } = deps;
   return bind(DeliveryJudgeService, {
     async headsetOnline(request) {
-      const { offers, starts, revocations, drops } = await takeOnline(deps, {
+      const { offers, starts, revocations, drops, through } = await takeOnline(deps, {
         deviceId: request.deviceId,
         epoch: Number(request.sessionEpoch),
         held: heldOf(request.held),
@@ -37,6 +37,7 @@ export function deliveryJudgeRpc(deps: {
         startTransactionIds: starts.map(BigInt),
         revocations: revocations.map(({ id, message }) => ({ transactionId: BigInt(id), reason: message })),
         dropTransactionIds: drops.map(BigInt),
+        judgedThroughId: BigInt(through),
       };
     },
 

@@ -80,6 +80,8 @@ export interface HeadDocument {
   _id: string;
   /** Highest transaction id created for the device. */
   lastId: number;
+  /** The newest ids in the order in which they raised the head; absent: raised by an earlier version. */
+  lately?: number[];
   /** Newest activation epoch that transactions has seen. */
   epoch: number;
   /** Everything of an older activation epoch is over. */

@@ -2,12 +2,19 @@ import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import { coalescedReader, coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import type { Filter, UpdateFilter } from 'mongodb';
+import { idBefore, latelyKept } from '../domain/lately.ts';
 import type { TransactionStore } from '../ports.ts';
 import { collections, type HeadDocument } from './documents.ts';
 
 type HeadStore = Pick<
   TransactionStore,
-  'raiseHead' | 'floorOf' | 'firmwareQueue' | 'replaceFirmwareQueue' | 'claimDueFloors' | 'clearFloorDue'
+  | 'raiseHead'
+  | 'headOf'
+  | 'floorOf'
+  | 'firmwareQueue'
+  | 'replaceFirmwareQueue'
+  | 'claimDueFloors'
+  | 'clearFloorDue'
 > & {
   /** Highest id created for the device; 0 if none. */
   lastIdOf(deviceId: string): Promise<number>;
@@ -49,6 +56,10 @@ export function createHeadStore(store: Store): HeadStore {
       const last = Math.max(0, ...ends.filter((end) => end <= epoch));
       return last === 0 && deactivations.length === rememberedEnds ? epoch : last;
     },
+    async headOf(deviceId) {
+      const { floor, lastId = 0, lately = [] } = (await read(deviceId)) ?? {};
+      return { floor, lastId, before: (id) => idBefore(lately, id) };
+    },
     async floorOf(deviceId) {
       return (await read(deviceId))?.floor;
     },
@@ -74,10 +85,13 @@ export function createHeadStore(store: Store): HeadStore {
           filter,
           update: {
             $max: { lastId: to.id, epoch: to.epoch },
+            $push: {
+              lately: { $each: [to.id], $slice: -latelyKept },
+              ...(to.floor?.reason === 'deactivation' && {
+                deactivations: { $each: [to.floor.epoch], $slice: -rememberedEnds },
+              }),
+            },
             ...(to.floor && { $set: { floor: to.floor, floorDueAt: new Date(now) } }),
-            ...(to.floor?.reason === 'deactivation' && {
-              $push: { deactivations: { $each: [to.floor.epoch], $slice: -rememberedEnds } },
-            }),
           },
         });
         return 'raised';

@@ -257,11 +257,14 @@ export function createTransactionStore(
     },
     ...createProgressStore(reported, { changes, reportable, intervalMs: options.progressIntervalMs }),
 
-    async cancelByPlatform(wanted, message, stamp, now) {
+    async cancelByPlatform(wanted, message, stamp, now, seen) {
       if (wanted.length === 0) return [];
+      const states = statesThatTake('cancel-by-platform', 'canceled').filter(
+        (status) => !seen || (status === 'accepted') === seen.accepted,
+      );
       for (const ids of portions(wanted, canceledAtOnce)) {
         await transactions.updateMany(
-          { _id: { $in: ids }, status: { $in: statesThatTake('cancel-by-platform', 'canceled') } },
+          { _id: { $in: ids }, status: { $in: states }, ...(seen && { sentEpoch: { $lte: seen.epoch } }) },
           changes.canceled(message, stamp, now),
         );
       }

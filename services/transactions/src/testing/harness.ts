@@ -15,6 +15,7 @@ import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service } from '@headset-cloud/kit/service.ts';
+import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { diskOf } from '@headset-cloud/kit/testing/disk.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import type {
@@ -52,8 +53,16 @@ export class Harness {
   readonly online = new Map<string, bigint>();
   /** What device-link was handed, by transaction id. */
   readonly delivered: number[] = [];
+  /** The operations before those, as device-link was told. */
+  readonly previous: number[] = [];
   linkAway = false;
+  /** Hand-overs while it was away. */
+  refused = 0;
   activated = true;
+  /** What device-link was told to forget, by transaction id, with the reason. */
+  readonly withdrawn: [number, string][] = [];
+  /** Runs once, before the next change of several documents: a cancellation. */
+  beforeCancel: (() => Promise<unknown>) | undefined;
   /** Holds up questions for presence. */
   beforePresence = async (): Promise<void> => {};
   database!: EmbeddedDatabase;
@@ -81,15 +90,24 @@ export class Harness {
     this.channel.register([
       bind(DeliveryService, {
         deliver: async (r) => {
-          if (this.linkAway) throw new DomainError('unavailable', 'away');
-          for (const { offer } of r.handOvers) this.delivered.push(Number(offer?.transactionId));
+          if (this.linkAway) {
+            this.refused += r.handOvers.length;
+            throw new DomainError('unavailable', 'away');
+          }
+          for (const { offer, previousTransactionId } of r.handOvers) {
+            this.delivered.push(Number(offer?.transactionId));
+            this.previous.push(Number(previousTransactionId));
+          }
           return {
             outcomes: r.handOvers.map(({ deviceId }) => ({
               kind: { case: 'sessionEpoch' as const, value: this.online.get(deviceId) ?? 0n },
             })),
           };
         },
-        withdraw: async () => ({}),
+        withdraw: async ({ transactionIds, reason }) => {
+          for (const id of transactionIds) this.withdrawn.push([Number(id), reason]);
+          return {};
+        },
         getPresence: async () => {
           await this.beforePresence();
           return { sessionEpochs: Object.fromEntries(this.online) };
@@ -115,7 +133,7 @@ export class Harness {
       {
         logger: this.logger,
         clock: systemClock,
-        store: stores.database('transactions'),
+        store: this.#interruptible(stores.database('transactions')),
         log: this.#faultyLog(),
         channel: () => this.channel,
         secrets: createSecretBox('x'.repeat(32)),
@@ -259,6 +277,11 @@ export class Harness {
     };
   }
 
+  /** Up to which operation a session is judged. */
+  async judgedThrough(sessionEpoch: bigint): Promise<number> {
+    return Number((await this.judge.headsetOnline({ deviceId: device, sessionEpoch })).judgedThroughId);
+  }
+
   /** The start permit, as a session's headset asks for it. */
   accept(id: number, sessionEpoch = 1n, clientVersion = '3.4.0', firmwareVersion = '9.001.0') {
     const versions = { clientVersion, firmwareVersion };
@@ -274,6 +297,31 @@ export class Harness {
 
   result(id: number, success = true, message = 'called'): Promise<void> {
     return this.report({ case: 'result', value: { transactionId: BigInt(id), success, message } });
+  }
+
+  #interruptible(store: Store): Store {
+    const interrupted = <T extends object>(collection: T): T =>
+      new Proxy(collection, {
+        get: (of, name) => {
+          const value = Reflect.get(of, name) as unknown;
+          if (typeof value !== 'function') return value;
+          if (name !== 'updateMany') return value.bind(of);
+          return async (...args: unknown[]) => {
+            const before = this.beforeCancel;
+            this.beforeCancel = undefined;
+            await before?.();
+            return value.apply(of, args) as unknown;
+          };
+        },
+      });
+    return new Proxy(store, {
+      get: (of, name) => {
+        const value = Reflect.get(of, name) as unknown;
+        if (typeof value !== 'function') return value;
+        if (name !== 'collection') return value.bind(of);
+        return (...args: unknown[]) => interrupted(value.apply(of, args) as object);
+      },
+    });
   }
 
   #faultyLog(): EventLog {
