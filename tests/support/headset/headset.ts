@@ -27,6 +27,9 @@ import { Transactions } from './transactions.ts';
 import { Uploads } from './uploads.ts';
 import { UrlRequests } from './urls.ts';
 
+/** A session that lasted so long was a good one: the back-off begins anew; milliseconds. */
+const goodSessionMs = 60_000;
+
 /** What of the content may be given by itself; a given `content` wins. */
 type Installed = Partial<Pick<DeviceContent, 'firmwareVersion' | 'apps' | 'languages'>>;
 
@@ -92,6 +95,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   #timer: NodeJS.Timeout | undefined;
   #unwelcome: NodeJS.Timeout | undefined;
   #failures = 0;
+  #welcomedMs = 0;
   #clockCorrectionMs = 0;
   #notBefore = 0;
 
@@ -118,12 +122,17 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.#installer = new Installer({
       ...{ deviceId: this.deviceId, behaviour: this.behaviour, urls: this.#urls, signal },
       directory: durability === 'none' ? undefined : options.stateDir,
-      nowMs: () => this.now() + this.#clockCorrectionMs,
+      nowMs: () =>
+        this.now() + (breaks(this.behaviour, 'expires-by-own-clock') ? 0 : this.#clockCorrectionMs),
       report: (body) => this.report(body),
       atLoading: (id) => this.#point('loading', id),
     });
     this.#uploads = new Uploads(
-      { journal: this.journal, outbox: this.#outbox, urls: this.#urls, signal, behaviour: this.behaviour },
+      {
+        ...{ journal: this.journal, outbox: this.#outbox, urls: this.#urls, signal },
+        behaviour: this.behaviour,
+        nowMs: () => this.now() + this.#clockCorrectionMs,
+      },
       (upload) => this.#point('uploaded', upload.id),
     );
     this.#transactions = new Transactions({
@@ -187,10 +196,13 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   /**
    * Reports something of the headset's own, of now unless `details` say else; kept until it is
-   * acknowledged. Answers the report's id.
+   * acknowledged. Answers the report's id; 0 for a second answer of an app, which is not reported.
    */
   report(body: ReportBody, details?: ReportDetails): number {
     if (body.case === 'stateChange') this.#noteCondition(body.value);
+    if (body.case === 'appAnswer' && !breaks(this.behaviour, 'answers-twice')) {
+      if (this.journal.outcomes.get(Number(body.value.transactionId))?.answered) return 0;
+    }
     return this.#outbox.add(body, details);
   }
 
@@ -258,6 +270,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     if (this.#call !== call) return;
     this.#call = undefined;
     clearTimeout(this.#unwelcome);
+    const lastedMs = this.sessionEpoch === 0 ? 0 : performance.now() - this.#welcomedMs;
+    if (lastedMs >= goodSessionMs) this.#failures = 0;
     this.sessionEpoch = 0;
     this.#outbox.close();
     this.#urls.close();
@@ -302,6 +316,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
         this.#transactions.onRevoke(Number(body.value.transactionId), body.value.reason);
         break;
       case 'reportAck':
+        this.#failures = 0;
         this.#outbox.acknowledged(Number(body.value.reportId));
         this.emit('acknowledged', Number(body.value.reportId));
         break;
@@ -318,7 +333,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   #onWelcome(welcome: Welcome): void {
     clearTimeout(this.#unwelcome);
-    this.#failures = 0;
+    if (breaks(this.behaviour, 'welcome-resets-backoff')) this.#failures = 0;
+    this.#welcomedMs = performance.now();
     this.sessionEpoch = Number(welcome.sessionEpoch);
     this.#correctClock(Number(welcome.serverTimeMs));
     const { journal, device, behaviour } = this;

@@ -27,6 +27,10 @@ export interface Outcome {
   readonly connectivity?: ConnectivityAnswer;
   /** It was given up at the cloud's wish before its effect began, and never will have one. */
   readonly revoked?: true;
+  /** When it ended, and under which activation: told again when the end is. */
+  readonly ended?: { readonly occurredAtMs: number; readonly activationEpoch: number };
+  /** The app that was called has given its answer. */
+  readonly answered?: true;
 }
 
 /** Which application has the headset. */
@@ -71,12 +75,15 @@ type Entry =
   | { k: 'activation'; change: ActivationChange; reports: string[] }
   | { k: 'report'; report: string }
   | { k: 'ack'; id: number }
+  | { k: 'boot' }
+  | { k: 'numbered'; shift: number }
   | { k: 'epoch'; epoch: number }
   | { k: 'upload'; upload: PendingUpload }
   | { k: 'uploaded'; id: number; report: string }
   | {
       k: 'snapshot';
       lastReportId: number;
+      numberedUpTo?: number;
       epoch: number;
       activation: Activation;
       held: SnapshotHeld[];
@@ -111,6 +118,11 @@ export class Journal {
   readonly uploads = new Map<number, PendingUpload>();
   lastUploadId = 0;
   lastReportId = 0;
+  /**
+   * Reports above this id have provisional ones: they were made since the start of the process, and only a
+   * welcome shows whether the counter is an older one. Undefined: the numbers are good.
+   */
+  numberedUpTo: number | undefined;
   activationEpoch = 0;
   activation: Activation = noActivation;
   readonly #file: LineFile;
@@ -122,6 +134,7 @@ export class Journal {
     const entries = this.#file.read() as Entry[];
     for (const entry of entries) this.#apply(entry);
     if (entries.length > compactAboveLines) this.#file.rewrite([this.#snapshot()]);
+    this.#write({ k: 'boot' });
   }
 
   /** An offer, or another one of what is held: then its content is new, and nothing else. */
@@ -177,6 +190,11 @@ export class Journal {
     if (first !== undefined && first <= id) this.#write({ k: 'ack', id });
   }
 
+  /** The first welcome since the start of the process: provisional numbers rise by `shift` and are good. */
+  numbered(shift: number): void {
+    this.#write({ k: 'numbered', shift });
+  }
+
   learnEpoch(epoch: number): void {
     if (epoch > this.activationEpoch) this.#write({ k: 'epoch', epoch });
   }
@@ -225,6 +243,12 @@ export class Journal {
           if (held.state === 'finished' && held.resultReportId <= entry.id) this.held.delete(id);
         }
         break;
+      case 'boot':
+        this.numberedUpTo ??= this.lastReportId;
+        break;
+      case 'numbered':
+        this.#number(entry.shift);
+        break;
       case 'epoch':
         this.activationEpoch = entry.epoch;
         break;
@@ -238,6 +262,7 @@ export class Journal {
         break;
       case 'snapshot':
         this.lastReportId = entry.lastReportId;
+        this.numberedUpTo = entry.numberedUpTo;
         this.activationEpoch = entry.epoch;
         this.activation = entry.activation;
         for (const { offer: bytes, state, resultReportId } of entry.held) {
@@ -274,7 +299,32 @@ export class Journal {
       held.state = 'finished';
       held.resultReportId = Number(end?.reportId ?? 0n);
     }
-    this.#remember(id, outcome);
+    const ended = end && {
+      occurredAtMs: Number(end.occurredAtMs),
+      activationEpoch: Number(end.activationEpoch),
+    };
+    this.#remember(id, { ...outcome, ...(ended && { ended }) });
+    for (const report of reports) this.#noteAnswer(report);
+  }
+
+  #number(shift: number): void {
+    const from = this.numberedUpTo ?? this.lastReportId;
+    this.numberedUpTo = undefined;
+    if (shift === 0) return;
+    const fresh = [...this.reports].filter(([id]) => id > from);
+    for (const [id] of fresh) this.reports.delete(id);
+    for (const [id, report] of fresh) {
+      this.reports.set(id + shift, { ...report, reportId: BigInt(id + shift) });
+    }
+    for (const held of this.held.values()) if (held.resultReportId > from) held.resultReportId += shift;
+    this.lastReportId += shift;
+  }
+
+  #noteAnswer({ body }: Report): void {
+    if (body.case !== 'appAnswer') return;
+    const id = Number(body.value.transactionId);
+    const outcome = this.outcomes.get(id);
+    if (outcome) this.outcomes.set(id, { ...outcome, answered: true });
   }
 
   #change({ activation, epoch, endedUploads }: ActivationChange, reports: readonly Report[]): void {
@@ -288,6 +338,7 @@ export class Journal {
     const id = Number(report.reportId);
     this.reports.set(id, report);
     this.lastReportId = Math.max(this.lastReportId, id);
+    this.#noteAnswer(report);
   }
 
   #remember(id: number, outcome: Outcome): void {
@@ -303,6 +354,7 @@ export class Journal {
     return {
       k: 'snapshot',
       lastReportId: this.lastReportId,
+      ...(this.numberedUpTo !== undefined && { numberedUpTo: this.numberedUpTo }),
       epoch: this.activationEpoch,
       activation: this.activation,
       held: [...this.held.values()].map(({ offer, state, resultReportId }) => ({
