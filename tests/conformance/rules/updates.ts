@@ -4,6 +4,7 @@ import type { FileAnswer, FileRequest } from '../files.ts';
 import type { Rule } from '../rule.ts';
 import type { Stage } from '../stage.ts';
 import { must } from '../verdict.ts';
+import { mustHold } from './offers.ts';
 
 const part = 20_000;
 
@@ -111,6 +112,102 @@ export const updates: readonly Rule[] = [
     },
   },
   {
+    id: 'updates/ranges-refused',
+    sentence: 'delete the file, begin anew; counts as a wrong hash',
+    seconds: 6,
+    prove: async (stage) => {
+      stage.files.answer = () => ({ status: 416 });
+      const link = await stage.begin();
+      const id = stage.id();
+      await start(link, id, stage.update());
+      const result = () => link.reportsOf('result').find((r) => r.value.transactionId === id);
+      await link.until('the failure', () => result() ?? stage.files.of('GET').length > 3, 10_000);
+      must(stage.files.of('GET').length === 3, `${stage.files.of('GET').length} loads were tried, not 3`);
+      must(result()?.value.success === false && stage.effects(id) === 0, 'the result says success');
+    },
+  },
+  {
+    id: 'updates/redirects-bounded',
+    sentence: 'up to 5 times in a row and never from https to http; else as other 4xx',
+    prove: async (stage) => {
+      let asked = 0;
+      stage.cloud.onUrl = () => {
+        asked += 1;
+        if (asked > 1) stage.files.release();
+        return { url: stage.files.address() };
+      };
+      stage.files.answer = () => 'elsewhere';
+      const link = await stage.begin();
+      const id = stage.id();
+      await start(link, id, stage.update());
+      const gets = () => stage.files.of('GET').length;
+      await link.until('the request for another address', () => asked > 1 || gets() > 6);
+      must(asked > 1 && gets() >= 6, `${gets()} GETs, ${asked} addresses; 6 GETs are due before the second`);
+      must((await link.result(id)).value.success, 'it failed');
+      must(gets() === 7, `${gets()} GETs, not 6 and 1`);
+    },
+  },
+  {
+    id: 'updates/newest-ticket',
+    sentence: 'the ticket of an artifact may differ: the newest counts',
+    prove: async (stage) => {
+      stage.files.answer = (_, n) => (n === 1 ? { status: 403 } : 'well');
+      stage.cloud.onUrl = () => undefined;
+      const link = await stage.begin();
+      const id = stage.id();
+      const update = stage.update();
+      await start(link, id, update);
+      const first = await link.until('the request for an address', () => link.urlRequests[0]);
+      const ticket = Uint8Array.from(Buffer.from('newer'));
+      const artifact = { ...stage.files.artifact(), ticket };
+      const { package: name, version } = update.value;
+      link.offer(id, { case: 'updateApp', value: { package: name ?? '', version: version ?? '', artifact } });
+      await link.ready(id, 2);
+      stage.cloud.onUrl = () => ({ url: stage.files.address() });
+      link.send({ case: 'urlAnswer', value: { requestId: first.requestId, url: stage.files.address() } });
+      must((await link.result(id)).value.success, 'it failed');
+      const asked = link.urlRequests.at(-1)?.about;
+      const last = asked?.case === 'downloadTicket' ? Buffer.from(asked.value).toString() : '';
+      must(last === 'newer', `the ticket is "${last}", not that of the newest offer`);
+    },
+  },
+  {
+    id: 'updates/same-package-waits',
+    sentence: 'those behind it may pass, but none for the same package',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      await link.run(stage.id(), stage.update());
+      const update = stage.update();
+      const id = await stage.startHeldUpdate(link, update);
+      const removal = stage.id();
+      await start(link, removal, { case: 'uninstall', value: { package: update.value.package } });
+      await stage.readyFence(link);
+      stage.files.release();
+      for (const one of [id, removal]) must((await link.result(one)).value.success, `${one} failed`);
+      const order = stage.client.effects().map(({ transactionId }) => transactionId);
+      must(order.indexOf(id) < order.indexOf(removal), `the uninstallation passed the update: ${order}`);
+    },
+  },
+  {
+    id: 'updates/same-version',
+    sentence:
+      'without that record it did not take effect, whatever version is installed, since an equal version may be installed again',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const update = stage.update();
+      must((await link.run(stage.id(), update)).value.success, 'the first installation failed');
+      const id = await stage.startHeldUpdate(link, update);
+      stage.cloud.acknowledges = false;
+      const next = await stage.afterKill();
+      mustHold(stage, next, { [String(id)]: 'STARTED' });
+      stage.cloud.acknowledges = true;
+      stage.files.release();
+      next.start(id);
+      const { value } = await next.result(id);
+      must(value.success && stage.effects(id) === 1, `success ${value.success}, ${stage.effects(id)} effects`);
+    },
+  },
+  {
     id: 'updates/redirected',
     sentence: 'GET there with the same Range, up to 5 times in a row',
     prove: async (stage) => {
@@ -157,10 +254,18 @@ export const updates: readonly Rule[] = [
         return n === 2 ? { status: 503 } : 'well';
       });
       must(success, 'it failed');
-      must(
-        gets[0]?.path === gets[1]?.path && gets[1]?.path === gets[2]?.path,
-        'another address was asked for',
-      );
+      must(new Set(gets.map(({ path }) => path)).size === 1, 'another address was asked for');
+      must(link.urlRequests.length === 1, `${link.urlRequests.length} addresses were asked for`);
+    },
+  },
+  {
+    id: 'updates/too-many-requests',
+    sentence: '408, 429, 5xx, nothing for 30 s, cut off | wait (1 s, doubled each time, 30 s at most)',
+    prove: async (stage) => {
+      const status = (n: number) => (n === 1 ? 429 : 408);
+      const { link, success, gets } = await load(stage, (_, n) => (n <= 2 ? { status: status(n) } : 'well'));
+      must(success, 'it failed');
+      must(new Set(gets.map(({ path }) => path)).size === 1, 'another address was asked for');
       must(link.urlRequests.length === 1, `${link.urlRequests.length} addresses were asked for`);
     },
   },
@@ -185,6 +290,8 @@ export const updates: readonly Rule[] = [
     sentence: "One whose expires_at_ms (by the server's clock) has passed is not used again: ask anew.",
     prove: async (stage) => {
       let asked = 0;
+      // By its own clock, three days behind, the headset could use the address for days.
+      stage.cloud.clockOffsetMs = 3 * 86_400_000;
       stage.cloud.onUrl = () => {
         asked += 1;
         const soon = BigInt(stage.cloud.nowMs() + 500);
@@ -265,6 +372,10 @@ export const updates: readonly Rule[] = [
       await start(next, id, { case: 'updateFirmware', value: { version: '99.002.0', artifact } });
       const { value } = await stage.resultOverRestarts(next, id);
       must(!value.success && stage.effects(id) === 0, 'an older firmware was installed');
+      const equal = stage.id();
+      await start(next, equal, { case: 'updateFirmware', value: { version: '99.010.0', artifact } });
+      const again = await stage.resultOverRestarts(next, equal);
+      must(again.value.success, `an equal firmware was not installed: ${again.value.message}`);
     },
   },
 ];

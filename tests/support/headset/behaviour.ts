@@ -75,7 +75,6 @@ export const faultRules = {
   'keeps-older-counter': 'goes on with its counter though the cloud has more reports',
   'rewrites-epoch': 'sends a report with the epoch of its sending',
   'stores-whole-texts': 'stores texts of any length',
-  'starts-at-one': 'counts its reports from 1 where it has no counter',
   'numbers-at-once': 'numbers reports before the first welcome',
   'dates-anew': 'reports a remembered end with the time and epoch of now',
   'no-inventory': 'tells of no change of firmware, apps or languages',
@@ -144,6 +143,8 @@ export interface Behaviour {
   appAnswerData: string;
   /** When the app answers, after the result; milliseconds. */
   appAnswerDelayMs: number;
+  /** Where an empty store begins to count reports; 0: at the corrected clock, as the page says. */
+  firstReportId: number;
   /** How far the headset's own clock is off; milliseconds. */
   skewMs: number;
   progress: ProgressMode;
@@ -184,6 +185,7 @@ export const normalBehaviour: Behaviour = {
   appAnswerText: 'done',
   appAnswerData: '',
   appAnswerDelayMs: 0,
+  firstReportId: 0,
   skewMs: 0,
   progress: 'normal',
   progressIntervalMs: 10_000,

@@ -95,7 +95,7 @@ export class Outbox {
     const first = Math.max(ackedReportId + 1, nowMs());
     const from = breaks(behaviour, 'numbers-at-once') ? undefined : journal.numberedUpTo;
     if (from !== undefined) {
-      const isLost = ackedReportId > from || (from === 0 && !breaks(behaviour, 'starts-at-one'));
+      const isLost = ackedReportId > from || (from === 0 && behaviour.firstReportId === 0);
       journal.numbered(isLost ? Math.max(0, first - 1 - from) : 0);
     }
     if (ackedReportId > journal.lastReportId) journal.lastReportId = first - 1;
