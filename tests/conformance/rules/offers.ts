@@ -152,7 +152,8 @@ export const offers: readonly Rule[] = [
       link.start(id);
       const again = await link.result(id, first.report.reportId);
       must(again.value.success === first.value.success, 'the outcome is another one');
-      const ended = ({ occurredAtMs, activationEpoch }: Report) => `${occurredAtMs} of epoch ${activationEpoch}`;
+      const ended = ({ occurredAtMs, activationEpoch }: Report) =>
+        `${occurredAtMs} of epoch ${activationEpoch}`;
       const [told, toldAgain] = [ended(first.report), ended(again.report)];
       must(told === toldAgain, `it ended at ${told}, and is told again at ${toldAgain}`);
       const next = await stage.afterKill();

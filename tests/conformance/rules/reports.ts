@@ -107,7 +107,10 @@ export const reports: readonly Rule[] = [
       const link = await stage.begin();
       const { report } = await stage.fence(link);
       const atLeast = BigInt(stage.cloud.nowMs() - 300_000);
-      must(report.reportId > atLeast, `the first report bears ${report.reportId}, not the clock's milliseconds`);
+      must(
+        report.reportId > atLeast,
+        `the first report bears ${report.reportId}, not the clock's milliseconds`,
+      );
     },
   },
   {

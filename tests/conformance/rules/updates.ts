@@ -90,7 +90,10 @@ export const updates: readonly Rule[] = [
       stage.files.release();
       next.start(id);
       const { value } = await next.result(id);
-      must(value.success && stage.effects(id) === 1, `success ${value.success}, ${stage.effects(id)} effects`);
+      must(
+        value.success && stage.effects(id) === 1,
+        `success ${value.success}, ${stage.effects(id)} effects`,
+      );
     },
   },
   {

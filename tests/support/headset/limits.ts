@@ -1,4 +1,4 @@
-import { create, toBinary } from '@bufbuild/protobuf';
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import {
   type Hello,
   HelloSchema,
@@ -63,7 +63,7 @@ export function withinLimits(report: Report): Report {
 }
 
 /** A hello that fits into a message: apps are left out from the end of the list. */
-export function fittingHello(init: Parameters<typeof create<typeof HelloSchema>>[1]): Hello {
+export function fittingHello(init: MessageInitShape<typeof HelloSchema>): Hello {
   const hello = create(HelloSchema, init);
   leaveOutApps(hello, () => toBinary(HelloSchema, hello).length);
   return hello;

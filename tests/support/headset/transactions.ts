@@ -5,7 +5,8 @@ import { answer, type Behaviour, breaks, type DeathPoint } from './behaviour.ts'
 import type { Device } from './device.ts';
 import type { Effects } from './effects.ts';
 import type { Installer } from './installer.ts';
-import type { Held, Journal, Outcome } from './journal.ts';
+import type { Journal } from './journal.ts';
+import type { Held, Outcome } from './kept.ts';
 import type { Outbox, ReportBody, ReportDetails } from './outbox.ts';
 import { endReport, resultReports } from './results.ts';
 import { refusal, work } from './work.ts';

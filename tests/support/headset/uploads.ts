@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type Behaviour, breaks } from './behaviour.ts';
-import type { Journal, PendingUpload } from './journal.ts';
+import type { Journal } from './journal.ts';
+import type { PendingUpload } from './kept.ts';
 import type { Outbox } from './outbox.ts';
 import type { UrlRequests } from './urls.ts';
 

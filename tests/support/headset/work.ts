@@ -13,7 +13,8 @@ import { connectivity } from './connectivity.ts';
 import type { Device, DeviceState, InstalledApp } from './device.ts';
 import type { Effects } from './effects.ts';
 import { receivedExtras } from './extras.ts';
-import type { Journal, Outcome } from './journal.ts';
+import type { Journal } from './journal.ts';
+import type { Outcome } from './kept.ts';
 
 /** How an operation ends; `state`: the headset after it, absent where it leaves no trace on it. */
 interface Done extends Outcome {
