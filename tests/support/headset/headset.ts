@@ -12,6 +12,7 @@ import {
   type Welcome,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { learn } from './activations.ts';
+import { Backoff, type BackoffBounds } from './backoff.ts';
 import { type Behaviour, breaks, type DeathPoint, normalBehaviour } from './behaviour.ts';
 import { Device, type DeviceContent } from './device.ts';
 import { Effects } from './effects.ts';
@@ -26,9 +27,6 @@ import { connectionNotice, inventory, inventoryChanged } from './results.ts';
 import { Transactions } from './transactions.ts';
 import { Uploads } from './uploads.ts';
 import { UrlRequests } from './urls.ts';
-
-/** A session that lasted so long was a good one: the back-off begins anew; milliseconds. */
-const goodSessionMs = 60_000;
 
 /** What of the content may be given by itself; a given `content` wins. */
 type Installed = Partial<Pick<DeviceContent, 'firmwareVersion' | 'apps' | 'languages'>>;
@@ -46,7 +44,7 @@ export interface HeadsetOptions extends SelfDescription, Installed {
   readonly audience?: string;
   readonly behaviour?: Partial<Behaviour>;
   /** Bounds of the wait between two tries to connect; milliseconds. Default 500 to 60 000. */
-  readonly backoff?: { readonly firstMs: number; readonly longestMs: number };
+  readonly backoff?: BackoffBounds;
   /** How long a welcome is waited for; milliseconds. Default 10 000. */
   readonly welcomeMs?: number;
   /** Called at each named point; a simulator's process may kill itself there. */
@@ -94,14 +92,13 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   #wanted = false;
   #timer: NodeJS.Timeout | undefined;
   #unwelcome: NodeJS.Timeout | undefined;
-  #failures = 0;
-  #welcomedMs = 0;
   #clockCorrectionMs = 0;
-  #notBefore = 0;
+  readonly #backoff: Backoff;
 
   constructor(options: HeadsetOptions) {
     super();
     this.#options = options;
+    this.#backoff = new Backoff(options.backoff);
     this.deviceId = options.identity.deviceId;
     this.behaviour = { ...normalBehaviour, ...options.behaviour };
     const durability = options.durability ?? (options.stateDir === undefined ? 'none' : 'process');
@@ -163,7 +160,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   /** Drops the connection and comes back after `ms`. */
   stayAway(ms: number): void {
-    this.#notBefore = Date.now() + ms;
+    this.#backoff.awayFor(ms);
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#call) this.#call.cancel();
@@ -236,7 +233,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   #schedule(ms: number): void {
     clearTimeout(this.#timer);
-    const waitMs = breaks(this.behaviour, 'no-backoff') ? 0 : Math.max(ms, this.#notBefore - Date.now(), 0);
+    const waitMs = breaks(this.behaviour, 'no-backoff') ? 0 : this.#backoff.wait(ms);
     this.#timer = setTimeout(() => this.#open(), waitMs);
   }
 
@@ -270,8 +267,6 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     if (this.#call !== call) return;
     this.#call = undefined;
     clearTimeout(this.#unwelcome);
-    const lastedMs = this.sessionEpoch === 0 ? 0 : performance.now() - this.#welcomedMs;
-    if (lastedMs >= goodSessionMs) this.#failures = 0;
     this.sessionEpoch = 0;
     this.#outbox.close();
     this.#urls.close();
@@ -279,11 +274,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     if (end.code === status.UNAUTHENTICATED && serverTime > 0) this.#correctClock(serverTime);
     this.#waitFor(Number(end.metadata?.get('x-retry-after-ms')[0] ?? 0));
     this.emit('offline', end.code, end.details);
-    if (!this.#wanted) return;
-    const { firstMs, longestMs } = this.#options.backoff ?? { firstMs: 500, longestMs: 60_000 };
-    const ceiling = Math.min(longestMs, firstMs * 2 ** Math.min(this.#failures, 16));
-    this.#failures += 1;
-    this.#schedule(Math.random() * ceiling);
+    if (this.#wanted) this.#schedule(this.#backoff.ended());
   }
 
   #correctClock(serverTimeMs: number): void {
@@ -292,8 +283,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   /** Connects no sooner than after `ms`. */
   #waitFor(ms: number): void {
-    if (breaks(this.behaviour, 'ignores-retry-after')) return;
-    this.#notBefore = Math.max(this.#notBefore, Date.now() + ms);
+    if (!breaks(this.behaviour, 'ignores-retry-after')) this.#backoff.atLeast(ms);
   }
 
   #receive(message: ConnectResponse): void {
@@ -316,7 +306,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
         this.#transactions.onRevoke(Number(body.value.transactionId), body.value.reason);
         break;
       case 'reportAck':
-        this.#failures = 0;
+        this.#backoff.reset();
         this.#outbox.acknowledged(Number(body.value.reportId));
         this.emit('acknowledged', Number(body.value.reportId));
         break;
@@ -333,8 +323,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   #onWelcome(welcome: Welcome): void {
     clearTimeout(this.#unwelcome);
-    if (breaks(this.behaviour, 'welcome-resets-backoff')) this.#failures = 0;
-    this.#welcomedMs = performance.now();
+    this.#backoff.welcomed(breaks(this.behaviour, 'welcome-resets-backoff'));
     this.sessionEpoch = Number(welcome.sessionEpoch);
     this.#correctClock(Number(welcome.serverTimeMs));
     const { journal, device, behaviour } = this;
@@ -355,7 +344,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     if (!call) return;
     this.#waitFor(retryAfterMs);
     // A draining server is no failure: the next try is made as soon as it allows.
-    this.#failures = reason === GoAwayReason.DRAINING ? 0 : this.#failures + 1;
+    if (reason === GoAwayReason.DRAINING) this.#backoff.reset();
+    else this.#backoff.sentAway();
     call.end();
     this.#ended(call, { code: status.OK, details: 'go away' });
   }

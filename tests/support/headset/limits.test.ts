@@ -60,7 +60,10 @@ describe('a report', () => {
 
 describe('a hello', () => {
   it('that is too large leaves out apps from the end, and nothing that is held', () => {
-    const held = Array.from({ length: 1000 }, (_, i) => ({ transactionId: BigInt(i + 1), state: 1 as const }));
+    const held = Array.from({ length: 1000 }, (_, i) => ({
+      transactionId: BigInt(i + 1),
+      state: 1 as const,
+    }));
     const hello = fittingHello({ apps: apps(20_000), held });
     expect(toBinary(HelloSchema, hello).length).toBeLessThanOrEqual(most);
     expect(hello.held).toHaveLength(1000);
