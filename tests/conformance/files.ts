@@ -25,7 +25,7 @@ export type FileAnswer =
   /** The whole file with 200, though a part was asked for. */
   | 'whole'
   | { readonly status: number }
-  /** 302 to another address. */
+  /** 302, or 307 for a PUT, to another address. */
   | 'elsewhere'
   /** The connection breaks after so many bytes of the answer. */
   | { readonly cutAfter: number }
@@ -102,7 +102,8 @@ export class Files {
     const answer = this.answer(request, this.of(method).length);
     this.#exchange.note(`${method} ${headers.range ?? ''} is answered ${JSON.stringify(answer)}`);
     if (typeof answer === 'object' && 'status' in answer) response.writeHead(answer.status).end();
-    else if (answer === 'elsewhere') response.writeHead(302, { location: this.address() }).end();
+    else if (answer === 'elsewhere')
+      response.writeHead(method === 'PUT' ? 307 : 302, { location: this.address() }).end();
     else if (method === 'PUT') response.writeHead(200).end();
     else this.#sendFile(request, response, answer);
   }

@@ -180,6 +180,21 @@ export const activations: readonly Rule[] = [
     },
   },
   {
+    id: 'activations/same-again',
+    sentence: 'the same application again, after a break: nothing is erased then',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      await link.run(stage.id(), activate(firstApplication), { epoch: 3n });
+      const languages = ['eo'];
+      await link.run(stage.id(), { case: 'applyLanguages', value: { languages } }, { epoch: 3n });
+      const next = await learn(stage, link, firstApplication, 7n, stage.id());
+      await wholeSnapshot(next, 7n);
+      const inventory = snapshots(next).find(({ body }) => body.case === 'inventory')?.body;
+      const kept = inventory?.case === 'inventory' && inventory.value.languages.includes('eo');
+      must(kept, 'the languages of the application, which has the headset again, are gone');
+    },
+  },
+  {
     id: 'activations/erased',
     sentence:
       'Erase what the former one stored … the end of every upload that has not ended, with its file_upload report',

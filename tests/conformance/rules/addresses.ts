@@ -9,8 +9,8 @@ import { activate, firstApplication } from './activations.ts';
 const sizeBytes = 2048;
 
 /** A session of a headset that an application has, which was told to upload a file; answers the file's path. */
-async function uploading(stage: Stage, answer: FileAnswer = 'well'): Promise<{ link: Link; file: string }> {
-  stage.files.answer = () => answer;
+async function uploading(stage: Stage, answer?: FileAnswer): Promise<{ link: Link; file: string }> {
+  if (answer) stage.files.answer = () => answer;
   const link = await stage.begin();
   await link.run(stage.id(), activate(firstApplication), { epoch: 3n });
   return { link, file: upload(stage, 'one.bin') };
@@ -148,6 +148,29 @@ export const addresses: readonly Rule[] = [
       must(value.failure === UrlRefusal.NO_SIGNED_URL, `failure is ${value.failure}`);
       await once(stage, link, file);
       must(stage.files.of('PUT').length === 0, 'something was put');
+    },
+  },
+  {
+    id: 'uploads/redirected',
+    sentence: 'Anything else, a redirect too',
+    prove: async (stage) => {
+      stage.files.answer = (_, n) => (n === 1 ? 'elsewhere' : 'well');
+      const { link, file } = await uploading(stage);
+      const { value } = await ended(link, file);
+      must(value.failure === UrlRefusal.UPLOAD_FAILED, `failure is ${value.failure}`);
+      await once(stage, link, file);
+      must(stage.files.of('PUT').length === 1, `${stage.files.of('PUT').length} PUTs`);
+    },
+  },
+  {
+    id: 'uploads/unknown-refusal',
+    sentence: 'a refusal of another kind, an unknown one too, is reported as URL_REFUSAL_UPLOAD_FAILED',
+    prove: async (stage) => {
+      stage.cloud.onUrl = () => ({ refusal: 99 as UrlRefusal });
+      const { link, file } = await uploading(stage);
+      const { value } = await ended(link, file);
+      must(value.failure === UrlRefusal.UPLOAD_FAILED, `failure is ${value.failure}`);
+      await once(stage, link, file);
     },
   },
   {

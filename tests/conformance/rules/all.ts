@@ -1,6 +1,7 @@
 import { activations } from './activations.ts';
 import { addresses } from './addresses.ts';
 import { drop } from './drop.ts';
+import { loads } from './loads.ts';
 import { offers } from './offers.ts';
 import { once } from './once.ts';
 import { operations } from './operations.ts';
@@ -12,5 +13,5 @@ import { updates } from './updates.ts';
 /** Every rule, in the order of the page. */
 export const rules = [
   ...[...session, ...offers, ...once, ...drop, ...revoke],
-  ...[...reports, ...activations, ...operations, ...updates, ...addresses],
+  ...[...reports, ...activations, ...operations, ...updates, ...loads, ...addresses],
 ] as const;

@@ -1,4 +1,4 @@
-import { HeldStateSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { HeldStateSchema, type Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Link, OperationKind } from '../cloud/link.ts';
 import type { Rule } from '../rule.ts';
 import type { Stage } from '../stage.ts';
@@ -141,20 +141,26 @@ export const offers: readonly Rule[] = [
   },
   {
     id: 'offers/start-of-remembered',
-    sentence: 'report that end again, with a new report id',
+    sentence:
+      'report that end again, with a new report id … It bears the activation_epoch and the occurred_at_ms that it had the first time.',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = stage.id();
       const first = await link.run(id, stage.command());
-      await stage.readyFence(link);
+      // Of a newer activation: the end that is told again is of the former one.
+      await stage.fence(link, 2n);
       link.start(id);
       const again = await link.result(id, first.report.reportId);
       must(again.value.success === first.value.success, 'the outcome is another one');
+      const ended = ({ occurredAtMs, activationEpoch }: Report) =>
+        `${occurredAtMs} of epoch ${activationEpoch}`;
+      const [told, toldAgain] = [ended(first.report), ended(again.report)];
+      must(told === toldAgain, `it ended at ${told}, and is told again at ${toldAgain}`);
       const next = await stage.afterKill();
       next.start(id);
       const third = await next.result(id, again.report.reportId);
       must(third.value.success === first.value.success, 'the outcome is another one after a restart');
-      await stage.fence(next);
+      await stage.fence(next, 2n);
       must(stage.effects(id) === 1, `${stage.effects(id)} effects of one transaction`);
     },
   },

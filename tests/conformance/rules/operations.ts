@@ -4,11 +4,13 @@ import {
   ConnectResponseSchema,
   ExtraType,
   NetworkType,
+  UrlRefusal,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Link, OperationKind } from '../cloud/link.ts';
 import type { Rule } from '../rule.ts';
 import type { Stage } from '../stage.ts';
 import { must } from '../verdict.ts';
+import { activate, firstApplication } from './activations.ts';
 import { mustHold } from './offers.ts';
 
 /** Numbers that a floating-point parser, or a wrong type, changes. */
@@ -81,6 +83,19 @@ export const operations: readonly Rule[] = [
     },
   },
   {
+    id: 'operations/launch-type',
+    sentence: 'the command fails; UNSPECIFIED: ACTIVITY',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const id = stage.id();
+      const { value } = await link.run(id, stage.command({ launchType: 99 }));
+      must(!value.success && stage.effects(id) === 0, 'an app was called by a launch type that nobody knows');
+      const plain = stage.id();
+      const given = (await link.run(plain, stage.command({ launchType: 0 }))).value;
+      must(given.success && stage.effects(plain) === 1, `without a launch type it failed: ${given.message}`);
+    },
+  },
+  {
     id: 'operations/app-answer',
     sentence: 'it may come long after, also in a later session',
     prove: async (stage) => {
@@ -100,6 +115,54 @@ export const operations: readonly Rule[] = [
       must(first.report.reportId > report.reportId, 'it does not come after the result');
       const again = await answered(await stage.afterCut(next));
       must(again.report.reportId === first.report.reportId, 'it came again under another id');
+    },
+  },
+  {
+    id: 'operations/one-answer',
+    sentence: 'One answer for a command; a second is not sent, for as long as the outcome is remembered',
+    prove: async (stage) => {
+      let link = await stage.begin();
+      const id = stage.id();
+      await link.run(id, stage.command());
+      const answers = (on: Link) => on.reportsOf('appAnswer').map(({ report }) => report.reportId);
+      const appAnswer = { transactionId: String(id), success: true, message: 'shown', customData: 'data' };
+      const told = (on: Link, text: string) => {
+        stage.client.tell({ action: 'report', appAnswer });
+        stage.client.tell({ action: 'report', customData: { success: true, customData: text } });
+        return on.until(`the report "${text}" after the answer`, () =>
+          on.reportsOf('customData').some(({ value }) => value.customData === text),
+        );
+      };
+      stage.cloud.acknowledges = false;
+      await told(link, 'first');
+      await told(link, 'second');
+      must(answers(link).length === 1, `${answers(link).length} answers before the first is acknowledged`);
+      link.ack(link.reports.at(-1)?.reportId ?? 0n);
+      stage.cloud.acknowledges = true;
+      await stage.readyFence(link);
+      await told(link, 'third');
+      must(answers(link).length === 1, `${answers(link).length} answers after the first is acknowledged`);
+      link = await stage.afterKill();
+      await told(link, 'fourth');
+      must(answers(link).length === 0, 'a second answer after a restart');
+    },
+  },
+  {
+    id: 'operations/unknown-network',
+    sentence:
+      'A network_type that the operation does not have, or that the client does not know: a list 500 (MOBILE has none), reading and changing the state 400, a reset 500.',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const run = (kind: OperationKind, code: number) => connectivity(stage, link, kind, [code]);
+      const unknown = 99 as NetworkType;
+      for (const networkType of [NetworkType.MOBILE, unknown]) {
+        await run({ case: 'listConnectivity', value: { networkType, target: ConnectivityTarget.ALL } }, 500);
+      }
+      for (const networkType of [NetworkType.WIFI, unknown]) {
+        await run({ case: 'readConnectivityState', value: { networkType } }, 400);
+        await run({ case: 'setConnectivityState', value: { networkType, enabled: true } }, 400);
+        await run({ case: 'resetConnectivity', value: { networkType } }, 500);
+      }
     },
   },
   {
@@ -124,6 +187,32 @@ export const operations: readonly Rule[] = [
       const pairing = [200, 400, 403, 404, 409, 500];
       await run({ case: 'addPairing', value: { macAddress: '02:00:00:00:00:77' } }, pairing);
       await run({ case: 'deletePairing', value: { macAddress: 'no address' } }, [400, 403, 404, 409, 500]);
+    },
+  },
+  {
+    id: 'operations/reset-ends-uploads',
+    sentence: 'An upload whose file is gone is reported as failed (URL_REFUSAL_UPLOAD_FAILED).',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      await link.run(stage.id(), activate(firstApplication), { epoch: 3n });
+      stage.cloud.onUrl = () => undefined;
+      const file = `${firstApplication}/${stage.imei}/upload_files/wiped.bin`;
+      stage.client.tell({ action: 'upload', file, sizeBytes: 2048 });
+      await link.until('the request for an address', () => link.urlRequests.length > 0);
+      const reset = stage.id();
+      link.offer(reset, { case: 'reset', value: { applicationId: firstApplication } }, { epoch: 4n });
+      await link.ready(reset);
+      stage.cloud.onUrl = () => ({ url: stage.files.address() });
+      link.start(reset);
+      const next = await stage.cloud.online(60_000);
+      const ended = await next.until('the report of the upload', () =>
+        next.reportsOf('fileUpload').find(({ value }) => value.file === file),
+      );
+      must(ended.value.failure === UrlRefusal.UPLOAD_FAILED, `failure is ${ended.value.failure}`);
+      must(ended.report.activationEpoch === 3n, `it bears epoch ${ended.report.activationEpoch}, not 3`);
+      await stage.fence(next, 4n);
+      const count = next.reportsOf('fileUpload').filter(({ value }) => value.file === file).length;
+      must(count === 1 && stage.files.of('PUT').length === 0, `${count} reports, or a PUT, after the reset`);
     },
   },
   {

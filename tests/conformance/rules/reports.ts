@@ -4,6 +4,8 @@ import type { Stage } from '../stage.ts';
 import { must } from '../verdict.ts';
 import { activate, firstApplication } from './activations.ts';
 
+const unavailable = 14;
+
 /** Has an app of the headset tell something; the report's text. */
 function tell(stage: Stage, text: string): void {
   stage.client.tell({ action: 'report', customData: { success: true, customData: text } });
@@ -96,6 +98,57 @@ export const reports: readonly Rule[] = [
       stage.cloud.welcome(next, acked);
       const { report } = await stage.fence(next);
       must(report.reportId > acked, `a new report bears ${report.reportId}; ${acked} is acknowledged`);
+    },
+  },
+  {
+    id: 'reports/empty-store',
+    sentence: 'An empty store begins there, too: a new headset cannot be told from one that lost everything.',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const { report } = await stage.fence(link);
+      const atLeast = BigInt(stage.cloud.nowMs() - 300_000);
+      must(
+        report.reportId > atLeast,
+        `the first report bears ${report.reportId}, not the clock's milliseconds`,
+      );
+    },
+  },
+  {
+    id: 'reports/numbers-after-welcome',
+    sentence:
+      'Only a welcome shows the loss, so after each boot give numbers only at the first welcome: what is reported before it is stored without one, in its order.',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      await stage.fence(link);
+      await stage.readyFence(link);
+      await stage.client.restart();
+      const refused = await stage.cloud.greeted(60_000);
+      for (const text of ['a', 'b']) tell(stage, text);
+      refused.end(unavailable, 'full', { 'x-retry-after-ms': '1500' });
+      const next = await stage.cloud.greeted(1500);
+      // As where the headset's state was restored from a copy: the cloud has more reports than it.
+      const acked = BigInt(stage.cloud.nowMs() + 86_400_000);
+      stage.cloud.welcome(next, acked);
+      await untilTold(next, 'b');
+      must(texts(next).join('') === 'ab', `reported in the order ${texts(next)}`);
+      for (const id of idsOf(next)) must(id > acked, `a new report bears ${id}; ${acked} is acknowledged`);
+    },
+  },
+  {
+    id: 'reports/size',
+    sentence:
+      'Cut texts and lists to their limits before storing a report; a report over 256 KiB is never stored.',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const long = '長'.repeat(100_000);
+      tell(stage, long);
+      const { value } = await link.until('the report of a long text', () => link.reportsOf('customData')[0]);
+      const { length } = value.customData;
+      must(length <= 65_536, `a text of ${length} characters came, not of 65536`);
+      must(length > 0 && long.startsWith(value.customData), 'the text is another one');
+      await stage.fence(link);
+      const { value: answered } = await stage.fence(await stage.afterKill());
+      must(answered.success, 'a command failed');
     },
   },
   {

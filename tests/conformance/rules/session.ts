@@ -7,6 +7,9 @@ const dayMs = 86_400_000;
 /** What two readings of one clock may differ by on a slow machine. */
 const sameTimeMs = 300_000;
 const unavailable = 14;
+const invalidArgument = 3;
+/** Longer than each wait of a headset whose back-off begins anew, with what a connection takes on a slow machine. */
+const backedOffMs = 1500;
 /** An unknown field of bytes, as a later version may add. */
 const unknownField: UnknownField = { no: 99, wireType: 2, data: Uint8Array.from([2, 8, 1]) };
 
@@ -99,6 +102,26 @@ export const session: readonly Rule[] = [
       const waitedMs = link.openedMs - startedMs;
       // A random wait is that short once in 100,000 runs.
       must(waitedMs > 500, `five ends in a row, and only ${waitedMs.toFixed(0)} ms of waiting`);
+    },
+  },
+  {
+    id: 'session/back-off-after-welcome',
+    sentence:
+      'A session that got a report_ack, that lasted 60 s after its welcome, or that DRAINING ended, resets n; a welcome alone does not.',
+    seconds: 6,
+    prove: async (stage) => {
+      stage.cloud.acknowledges = false;
+      let link = await stage.begin();
+      let longestMs = 0;
+      // A random wait stays that short each time once in ten million runs.
+      for (let n = 0; n < 9 && longestMs <= backedOffMs; n += 1) {
+        await stage.readyFence(link);
+        const endedMs = performance.now();
+        link.end(invalidArgument, 'out of form');
+        link = await stage.cloud.online(500 * 2 ** n);
+        longestMs = Math.max(longestMs, link.openedMs - endedMs);
+      }
+      must(longestMs > backedOffMs, `nine sessions ended, and no wait over ${longestMs.toFixed(0)} ms`);
     },
   },
   {

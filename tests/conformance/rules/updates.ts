@@ -1,28 +1,7 @@
-import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import type { Link, OperationKind } from '../cloud/link.ts';
-import type { FileAnswer, FileRequest } from '../files.ts';
 import type { Rule } from '../rule.ts';
-import type { Stage } from '../stage.ts';
 import { must } from '../verdict.ts';
-
-const part = 20_000;
-
-/** Runs one update that is served as `answer` says; answers its result, its GETs and its effects. */
-async function load(stage: Stage, answer: (request: FileRequest, number: number) => FileAnswer) {
-  stage.files.answer = answer;
-  const link = await stage.begin();
-  const id = stage.id();
-  const { value } = await link.run(id, stage.update());
-  return { link, id, ...value, gets: stage.files.of('GET'), effects: stage.effects(id) };
-}
-
-async function start(link: Link, id: bigint, kind: OperationKind): Promise<void> {
-  link.offer(id, kind);
-  await link.ready(id);
-  link.start(id);
-}
-
-const list = (gets: readonly FileRequest[]) => gets.map(({ from }) => from).join(', ');
+import { list, start } from './loads.ts';
+import { mustHold } from './offers.ts';
 
 export const updates: readonly Rule[] = [
   {
@@ -48,18 +27,6 @@ export const updates: readonly Rule[] = [
       must(inventory, 'no inventory came before the result');
       const told = inventory.value.apps.find((app) => app.package === update.value.package)?.version;
       must(told === update.value.version, `the inventory tells version ${told}`);
-    },
-  },
-  {
-    id: 'updates/resumed-after-cut',
-    sentence: 'go on with Range: bytes=<size of the file>-',
-    prove: async (stage) => {
-      const { success, gets, effects } = await load(stage, (_, n) => (n <= 3 ? { cutAfter: part } : 'well'));
-      must(success && effects === 1, `success ${success}, ${effects} effects`);
-      must(
-        gets.some(({ from }) => from > 0 && from <= 3 * part),
-        `the GETs began at ${list(gets)}`,
-      );
     },
   },
   {
@@ -91,120 +58,42 @@ export const updates: readonly Rule[] = [
     },
   },
   {
-    id: 'updates/range-ignored',
-    sentence: 'the whole file comes: begin anew at 0',
+    id: 'updates/same-package-waits',
+    sentence: 'those behind it may pass, but none for the same package',
     prove: async (stage) => {
-      const { success, gets } = await load(stage, (_, n) => (n === 1 ? { cutAfter: part } : 'whole'));
-      must(success && gets.length === 2, `success ${success}, after ${gets.length} GETs`);
-    },
-  },
-  {
-    id: 'updates/range-refused',
-    sentence: '416, or another start or total size | delete the file, begin anew',
-    prove: async (stage) => {
-      const { success, gets, effects } = await load(stage, (_, n) => {
-        if (n === 1) return { cutAfter: part };
-        return n === 2 ? { status: 416 } : 'well';
-      });
-      must(success && effects === 1, `success ${success}, ${effects} effects`);
-      must(gets[2]?.from === 0, `the GETs began at ${list(gets)}`);
-    },
-  },
-  {
-    id: 'updates/redirected',
-    sentence: 'GET there with the same Range, up to 5 times in a row',
-    prove: async (stage) => {
-      const { link, success, gets } = await load(stage, (_, n) => {
-        if (n === 1) return { cutAfter: part };
-        return n === 2 ? 'elsewhere' : 'well';
-      });
-      must(success, 'it failed');
-      must(gets.length === 3 && gets[2]?.from === gets[1]?.from, `the GETs began at ${list(gets)}`);
-      must(link.urlRequests.length === 1, `${link.urlRequests.length} addresses were asked for`);
-    },
-  },
-  {
-    id: 'updates/wrong-hash',
-    sentence:
-      'Wrong: delete it and load anew; after the third time the transaction fails. Nothing that was not checked is ever installed.',
-    prove: async (stage) => {
-      const { link, id, success, gets } = await load(stage, () => 'wrong-bytes');
-      must(stage.effects(id) === 0, 'a file whose hash is wrong was installed');
-      must(!success, 'the result says success');
-      must(gets.length === 3, `it was loaded ${gets.length} times, not 3`);
-      stage.files.answer = (_, n) => (n <= 5 ? 'wrong-bytes' : 'well');
-      const right = stage.id();
-      const { value } = await link.run(right, stage.update());
-      must(value.success && stage.effects(right) === 1, 'an update that came right the third time failed');
-    },
-  },
-  {
-    id: 'updates/address-used-up',
-    sentence: 'the address is used up: ask for a fresh one',
-    prove: async (stage) => {
-      const { success, gets } = await load(stage, (_, n) => (n === 1 ? { status: 403 } : 'well'));
-      must(success, 'it failed');
-      must(gets.length === 2 && gets[0]?.path !== gets[1]?.path, 'the refused address was used again');
-    },
-  },
-  {
-    id: 'updates/server-trouble',
-    sentence:
-      '408, 429, 5xx, nothing for 30 s, cut off | wait (1 s, doubled each time, 30 s at most), go on where it was',
-    prove: async (stage) => {
-      const { link, success, gets } = await load(stage, (_, n) => {
-        if (n === 1) return { cutAfter: part };
-        return n === 2 ? { status: 503 } : 'well';
-      });
-      must(success, 'it failed');
-      must(
-        gets[0]?.path === gets[1]?.path && gets[1]?.path === gets[2]?.path,
-        'another address was asked for',
-      );
-      must(link.urlRequests.length === 1, `${link.urlRequests.length} addresses were asked for`);
-    },
-  },
-  {
-    id: 'updates/addresses-refused',
-    sentence: 'A fresh address that is refused at once 5 times in a row ends the transaction as a failure.',
-    seconds: 16,
-    prove: async (stage) => {
-      stage.files.answer = () => ({ status: 403 });
       const link = await stage.begin();
-      const id = stage.id();
-      await start(link, id, stage.update());
-      const result = () => link.reportsOf('result').find((r) => r.value.transactionId === id);
-      await link.until('the failure', () => result() ?? stage.files.of('GET').length > 5, 30_000);
-      const gets = stage.files.of('GET');
-      must(gets.length === 5, `${gets.length} addresses were tried, not 5`);
-      must(result()?.value.success === false, 'the result says success');
+      await link.run(stage.id(), stage.update());
+      const update = stage.update();
+      const id = await stage.startHeldUpdate(link, update);
+      const removal = stage.id();
+      await start(link, removal, { case: 'uninstall', value: { package: update.value.package } });
+      await stage.readyFence(link);
+      stage.files.release();
+      for (const one of [id, removal]) must((await link.result(one)).value.success, `${one} failed`);
+      const order = stage.client.effects().map(({ transactionId }) => transactionId);
+      must(order.indexOf(id) < order.indexOf(removal), `the uninstallation passed the update: ${order}`);
     },
   },
   {
-    id: 'updates/expired-address',
-    sentence: "One whose expires_at_ms (by the server's clock) has passed is not used again: ask anew.",
-    prove: async (stage) => {
-      let asked = 0;
-      stage.cloud.onUrl = () => {
-        asked += 1;
-        const soon = BigInt(stage.cloud.nowMs() + 500);
-        return { url: stage.files.address(), ...(asked === 1 && { expiresAtMs: soon }) };
-      };
-      // After a cut the headset waits for a second; by then the address is too old.
-      const { success, gets } = await load(stage, (_, n) => (n === 1 ? { cutAfter: part } : 'well'));
-      must(success, 'it failed');
-      must(new Set(gets.map(({ path }) => path)).size === gets.length, 'the expired address was used again');
-    },
-  },
-  {
-    id: 'updates/artifact-gone',
+    id: 'updates/same-version',
     sentence:
-      'An address that is refused with URL_REFUSAL_UNKNOWN (the artifact is gone) ends the transaction as a failure.',
+      'without that record it did not take effect, whatever version is installed, since an equal version may be installed again',
     prove: async (stage) => {
-      stage.cloud.onUrl = () => ({ refusal: UrlRefusal.UNKNOWN });
-      const { success, link, effects } = await load(stage, () => 'well');
-      must(!success && effects === 0, 'the result says success');
-      await stage.fence(link);
+      const link = await stage.begin();
+      const update = stage.update();
+      must((await link.run(stage.id(), update)).value.success, 'the first installation failed');
+      const id = await stage.startHeldUpdate(link, update);
+      stage.cloud.acknowledges = false;
+      const next = await stage.afterKill();
+      mustHold(stage, next, { [String(id)]: 'STARTED' });
+      stage.cloud.acknowledges = true;
+      stage.files.release();
+      next.start(id);
+      const { value } = await next.result(id);
+      must(
+        value.success && stage.effects(id) === 1,
+        `success ${value.success}, ${stage.effects(id)} effects`,
+      );
     },
   },
   {
@@ -265,6 +154,10 @@ export const updates: readonly Rule[] = [
       await start(next, id, { case: 'updateFirmware', value: { version: '99.002.0', artifact } });
       const { value } = await stage.resultOverRestarts(next, id);
       must(!value.success && stage.effects(id) === 0, 'an older firmware was installed');
+      const equal = stage.id();
+      await start(next, equal, { case: 'updateFirmware', value: { version: '99.010.0', artifact } });
+      const again = await stage.resultOverRestarts(next, equal);
+      must(again.value.success, `an equal firmware was not installed: ${again.value.message}`);
     },
   },
 ];

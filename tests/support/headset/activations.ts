@@ -6,9 +6,10 @@ import {
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type Behaviour, breaks } from './behaviour.ts';
 import type { Device, DeviceState } from './device.ts';
-import { type Activation, type ActivationChange, type Journal, noActivation } from './journal.ts';
+import type { Journal } from './journal.ts';
+import { type Activation, type ActivationChange, noActivation, type PendingUpload } from './kept.ts';
 import type { Outbox, ReportBody, ReportDetails } from './outbox.ts';
-import { inventory } from './results.ts';
+import { inventory, inventoryChanged } from './results.ts';
 
 /** A report that a change of the activation causes. */
 interface Draft {
@@ -29,8 +30,8 @@ export function mustErase(stored: Activation, applicationId: string, behaviour: 
 }
 
 /**
- * What an ended `activate` or `deactivate` changes (protocol page, "Activations"); undefined for every
- * other operation, and for one of an earlier activation.
+ * What an ended `activate`, `deactivate` or `reset` changes (protocol page, "Activations" and "Reset"); undefined
+ * for every other operation, and for one of an earlier activation.
  */
 export function changeByTransaction(
   offer: Offer,
@@ -40,6 +41,7 @@ export function changeByTransaction(
 ): Change | undefined {
   const kind = offer.operation?.kind;
   const epoch = Number(offer.activationEpoch);
+  if (kind?.case === 'reset' && !breaks(behaviour, 'resets-keep-uploads')) return wiped(journal, epoch);
   if (epoch < journal.activationEpoch) return undefined;
   if (kind?.case === 'deactivate') return change(noActivation, epoch, journal, state, behaviour);
   if (kind?.case !== 'activate') return undefined;
@@ -81,15 +83,7 @@ function change(
   const stored = journal.activation;
   const other = stored.applicationId !== activation.applicationId;
   const ended = other ? [...journal.uploads.values()] : [];
-  const drafts = ended.map(
-    ({ file, sizeBytes, epoch: activationEpoch }): Draft => ({
-      body: {
-        case: 'fileUpload',
-        value: { file, sizeBytes: BigInt(sizeBytes), failure: UrlRefusal.UPLOAD_FAILED },
-      },
-      details: { activationEpoch },
-    }),
-  );
+  const drafts = ended.map(failedUpload);
   const again = breaks(behaviour, 'snapshots-again');
   const isNew = other || activation.sinceEpoch > stored.sinceEpoch || again;
   if (activation.applicationId !== '' && isNew && !breaks(behaviour, 'no-snapshot')) {
@@ -98,6 +92,25 @@ function change(
     drafts.push({ body: condition(state), details }, { body: inventory(state), details });
   }
   return { change: { activation, epoch, endedUploads: ended.map(({ id }) => id) }, drafts };
+}
+
+/** A reset: the files of uploads are gone, the activation stays. */
+function wiped(journal: Journal, epoch: number): Change {
+  const ended = [...journal.uploads.values()];
+  return {
+    change: { activation: journal.activation, epoch, endedUploads: ended.map(({ id }) => id) },
+    drafts: ended.map(failedUpload),
+  };
+}
+
+function failedUpload({ file, sizeBytes, epoch }: PendingUpload): Draft {
+  return {
+    body: {
+      case: 'fileUpload',
+      value: { file, sizeBytes: BigInt(sizeBytes), failure: UrlRefusal.UPLOAD_FAILED },
+    },
+    details: { activationEpoch: epoch },
+  };
 }
 
 /** Everything that the headset knows of its own state. */
@@ -120,13 +133,22 @@ export function learn(
   if (!current || breaks(behaviour, 'ignores-welcome-activation')) return;
   if (!changeByWelcome(current, journal, device.state, behaviour)) return;
   // A death after the erasure finds the former activation still stored, and erases again.
-  if (mustErase(journal.activation, current.applicationId, behaviour)) {
+  const before = device.state;
+  const stored = journal.activation;
+  const afterBreak =
+    Number(current.sinceEpoch) > stored.sinceEpoch && breaks(behaviour, 'erases-after-break');
+  if (mustErase(stored, current.applicationId, behaviour) || (afterBreak && stored.applicationId !== '')) {
     device.happen(device.erased());
     erased();
   }
   const change = changeByWelcome(current, journal, device.state, behaviour);
   if (!change) return;
-  const reports = reportsOf(change, outbox);
+  const drafts = [...change.drafts];
+  // Without a snapshot, what the erasure has changed is told as every change is.
+  if (drafts.every(({ body }) => body.case !== 'inventory') && inventoryChanged(before, device.state)) {
+    drafts.push({ body: inventory(device.state), details: { activationEpoch: change.change.epoch } });
+  }
+  const reports = reportsOf({ ...change, drafts }, outbox);
   journal.activated(change.change, reports);
   outbox.queue(reports);
 }

@@ -25,6 +25,7 @@ export type ProgressMode = (typeof progressModes)[number];
 export const faultRules = {
   // The session.
   'no-backoff': 'connects again at once after each end, whatever wait it was asked for',
+  'welcome-resets-backoff': 'begins its back-off anew after each welcome',
   'ignores-retry-after': 'backs off, but not as long as retry_after_ms and x-retry-after-ms ask for',
   'uncorrected-clock': 'signs tokens and dates reports by its own clock, whatever the server says',
   'waits-for-welcome-forever': 'never gives up a connection on which no welcome comes',
@@ -41,6 +42,8 @@ export const faultRules = {
   'resumes-by-itself': 'goes on with interrupted work after a restart without a new start',
   'start-needs-offer': 'ignores the start of what it holds as started when there was no offer in the session',
   'start-repeats-work': 'does the work again when its start comes again',
+  'trusts-version': 'takes an update that a restart interrupted for installed where its version is there',
+  'keeps-first-ticket': 'asks for addresses with the first ticket of an artifact',
   'repeats-interrupted': 'does the work again after a restart for what is not acknowledged',
   'answers-unknown-start': 'reports a failure when it is to start what it does not hold',
   'works-in-parallel': 'does not work on one transaction after the other',
@@ -56,6 +59,10 @@ export const faultRules = {
   'silent-on-unknown-revoke': 'answers nothing to the revoke of what it does not hold',
   'acts-on-old-epoch': 'does the work of transactions of an earlier activation',
   'succeeds-unknown': 'reports success of an operation that it does not know',
+  'runs-unknown-launch-type': 'starts an activity where it does not know the launch type',
+  'answers-twice': 'reports each answer of an app, also a second one',
+  'resets-keep-uploads': 'goes on with uploads whose files a reset has wiped',
+  'lists-anything': 'lists networks of a kind that has no list',
   'extras-as-doubles': 'reads every number of an extra as a double',
   // Reports.
   'no-report-repeat': 'sends a report once only, acknowledged or not',
@@ -67,6 +74,9 @@ export const faultRules = {
   'restarts-counter': 'counts its reports from 1 again in each process',
   'keeps-older-counter': 'goes on with its counter though the cloud has more reports',
   'rewrites-epoch': 'sends a report with the epoch of its sending',
+  'stores-whole-texts': 'stores texts of any length',
+  'numbers-at-once': 'numbers reports before the first welcome',
+  'dates-anew': 'reports a remembered end with the time and epoch of now',
   'no-inventory': 'tells of no change of firmware, apps or languages',
   // Updates.
   'ignores-wrong-hash': 'installs a file of the right size whatever its SHA-256',
@@ -75,6 +85,11 @@ export const faultRules = {
   'authorizes-downloads': 'sends a header of authorization with a load',
   'no-progress': 'reports no progress',
   'progress-after-result': 'reports progress once more after the result',
+  'refuses-equal-firmware': 'installs no firmware of the version that it has',
+  'forgives-ranges': 'counts a refused range as nothing',
+  'follows-endlessly': 'follows any number of redirects',
+  'refused-by-429': 'takes 429 for a refusal of the address',
+  'expires-by-own-clock': 'looks at its own clock for the time of an address',
   'downgrades-firmware': 'installs a firmware older than its own',
   'appends-whole': 'appends the whole file, where a part was asked for, to the part that is there',
   'follows-no-redirect': 'takes a redirect for a refusal',
@@ -89,6 +104,7 @@ export const faultRules = {
   'ignores-welcome-activation': 'learns nothing from the activation in welcome',
   'takes-old-activation': 'takes an activation of an epoch below the newest it knows',
   'activation-not-erased': 'keeps what a former application stored when another one has the headset',
+  'erases-after-break': 'erases everything when the same application has the headset again',
   'no-snapshot': 'reports nothing when another application has the headset',
   'unmarked-snapshot': 'reports everything, but does not mark it as a snapshot',
   'snapshots-again': 'reports a snapshot for the application that has the headset already',
@@ -96,6 +112,8 @@ export const faultRules = {
   'asks-all-at-once': 'asks for the addresses of all uploads at once',
   'puts-content-type': 'sends a Content-Type with an upload',
   'no-upload-report': 'reports no end of an upload',
+  'follows-put-redirect': 'puts a file where a redirect leads',
+  'repeats-unknown-refusal': 'reports a refusal that it does not know as it came',
   'puts-again': 'puts a file a second time to the address that refused it',
 } as const;
 export type Fault = keyof typeof faultRules;
@@ -125,6 +143,8 @@ export interface Behaviour {
   appAnswerData: string;
   /** When the app answers, after the result; milliseconds. */
   appAnswerDelayMs: number;
+  /** Where an empty store begins to count reports; 0: at the corrected clock, as the page says. */
+  firstReportId: number;
   /** How far the headset's own clock is off; milliseconds. */
   skewMs: number;
   progress: ProgressMode;
@@ -165,6 +185,7 @@ export const normalBehaviour: Behaviour = {
   appAnswerText: 'done',
   appAnswerData: '',
   appAnswerDelayMs: 0,
+  firstReportId: 0,
   skewMs: 0,
   progress: 'normal',
   progressIntervalMs: 10_000,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Outcome } from './journal.ts';
+import type { Outcome } from './kept.ts';
 import { type Durability, LineFile } from './memory.ts';
 
 export interface InstalledApp {

@@ -21,6 +21,8 @@ export interface LoadOptions {
   /** For a headset that breaks the rules: a whole file is taken for the part that was asked for. */
   readonly appendsWhole?: boolean;
   readonly followsNoRedirect?: boolean;
+  readonly followsEndlessly?: boolean;
+  readonly refusedBy429?: boolean;
   /** How fast to load now; bytes a second, 0: as fast as they come. */
   bytesPerSecond(): number;
 }
@@ -49,7 +51,8 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
   const watch = setTimeout(() => stalled.abort(), stallMs);
   const file = await open(path, 'a');
   try {
-    const response = await follow(url, options.followsNoRedirect ? 0 : mostRedirects, {
+    const most = options.followsEndlessly ? Number.POSITIVE_INFINITY : mostRedirects;
+    const response = await follow(url, options.followsNoRedirect ? 0 : most, {
       headers: {
         'accept-encoding': 'identity',
         ...(have > 0 && { range: `bytes=${have}-` }),
@@ -59,6 +62,7 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
     });
     if (!response) return 'refused';
     const judged = judge(response, have, sizeBytes);
+    if (response.status === 429 && options.refusedBy429) return 'refused';
     if (judged !== 'read') return judged;
     if (response.status === 200 && have > 0 && !options.appendsWhole) {
       await truncate(path, 0);
@@ -113,5 +117,6 @@ function judge({ status, headers }: Response, have: number, sizeBytes: number): 
     return length === null || Number(length) === sizeBytes ? 'read' : 'wrong';
   }
   if (status === 416) return 'wrong';
-  return status >= 400 && status < 500 && status !== 408 && status !== 429 ? 'refused' : 'cut';
+  // A 204, 300 or 304, or a redirect to nowhere, does not serve the file either.
+  return status < 500 && status !== 408 && status !== 429 ? 'refused' : 'cut';
 }

@@ -12,6 +12,7 @@ import {
   type Welcome,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { learn } from './activations.ts';
+import { Backoff, type BackoffBounds } from './backoff.ts';
 import { type Behaviour, breaks, type DeathPoint, normalBehaviour } from './behaviour.ts';
 import { Device, type DeviceContent } from './device.ts';
 import { Effects } from './effects.ts';
@@ -43,7 +44,7 @@ export interface HeadsetOptions extends SelfDescription, Installed {
   readonly audience?: string;
   readonly behaviour?: Partial<Behaviour>;
   /** Bounds of the wait between two tries to connect; milliseconds. Default 500 to 60 000. */
-  readonly backoff?: { readonly firstMs: number; readonly longestMs: number };
+  readonly backoff?: BackoffBounds;
   /** How long a welcome is waited for; milliseconds. Default 10 000. */
   readonly welcomeMs?: number;
   /** Called at each named point; a simulator's process may kill itself there. */
@@ -91,13 +92,13 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   #wanted = false;
   #timer: NodeJS.Timeout | undefined;
   #unwelcome: NodeJS.Timeout | undefined;
-  #failures = 0;
   #clockCorrectionMs = 0;
-  #notBefore = 0;
+  readonly #backoff: Backoff;
 
   constructor(options: HeadsetOptions) {
     super();
     this.#options = options;
+    this.#backoff = new Backoff(options.backoff);
     this.deviceId = options.identity.deviceId;
     this.behaviour = { ...normalBehaviour, ...options.behaviour };
     const durability = options.durability ?? (options.stateDir === undefined ? 'none' : 'process');
@@ -118,12 +119,17 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.#installer = new Installer({
       ...{ deviceId: this.deviceId, behaviour: this.behaviour, urls: this.#urls, signal },
       directory: durability === 'none' ? undefined : options.stateDir,
-      nowMs: () => this.now() + this.#clockCorrectionMs,
+      nowMs: () =>
+        this.now() + (breaks(this.behaviour, 'expires-by-own-clock') ? 0 : this.#clockCorrectionMs),
       report: (body) => this.report(body),
       atLoading: (id) => this.#point('loading', id),
     });
     this.#uploads = new Uploads(
-      { journal: this.journal, outbox: this.#outbox, urls: this.#urls, signal, behaviour: this.behaviour },
+      {
+        ...{ journal: this.journal, outbox: this.#outbox, urls: this.#urls, signal },
+        behaviour: this.behaviour,
+        nowMs: () => this.now() + this.#clockCorrectionMs,
+      },
       (upload) => this.#point('uploaded', upload.id),
     );
     this.#transactions = new Transactions({
@@ -154,7 +160,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   /** Drops the connection and comes back after `ms`. */
   stayAway(ms: number): void {
-    this.#notBefore = Date.now() + ms;
+    this.#backoff.awayFor(ms);
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#call) this.#call.cancel();
@@ -187,10 +193,13 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   /**
    * Reports something of the headset's own, of now unless `details` say else; kept until it is
-   * acknowledged. Answers the report's id.
+   * acknowledged. Answers the report's id; 0 for a second answer of an app, which is not reported.
    */
   report(body: ReportBody, details?: ReportDetails): number {
     if (body.case === 'stateChange') this.#noteCondition(body.value);
+    if (body.case === 'appAnswer' && !breaks(this.behaviour, 'answers-twice')) {
+      if (this.journal.outcomes.get(Number(body.value.transactionId))?.answered) return 0;
+    }
     return this.#outbox.add(body, details);
   }
 
@@ -224,7 +233,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   #schedule(ms: number): void {
     clearTimeout(this.#timer);
-    const waitMs = breaks(this.behaviour, 'no-backoff') ? 0 : Math.max(ms, this.#notBefore - Date.now(), 0);
+    const waitMs = breaks(this.behaviour, 'no-backoff') ? 0 : this.#backoff.wait(ms);
     this.#timer = setTimeout(() => this.#open(), waitMs);
   }
 
@@ -265,11 +274,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     if (end.code === status.UNAUTHENTICATED && serverTime > 0) this.#correctClock(serverTime);
     this.#waitFor(Number(end.metadata?.get('x-retry-after-ms')[0] ?? 0));
     this.emit('offline', end.code, end.details);
-    if (!this.#wanted) return;
-    const { firstMs, longestMs } = this.#options.backoff ?? { firstMs: 500, longestMs: 60_000 };
-    const ceiling = Math.min(longestMs, firstMs * 2 ** Math.min(this.#failures, 16));
-    this.#failures += 1;
-    this.#schedule(Math.random() * ceiling);
+    if (this.#wanted) this.#schedule(this.#backoff.ended());
   }
 
   #correctClock(serverTimeMs: number): void {
@@ -278,8 +283,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   /** Connects no sooner than after `ms`. */
   #waitFor(ms: number): void {
-    if (breaks(this.behaviour, 'ignores-retry-after')) return;
-    this.#notBefore = Math.max(this.#notBefore, Date.now() + ms);
+    if (!breaks(this.behaviour, 'ignores-retry-after')) this.#backoff.atLeast(ms);
   }
 
   #receive(message: ConnectResponse): void {
@@ -302,6 +306,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
         this.#transactions.onRevoke(Number(body.value.transactionId), body.value.reason);
         break;
       case 'reportAck':
+        this.#backoff.reset();
         this.#outbox.acknowledged(Number(body.value.reportId));
         this.emit('acknowledged', Number(body.value.reportId));
         break;
@@ -318,7 +323,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   #onWelcome(welcome: Welcome): void {
     clearTimeout(this.#unwelcome);
-    this.#failures = 0;
+    this.#backoff.welcomed(breaks(this.behaviour, 'welcome-resets-backoff'));
     this.sessionEpoch = Number(welcome.sessionEpoch);
     this.#correctClock(Number(welcome.serverTimeMs));
     const { journal, device, behaviour } = this;
@@ -339,7 +344,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     if (!call) return;
     this.#waitFor(retryAfterMs);
     // A draining server is no failure: the next try is made as soon as it allows.
-    this.#failures = reason === GoAwayReason.DRAINING ? 0 : this.#failures + 1;
+    if (reason === GoAwayReason.DRAINING) this.#backoff.reset();
+    else this.#backoff.sentAway();
     call.end();
     this.#ended(call, { code: status.OK, details: 'go away' });
   }

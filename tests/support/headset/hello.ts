@@ -1,8 +1,8 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { HeldState, type HelloSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { HeldState, type Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type Behaviour, breaks } from './behaviour.ts';
 import type { DeviceState } from './device.ts';
 import type { Journal } from './journal.ts';
+import { fittingHello } from './limits.ts';
 
 /** What a headset says of itself and no transaction changes; each has a default. */
 export interface SelfDescription {
@@ -23,8 +23,8 @@ export function hello(
   journal: Journal,
   clockMs: number,
   behaviour: Behaviour,
-): MessageInitShape<typeof HelloSchema> {
-  return {
+): Hello {
+  return fittingHello({
     protocolVersion: 1,
     clientVersion: self.clientVersion ?? '3.4.0',
     firmwareVersion: device.firmwareVersion,
@@ -42,5 +42,5 @@ export function hello(
     activationEpoch: BigInt(journal.activationEpoch),
     clockMs: BigInt(clockMs),
     knowsRevoke: behaviour.knowsRevoke,
-  };
+  });
 }

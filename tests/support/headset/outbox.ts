@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type Report, ReportSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type Behaviour, breaks } from './behaviour.ts';
 import type { Journal } from './journal.ts';
+import { withinLimits } from './limits.ts';
 
 export type ReportBody = NonNullable<MessageInitShape<typeof ReportSchema>['body']>;
 
@@ -43,16 +44,20 @@ export class Outbox {
     if (breaks(behaviour, 'restarts-counter') && journal.reports.size === 0) journal.lastReportId = 0;
   }
 
-  /** A report with the next id, or the `further`-th after it, of now unless `more` says else; not kept yet. */
+  /**
+   * A report with the next id, or the `further`-th after it, of now unless `more` says else; not kept yet. Texts are
+   * cut. Throws an Error where it is too large for a message all the same.
+   */
   draft(body: ReportBody, further = 0, more: ReportDetails = {}): Report {
     const { journal, nowMs } = this.#parts;
-    return create(ReportSchema, {
+    const report = create(ReportSchema, {
       reportId: BigInt(journal.lastReportId + 1 + further),
       occurredAtMs: BigInt(more.occurredAtMs ?? nowMs()),
       activationEpoch: BigInt(more.activationEpoch ?? journal.activationEpoch),
       snapshot: more.snapshot ?? false,
       body,
     });
+    return breaks(this.#parts.behaviour, 'stores-whole-texts') ? report : withinLimits(report);
   }
 
   /** Keeps a report and sends it as soon as may be. Answers its id. */
@@ -72,16 +77,28 @@ export class Outbox {
 
   /** A session has begun. */
   open(ackedReportId: number): void {
-    const { journal, nowMs } = this.#parts;
-    // An older copy of the state was restored: ids up to the cloud's, and perhaps more, are used.
-    const keeps = breaks(this.#parts.behaviour, 'keeps-older-counter');
-    if (ackedReportId > journal.lastReportId && !keeps)
-      journal.lastReportId = Math.max(ackedReportId, nowMs() - 1);
+    const { journal } = this.#parts;
+    if (!breaks(this.#parts.behaviour, 'keeps-older-counter')) this.#mendCounter(ackedReportId);
     journal.acknowledged(ackedReportId);
     this.#unsent = this.#toSend();
     this.#inFlight = 0;
     this.#open = true;
     this.#flush();
+  }
+
+  /**
+   * Where an older copy of the state was restored, or all was lost, ids up to the cloud's, and perhaps more,
+   * are used: goes on above them. What was reported since the start of the process gets its numbers only now.
+   */
+  #mendCounter(ackedReportId: number): void {
+    const { journal, nowMs, behaviour } = this.#parts;
+    const first = Math.max(ackedReportId + 1, nowMs());
+    const from = breaks(behaviour, 'numbers-at-once') ? undefined : journal.numberedUpTo;
+    if (from !== undefined) {
+      const isLost = ackedReportId > from || (from === 0 && behaviour.firstReportId === 0);
+      journal.numbered(isLost ? Math.max(0, first - 1 - from) : 0);
+    }
+    if (ackedReportId > journal.lastReportId) journal.lastReportId = first - 1;
   }
 
   /** The session is over: what is not acknowledged is sent in the next. */

@@ -5,8 +5,9 @@ import { answer, type Behaviour, breaks, type DeathPoint } from './behaviour.ts'
 import type { Device } from './device.ts';
 import type { Effects } from './effects.ts';
 import type { Installer } from './installer.ts';
-import type { Held, Journal, Outcome } from './journal.ts';
-import type { Outbox, ReportBody } from './outbox.ts';
+import type { Journal } from './journal.ts';
+import type { Held, Outcome } from './kept.ts';
+import type { Outbox, ReportBody, ReportDetails } from './outbox.ts';
 import { endReport, resultReports } from './results.ts';
 import { refusal, work } from './work.ts';
 
@@ -59,6 +60,11 @@ export class Transactions {
         continue;
       }
       if (held.state !== 'started') continue;
+      if (breaks(parts.behaviour, 'trusts-version') && isInstalled(held, parts.device)) {
+        const outcome = { success: true, message: 'installed' };
+        parts.journal.finished(id, outcome, [parts.outbox.draft(endReport(id, outcome, parts.behaviour))]);
+        continue;
+      }
       if (parts.effects.has(id) || parts.device.outcomeOf(id) !== undefined) this.#finish(id, held);
       else if (breaks(parts.behaviour, 'resumes-by-itself')) this.#take(id, held);
     }
@@ -110,7 +116,7 @@ export class Transactions {
     if (outcome) {
       // It has ended before. A report that is still kept is sent anyway; one that the cloud has
       // acknowledged, but asks for again, is told once more under a new report id.
-      if (!held && !breaks(behaviour, 'silent-when-done')) this.#report(endReport(id, outcome, behaviour));
+      if (!held && !breaks(behaviour, 'silent-when-done')) this.#repeatEnd(id, outcome);
       return;
     }
     if (!held && breaks(behaviour, 'answers-unknown-start')) {
@@ -146,7 +152,7 @@ export class Transactions {
     }
     const known = journal.outcomes.get(id);
     if (known) {
-      if (!breaks(behaviour, 'silent-when-done')) this.#report(endReport(id, known, behaviour));
+      if (!breaks(behaviour, 'silent-when-done')) this.#repeatEnd(id, known);
       return;
     }
     if (this.#inHand.get(id)?.begun) return;
@@ -239,7 +245,9 @@ export class Transactions {
         hand.begun = true;
         point('installing', id);
       };
-      const ticket = () => ticketOf(held) ?? new Uint8Array();
+      const first = ticketOf(held);
+      const keepsFirst = breaks(behaviour, 'keeps-first-ticket');
+      const ticket = () => (keepsFirst ? first : ticketOf(held)) ?? new Uint8Array();
       return installer.prepare(
         { transactionId: id, artifact: kind.value.artifact, ticket },
         hand.stop.signal,
@@ -294,8 +302,15 @@ export class Transactions {
     if (behaviour.result === 'twice') this.#report(endReport(id, outcome, behaviour));
   }
 
-  #report(body: ReportBody): void {
-    if (!this.#parts.closed.aborted) this.#parts.outbox.add(body);
+  /** A remembered end, as it was the first time but for its report's id. */
+  #repeatEnd(id: number, outcome: Outcome): void {
+    const { behaviour } = this.#parts;
+    const ended = breaks(behaviour, 'dates-anew') ? undefined : outcome.ended;
+    this.#report(endReport(id, outcome, behaviour), ended);
+  }
+
+  #report(body: ReportBody, details?: ReportDetails): void {
+    if (!this.#parts.closed.aborted) this.#parts.outbox.add(body, details);
   }
 }
 
@@ -305,6 +320,14 @@ function ticketOf({ offer }: Held): Uint8Array | undefined {
   return kind?.case === 'updateApp' || kind?.case === 'updateFirmware'
     ? kind.value.artifact?.ticket
     : undefined;
+}
+
+/** For the faults: the version that an update of an app names is there, whoever installed it. */
+function isInstalled({ offer }: Held, { state }: Device): boolean {
+  const kind = offer.operation?.kind;
+  if (kind?.case !== 'updateApp') return false;
+  const { package: name, version } = kind.value;
+  return state.apps.some((one) => one.package === name && one.version === version);
 }
 
 function isUpdate({ offer }: Held): boolean {

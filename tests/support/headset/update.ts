@@ -61,6 +61,8 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
     const end = await load({
       ...{ url: address.url, path, sizeBytes, signal },
       followsNoRedirect: breaks(behaviour, 'follows-no-redirect'),
+      followsEndlessly: breaks(behaviour, 'follows-endlessly'),
+      refusedBy429: breaks(behaviour, 'refused-by-429'),
       appendsWhole: breaks(behaviour, 'appends-whole'),
       bytesPerSecond: () => behaviour.downloadBytesPerSecond,
       authorization: breaks(behaviour, 'authorizes-downloads') ? 'Bearer unwanted' : undefined,
@@ -79,7 +81,7 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
     if (end === 'whole' && (await hashIsRight(loading))) return undefined;
     if (end === 'whole' || end === 'wrong') {
       if (end === 'whole' || !breaks(behaviour, 'keeps-part')) await rm(path, { force: true });
-      wrong += 1;
+      if (end === 'whole' || !breaks(behaviour, 'forgives-ranges')) wrong += 1;
       if (wrong >= wrongLoads) return 'The update is not what its size and hash say.';
       loading.onBytes(0);
     } else if (end === 'refused') {

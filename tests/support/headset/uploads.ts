@@ -1,12 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type Behaviour, breaks } from './behaviour.ts';
-import type { Journal, PendingUpload } from './journal.ts';
+import type { Journal } from './journal.ts';
+import type { PendingUpload } from './kept.ts';
 import type { Outbox } from './outbox.ts';
 import type { UrlRequests } from './urls.ts';
 
 /** An upload from which nothing comes back for so long has failed; milliseconds. */
 const putTimeoutMs = 60_000;
+
+/** How an address may be refused, or not, as the report says it; every other refusal is a failed upload. */
+const toldRefusals: readonly UrlRefusal[] = [
+  UrlRefusal.UNSPECIFIED,
+  UrlRefusal.SIZE,
+  UrlRefusal.NOT_ASSOCIATED,
+  UrlRefusal.NO_SIGNED_URL,
+];
 
 /** What is uploaded where no local file is named. */
 export function generatedBytes(sizeBytes: number): Buffer {
@@ -20,6 +29,7 @@ export class Uploads {
   readonly #urls: UrlRequests;
   readonly #signal: AbortSignal;
   readonly #behaviour: Behaviour;
+  readonly #nowMs: () => number;
   readonly #atUploaded: (upload: PendingUpload) => void;
   #working: Promise<void> = Promise.resolve();
 
@@ -31,6 +41,8 @@ export class Uploads {
       urls: UrlRequests;
       signal: AbortSignal;
       behaviour: Behaviour;
+      /** Milliseconds since 1970, by the cloud's clock. */
+      nowMs(): number;
     },
     atUploaded: (upload: PendingUpload) => void,
   ) {
@@ -39,6 +51,7 @@ export class Uploads {
     this.#urls = parts.urls;
     this.#signal = parts.signal;
     this.#behaviour = parts.behaviour;
+    this.#nowMs = parts.nowMs;
     this.#atUploaded = atUploaded;
     for (const upload of this.#journal.uploads.values()) this.#queue(upload);
   }
@@ -73,15 +86,14 @@ export class Uploads {
   async #run(upload: PendingUpload): Promise<void> {
     const { file, sizeBytes, epoch } = upload;
     if (!this.#isWanted(upload)) return;
-    const answer = await this.#urls.ask(
-      {
-        case: 'upload',
-        value: { file, sizeBytes: BigInt(sizeBytes), activationEpoch: BigInt(epoch) },
-      },
-      this.#signal,
-    );
+    const about = {
+      case: 'upload' as const,
+      value: { file, sizeBytes: BigInt(sizeBytes), activationEpoch: BigInt(epoch) },
+    };
+    const answer = await this.#urls.ask(about, this.#signal, (expiresAtMs) => expiresAtMs > this.#nowMs());
     let failure = answer.refusal;
-    if (failure === UrlRefusal.UNKNOWN) failure = UrlRefusal.NO_SIGNED_URL;
+    const isTold = toldRefusals.includes(failure) || breaks(this.#behaviour, 'repeats-unknown-refusal');
+    if (!isTold) failure = UrlRefusal.UPLOAD_FAILED;
     if (!this.#isWanted(upload)) return;
     if (failure === UrlRefusal.UNSPECIFIED) {
       const again = breaks(this.#behaviour, 'puts-again');
@@ -113,7 +125,7 @@ export class Uploads {
       const response = await fetch(url, {
         method: 'PUT',
         ...(breaks(this.#behaviour, 'puts-content-type') && { headers: { 'content-type': 'text/plain' } }),
-        redirect: 'manual',
+        redirect: breaks(this.#behaviour, 'follows-put-redirect') ? 'follow' : 'manual',
         body: Uint8Array.from(body),
         signal,
       });

@@ -42,13 +42,18 @@ export class UrlRequests {
   }
 
   /**
-   * Asks until there is an answer other than UNAVAILABLE, which may be in a later session. Throws when
-   * `signal` says to stop.
+   * Asks until there is an answer other than UNAVAILABLE, with an address that is still good, which may be in
+   * a later session. Throws when `signal` says to stop.
    */
-  async ask(about: UrlAbout, signal: AbortSignal): Promise<UrlAnswer> {
+  async ask(
+    about: UrlAbout,
+    signal: AbortSignal,
+    isGood: (expiresAtMs: number) => boolean = () => true,
+  ): Promise<UrlAnswer> {
     for (;;) {
       const answer = await this.#askOnce(about, signal);
-      if (answer.refusal !== UrlRefusal.UNAVAILABLE) return answer;
+      const expires = Number(answer.expiresAtMs) || Number.POSITIVE_INFINITY;
+      if (answer.refusal !== UrlRefusal.UNAVAILABLE && isGood(expires)) return answer;
       const at = breaks(this.#behaviour, 'asks-at-once') ? 1 : answer.retryAfterMs || 1000;
       await sleep(at, undefined, { signal });
     }

@@ -13,7 +13,8 @@ import { connectivity } from './connectivity.ts';
 import type { Device, DeviceState, InstalledApp } from './device.ts';
 import type { Effects } from './effects.ts';
 import { receivedExtras } from './extras.ts';
-import type { Journal, Outcome } from './journal.ts';
+import type { Journal } from './journal.ts';
+import type { Outcome } from './kept.ts';
 
 /** How an operation ends; `state`: the headset after it, absent where it leaves no trace on it. */
 interface Done extends Outcome {
@@ -40,8 +41,12 @@ export function refusal(offer: Offer, { journal, behaviour, device }: Workplace)
     return 'This client does not know the operation.';
   }
   // Ruling A13: an update that came before this one may have installed a newer firmware meanwhile.
-  if (kind.case === 'updateFirmware' && isOlder(kind.value.version, device.state.firmwareVersion)) {
-    if (!breaks(behaviour, 'downgrades-firmware')) return 'A newer firmware is installed.';
+  if (kind.case === 'updateFirmware') {
+    const installed = device.state.firmwareVersion;
+    const refused = breaks(behaviour, 'refuses-equal-firmware')
+      ? !isOlder(installed, kind.value.version)
+      : isOlder(kind.value.version, installed);
+    if (refused && !breaks(behaviour, 'downgrades-firmware')) return 'A newer firmware is installed.';
   }
   return behaviour.succeeds ? undefined : 'failed';
 }
@@ -100,7 +105,7 @@ function perform(kind: Operation['kind'], { journal, behaviour, device }: Workpl
     case 'deactivate':
       return done('deactivated', mustErase(journal.activation, '', behaviour) ? device.erased() : undefined);
     case 'command':
-      if (!LaunchTypeSchema.value[kind.value.launchType]) {
+      if (!LaunchTypeSchema.value[kind.value.launchType] && !breaks(behaviour, 'runs-unknown-launch-type')) {
         return { success: false, message: 'This client does not know the launch type.' };
       }
       return done('called');
@@ -133,7 +138,7 @@ function perform(kind: Operation['kind'], { journal, behaviour, device }: Workpl
       return done('reset', device.wiped());
     default: {
       if (breaks(behaviour, 'succeeds-unknown')) return done('done');
-      const found = connectivity(kind, state);
+      const found = connectivity(kind, state, breaks(behaviour, 'lists-anything'));
       return found
         ? { ...found, success: found.connectivity.statusCode === 200 }
         : { success: false, message: 'This client does not know the operation.' };

@@ -151,7 +151,7 @@ export class Door {
     this.#deps.session.metrics.received('invalid');
     this.#deps.logger.warn({ deviceId: session.deviceId, reason: problem }, 'a headset broke the protocol');
     session.end();
-    call.emit('error', new LinkFailure(status.INVALID_ARGUMENT, problem));
+    call.emit('error', outOfForm(problem));
   }
 
   #refuse(visitor: Visitor, failure: LinkFailure): void {
@@ -188,17 +188,21 @@ export class Door {
 }
 
 function firstProblem(message: Incoming): LinkFailure | undefined {
-  if (message instanceof UnreadableMessage) return new LinkFailure(status.INVALID_ARGUMENT, message.reason);
+  if (message instanceof UnreadableMessage) return outOfForm(message.reason);
   const { body } = message as ConnectRequest;
   if (body.case !== 'hello') {
-    return new LinkFailure(status.INVALID_ARGUMENT, 'the first message must be hello');
+    return outOfForm('the first message must be hello');
   }
   const problem = checkHello(body.value);
   if (!problem) return undefined;
-  return new LinkFailure(
-    problem.kind === 'wrong-version' ? status.FAILED_PRECONDITION : status.INVALID_ARGUMENT,
-    problem.reason,
-  );
+  return problem.kind === 'wrong-version'
+    ? new LinkFailure(status.FAILED_PRECONDITION, problem.reason)
+    : outOfForm(problem.reason);
+}
+
+/** A defect of the client, which is there again in its next session: it need not come at once. */
+function outOfForm(problem: string): LinkFailure {
+  return new LinkFailure(status.INVALID_ARGUMENT, problem, { 'x-retry-after-ms': '5000' });
 }
 
 function draining(): LinkFailure {

@@ -422,7 +422,8 @@ describe('a message that breaks the protocol ends the session and changes nothin
   it.each(Object.keys(cases))('%s', async (name) => {
     const headset = await connected();
     (cases[name] as (h: typeof headset) => void)(headset);
-    await headset.ended(status.INVALID_ARGUMENT);
+    const { metadata } = await headset.ended(status.INVALID_ARGUMENT);
+    expect(metadata.get('x-retry-after-ms')).toEqual(['5000']);
     expect(await world.reportIds()).toEqual([]);
     expect(world.accepts).toEqual([]);
   });

@@ -111,6 +111,8 @@ export class Cloud {
       ...{ identity, server: this.address, stateDir: this.#stateDir },
       backoff: { firstMs: 10, longestMs: 50 },
       ...options,
+      // So that ids are read easily.
+      behaviour: { firstReportId: 1, ...options.behaviour },
     });
     this.#headsets.add(made);
     made.connect();

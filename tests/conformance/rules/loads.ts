@@ -1,0 +1,230 @@
+import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { Link, OperationKind } from '../cloud/link.ts';
+import type { FileAnswer, FileRequest } from '../files.ts';
+import type { Rule } from '../rule.ts';
+import type { Stage } from '../stage.ts';
+import { must } from '../verdict.ts';
+
+const part = 20_000;
+
+/** Runs one update that is served as `answer` says; answers its result, its GETs and its effects. */
+async function load(stage: Stage, answer: (request: FileRequest, number: number) => FileAnswer) {
+  stage.files.answer = answer;
+  const link = await stage.begin();
+  const id = stage.id();
+  const { value } = await link.run(id, stage.update());
+  return { link, id, ...value, gets: stage.files.of('GET'), effects: stage.effects(id) };
+}
+
+/** Offers a transaction and lets it start. */
+export async function start(link: Link, id: bigint, kind: OperationKind): Promise<void> {
+  link.offer(id, kind);
+  await link.ready(id);
+  link.start(id);
+}
+
+/** Where each GET began. */
+export const list = (gets: readonly FileRequest[]) => gets.map(({ from }) => from).join(', ');
+
+/** How the bytes of an update come. */
+export const loads: readonly Rule[] = [
+  {
+    id: 'updates/resumed-after-cut',
+    sentence: 'go on with Range: bytes=<size of the file>-',
+    prove: async (stage) => {
+      const { success, gets, effects } = await load(stage, (_, n) => (n <= 3 ? { cutAfter: part } : 'well'));
+      must(success && effects === 1, `success ${success}, ${effects} effects`);
+      must(
+        gets.some(({ from }) => from > 0 && from <= 3 * part),
+        `the GETs began at ${list(gets)}`,
+      );
+    },
+  },
+  {
+    id: 'updates/range-ignored',
+    sentence: 'the whole file comes: begin anew at 0',
+    prove: async (stage) => {
+      const { success, gets } = await load(stage, (_, n) => (n === 1 ? { cutAfter: part } : 'whole'));
+      must(success && gets.length === 2, `success ${success}, after ${gets.length} GETs`);
+    },
+  },
+  {
+    id: 'updates/range-refused',
+    sentence: '416, or another start or total size | delete the file, begin anew',
+    prove: async (stage) => {
+      const { success, gets, effects } = await load(stage, (_, n) => {
+        if (n === 1) return { cutAfter: part };
+        return n === 2 ? { status: 416 } : 'well';
+      });
+      must(success && effects === 1, `success ${success}, ${effects} effects`);
+      must(gets[2]?.from === 0, `the GETs began at ${list(gets)}`);
+    },
+  },
+  {
+    id: 'updates/ranges-refused',
+    sentence: 'delete the file, begin anew; counts as a wrong hash',
+    seconds: 6,
+    prove: async (stage) => {
+      stage.files.answer = () => ({ status: 416 });
+      const link = await stage.begin();
+      const id = stage.id();
+      await start(link, id, stage.update());
+      const result = () => link.reportsOf('result').find((r) => r.value.transactionId === id);
+      await link.until('the failure', () => result() ?? stage.files.of('GET').length > 3, 10_000);
+      must(stage.files.of('GET').length === 3, `${stage.files.of('GET').length} loads were tried, not 3`);
+      must(result()?.value.success === false && stage.effects(id) === 0, 'the result says success');
+    },
+  },
+  {
+    id: 'updates/redirects-bounded',
+    sentence: 'up to 5 times in a row and never from https to http; else as other 4xx',
+    prove: async (stage) => {
+      let asked = 0;
+      stage.cloud.onUrl = () => {
+        asked += 1;
+        if (asked > 1) stage.files.release();
+        return { url: stage.files.address() };
+      };
+      stage.files.answer = () => 'elsewhere';
+      const link = await stage.begin();
+      const id = stage.id();
+      await start(link, id, stage.update());
+      const gets = () => stage.files.of('GET').length;
+      await link.until('the request for another address', () => asked > 1 || gets() > 6);
+      must(asked > 1 && gets() >= 6, `${gets()} GETs, ${asked} addresses; 6 GETs are due before the second`);
+      must((await link.result(id)).value.success, 'it failed');
+      must(gets() === 7, `${gets()} GETs, not 6 and 1`);
+    },
+  },
+  {
+    id: 'updates/newest-ticket',
+    sentence: 'the ticket of an artifact may differ: the newest counts',
+    prove: async (stage) => {
+      stage.files.answer = (_, n) => (n === 1 ? { status: 403 } : 'well');
+      stage.cloud.onUrl = () => undefined;
+      const link = await stage.begin();
+      const id = stage.id();
+      const update = stage.update();
+      await start(link, id, update);
+      const first = await link.until('the request for an address', () => link.urlRequests[0]);
+      const ticket = Uint8Array.from(Buffer.from('newer'));
+      const artifact = { ...stage.files.artifact(), ticket };
+      const { package: name, version } = update.value;
+      link.offer(id, { case: 'updateApp', value: { package: name ?? '', version: version ?? '', artifact } });
+      await link.ready(id, 2);
+      stage.cloud.onUrl = () => ({ url: stage.files.address() });
+      link.send({ case: 'urlAnswer', value: { requestId: first.requestId, url: stage.files.address() } });
+      must((await link.result(id)).value.success, 'it failed');
+      const asked = link.urlRequests.at(-1)?.about;
+      const last = asked?.case === 'downloadTicket' ? Buffer.from(asked.value).toString() : '';
+      must(last === 'newer', `the ticket is "${last}", not that of the newest offer`);
+    },
+  },
+  {
+    id: 'updates/redirected',
+    sentence: 'GET there with the same Range, up to 5 times in a row',
+    prove: async (stage) => {
+      const { link, success, gets } = await load(stage, (_, n) => {
+        if (n === 1) return { cutAfter: part };
+        return n === 2 ? 'elsewhere' : 'well';
+      });
+      must(success, 'it failed');
+      must(gets.length === 3 && gets[2]?.from === gets[1]?.from, `the GETs began at ${list(gets)}`);
+      must(link.urlRequests.length === 1, `${link.urlRequests.length} addresses were asked for`);
+    },
+  },
+  {
+    id: 'updates/wrong-hash',
+    sentence:
+      'Wrong: delete it and load anew; after the third time the transaction fails. Nothing that was not checked is ever installed.',
+    prove: async (stage) => {
+      const { link, id, success, gets } = await load(stage, () => 'wrong-bytes');
+      must(stage.effects(id) === 0, 'a file whose hash is wrong was installed');
+      must(!success, 'the result says success');
+      must(gets.length === 3, `it was loaded ${gets.length} times, not 3`);
+      stage.files.answer = (_, n) => (n <= 5 ? 'wrong-bytes' : 'well');
+      const right = stage.id();
+      const { value } = await link.run(right, stage.update());
+      must(value.success && stage.effects(right) === 1, 'an update that came right the third time failed');
+    },
+  },
+  {
+    id: 'updates/address-used-up',
+    sentence: 'the address is used up: ask for a fresh one',
+    prove: async (stage) => {
+      const { success, gets } = await load(stage, (_, n) => (n === 1 ? { status: 403 } : 'well'));
+      must(success, 'it failed');
+      must(gets.length === 2 && gets[0]?.path !== gets[1]?.path, 'the refused address was used again');
+    },
+  },
+  {
+    id: 'updates/server-trouble',
+    sentence:
+      '408, 429, 5xx, nothing for 30 s, cut off | wait (1 s, doubled each time, 30 s at most), go on where it was',
+    prove: async (stage) => {
+      const { link, success, gets } = await load(stage, (_, n) => {
+        if (n === 1) return { cutAfter: part };
+        return n === 2 ? { status: 503 } : 'well';
+      });
+      must(success, 'it failed');
+      must(new Set(gets.map(({ path }) => path)).size === 1, 'another address was asked for');
+      must(link.urlRequests.length === 1, `${link.urlRequests.length} addresses were asked for`);
+    },
+  },
+  {
+    id: 'updates/too-many-requests',
+    sentence: '408, 429, 5xx, nothing for 30 s, cut off | wait (1 s, doubled each time, 30 s at most)',
+    prove: async (stage) => {
+      const status = (n: number) => (n === 1 ? 429 : 408);
+      const { link, success, gets } = await load(stage, (_, n) => (n <= 2 ? { status: status(n) } : 'well'));
+      must(success, 'it failed');
+      must(new Set(gets.map(({ path }) => path)).size === 1, 'another address was asked for');
+      must(link.urlRequests.length === 1, `${link.urlRequests.length} addresses were asked for`);
+    },
+  },
+  {
+    id: 'updates/addresses-refused',
+    sentence: 'A fresh address that is refused at once 5 times in a row ends the transaction as a failure.',
+    seconds: 16,
+    prove: async (stage) => {
+      stage.files.answer = () => ({ status: 403 });
+      const link = await stage.begin();
+      const id = stage.id();
+      await start(link, id, stage.update());
+      const result = () => link.reportsOf('result').find((r) => r.value.transactionId === id);
+      await link.until('the failure', () => result() ?? stage.files.of('GET').length > 5, 30_000);
+      const gets = stage.files.of('GET');
+      must(gets.length === 5, `${gets.length} addresses were tried, not 5`);
+      must(result()?.value.success === false, 'the result says success');
+    },
+  },
+  {
+    id: 'updates/expired-address',
+    sentence: "One whose expires_at_ms (by the server's clock) has passed is not used again: ask anew.",
+    prove: async (stage) => {
+      let asked = 0;
+      // By its own clock, three days behind, the headset could use the address for days.
+      stage.cloud.clockOffsetMs = 3 * 86_400_000;
+      stage.cloud.onUrl = () => {
+        asked += 1;
+        const soon = BigInt(stage.cloud.nowMs() + 500);
+        return { url: stage.files.address(), ...(asked === 1 && { expiresAtMs: soon }) };
+      };
+      // After a cut the headset waits for a second; by then the address is too old.
+      const { success, gets } = await load(stage, (_, n) => (n === 1 ? { cutAfter: part } : 'well'));
+      must(success, 'it failed');
+      must(new Set(gets.map(({ path }) => path)).size === gets.length, 'the expired address was used again');
+    },
+  },
+  {
+    id: 'updates/artifact-gone',
+    sentence:
+      'An address that is refused with URL_REFUSAL_UNKNOWN (the artifact is gone) ends the transaction as a failure.',
+    prove: async (stage) => {
+      stage.cloud.onUrl = () => ({ refusal: UrlRefusal.UNKNOWN });
+      const { success, link, effects } = await load(stage, () => 'well');
+      must(!success && effects === 0, 'the result says success');
+      await stage.fence(link);
+    },
+  },
+];

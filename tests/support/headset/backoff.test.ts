@@ -1,0 +1,60 @@
+import { jest } from '@jest/globals';
+import { Backoff } from './backoff.ts';
+
+/** The wait after each of so many ends. */
+function waits(backoff: Backoff, ends: number, between: () => void = () => {}): number[] {
+  return Array.from({ length: ends }, () => {
+    between();
+    return backoff.ended();
+  });
+}
+
+describe('the back-off', () => {
+  const bounds = { firstMs: 500, longestMs: 60_000 };
+  beforeEach(() => {
+    jest.spyOn(Math, 'random').mockReturnValue(1);
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it('doubles with each end, up to its longest', () => {
+    expect(waits(new Backoff(bounds), 9)).toEqual([
+      ...[500, 1000, 2000, 4000, 8000, 16_000, 32_000],
+      ...[60_000, 60_000],
+    ]);
+  });
+
+  it('doubles over sessions that end soon after their welcome', () => {
+    const backoff = new Backoff(bounds);
+    expect(waits(backoff, 3, () => backoff.welcomed(false))).toEqual([500, 1000, 2000]);
+  });
+
+  it('begins anew after an acknowledged report', () => {
+    const backoff = new Backoff(bounds);
+    waits(backoff, 3);
+    backoff.reset();
+    expect(backoff.ended()).toBe(500);
+  });
+
+  it('begins anew after a session of a minute, not after one that was shorter', () => {
+    let now = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+    const backoff = new Backoff(bounds);
+    const after = (ms: number) => {
+      backoff.welcomed(false);
+      now += ms;
+      return backoff.ended();
+    };
+    expect([after(59_999), after(59_999), after(60_000), after(1)]).toEqual([500, 1000, 500, 1000]);
+  });
+
+  it('is no shorter than what was asked for', () => {
+    const backoff = new Backoff(bounds);
+    backoff.atLeast(10_000);
+    backoff.atLeast(5000);
+    expect(backoff.wait(1)).toBeGreaterThan(9000);
+    backoff.awayFor(0);
+    expect(backoff.wait(1)).toBe(1);
+  });
+});

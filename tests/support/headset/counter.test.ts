@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { normalBehaviour } from './behaviour.ts';
+import { Journal } from './journal.ts';
+import { Outbox } from './outbox.ts';
+
+const deviceId = '350000000000018';
+const nowMs = 1_767_225_600_000;
+let directory: string;
+const open: Journal[] = [];
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'counter-'));
+});
+afterEach(() => {
+  for (const journal of open.splice(0)) journal.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** A headset that is switched on with the state of the one before it. */
+function boot() {
+  for (const journal of open.splice(0)) journal.close();
+  const journal = new Journal(directory, deviceId, 'process');
+  open.push(journal);
+  const sent: Report[] = [];
+  const send = (report: Report) => void sent.push(report);
+  const outbox = new Outbox({ journal, behaviour: normalBehaviour, nowMs: () => nowMs, send });
+  const level = (value: number) => void outbox.add({ case: 'signal', value: { level: value } });
+  const told = () =>
+    sent.map(({ reportId, body }) => [Number(reportId), body.case === 'signal' ? body.value.level : -1]);
+  return { journal, outbox, level, told };
+}
+
+describe('the numbers of reports', () => {
+  it('begin at the clock where there is no state', () => {
+    const { outbox, level, told } = boot();
+    level(1);
+    outbox.open(0);
+    level(2);
+    expect(told()).toEqual([
+      [nowMs, 1],
+      [nowMs + 1, 2],
+    ]);
+  });
+
+  it('begin above what the cloud has, where that is more', () => {
+    const { outbox, level, told } = boot();
+    outbox.open(nowMs + 5);
+    level(1);
+    expect(told()).toEqual([[nowMs + 6, 1]]);
+  });
+
+  it('go on where they were, whatever was reported before the welcome', () => {
+    const first = boot();
+    first.outbox.open(0);
+    first.level(1);
+    first.outbox.acknowledged(nowMs);
+    const { outbox, level, told } = boot();
+    level(2);
+    outbox.open(nowMs);
+    level(3);
+    expect(told()).toEqual([
+      [nowMs + 1, 2],
+      [nowMs + 2, 3],
+    ]);
+  });
+
+  it('of an older copy rise above what the cloud has: nothing that was reported before the welcome is lost', () => {
+    const first = boot();
+    first.outbox.open(0);
+    first.level(1);
+    first.outbox.acknowledged(nowMs);
+    boot().level(2);
+    // The second boot without a welcome: the report of the one before has no final number yet.
+    const { outbox, level, told } = boot();
+    level(3);
+    outbox.open(nowMs + 1);
+    expect(told()).toEqual([
+      [nowMs + 2, 2],
+      [nowMs + 3, 3],
+    ]);
+    const last = boot();
+    last.outbox.open(nowMs + 1);
+    expect(last.told()).toEqual(told());
+  });
+
+  it('stay as they are once they were sent', () => {
+    const { outbox, level, told } = boot();
+    outbox.open(0);
+    level(1);
+    outbox.close();
+    outbox.open(0);
+    expect(told()).toEqual([
+      [nowMs, 1],
+      [nowMs, 1],
+    ]);
+  });
+});
+
+describe('a remembered outcome', () => {
+  it('has the time and the epoch of its end, and whether the app has answered, over restarts', () => {
+    const first = boot();
+    first.outbox.open(0);
+    const result = first.outbox.draft({ case: 'result', value: { transactionId: 7n } }, 0, {
+      occurredAtMs: 5000,
+      activationEpoch: 3,
+    });
+    first.journal.finished(7, { success: true, message: 'called' }, [result]);
+    expect(first.journal.outcomes.get(7)).not.toHaveProperty('answered');
+    first.outbox.add({ case: 'appAnswer', value: { transactionId: 7n } });
+    expect(boot().journal.outcomes.get(7)).toEqual({
+      ...{ success: true, message: 'called', answered: true },
+      ended: { occurredAtMs: 5000, activationEpoch: 3 },
+    });
+  });
+});

@@ -1,0 +1,83 @@
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import {
+  type Hello,
+  HelloSchema,
+  type Report,
+  ReportSchema,
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+
+/** A message to the cloud, at most (protocol page, "Limits"); bytes. */
+const mostBytes = 256 * 1024;
+/** What the message around a report or a hello takes, generously; bytes. */
+const envelopeBytes = 16;
+const mostListed = 256;
+
+/** So many characters (UTF-16 code units), never half of one that has two. */
+export function cutText(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const last = text.charCodeAt(most - 1);
+  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? most - 1 : most);
+}
+
+/** A report with its texts and lists cut to their limits. Throws an Error where it is too large still. */
+export function withinLimits(report: Report): Report {
+  const { body } = report;
+  switch (body.case) {
+    case 'result':
+      body.value.message = cutText(body.value.message, 1024);
+      if (body.value.connectivity) {
+        const { connectivity } = body.value;
+        connectivity.devices = connectivity.devices.slice(0, mostListed).map((d) => texts(d, 128));
+        connectivity.networks = connectivity.networks.slice(0, mostListed).map((n) => texts(n, 128));
+      }
+      break;
+    case 'bluetoothConnection':
+      body.value.message = cutText(body.value.message, 1024);
+      body.value.devices = body.value.devices.slice(0, mostListed).map((d) => texts(d, 128));
+      break;
+    case 'appAnswer':
+      body.value.message = cutText(body.value.message, 1024);
+      body.value.customData = cutText(body.value.customData, 65_536);
+      break;
+    case 'customData':
+      body.value.customData = cutText(body.value.customData, 65_536);
+      break;
+    case 'progress':
+      body.value.message = cutText(body.value.message, 1024);
+      break;
+    case 'appStatus':
+      body.value.text = cutText(body.value.text, 4096);
+      break;
+    case 'networkLevel':
+      body.value.networkName = cutText(body.value.networkName, 255);
+      break;
+    case 'inventory':
+      leaveOutApps(body.value, () => toBinary(ReportSchema, report).length);
+      break;
+    default:
+      break;
+  }
+  const bytes = toBinary(ReportSchema, report).length + envelopeBytes;
+  if (bytes > mostBytes) throw new Error(`a report of ${bytes} bytes is too large: ${body.case}`);
+  return report;
+}
+
+/** A hello that fits into a message: apps are left out from the end of the list. */
+export function fittingHello(init: MessageInitShape<typeof HelloSchema>): Hello {
+  const hello = create(HelloSchema, init);
+  leaveOutApps(hello, () => toBinary(HelloSchema, hello).length);
+  return hello;
+}
+
+function leaveOutApps(of: { apps: unknown[] }, bytes: () => number): void {
+  while (of.apps.length > 0 && bytes() + envelopeBytes > mostBytes) {
+    of.apps.length -= Math.ceil(of.apps.length / 16);
+  }
+}
+
+function texts<T extends object>(of: T, most: number): T {
+  for (const [key, value] of Object.entries(of)) {
+    if (typeof value === 'string' && !key.startsWith('$')) Object.assign(of, { [key]: cutText(value, most) });
+  }
+  return of;
+}
