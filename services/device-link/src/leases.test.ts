@@ -103,16 +103,17 @@ describe('a session that goes on', () => {
 describe('what a hello holds as started', () => {
   const held = [{ transactionId: 7n, state: HeldState.STARTED }];
 
-  it('is started again without an offer, and a ready for it is answered by start', async () => {
+  it('is started again without an offer, and a ready for it asks for its start', async () => {
     const a = await world.start();
     world.onOnline = async () => ({ startTransactionIds: [7n], offers: [offer(7)] });
     const headset = world.dial(a, { hello: { held } });
     await headset.next('welcome');
     expect((await headset.next('start')).transactionId).toBe(7n);
+    expect(world.accepts).toEqual([]);
     headset.ready(7);
     expect((await headset.next('start')).transactionId).toBe(7n);
     expect(headset.ids('offer')).toEqual([]);
-    expect(world.accepts).toEqual([]);
+    expect(world.accepts.map((a) => a.transactionId)).toEqual([7n]);
   });
 
   it('is revoked, and a ready for it asks again', async () => {

@@ -53,6 +53,20 @@ describe('the offers of a session', () => {
     expect(book.decide(1, 'drop', 'canceled')).toEqual([{ id: 1, verdict: 'drop', reason: 'canceled' }]);
   });
 
+  it('are answered out of turn where they were started before, and hold up nobody', () => {
+    const book = bookWith(1, 2, 3);
+    book.next(1);
+    book.ready(1, 2);
+    book.decide(1, 'start', '');
+    book.next(3);
+    expect(book.ready(1, 4)).toBe('ask');
+    book.next(5);
+    book.ready(2, 6);
+    expect(book.decide(2, 'start', '')).toEqual([{ id: 2, verdict: 'start', reason: '' }]);
+    expect(book.decide(1, 'start', '')).toEqual([{ id: 1, verdict: 'start', reason: '' }]);
+    expect(book.ready(3, 7)).toBe('ask');
+  });
+
   it('leave ids that were never offered to the judge', () => {
     const book = bookWith();
     expect(book.ready(99, 1)).toBe('ask');

@@ -21,6 +21,8 @@ interface InFlight {
   reason: string;
   /** It was canceled while the judge was asked: a permit that comes now is older than that. */
   canceledBecause?: string;
+  /** It was started before: its answer needs no turn. */
+  readonly again?: boolean;
 }
 
 /**
@@ -75,7 +77,8 @@ export class OfferBook<T> {
     const entry = this.#inFlight.get(id);
     if (!entry) {
       this.#pending = this.#pending.filter((p) => p.id !== id);
-      this.#inFlight.set(id, { state: 'asking', sentAtMs: nowMs, reason: '' });
+      const again = this.#ended.get(id) === true;
+      this.#inFlight.set(id, { state: 'asking', sentAtMs: nowMs, reason: '', again });
       return 'ask';
     }
     if (entry.state !== 'offered') return 'ignore';
@@ -130,8 +133,14 @@ export class OfferBook<T> {
 
   #release(): Release[] {
     const released: Release[] = [];
+    let inTurn = true;
     for (const [id, entry] of this.#inFlight) {
-      if (entry.state === 'offered' || entry.state === 'asking') break;
+      if (entry.again && entry.state === 'asking') continue;
+      if (entry.state === 'offered' || entry.state === 'asking') {
+        inTurn = false;
+        continue;
+      }
+      if (!inTurn && !entry.again) continue;
       released.push({ id, verdict: entry.state, reason: entry.reason });
       this.#inFlight.delete(id);
       this.#remember(id, entry.state === 'start');

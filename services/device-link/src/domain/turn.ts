@@ -46,7 +46,7 @@ export class Turn<T> {
     return 'waits';
   }
 
-  /** The session is about to be judged: what was handed over by now is in the answer, unless it is over. */
+  /** The session is about to be judged: what was handed over by now is in order with the answer. */
   begin(): void {
     this.#judging = true;
     this.#covered = this.#waiting.length;
@@ -71,7 +71,8 @@ export class Turn<T> {
     // What came meanwhile is in the next answer.
     if (cut) return [];
     this.#through = covered.reduce((most, { id }) => Math.max(most, id), Math.max(this.#through, through));
-    const now = new Map<number, HandedOver<T>>();
+    // What the answer leaves out is most likely over: its start permit will tell.
+    const now = new Map(covered.filter(({ id }) => !knows(id)).map((one) => [one.id, one]));
     for (const one of since) {
       if (this.#waiting.length === 0 && this.#follows(one, (id) => now.has(id) || knows(id))) {
         now.set(one.id, one);
