@@ -98,6 +98,22 @@ describe('an activation by a transaction', () => {
 });
 
 describe('an activation in welcome', () => {
+  it('by no application tells the languages that its erasure has changed in an ordinary inventory', async () => {
+    const made = await ofA();
+    cloud.offer(3, { case: 'applyLanguages', value: { languages: ['eo'] } }, 'languages', 1);
+    await cloud.result(3);
+    await settled(made);
+    const before = snapshots().length;
+    cloud.activation = none(5);
+    await again(made);
+    const last = cloud.reports.at(-1);
+    expect(last).toMatchObject({ activationEpoch: 5n, snapshot: false, body: { case: 'inventory' } });
+    expect(last?.body.value).toMatchObject({ languages: ['ja'] });
+    expect(snapshots()).toHaveLength(before);
+    await again(made);
+    expect(cloud.reports.at(-1)).toBe(last);
+  });
+
   it('of another application erases, ends uploads and tells everything once, before anything else', async () => {
     const made = await ofA();
     cloud.acknowledges = false;

@@ -93,6 +93,31 @@ describe('an upload', () => {
     expect(cloud.urlRequests).toHaveLength(2);
   });
 
+  it('does not use an address whose time is over: it asks anew', async () => {
+    const old = { url: files.url('old'), expiresAtMs: BigInt(Date.now() - 1000) };
+    cloud.onUrl = () => (cloud.urlRequests.length === 1 ? old : { url: files.url('signed') });
+    const made = await cloud.online();
+    made.upload({ file, sizeBytes: 5 });
+    expect(await ended(made, 1)).toEqual([uploaded()]);
+    expect(files.requests.map(({ url }) => url)).toEqual(['/signed']);
+    expect(new Set(cloud.urlRequests.map(({ requestId }) => requestId)).size).toBe(2);
+  });
+
+  it('ends as failed, with its own epoch, when a reset wipes its file', async () => {
+    cloud.onUrl = () => undefined;
+    const made = await cloud.online();
+    cloud.offer(7, { case: 'activate', value: { applicationId: 'app-1' } }, 'activate', 3);
+    await cloud.result(7);
+    made.upload({ file, sizeBytes: 5 });
+    await waitFor('the request', () => cloud.urlRequests.length === 1);
+    cloud.offer(8, { case: 'reset', value: { applicationId: 'app-1' } }, 'reset', 4);
+    await cloud.result(8);
+    expect(await ended(made, 1)).toEqual([{ ...uploaded(), failure: UrlRefusal.UPLOAD_FAILED }]);
+    expect(cloud.reports.find(({ body }) => body.case === 'fileUpload')?.activationEpoch).toBe(3n);
+    expect(made.journal.activation.applicationId).toBe('app-1');
+    expect([made.journal.uploads.size, files.requests.length]).toEqual([0, 0]);
+  });
+
   it('that is pending survives a restart, and its end is reported once', async () => {
     cloud.onUrl = () => undefined;
     const first = await cloud.online();
