@@ -96,6 +96,7 @@ export class Session {
   #ended = false;
   #stalls = 0;
   #asking = 0;
+  #reading = false;
   /** Since when the peer takes nothing; 0 when it does. */
   #blockedSinceMs = 0;
   #ackDue = 0;
@@ -280,6 +281,7 @@ export class Session {
               clientVersion: this.#clientVersion,
               knowsRevoke: this.#knowsRevoke,
               again: true,
+              readsOffers: true,
             }),
       );
       if (answer && !this.#ended) this.#addOffers(answer.offers);
@@ -308,6 +310,7 @@ export class Session {
             clientVersion: hello.clientVersion,
             knowsRevoke: hello.knowsRevoke,
             afterUnresponsive,
+            readsOffers: true,
           });
         }),
       (error, attempt) => this.#complain('the online sweep failed', error, attempt),
@@ -329,7 +332,7 @@ export class Session {
   }
 
   #addOffers(offers: readonly Offer[]): void {
-    for (const offer of offers) this.#book.add(Number(offer.transactionId), offer);
+    for (const offer of offers) this.#book.add(Number(offer.transactionId), offer.operation && offer);
     this.#flushOffers();
   }
 
@@ -337,11 +340,37 @@ export class Session {
     if (!this.#online) return;
     while (!this.#ended && this.#blockedSinceMs === 0) {
       const offer = this.#book.next(this.#deps.clock.now());
-      if (!offer) return;
+      if (!offer) {
+        this.#readLacking();
+        return;
+      }
       this.#traces.remember(Number(offer.transactionId), offer.traceparent);
       this.#send('offer', { case: 'offer', value: offer });
       this.#deps.failpoints('device-link.offered');
     }
+  }
+
+  /** The judge left out the operations of the next offers: reads them, and goes on (ruling B5). */
+  #readLacking(): void {
+    const ids = this.#book.lacking(limits.maxOffersRead);
+    if (ids.length > 0 && !this.#reading) void this.#readOffers(ids);
+  }
+
+  async #readOffers(ids: readonly number[]): Promise<void> {
+    this.#reading = true;
+    const answer = await retryWhile(
+      () => !this.#ended,
+      () =>
+        this.#deps.onlineGate(() =>
+          this.#deps.judge.readOffers({ deviceId: this.deviceId, transactionIds: ids.map(BigInt) }),
+        ),
+      (error, attempt) => this.#complain('offers could not be read', error, attempt),
+    );
+    this.#reading = false;
+    if (!answer || this.#ended) return;
+    const offers = new Map(answer.offers.map((offer) => [Number(offer.transactionId), offer]));
+    this.#book.read(ids.slice(0, answer.answered), offers);
+    this.#flushOffers();
   }
 
   #onReady(id: number): void {
