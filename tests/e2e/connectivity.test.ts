@@ -289,8 +289,15 @@ describeOnStack('connectivity', () => {
 
   // proves cb/3/bluetooth-connection, cb/8/connection-codes
   it('a connection that the headset reports is told, once, with its cause or null', async () => {
-    const found = () =>
-      tenant.integrator.received.filter((r) => r.body.operationId === 'notify-bluetooth-connection');
+    const called = async (method: string, at: string, body?: object): Promise<number> => {
+      const id = (await tenant.call(201, method, `${path}${at}`, body)).body.transactionId;
+      await waitFor('its result', () => tenant.callbacks(id).some(({ body: end }) => 'statusCode' in end));
+      return id;
+    };
+    const paired = await called('PUT', '/bluetooth', { macAddress: phones.address, state: 'connect' });
+    const listed = await called('GET', '');
+    const told = (id: number) => `device-${deviceId}-${id}`;
+    const found = () => tenant.integrator.received.filter((r) => ids.map(told).includes(r.webhookId));
     const occurredAtMs = Date.now() - 1000;
     const report = (transactionId: bigint, statusCode: number, mode: BluetoothMode) =>
       headset.report(
@@ -305,8 +312,13 @@ describeOnStack('connectivity', () => {
         },
         { occurredAtMs },
       );
-    const ids = [report(42n, 200, BluetoothMode.CONNECTED), report(0n, 500, BluetoothMode.DISCONNECTED)];
-    await waitFor('both have arrived', () => found().length === 2);
+    const ids = [
+      report(BigInt(paired), 200, BluetoothMode.CONNECTED),
+      report(0n, 500, BluetoothMode.DISCONNECTED),
+      report(BigInt(listed), 200, BluetoothMode.CONNECTED),
+      report(BigInt(paired) + 1_000_000n, 200, BluetoothMode.CONNECTED),
+    ];
+    await waitFor('all have arrived', () => found().length === ids.length);
     const byId = new Map(found().map((one) => [one.webhookId, one.body]));
     const common = {
       ...{ applicationId: tenant.applicationId, deviceId, timestamp: occurredAtMs },
@@ -314,8 +326,10 @@ describeOnStack('connectivity', () => {
     };
     expect(byId.get(`device-${deviceId}-${ids[0]}`)).toEqual({
       ...common,
-      ...{ transactionId: 42, statusCode: 200, devices: [seen(phones, 'connected', true)] },
+      ...{ transactionId: paired, statusCode: 200, devices: [seen(phones, 'connected', true)] },
     });
+    // What is no pairing of this headset is no cause of it, whatever the headset says.
+    for (const id of ids.slice(2)) expect(byId.get(told(id))).toMatchObject({ transactionId: null });
     expect(byId.get(`device-${deviceId}-${ids[1]}`)).toEqual({
       ...common,
       ...{ transactionId: null, statusCode: 500, devices: [seen(phones, 'disconnected', true)] },

@@ -104,6 +104,35 @@ describe('transactions', () => {
     expect(canceledTransactionIds).toContain(BigInt(last));
   });
 
+  it('is offered within a bound: beyond it by its id, whose operation is read on demand', async () => {
+    const password = 'p'.repeat(400 * 1024);
+    const operation = {
+      kind: { case: 'applyWifi' as const, value: { networks: [{ ssid: 'x', password }] } },
+    };
+    const ids: number[] = [];
+    for (let n = 0; n < 7; n++) ids.push(await h.create({ operation }));
+    const ask = { deviceId: device, sessionEpoch: 7n, again: true };
+    const idsOf = (offers: readonly { transactionId: bigint }[]) =>
+      offers.map((o) => Number(o.transactionId));
+    const { offers } = await h.judge.headsetOnline({ ...ask, readsOffers: true });
+    expect(idsOf(offers)).toEqual(ids);
+    expect(offers.map((o) => o.operation !== undefined)).toEqual(ids.map((_, n) => n < 3));
+    // A device-link of an earlier release gets them whole.
+    expect((await h.judge.headsetOnline(ask)).offers.every((o) => o.operation)).toBe(true);
+    const left = ids.slice(3);
+    await h.accept(left[0] as number, 7n);
+    await h.result(left[0] as number);
+    await waitFor('its end', async () => (await h.status(left[0] as number)) === 'PROCESSED');
+    const read = (deviceId: string, wanted: readonly number[]) =>
+      h.judge.readOffers({ deviceId, transactionIds: wanted.map(BigInt) });
+    const first = await read(device, left);
+    expect([idsOf(first.offers), first.answered]).toEqual([left.slice(1), left.length]);
+    expect(first.offers[0]?.operation?.kind).toMatchObject(operation.kind);
+    const some = await read(device, ids);
+    expect([idsOf(some.offers), some.answered]).toEqual([ids.slice(0, 3), 3]);
+    expect(await read('350000000000002', left)).toMatchObject({ offers: [], answered: left.length });
+  });
+
   it('is answered and handed over only when the disk has it, for which it waits once', async () => {
     const first = await h.create();
     await waitFor('the first hand-over', () => h.delivered.length === 1);

@@ -8,13 +8,12 @@ import {
   type Mark,
   type OnlineSession,
 } from './domain/online.ts';
-import { portions } from './domain/portions.ts';
-import { openStatuses } from './domain/state.ts';
-import type { Seen, StoredTransaction, TransactionStore } from './ports.ts';
+import { readOffers, type ToOffer } from './offers.ts';
+import type { Seen, TransactionStore } from './ports.ts';
 
 export interface OnlineAnswer {
-  /** In order of id, with the attempt to write into the offer. */
-  readonly offers: readonly { readonly transaction: StoredTransaction; readonly attempt: number }[];
+  /** In order of id. */
+  readonly offers: readonly ToOffer[];
   /** Held as started, and may go on. */
   readonly starts: readonly number[];
   /** Held as started, and to be left if that is still possible. */
@@ -37,6 +36,8 @@ type JudgedSession = Pick<OnlineSession, 'epoch' | 'held' | 'knowsRevoke' | 'aft
   readonly deviceId: string;
   /** It was judged before. */
   readonly again: boolean;
+  /** Operations may be left out: they are read later. */
+  readonly readsOffers: boolean;
 };
 
 /**
@@ -98,7 +99,7 @@ async function judge(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAn
   const wanted = new Set([...judged.offer, ...judged.start, ...judged.revoke].map(({ id }) => id));
   return {
     through: lastId,
-    offers: await withOperations(store, judged.offer),
+    offers: await readOffers(store, judged.offer, session.readsOffers),
     starts: judged.start.map(({ id }) => id),
     revocations: judged.revoke.map(({ id, wish }) => ({ id, message: wish ?? '' })),
     // What a session holds by now was not told again: only its hello says what it holds in vain.
@@ -106,25 +107,4 @@ async function judge(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAn
       ? judged.cancel.map(({ id }) => id)
       : [...session.held].filter(([id, held]) => held !== 'finished' && !wanted.has(id)).map(([id]) => id),
   };
-}
-
-/** Transactions that are read at once: each may have 1 MiB. */
-const readAtOnce = 16;
-
-/** What is offered, read whole; what has ended since is left out. */
-async function withOperations(
-  store: Pick<TransactionStore, 'getMany'>,
-  marks: readonly Mark[],
-): Promise<OnlineAnswer['offers']> {
-  const offers: { transaction: StoredTransaction; attempt: number }[] = [];
-  for (const part of portions(marks, readAtOnce)) {
-    const found = new Map((await store.getMany(part.map(({ id }) => id))).map((t) => [t.id, t]));
-    for (const { id, attempts } of part) {
-      const transaction = found.get(id);
-      if (transaction && openStatuses.includes(transaction.status)) {
-        offers.push({ transaction, attempt: attempts });
-      }
-    }
-  }
-  return offers;
 }

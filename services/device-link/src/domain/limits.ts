@@ -8,6 +8,8 @@ export const limits = {
   maxInFlightOffers: 64,
   /** Offers that may wait for one session; beyond it Deliver answers `unavailable`. */
   maxPendingOffers: 1000,
+  /** Offers that are read at a time where the judge left their operations out. */
+  maxOffersRead: 32,
   /** Ended offers that a session remembers, so that a late repeat is not sent again. */
   maxRememberedOffers: 1024,
   /** Reports that may wait for the log before the stream is read on. */

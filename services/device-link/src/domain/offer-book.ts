@@ -32,8 +32,8 @@ interface InFlight {
  * answer ends an offer whose ready has come (ruling B1). `T` is the offer, opaque here.
  */
 export class OfferBook<T> {
-  /** Not sent yet, rising by id. */
-  #pending: { id: number; offer: T }[] = [];
+  /** Not sent yet, rising by id. Without an offer: it is read when it is its turn. */
+  #pending: { id: number; offer: T | undefined }[] = [];
   /** In order of sending. */
   readonly #inFlight = new Map<number, InFlight>();
   /** Oldest first; true: started. */
@@ -54,7 +54,7 @@ export class OfferBook<T> {
   }
 
   /** Takes an offer to be sent, in order of id; false when this session has, or had, it already. */
-  add(id: number, offer: T): boolean {
+  add(id: number, offer: T | undefined): boolean {
     if (this.#inFlight.has(id) || this.#ended.has(id)) return false;
     let at = this.#pending.length;
     while (at > 0 && (this.#pending[at - 1] as { id: number }).id > id) at -= 1;
@@ -66,10 +66,28 @@ export class OfferBook<T> {
   /** The next offer to send; undefined when none waits or too many are unanswered. */
   next(nowMs: number): T | undefined {
     if (this.#inFlight.size >= limits.maxInFlightOffers) return undefined;
-    const first = this.#pending.shift();
-    if (!first) return undefined;
+    const first = this.#pending[0];
+    if (first?.offer === undefined) return undefined;
+    this.#pending.shift();
     this.#inFlight.set(first.id, { state: 'offered', sentAtMs: nowMs, reason: '' });
     return first.offer;
+  }
+
+  /** What has to be read before anything more can be sent: the next ones, `most` of them; empty: nothing. */
+  lacking(most: number): number[] {
+    if (this.#inFlight.size >= limits.maxInFlightOffers) return [];
+    const next = this.#pending.slice(0, most);
+    const whole = next.findIndex(({ offer }) => offer !== undefined);
+    return next.slice(0, whole < 0 ? next.length : whole).map(({ id }) => id);
+  }
+
+  /** They were read: of `ids`, those without an offer are over. */
+  read(ids: readonly number[], offers: ReadonlyMap<number, T>): void {
+    const asked = new Set(ids);
+    this.#pending = this.#pending.flatMap((p) => {
+      const offer = p.offer ?? offers.get(p.id);
+      return offer === undefined && asked.has(p.id) ? [] : [{ id: p.id, offer }];
+    });
   }
 
   /** A ready has come. An id that this session did not offer is judged like any other. */

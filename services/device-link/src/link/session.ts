@@ -103,6 +103,7 @@ export class Session {
   #judgingAgain = false;
   /** Readies that came before it was judged. */
   readonly #early = new Set<number>();
+  #reading = false;
   /** Since when the peer takes nothing; 0 when it does. */
   #blockedSinceMs = 0;
   #ackDue = 0;
@@ -314,6 +315,7 @@ export class Session {
         clientVersion: this.#clientVersion,
         knowsRevoke: this.#knowsRevoke,
         again: true,
+        readsOffers: true,
       });
     });
     if (!answer || this.#ended) return;
@@ -352,6 +354,7 @@ export class Session {
             clientVersion: hello.clientVersion,
             knowsRevoke: hello.knowsRevoke,
             afterUnresponsive,
+            readsOffers: true,
           });
         }),
       (error, attempt) => this.#complain('the online sweep failed', error, attempt),
@@ -378,7 +381,9 @@ export class Session {
     const knows = (id: number) => this.#book.knows(id);
     const unknown = offers.filter((offer) => !knows(Number(offer.transactionId)));
     const room = limits.maxPendingOffers - this.#book.pendingCount;
-    for (const offer of unknown.slice(0, room)) this.#book.add(Number(offer.transactionId), offer);
+    for (const offer of unknown.slice(0, room)) {
+      this.#book.add(Number(offer.transactionId), offer.operation && offer);
+    }
     const more = this.#turn.judged(Number(judgedThroughId), unknown.length > room, knows);
     for (const { id, offer } of more) this.#book.add(id, offer);
     this.#flushOffers();
@@ -393,11 +398,37 @@ export class Session {
   #sendOffers(): void {
     while (!this.#ended && this.#blockedSinceMs === 0) {
       const offer = this.#book.next(this.#deps.clock.now());
-      if (!offer) return;
+      if (!offer) {
+        this.#readLacking();
+        return;
+      }
       this.#traces.remember(Number(offer.transactionId), offer.traceparent);
       this.#send('offer', { case: 'offer', value: offer });
       this.#deps.failpoints('device-link.offered');
     }
+  }
+
+  /** The judge left out the operations of the next offers: reads them, and goes on (ruling B5). */
+  #readLacking(): void {
+    const ids = this.#book.lacking(limits.maxOffersRead);
+    if (ids.length > 0 && !this.#reading) void this.#readOffers(ids);
+  }
+
+  async #readOffers(ids: readonly number[]): Promise<void> {
+    this.#reading = true;
+    const answer = await retryWhile(
+      () => !this.#ended,
+      () =>
+        this.#deps.onlineGate(() =>
+          this.#deps.judge.readOffers({ deviceId: this.deviceId, transactionIds: ids.map(BigInt) }),
+        ),
+      (error, attempt) => this.#complain('offers could not be read', error, attempt),
+    );
+    this.#reading = false;
+    if (!answer || this.#ended) return;
+    const offers = new Map(answer.offers.map((offer) => [Number(offer.transactionId), offer]));
+    this.#book.read(ids.slice(0, answer.answered), offers);
+    this.#flushOffers();
   }
 
   /** Before the session is judged nothing is asked: the judgement may be canceling it (ruling B1). */

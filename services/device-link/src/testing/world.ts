@@ -39,6 +39,8 @@ import {
   DeliveryJudgeService,
   type HeadsetOnlineRequest,
   type HeadsetOnlineResponseSchema,
+  type ReadOffersRequest,
+  type ReadOffersResponseSchema,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import {
   DownloadsService,
@@ -101,6 +103,13 @@ export class World {
     async () => ({
       start: true,
     });
+  /** Offers that were asked for by their ids, and what is answered. */
+  readonly reads: ReadOffersRequest[] = [];
+  onRead: (request: ReadOffersRequest) => Promise<MessageInitShape<typeof ReadOffersResponseSchema>> =
+    async ({ transactionIds }) => ({
+      offers: transactionIds.map((transactionId) => ({ transactionId, operation: {} })),
+      answered: transactionIds.length,
+    });
   /** What updates and devices were asked for addresses, and how they answer. */
   readonly downloads: GetDownloadUrlRequest[] = [];
   readonly uploads: GetUploadUrlRequest[] = [];
@@ -143,6 +152,10 @@ export class World {
         accept: async (request) => {
           this.accepts.push(request);
           return await this.onAccept(request);
+        },
+        readOffers: async (request) => {
+          this.reads.push(request);
+          return await this.onRead(request);
         },
       }),
       bind(DownloadsService, {

@@ -5,10 +5,14 @@ import { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/servi
 import type { Canceler } from '../cancel.ts';
 import { type Delivery, toOffer } from '../delivery.ts';
 import { tooOldMessage, type Versions } from '../domain/client-version.ts';
+import { readOffers } from '../offers.ts';
 import { takeOnline } from '../online.ts';
 import type { Outbox } from '../outbox.ts';
 import type { TransactionStore } from '../ports.ts';
 import { heldOf } from './held.ts';
+
+/** Offers that one question may ask for. */
+const mostOffersRead = 64;
 
 /** What device-link asks: what to offer to a new session, and whether a transaction may start. */
 export function deliveryJudgeRpc(deps: {
@@ -29,15 +33,33 @@ export function deliveryJudgeRpc(deps: {
         epoch: Number(request.sessionEpoch),
         held: heldOf(request.held),
         again: request.again,
+        readsOffers: request.readsOffers,
         knowsRevoke: request.knowsRevoke,
         afterUnresponsive: request.afterUnresponsive,
       });
       return {
-        offers: offers.map((o) => toOffer(o.transaction, o.attempt)),
+        offers: offers.map(({ id, attempt, transaction }) =>
+          transaction ? toOffer(transaction, attempt) : { transactionId: BigInt(id), attempt },
+        ),
         startTransactionIds: starts.map(BigInt),
         revocations: revocations.map(({ id, message }) => ({ transactionId: BigInt(id), reason: message })),
         dropTransactionIds: drops.map(BigInt),
         judgedThroughId: BigInt(through),
+      };
+    },
+
+    async readOffers({ deviceId, transactionIds }) {
+      const ids = transactionIds.slice(0, mostOffersRead).map(Number);
+      const offers = await readOffers(
+        store,
+        ids.map((id) => ({ id, attempts: 0 })),
+        true,
+      );
+      // From the first one that did not go into the answer on, all are asked for again.
+      const left = offers.find((o) => !o.transaction);
+      return {
+        offers: offers.flatMap(({ transaction: t }) => (t?.deviceId === deviceId ? [toOffer(t)] : [])),
+        answered: left ? ids.indexOf(left.id) : ids.length,
       };
     },
 

@@ -1,0 +1,65 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { limits } from '../domain/limits.ts';
+import { deviceId, type Instance, World } from '../testing/world.ts';
+
+/** A judgement that leaves out operations (transactions/v1/service.proto, HeadsetOnlineResponse). */
+describe('offers whose operations are read when it is their turn', () => {
+  let world: World;
+  let instance: Instance;
+  const whole = (id: number) => ({ transactionId: BigInt(id), operation: {} });
+  const bare = (id: number) => ({ transactionId: BigInt(id) });
+  const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
+  beforeEach(async () => {
+    world = new World();
+    instance = await world.start();
+  });
+  afterEach(() => world.close());
+
+  it('go out in order with the others, each read once, a part at a time', async () => {
+    const all = range(1, 100);
+    world.onOnline = async ({ readsOffers }) => {
+      expect(readsOffers).toBe(true);
+      return { offers: all.map((id) => (id <= 2 ? whole(id) : bare(id))) };
+    };
+    // As a queue of large ones is answered: fewer than were asked for.
+    world.onRead = async ({ transactionIds }) => {
+      const answered = transactionIds.slice(0, 10);
+      return { offers: answered.map((id) => whole(Number(id))), answered: answered.length };
+    };
+    const headset = world.dial(instance, { hello: {} });
+    for (const id of all) {
+      await waitFor('the offer', () => headset.ids('offer').includes(id));
+      headset.ready(id);
+    }
+    expect(headset.ids('offer')).toEqual(all);
+    expect(world.reads.every((read) => read.deviceId === deviceId)).toBe(true);
+    for (const { transactionIds } of world.reads) {
+      expect(transactionIds.length).toBeLessThanOrEqual(limits.maxOffersRead);
+    }
+    expect(world.reads.map(({ transactionIds }) => Number(transactionIds[0]))).toEqual(
+      range(0, 9).map((n) => 3 + 10 * n),
+    );
+  });
+
+  it('are not read beyond what the headset may leave unanswered', async () => {
+    const all = range(1, limits.maxInFlightOffers + 40);
+    world.onOnline = async () => ({ offers: all.map(bare) });
+    const headset = world.dial(instance, { hello: {} });
+    await waitFor('a full window', () => headset.ids('offer').length === limits.maxInFlightOffers);
+    expect(world.reads.flatMap(({ transactionIds }) => transactionIds).length).toBe(limits.maxInFlightOffers);
+  });
+
+  it('that are over by now are left out, and a failure is tried again', async () => {
+    world.onOnline = async () => ({ offers: [1, 2, 3].map(bare) });
+    let failures = 2;
+    world.onRead = async ({ transactionIds }) => {
+      if (failures-- > 0) throw new DomainError('unavailable', 'away');
+      return { offers: [whole(1), whole(3)], answered: transactionIds.length };
+    };
+    const headset = world.dial(instance, { hello: {} });
+    await waitFor('the offers', () => headset.ids('offer').includes(3));
+    expect(headset.ids('offer')).toEqual([1, 3]);
+  });
+});
