@@ -21,7 +21,7 @@ interface InFlight {
   reason: string;
   /** It was canceled while the judge was asked: a permit that comes now is older than that. */
   canceledBecause?: string;
-  /** It was started before: its answer needs no turn. */
+  /** It was answered before: its answer needs no turn any more. */
   readonly again?: boolean;
 }
 
@@ -95,7 +95,7 @@ export class OfferBook<T> {
     const entry = this.#inFlight.get(id);
     if (!entry) {
       this.#pending = this.#pending.filter((p) => p.id !== id);
-      const again = this.#ended.get(id) === true;
+      const again = this.#ended.has(id);
       this.#inFlight.set(id, { state: 'asking', sentAtMs: nowMs, reason: '', again });
       return 'ask';
     }
