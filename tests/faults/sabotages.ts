@@ -57,8 +57,8 @@ const revocation: Safeguard = {
   mutations: [
     {
       file: 'services/transactions/src/domain/online.ts',
-      from: "if (t.status !== 'accepted' || held === 'offered')",
-      to: 'if (true)',
+      from: "else if (t.status !== 'accepted' || (held === 'offered' && !mayRunHere(t, session))) {",
+      to: 'else if (true) {',
     },
   ],
   finds: 'nothing that was told canceled took effect',
