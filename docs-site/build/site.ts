@@ -18,6 +18,7 @@ export interface BuiltPage {
 
 export interface Site {
   readonly pages: readonly BuiltPage[];
+  readonly apis: readonly LoadedApi[];
   readonly search: readonly SearchRecord[];
 }
 
@@ -32,7 +33,7 @@ export interface SiteOptions {
 const version = 'current';
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 10);
-const fragmentOf = (route: string, html: string) => `/fragments/${route.slice(1).replaceAll('/', '-')}.${hash(html)}.html`;
+const fragmentOf = (route: string, html: string) => `/fragments/${route.slice(1).replaceAll('/', '-')}.${hash(html)}.txt`;
 
 /** The one sidebar of the guides: unlisted pages and the root page are not in it. */
 function guideSidebar(guides: readonly Guide[], guidesLabel: string): SidebarCategory[] {
@@ -116,6 +117,7 @@ export async function buildSite({ root, settings, drafts, content, openapi }: Si
   const references = apis.map((api) => apiPage(api, apis, renderer, highlight));
   return {
     pages: [...pages, ...references.map((one) => one.built)],
+    apis,
     search: [...guideSearch(guides), ...references.flatMap((one) => one.search)],
   };
 }
