@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { bundle, createConfig, type NormalizedProblem, lint } from '@redocly/openapi-core';
-import type { OpenApiDocument } from '../src/api/types.ts';
+import type { OpenApiDocument } from '../src/reference/types.ts';
 import { ContentError } from './front-matter.ts';
 
 export const apiNames = ['cws_api', 'cws_notification', 'cws_presigned_url'] as const;

@@ -1,7 +1,7 @@
 import type { FunctionComponent } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
-import { ApiReference, describeApi } from './api';
-import type { ApiInput, ApiPage } from './api/types';
+import { ApiReference, describeApi } from './reference';
+import type { ApiInput, ApiPage } from './reference/types';
 import { components } from './content';
 
 export { ja } from './strings/ja';

@@ -29,7 +29,10 @@ export interface DocVersion {
   readonly state: 'latest' | 'unmaintained' | 'unreleased';
   /** Where its pages live: '' for the latest, '/x' before the route for others. */
   readonly prefix: string;
+  /** The routes it has, without the prefix. */
   readonly routes: readonly string[];
+  /** Where it begins. */
+  readonly main: string;
 }
 
 /** A page whose document is a fragment: a guide or an API reference. */
@@ -48,6 +51,8 @@ export interface DocumentPage {
   readonly unlisted?: true;
   readonly draft?: true;
   readonly version: string;
+  /** Only where there is more than the site's own one. */
+  readonly versions?: readonly DocVersion[];
 }
 
 /** One thing that search finds. */
