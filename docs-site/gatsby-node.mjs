@@ -32,7 +32,7 @@ export const onCreateWebpackConfig = ({ actions, stage }) => {
 /** @type {import('gatsby').GatsbyNode['onPostBuild']} */
 export const onPostBuild = async ({ reporter }) => {
   try {
-    writeOutputs(site, settings, output);
+    writeOutputs(site, settings, root, output);
     await makeDist(output, resolve(root, 'dist'), settings);
   } catch (error) {
     reporter.panic(error.message);

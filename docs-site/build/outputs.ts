@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Settings } from './settings.ts';
 import type { Site } from './site.ts';
@@ -38,13 +38,15 @@ export function llms(site: Site, { siteName, siteUrl }: Settings): string {
 }
 
 /** Writes everything beside the pages into Gatsby's output. */
-export function writeOutputs(site: Site, settings: Settings, output: string): void {
+export function writeOutputs(site: Site, settings: Settings, root: string, output: string): void {
   const write = (path: string, text: string) => {
     const file = join(output, path);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   };
   write('sitemap.xml', sitemap(site, settings));
+  write('search.json', JSON.stringify(site.search));
+  cpSync(join(root, 'content/announcements'), join(output, 'announcements'), { recursive: true });
   write('llms.txt', llms(site, settings));
   write('robots.txt', `User-agent: *\nAllow: /\nSitemap: ${settings.siteUrl}/sitemap.xml\n`);
   for (const { page, twin } of site.pages) if (!page.draft) write(`${page.route}.md`, twin);
