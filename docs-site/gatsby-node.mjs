@@ -20,6 +20,7 @@ export const createPages = async ({ actions, reporter }) => {
     return;
   }
   writeFragments(site, output);
+  writeOutputs(site, settings, root, output);
   const component = resolve(root, 'src/templates/document.tsx');
   for (const { page } of site.pages) actions.createPage({ path: page.route, component, context: page });
 };
@@ -32,7 +33,6 @@ export const onCreateWebpackConfig = ({ actions, stage }) => {
 /** @type {import('gatsby').GatsbyNode['onPostBuild']} */
 export const onPostBuild = async ({ reporter }) => {
   try {
-    writeOutputs(site, settings, root, output);
     await makeDist(output, resolve(root, 'dist'), settings);
   } catch (error) {
     reporter.panic(error.message);

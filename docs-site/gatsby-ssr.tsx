@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { GatsbySSR } from 'gatsby';
-import { headScript } from './src/theme/headScript';
 import { FragmentContext } from './src/theme/Fragment/context';
+import { headScript } from './src/theme/headScript';
 import { Layout } from './src/theme/Layout';
 
 const read = (address: string) => readFileSync(join(process.cwd(), 'public', address), 'utf8');

@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { cpSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -10,7 +19,8 @@ import type { Settings } from './settings.ts';
 
 const compressible = /\.(?:html|js|css|json|md|txt|svg|xml|yaml|webmanifest)$/;
 /** Of Gatsby's output, what no reader asks for. */
-const internal = /^\/(?:webpack\.stats\.json|chunk-map\.json|~partytown\/|_gatsby\/|.*\.LICENSE\.txt$|.*\.map$)/;
+const internal =
+  /^\/(?:webpack\.stats\.json|chunk-map\.json|~partytown\/|_gatsby\/|.*\.LICENSE\.txt$|.*\.map$)/;
 
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
@@ -25,16 +35,27 @@ export function filesIn(folder: string): string[] {
 
 /** Scripts of earlier builds lie in Gatsby's output as well: only those of this one are taken. */
 function currentOnly(folder: string, files: readonly string[]): string[] {
-  const stats: { assetsByChunkName: Record<string, string[]> } = JSON.parse(readFileSync(join(folder, 'webpack.stats.json'), 'utf8'));
-  const current = new Set(Object.values(stats.assetsByChunkName).flat().map((name) => `/${name}`));
+  const stats: { assetsByChunkName: Record<string, string[]> } = JSON.parse(
+    readFileSync(join(folder, 'webpack.stats.json'), 'utf8'),
+  );
+  const current = new Set(
+    Object.values(stats.assetsByChunkName)
+      .flat()
+      .map((name) => `/${name}`),
+  );
   return files.filter((file) => !/^\/[^/]+\.(?:js|css)$/.test(file) || current.has(file));
 }
 
 /** Checks what Gatsby built; throws with every broken link on a line of its own. */
-export function inspect(folder: string, settings: Settings): { files: string[]; pages: Map<string, HtmlFacts> } {
+export function inspect(
+  folder: string,
+  settings: Settings,
+): { files: string[]; pages: Map<string, HtmlFacts> } {
   const files = currentOnly(folder, filesIn(folder));
   const pages = new Map(
-    files.filter((file) => file.endsWith('.html')).map((file) => [file, readHtml(readFileSync(join(folder, file), 'utf8'))]),
+    files
+      .filter((file) => file.endsWith('.html'))
+      .map((file) => [file, readHtml(readFileSync(join(folder, file), 'utf8'))]),
   );
   const problems = checkLinks(new Set(files), pages, settings.siteUrl);
   if (problems.length > 0) {
@@ -57,11 +78,18 @@ export async function makeDist(folder: string, dist: string, settings: Settings)
     const etags: Record<string, string> = {};
     for (const file of files) {
       cpSync(join(folder, file), join(site, file), { recursive: true });
-      etags[file] = createHash('sha256').update(readFileSync(join(site, file))).digest('hex').slice(0, 16);
+      etags[file] = createHash('sha256')
+        .update(readFileSync(join(site, file)))
+        .digest('hex')
+        .slice(0, 16);
     }
     await compress(site, files);
-    const inline = Object.fromEntries([...pages].map(([file, { scripts, styles }]) => [file, { scripts, styles }]));
-    const announcementsOrigin = /^https?:/.test(settings.announcementsUrl) ? new URL(settings.announcementsUrl).origin : null;
+    const inline = Object.fromEntries(
+      [...pages].map(([file, { scripts, styles }]) => [file, { scripts, styles }]),
+    );
+    const announcementsOrigin = /^https?:/.test(settings.announcementsUrl)
+      ? new URL(settings.announcementsUrl).origin
+      : null;
     const manifest: Manifest = { etags, inline, announcementsOrigin };
     writeFileSync(join(made, 'server.json'), JSON.stringify(manifest));
     switchTo(made, dist);
@@ -79,7 +107,12 @@ async function compress(site: string, files: readonly string[]): Promise<void> {
       const content = readFileSync(path);
       if (content.length < 512) continue;
       const [br, gz] = await Promise.all([
-        brotli(content, { params: { [constants.BROTLI_PARAM_QUALITY]: content.length > 200_000 ? 9 : 11, [constants.BROTLI_PARAM_SIZE_HINT]: content.length } }),
+        brotli(content, {
+          params: {
+            [constants.BROTLI_PARAM_QUALITY]: content.length > 200_000 ? 9 : 11,
+            [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+          },
+        }),
         zip(content, { level: 9 }),
       ]);
       writeFileSync(`${path}.br`, br);
@@ -102,6 +135,7 @@ function switchTo(made: string, dist: string): void {
   renameSync(`${dist}.next`, dist);
   const own = new RegExp(`^${basename(dist)}-[0-9a-z]+$`);
   for (const name of readdirSync(parent)) {
-    if (own.test(name) && name !== basename(made) && name !== before) rmSync(join(parent, name), { recursive: true, force: true });
+    if (own.test(name) && name !== basename(made) && name !== before)
+      rmSync(join(parent, name), { recursive: true, force: true });
   }
 }

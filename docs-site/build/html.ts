@@ -42,7 +42,8 @@ export function readHtml(html: string): HtmlFacts {
         const target = one.trim().split(/\s+/)[0];
         if (target) references.push({ attribute: 'srcset', target });
       }
-      if (name === 'meta' && attributes['name'] === 'robots' && /noindex/.test(attributes['content'] ?? '')) noindex = true;
+      if (name === 'meta' && attributes['name'] === 'robots' && /noindex/.test(attributes['content'] ?? ''))
+        noindex = true;
       if (name === 'script' && src === undefined) inline = { into: scripts, text: '' };
       if (name === 'style') inline = { into: styles, text: '' };
     },

@@ -21,11 +21,15 @@ const tags: Readonly<Record<string, string>> = {
  * as text. `shift` lowers headings, so that they fit under the heading that they stand in.
  */
 export function renderMarkdown(text: string, shift = 0): string {
-  const tree = fromMarkdown(text, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] }) as unknown as Node;
+  const tree = fromMarkdown(text, {
+    extensions: [gfm()],
+    mdastExtensions: [gfmFromMarkdown()],
+  }) as unknown as Node;
   return renderAll(tree.children, shift);
 }
 
-const renderAll = (nodes: readonly Node[] | undefined, shift: number): string => (nodes ?? []).map((one) => render(one, shift)).join('');
+const renderAll = (nodes: readonly Node[] | undefined, shift: number): string =>
+  (nodes ?? []).map((one) => render(one, shift)).join('');
 
 interface Fields {
   depth?: number;
@@ -38,7 +42,8 @@ function render(node: Node, shift: number): string {
   const { depth = 2, ordered, url = '', spread } = node as Fields;
   const inside = () => renderAll(node.children, shift);
   const tag = tags[node.type];
-  if (node.type === 'listItem' && !spread) return `<li>${(node.children ?? []).map((one) => (one.type === 'paragraph' ? renderAll(one.children, shift) : render(one, shift))).join('')}</li>`;
+  if (node.type === 'listItem' && !spread)
+    return `<li>${(node.children ?? []).map((one) => (one.type === 'paragraph' ? renderAll(one.children, shift) : render(one, shift))).join('')}</li>`;
   if (tag) return `<${tag}>${inside()}</${tag}>`;
   switch (node.type) {
     case 'text':
@@ -62,8 +67,9 @@ function render(node: Node, shift: number): string {
       return safeAddress.test(url) ? `<a href="${escapeHtml(url)}">${inside()}</a>` : inside();
     case 'table': {
       const [head, ...rows] = node.children ?? [];
-      const row = (one: Node | undefined, cell: 'th' | 'td') => `<tr>${(one?.children ?? []).map((c) => `<${cell}>${renderAll(c.children, shift)}</${cell}>`).join('')}</tr>`;
-      return `<div class="table" tabindex="0" role="region" aria-label="表"><table><thead>${row(head, 'th')}</thead><tbody>${rows.map((one) => row(one, 'td')).join('')}</tbody></table></div>`;
+      const row = (one: Node | undefined, cell: 'th' | 'td') =>
+        `<tr>${(one?.children ?? []).map((c) => `<${cell}>${renderAll(c.children, shift)}</${cell}>`).join('')}</tr>`;
+      return `<section class="table" tabindex="0" aria-label="表"><table><thead>${row(head, 'th')}</thead><tbody>${rows.map((one) => row(one, 'td')).join('')}</tbody></table></section>`;
     }
     default:
       return inside();

@@ -1,8 +1,8 @@
 import { compile, run } from '@mdx-js/mdx';
 import GithubSlugger from 'github-slugger';
-import remarkGfm from 'remark-gfm';
 import type { FunctionComponent } from 'react';
 import * as runtime from 'react/jsx-runtime';
+import remarkGfm from 'remark-gfm';
 import type { TocItem } from '../src/types.ts';
 import { ContentError } from './front-matter.ts';
 import type { Highlight } from './highlight.ts';
@@ -85,11 +85,15 @@ function codeBlock(file: string, node: Node, highlight: Highlight): Node {
   try {
     const { attributes, marked } = readMeta(node.meta ?? '');
     for (const key of Object.keys(attributes)) {
-      if (!codeKeys.has(key)) throw new Error(`unknown key "${key}" on a code block (known: ${[...codeKeys].join(', ')})`);
+      if (!codeKeys.has(key))
+        throw new Error(`unknown key "${key}" on a code block (known: ${[...codeKeys].join(', ')})`);
       if (attributes[key] === '') throw new Error(`"${key}" of the code block is empty`);
     }
     const language = node.lang ?? 'text';
-    const props: Record<string, string> = { language, html: highlight(node.value ?? '', language, { marked }) };
+    const props: Record<string, string> = {
+      language,
+      html: highlight(node.value ?? '', language, { marked }),
+    };
     if (attributes['title']) props['title'] = attributes['title'];
     if (attributes['output']) props['output'] = 'true';
     return {
@@ -107,14 +111,18 @@ function codeBlock(file: string, node: Node, highlight: Highlight): Node {
 export async function compileGuide(file: string, body: string, highlight: Highlight): Promise<Compiled> {
   const sections: Section[] = [{ id: '', text: '', level: 1, body: '' }];
   const visit = (node: Node, slugger: GithubSlugger, seen: Map<string, number>) => {
-    node.children = node.children?.map((child) => (child.type === 'code' ? codeBlock(file, child, highlight) : child));
+    node.children = node.children?.map((child) =>
+      child.type === 'code' ? codeBlock(file, child, highlight) : child,
+    );
     for (const child of node.children ?? []) {
       if (child.type === 'heading') heading(child, slugger, seen);
       else if (child.type === 'paragraph' || child.type === 'tableRow') {
         const last = sections.at(-1);
-        if (last) last.body += `${(child.type === 'tableRow' ? (child.children ?? []).map(textOf).join(' ') : textOf(child)).replace(/\s+/g, ' ')}\n`;
+        if (last)
+          last.body += `${(child.type === 'tableRow' ? (child.children ?? []).map(textOf).join(' ') : textOf(child)).replace(/\s+/g, ' ')}\n`;
       }
-      if (child.type === 'html') throw new ContentError(file, child.position?.start.line, 'HTML is not allowed in a guide');
+      if (child.type === 'html')
+        throw new ContentError(file, child.position?.start.line, 'HTML is not allowed in a guide');
       visit(child, slugger, seen);
     }
   };
@@ -128,7 +136,8 @@ export async function compileGuide(file: string, body: string, highlight: Highli
     const text = textOf(node).trim();
     const id = given?.[1] ?? slugger.slug(text);
     const before = seen.get(id);
-    if (before !== undefined) throw new ContentError(file, line, `the anchor #${id} stands already in line ${before}`);
+    if (before !== undefined)
+      throw new ContentError(file, line, `the anchor #${id} stands already in line ${before}`);
     seen.set(id, line ?? 0);
     node.data = { hProperties: { id } };
     sections.push({ id, text, level, body: '' });
@@ -140,7 +149,10 @@ export async function compileGuide(file: string, body: string, highlight: Highli
         { value: escapeIds(body), path: file },
         {
           outputFormat: 'function-body',
-          remarkPlugins: [remarkGfm, () => (tree: unknown) => visit(tree as Node, new GithubSlugger(), new Map())],
+          remarkPlugins: [
+            remarkGfm,
+            () => (tree: unknown) => visit(tree as Node, new GithubSlugger(), new Map()),
+          ],
         },
       ),
     );
@@ -149,11 +161,14 @@ export async function compileGuide(file: string, body: string, highlight: Highli
     const { line, reason, message } = error as { line?: number; reason?: string; message: string };
     throw new ContentError(file, line, reason ?? message);
   }
-  const { default: Content } = await run(code, { ...runtime, baseUrl: import.meta.url } as Parameters<typeof run>[1]);
+  const { default: Content } = await run(code, { ...runtime, baseUrl: import.meta.url } as Parameters<
+    typeof run
+  >[1]);
   return {
     Content: Content as Compiled['Content'],
     sections,
-    toc: sections.filter((one): one is Section & TocItem => one.level === 2 || one.level === 3).map(({ id, text, level }) => ({ id, text, level })),
+    toc: sections
+      .filter((one): one is Section & TocItem => one.level === 2 || one.level === 3)
+      .map(({ id, text, level }) => ({ id, text, level })),
   };
 }
-

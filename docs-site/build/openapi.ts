@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { bundle, createConfig, type NormalizedProblem, lint } from '@redocly/openapi-core';
+import { bundle, createConfig, lint, type NormalizedProblem } from '@redocly/openapi-core';
 import type { OpenApiDocument } from '../src/reference/types.ts';
 import { ContentError } from './front-matter.ts';
 
@@ -48,5 +48,5 @@ export async function loadApi(folder: string, name: ApiName): Promise<LoadedApi>
   return { name, file, route: `/apis/v1/${name}`, document: bundled.parsed as OpenApiDocument };
 }
 
-export const loadApis = (folder: string): Promise<LoadedApi[]> => Promise.all(apiNames.map((name) => loadApi(folder, name)));
-
+export const loadApis = (folder: string): Promise<LoadedApi[]> =>
+  Promise.all(apiNames.map((name) => loadApi(folder, name)));

@@ -50,8 +50,9 @@ export function writeOutputs(site: Site, settings: Settings, root: string, outpu
   write('llms.txt', llms(site, settings));
   write('robots.txt', `User-agent: *\nAllow: /\nSitemap: ${settings.siteUrl}/sitemap.xml\n`);
   for (const { page, twin } of site.pages) if (!page.draft) write(`${page.route}.md`, twin);
-  for (const { name, file, document } of site.apis) {
+  for (const { name, file, document: bundled } of site.apis) {
     mkdirSync(join(output, 'apis/v1'), { recursive: true });
     copyFileSync(file, join(output, `apis/v1/${name}.yaml`));
+    write(`apis/v1/${name}.json`, `${JSON.stringify(bundled, null, 2)}\n`);
   }
 }

@@ -32,7 +32,8 @@ function url(name: string, value: string, allowPath: boolean): string {
 
 function text(name: string, value: string): string {
   const trimmed = value.trim();
-  if (trimmed === '' || trimmed.length > 80) throw new SettingsError(`${name}: 1 to 80 characters are needed`);
+  if (trimmed === '' || trimmed.length > 80)
+    throw new SettingsError(`${name}: 1 to 80 characters are needed`);
   return trimmed;
 }
 
@@ -61,8 +62,20 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
     siteName: text('SITE_NAME', read('SITE_NAME', 'Headset Cloud ガイド')),
     providerName: text('SITE_PROVIDER', read('SITE_PROVIDER', 'Headset Cloud')),
     apiUrl: url('SITE_API_URL', read('SITE_API_URL', 'https://api.headset-cloud.example'), false),
-    tokenUrl: url('SITE_TOKEN_URL', read('SITE_TOKEN_URL', 'https://auth.headset-cloud.example/token'), false),
-    inquiryUrl: url('SITE_INQUIRY_URL', read('SITE_INQUIRY_URL', 'https://support.headset-cloud.example/inquiry'), false),
-    mailingUrl: url('SITE_MAILING_URL', read('SITE_MAILING_URL', 'https://support.headset-cloud.example/mailing'), false),
+    tokenUrl: url(
+      'SITE_TOKEN_URL',
+      read('SITE_TOKEN_URL', 'https://auth.headset-cloud.example/token'),
+      false,
+    ),
+    inquiryUrl: url(
+      'SITE_INQUIRY_URL',
+      read('SITE_INQUIRY_URL', 'https://support.headset-cloud.example/inquiry'),
+      false,
+    ),
+    mailingUrl: url(
+      'SITE_MAILING_URL',
+      read('SITE_MAILING_URL', 'https://support.headset-cloud.example/mailing'),
+      false,
+    ),
   });
 }

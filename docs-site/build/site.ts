@@ -33,7 +33,8 @@ export interface SiteOptions {
 const version = 'current';
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 10);
-const fragmentOf = (route: string, html: string) => `/fragments/${route.slice(1).replaceAll('/', '-')}.${hash(html)}.txt`;
+const fragmentOf = (route: string, html: string) =>
+  `/fragments/${route.slice(1).replaceAll('/', '-')}.${hash(html)}.txt`;
 
 /** The one sidebar of the guides: unlisted pages and the root page are not in it. */
 function guideSidebar(guides: readonly Guide[], guidesLabel: string): SidebarCategory[] {
@@ -47,14 +48,20 @@ function guideSidebar(guides: readonly Guide[], guidesLabel: string): SidebarCat
   }));
 }
 
-function guidePages(guides: readonly Guide[], guidesLabel: string, render: (guide: Guide) => string, twin: (guide: Guide) => string): BuiltPage[] {
+function guidePages(
+  guides: readonly Guide[],
+  guidesLabel: string,
+  render: (guide: Guide) => string,
+  twin: (guide: Guide) => string,
+): BuiltPage[] {
   const sidebar = guideSidebar(guides, guidesLabel);
   const order = guides.filter((one) => !one.data.unlisted);
   return guides.map((guide) => {
     const { data, route, toc } = guide;
     const html = render(guide);
     const index = order.indexOf(guide);
-    const link = (one: Guide | undefined) => (one ? { label: one.data.sidebar_label ?? one.data.title, href: one.route } : undefined);
+    const link = (one: Guide | undefined) =>
+      one ? { label: one.data.sidebar_label ?? one.data.title, href: one.route } : undefined;
     const previous = index > 0 ? link(order[index - 1]) : undefined;
     const next = index >= 0 ? link(order[index + 1]) : undefined;
     const isRoot = route === '/docs';
@@ -70,7 +77,9 @@ function guidePages(guides: readonly Guide[], guidesLabel: string, render: (guid
         toc,
         sidebar,
         breadcrumbs: [
-          ...(isRoot ? [] : [{ label: guidesLabel, href: '/docs' }, ...(data.category ? [{ label: data.category }] : [])]),
+          ...(isRoot
+            ? []
+            : [{ label: guidesLabel, href: '/docs' }, ...(data.category ? [{ label: data.category }] : [])]),
           { label: data.sidebar_label ?? data.title },
         ],
         ...(previous ? { previous } : {}),
@@ -87,10 +96,23 @@ function guideSearch(guides: readonly Guide[]): SearchRecord[] {
   return guides
     .filter((one) => !one.data.unlisted && !one.data.draft)
     .flatMap(({ data, route, sections }) =>
-      sections.map((section): SearchRecord =>
-        section.id === ''
-          ? { href: route, title: data.title, path: [], text: `${data.description}\n${section.body}`, kind: 'page' }
-          : { href: `${route}#${section.id}`, title: section.text, path: [data.title], text: section.body, kind: 'heading' },
+      sections.map(
+        (section): SearchRecord =>
+          section.id === ''
+            ? {
+                href: route,
+                title: data.title,
+                path: [],
+                text: `${data.description}\n${section.body}`,
+                kind: 'page',
+              }
+            : {
+                href: `${route}#${section.id}`,
+                title: section.text,
+                path: [data.title],
+                text: section.body,
+                kind: 'heading',
+              },
       ),
     );
 }
@@ -122,18 +144,26 @@ export async function buildSite({ root, settings, drafts, content, openapi }: Si
   };
 }
 
-function apiPage(api: LoadedApi, apis: readonly LoadedApi[], renderer: Awaited<ReturnType<typeof loadRenderer>>, highlight: Awaited<ReturnType<typeof createHighlight>>): { built: BuiltPage; search: readonly SearchRecord[] } {
+function apiPage(
+  api: LoadedApi,
+  apis: readonly LoadedApi[],
+  renderer: Awaited<ReturnType<typeof loadRenderer>>,
+  highlight: Awaited<ReturnType<typeof createHighlight>>,
+): { built: BuiltPage; search: readonly SearchRecord[] } {
   const { name, route, document } = api;
   const { page, html } = renderer.renderApi({
     name,
     route,
     document,
-    others: apis.filter((one) => one !== api).map((one) => ({ name: one.name, route: one.route, document: one.document })),
+    others: apis
+      .filter((one) => one !== api)
+      .map((one) => ({ name: one.name, route: one.route, document: one.document })),
     highlight: (code, language) => highlight(code, language),
     markdown: (text) => renderMarkdown(text, 1),
   });
   const index = apis.indexOf(api);
-  const link = (one: LoadedApi | undefined) => (one ? { label: renderer.ja.apis[one.name], href: one.route } : undefined);
+  const link = (one: LoadedApi | undefined) =>
+    one ? { label: renderer.ja.apis[one.name], href: one.route } : undefined;
   const previous = link(apis[index - 1]);
   const next = link(apis[index + 1]);
   return {

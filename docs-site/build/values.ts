@@ -14,7 +14,9 @@ export const valueNames = [
 export type ValueName = (typeof valueNames)[number];
 
 /** What a sample shows while the reader has filled in nothing. */
-export function exampleValues(settings: Pick<Settings, 'apiUrl' | 'tokenUrl'>): Readonly<Record<ValueName, string>> {
+export function exampleValues(
+  settings: Pick<Settings, 'apiUrl' | 'tokenUrl'>,
+): Readonly<Record<ValueName, string>> {
   return {
     apiUrl: settings.apiUrl,
     tokenUrl: settings.tokenUrl,
@@ -33,7 +35,8 @@ export const placeholder = /\{\{(\w+)\}\}/g;
 export function fill(code: string, values: Readonly<Record<string, string>>): string {
   return code.replace(placeholder, (whole, name: string) => {
     const value = values[name];
-    if (value === undefined) throw new Error(`${whole} is no value of the reader (known: ${valueNames.join(', ')})`);
+    if (value === undefined)
+      throw new Error(`${whole} is no value of the reader (known: ${valueNames.join(', ')})`);
     return value;
   });
 }

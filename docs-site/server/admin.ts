@@ -14,7 +14,9 @@ export class Metrics {
     const lines = [
       '# HELP site_http_responses_total Answers of the public port by status.',
       '# TYPE site_http_responses_total counter',
-      ...[...this.#answers].sort().map(([status, count]) => `site_http_responses_total{status="${status}"} ${count}`),
+      ...[...this.#answers]
+        .sort()
+        .map(([status, count]) => `site_http_responses_total{status="${status}"} ${count}`),
       '# HELP process_resident_memory_bytes Resident memory size in bytes.',
       '# TYPE process_resident_memory_bytes gauge',
       `process_resident_memory_bytes ${process.memoryUsage.rss()}`,
@@ -37,12 +39,14 @@ export function buildAdmin({ token, metrics, ready }: AdminOptions): Server {
   return createServer((request, response) => {
     const path = request.url?.split('?')[0];
     if (path === '/livez') return send(response, 200, 'ok\n');
-    if (path === '/readyz') return ready() ? send(response, 200, 'ok\n') : send(response, 503, 'the server is stopping\n');
+    if (path === '/readyz')
+      return ready() ? send(response, 200, 'ok\n') : send(response, 503, 'the server is stopping\n');
     if (token && !bears(request, token)) {
       response.setHeader('www-authenticate', 'Bearer');
       return send(response, 401, 'The admin token is missing or wrong.\n');
     }
-    if (path === '/metrics') return send(response, 200, metrics.text(), 'text/plain; version=0.0.4; charset=utf-8');
+    if (path === '/metrics')
+      return send(response, 200, metrics.text(), 'text/plain; version=0.0.4; charset=utf-8');
     return send(response, 404, 'Not found.\n');
   });
 }
@@ -53,6 +57,11 @@ function bears(request: IncomingMessage, token: string): boolean {
   return given.length === wanted.length && timingSafeEqual(given, wanted);
 }
 
-function send(response: ServerResponse, status: number, body: string, type = 'text/plain; charset=utf-8'): void {
+function send(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  type = 'text/plain; charset=utf-8',
+): void {
   response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
 }

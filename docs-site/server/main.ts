@@ -2,7 +2,9 @@ import { start } from './run.ts';
 import { readServerSettings, SettingsError } from './settings.ts';
 
 const log = (level: string, message: string, fields: Record<string, unknown> = {}) =>
-  process.stdout.write(`${JSON.stringify({ level, time: new Date().toISOString(), service: 'docs-site', message, ...fields })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ level, time: new Date().toISOString(), service: 'docs-site', message, ...fields })}\n`,
+  );
 
 try {
   const running = await start(readServerSettings(process.env));

@@ -18,10 +18,20 @@ export function routeOf(url: string, has: (file: string) => boolean): Route {
     return { to: 'nothing' };
   }
   if (!path.startsWith('/') || /[\\\0\r\n]/.test(path)) return { to: 'nothing' };
-  const plain = `/${path.replace(/^\/+/, '').replace(/(^|\/)index\.html$/, '$1').replace(/\.html$/, '').replace(/\/+$/, '')}`;
-  if (plain !== path) return { to: 'redirect', location: encodeURI(plain).replaceAll('?', '%3F').replaceAll('#', '%23') + query };
+  const plain = `/${path
+    .replace(/^\/+/, '')
+    .replace(/(^|\/)index\.html$/, '$1')
+    .replace(/\.html$/, '')
+    .replace(/\/+$/, '')}`;
+  if (plain !== path)
+    return {
+      to: 'redirect',
+      location: encodeURI(plain).replaceAll('?', '%3F').replaceAll('#', '%23') + query,
+    };
   const candidates = path === '/' ? ['/index.html'] : [path, `${path}/index.html`, `${path}.html`];
   const file = candidates.find(has);
   // The not-found page itself is no page of its own.
-  return file && file !== '/404.html' && file !== '/404/index.html' ? { to: 'file', file } : { to: 'nothing' };
+  return file && file !== '/404.html' && file !== '/404/index.html'
+    ? { to: 'file', file }
+    : { to: 'nothing' };
 }

@@ -20,7 +20,9 @@ async function listen(server: Server, { host, port }: ListenAddress, name: strin
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') {
-      throw new SettingsError(`${name}: port ${port} is taken by another process: stop it, or choose another port.`);
+      throw new SettingsError(
+        `${name}: port ${port} is taken by another process: stop it, or choose another port.`,
+      );
     }
     throw new SettingsError(`${name}: ${message}`);
   }

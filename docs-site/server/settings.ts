@@ -21,7 +21,8 @@ export class SettingsError extends Error {}
 function address(name: string, text: string): ListenAddress {
   const match = /^(?:(\[[^\]]+\]|[^:]*):)?(\d{1,5})$/.exec(text);
   const port = Number(match?.[2]);
-  if (!match || port > 65_535) throw new SettingsError(`${name}: "${text}" is no address (host:port or port)`);
+  if (!match || port > 65_535)
+    throw new SettingsError(`${name}: "${text}" is no address (host:port or port)`);
   return { host: (match[1] ?? '').replace(/^\[|\]$/g, '') || '0.0.0.0', port };
 }
 
@@ -45,7 +46,8 @@ export function readServerSettings(env: Readonly<Record<string, string | undefin
     );
   }
   const drain = env['DRAIN_TIMEOUT_MS'] || '10000';
-  if (!/^\d{1,6}$/.test(drain)) throw new SettingsError(`DRAIN_TIMEOUT_MS: "${drain}" is no number of milliseconds`);
+  if (!/^\d{1,6}$/.test(drain))
+    throw new SettingsError(`DRAIN_TIMEOUT_MS: "${drain}" is no number of milliseconds`);
   return Object.freeze({
     listen,
     adminListen,

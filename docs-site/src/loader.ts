@@ -78,6 +78,7 @@ export function watchLoader(): void {
       showRetry(target);
       return new Promise(() => undefined);
     }
+    // biome-ignore lint/suspicious/noConsole: the specification asks for a logged warning
     console.warn(`The page ${target} could not be loaded; it is loaded again as a whole.`);
     session.set(target);
     if (target === window.location.href) window.location.reload();

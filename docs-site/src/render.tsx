@@ -1,8 +1,8 @@
 import type { FunctionComponent } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
+import { components } from './content';
 import { ApiReference, describeApi } from './reference';
 import type { ApiInput, ApiPage } from './reference/types';
-import { components } from './content';
 
 export { ja } from './strings/ja';
 

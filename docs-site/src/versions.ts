@@ -7,11 +7,15 @@ export const versions: readonly DocVersion[] = [
 
 export const versionKey = 'docs-preferred-version-default';
 
-export const latestOf = (all: readonly DocVersion[]): DocVersion | undefined => all.find((one) => one.state === 'latest');
+export const latestOf = (all: readonly DocVersion[]): DocVersion | undefined =>
+  all.find((one) => one.state === 'latest');
 
 /** The same page in another version, or that version's main page where it has no such page. */
 export function sameRoute(route: string, from: DocVersion | undefined, to: DocVersion): string {
   if (to.state === 'latest' && from?.name === to.name) return route;
-  const plain = from && from.prefix !== '' && route.startsWith(`${from.prefix}/`) ? route.slice(from.prefix.length) : route;
+  const plain =
+    from && from.prefix !== '' && route.startsWith(`${from.prefix}/`)
+      ? route.slice(from.prefix.length)
+      : route;
   return to.routes.includes(plain) ? `${to.prefix}${plain}` : to.main;
 }

@@ -1,6 +1,14 @@
 import { startCode } from './code';
+import { startDetails } from './details';
+import { startLinks } from './links';
+import { startTabs } from './tabs';
+import { startValues } from './values';
 
 /** Starts everything that moves inside fragments; called once, before the first render. */
 export function startBehaviours(): void {
   startCode();
+  startTabs();
+  startValues();
+  startDetails();
+  startLinks();
 }

@@ -26,19 +26,40 @@ export const languageNames: Readonly<Record<string, string>> = {
 export function CodeBlock({ language, html, title, output }: CodeBlockProps): ReactElement {
   const caption = title ?? (output ? ja.code.output : undefined);
   return (
-    <figure className={output ? 'code code--output' : 'code'} data-language={language}>
+    <figure
+      className={output ? 'code code--output' : 'code'}
+      data-language={language}
+      aria-label={caption ? undefined : ja.code.label(languageNames[language] ?? '')}
+    >
       {caption ? <figcaption className="code__title">{caption}</figcaption> : null}
       <div className="code__body">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard */}
-        <pre className="code__pre" tabIndex={0} aria-label={caption ?? ja.code.label(languageNames[language] ?? '')}>
+        <pre
+          className="code__pre"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard
+          tabIndex={0}
+        >
           {/* biome-ignore lint/security/noDangerouslySetInnerHtml: made and escaped by build/highlight.ts */}
           <code dangerouslySetInnerHTML={{ __html: html }} />
         </pre>
         <div className="code__buttons">
-          <button type="button" className="code__button" data-code="wrap" aria-pressed="false" aria-label={ja.code.wrap} title={ja.code.wrap} hidden>
+          <button
+            type="button"
+            className="code__button"
+            data-code="wrap"
+            aria-pressed="false"
+            aria-label={ja.code.wrap}
+            title={ja.code.wrap}
+            hidden
+          >
             <Icon name="wrap" />
           </button>
-          <button type="button" className="code__button" data-code="copy" aria-label={ja.code.copy} title={ja.code.copy}>
+          <button
+            type="button"
+            className="code__button"
+            data-code="copy"
+            aria-label={ja.code.copy}
+            title={ja.code.copy}
+          >
             <Icon name="copy" />
             <Icon name="check" />
           </button>

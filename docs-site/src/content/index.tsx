@@ -13,7 +13,8 @@ interface HeadingProps {
 const plain = (node: ReactNode): string => {
   if (typeof node === 'string' || typeof node === 'number') return String(node);
   if (Array.isArray(node)) return node.map(plain).join('');
-  if (node && typeof node === 'object' && 'props' in node) return plain((node as ReactElement<{ children?: ReactNode }>).props.children);
+  if (node && typeof node === 'object' && 'props' in node)
+    return plain((node as ReactElement<{ children?: ReactNode }>).props.children);
   return '';
 };
 
@@ -31,8 +32,17 @@ const heading = (Tag: 'h2' | 'h3' | 'h4') =>
 
 const kinds = { note: 'info', tip: 'tip', warning: 'warning', danger: 'danger' } as const;
 
-function Admonition({ type = 'note', title, children }: { type?: keyof typeof kinds; title?: string; children?: ReactNode }): ReactElement {
-  if (!(type in kinds)) throw new Error(`<Admonition type="${type}">: none of ${Object.keys(kinds).join(', ')}`);
+function Admonition({
+  type = 'note',
+  title,
+  children,
+}: {
+  type?: keyof typeof kinds;
+  title?: string;
+  children?: ReactNode;
+}): ReactElement {
+  if (!(type in kinds))
+    throw new Error(`<Admonition type="${type}">: none of ${Object.keys(kinds).join(', ')}`);
   return (
     <aside className={`admonition admonition--${type}`}>
       <p className="admonition__title">
@@ -65,7 +75,19 @@ function Card({ to, title, children }: { to: string; title: string; children?: R
   );
 }
 
-function Figure({ src, alt, caption, width, height }: { src: string; alt: string; caption?: string; width?: string; height?: string }): ReactElement {
+function Figure({
+  src,
+  alt,
+  caption,
+  width,
+  height,
+}: {
+  src: string;
+  alt: string;
+  caption?: string;
+  width?: string;
+  height?: string;
+}): ReactElement {
   if (!alt) throw new Error(`<Figure src="${src}">: alt is missing`);
   return (
     <figure className="figure">
@@ -78,9 +100,9 @@ function Figure({ src, alt, caption, width, height }: { src: string; alt: string
 function Table(props: { readonly children?: ReactNode }): ReactElement {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a table that scrolls must be reachable by keyboard
-    <div className="table" tabIndex={0} role="region" aria-label={ja.table}>
+    <section className="table" tabIndex={0} aria-label={ja.table}>
       <table>{props.children}</table>
-    </div>
+    </section>
   );
 }
 

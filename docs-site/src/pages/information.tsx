@@ -49,7 +49,12 @@ export default function Information(): ReactElement {
         ) : withoutTitle(loaded.text).trim() === '' ? (
           <p className="information__empty">{ja.information.empty}</p>
         ) : (
-          <div className="prose">{renderAnnouncements(withoutTitle(loaded.text), new URL(announcementsUrl, window.location.href).href)}</div>
+          <div className="prose">
+            {renderAnnouncements(
+              withoutTitle(loaded.text),
+              new URL(announcementsUrl, window.location.href).href,
+            )}
+          </div>
         )}
       </div>
     </main>
@@ -57,5 +62,7 @@ export default function Information(): ReactElement {
 }
 
 export function Head(): ReactElement {
-  return <PageHead title={ja.information.title} description={ja.information.description} route="/information" />;
+  return (
+    <PageHead title={ja.information.title} description={ja.information.description} route="/information" />
+  );
 }

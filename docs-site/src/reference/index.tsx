@@ -3,7 +3,11 @@ import { CodeBlock } from '../content/CodeBlock';
 import type { ApiInput, ApiPage } from './types';
 
 /** Thin path: title, description and one heading for each call; the whole renderer grows from here. */
-const titles = { cws_api: 'API リファレンス', cws_notification: '通知 API リファレンス', cws_presigned_url: 'User APIs requirements' } as const;
+const titles = {
+  cws_api: 'API リファレンス',
+  cws_notification: '通知 API リファレンス',
+  cws_presigned_url: 'User APIs requirements',
+} as const;
 
 interface Operation {
   readonly id: string;
@@ -16,12 +20,17 @@ interface Operation {
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
 function operations({ document }: Pick<ApiInput, 'document'>): Operation[] {
-  return [...Object.entries(document.paths ?? {}), ...Object.entries(document.webhooks ?? {})].flatMap(([path, item]) =>
-    Object.entries(item).flatMap(([method, value]) => {
-      if (!methods.includes(method)) return [];
-      const { operationId, summary, tags } = value as { operationId?: string; summary?: string; tags?: string[] };
-      return [{ id: operationId ?? path, method, path, summary: summary ?? path, tag: tags?.[0] ?? '' }];
-    }),
+  return [...Object.entries(document.paths ?? {}), ...Object.entries(document.webhooks ?? {})].flatMap(
+    ([path, item]) =>
+      Object.entries(item).flatMap(([method, value]) => {
+        if (!methods.includes(method)) return [];
+        const { operationId, summary, tags } = value as {
+          operationId?: string;
+          summary?: string;
+          tags?: string[];
+        };
+        return [{ id: operationId ?? path, method, path, summary: summary ?? path, tag: tags?.[0] ?? '' }];
+      }),
   );
 }
 
@@ -34,7 +43,9 @@ export function describeApi(input: ApiInput): ApiPage {
     toc: [],
     sidebar: tags.map((tag) => ({
       label: tag || titles[input.name],
-      items: all.filter((one) => one.tag === tag).map(({ id, method, summary }) => ({ label: summary, href: `#${id}`, method })),
+      items: all
+        .filter((one) => one.tag === tag)
+        .map(({ id, method, summary }) => ({ label: summary, href: `#${id}`, method })),
     })),
     search: all.map(({ id, summary, method, path }) => ({
       href: `${input.route}#${id}`,

@@ -3,7 +3,12 @@ import type { SearchRecord, SidebarCategory, TocItem } from '../types';
 /** An OpenAPI 3.1 document, parsed, validated and bundled; only what every user needs is typed here. */
 export interface OpenApiDocument {
   readonly openapi: string;
-  readonly info: { readonly title: string; readonly version: string; readonly summary?: string; readonly description?: string };
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly summary?: string;
+    readonly description?: string;
+  };
   readonly tags?: readonly { readonly name: string; readonly description?: string }[];
   readonly servers?: readonly { readonly url: string; readonly description?: string }[];
   readonly paths?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -16,7 +21,11 @@ export interface ApiInput {
   readonly route: string;
   readonly document: OpenApiDocument;
   /** The other documents, to link a call with its callback and back. */
-  readonly others: readonly { readonly name: string; readonly route: string; readonly document: OpenApiDocument }[];
+  readonly others: readonly {
+    readonly name: string;
+    readonly route: string;
+    readonly document: OpenApiDocument;
+  }[];
   readonly highlight: (code: string, language: 'bash' | 'js' | 'python' | 'json' | 'http') => string;
   /** Descriptions: safe HTML, raw HTML in them is text. */
   readonly markdown: (text: string) => string;

@@ -5,7 +5,8 @@ import { Icon } from '../theme/Icon';
 const SearchDialog = lazy(() => import('./SearchDialog'));
 
 const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  target instanceof HTMLElement &&
+  (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 /** Opens the search; so do `/` and Ctrl+K (⌘K). */
 export function SearchButton(): ReactElement {
@@ -13,8 +14,13 @@ export function SearchButton(): ReactElement {
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
-      const shortcut = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
-      const slash = event.key === '/' && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyping(event.target);
+      const shortcut =
+        event.key.toLowerCase() === 'k' &&
+        (event.ctrlKey || event.metaKey) &&
+        !event.altKey &&
+        !event.shiftKey;
+      const slash =
+        event.key === '/' && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyping(event.target);
       if (!shortcut && !slash) return;
       event.preventDefault();
       setOpen(true);
@@ -24,12 +30,17 @@ export function SearchButton(): ReactElement {
   }, []);
   return (
     <>
-      <button ref={button} type="button" className="search-button" aria-haspopup="dialog" aria-label={ja.search.label} onClick={() => setOpen(true)}>
+      <button
+        ref={button}
+        type="button"
+        className="search-button"
+        aria-haspopup="dialog"
+        aria-label={ja.search.label}
+        onClick={() => setOpen(true)}
+      >
         <Icon name="search" />
         <span className="search-button__text">{ja.search.button}</span>
-        <kbd className="search-button__key" aria-hidden="true">
-          Ctrl K
-        </kbd>
+        <kbd className="search-button__key">Ctrl K</kbd>
       </button>
       {open ? (
         <Suspense fallback={null}>

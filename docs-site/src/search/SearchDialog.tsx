@@ -60,7 +60,8 @@ export default function SearchDialog({ close, leave }: Props): ReactElement {
     if (event.nativeEvent.isComposing) return;
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault();
-      if (hits.length > 0) setActive((chosen + (event.key === 'ArrowDown' ? 1 : hits.length - 1)) % hits.length);
+      if (hits.length > 0)
+        setActive((chosen + (event.key === 'ArrowDown' ? 1 : hits.length - 1)) % hits.length);
     }
     const hit = hits[chosen];
     if (event.key === 'Enter' && hit) {
@@ -68,7 +69,15 @@ export default function SearchDialog({ close, leave }: Props): ReactElement {
       go(hit);
     }
   };
-  const status = failed ? ja.search.failed : !engine ? ja.search.loading : !asked ? ja.search.hint : hits.length === 0 ? ja.search.none(query.trim()) : ja.search.count(hits.length);
+  const status = failed
+    ? ja.search.failed
+    : !engine
+      ? ja.search.loading
+      : !asked
+        ? ja.search.hint
+        : hits.length === 0
+          ? ja.search.none(query.trim())
+          : ja.search.count(hits.length);
 
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard has Escape and the close button
@@ -100,7 +109,6 @@ export default function SearchDialog({ close, leave }: Props): ReactElement {
             maxLength={100}
             autoComplete="off"
             spellCheck={false}
-            // biome-ignore lint/a11y/noAutofocus: a search dialog is opened to type
             autoFocus
             value={query}
             onChange={(event) => {
@@ -121,10 +129,15 @@ export default function SearchDialog({ close, leave }: Props): ReactElement {
             </button>
           ) : null}
         </p>
-        {/* biome-ignore lint/a11y/useSemanticElements: a list of choices for the combobox */}
-        <div id={`${id}-list`} className="search__list" role="listbox" aria-label={ja.search.label} tabIndex={-1}>
+        <div
+          id={`${id}-list`}
+          className="search__list"
+          role="listbox"
+          aria-label={ja.search.label}
+          tabIndex={-1}
+        >
           {hits.map((hit, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: the input has the focus and the keys
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the focus and the keys
             <div
               key={hit.href}
               id={`${id}-${index}`}

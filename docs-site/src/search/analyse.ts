@@ -2,7 +2,8 @@
  * Words of Japanese technical text, the same for index and query. Kana and kanji become bigrams; identifiers stay
  * whole, and in the index also fall into their parts at a change of case, `-`, `_` and `.`.
  */
-const run = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々〆]+|[\p{L}\p{N}]+(?:[-_.][\p{L}\p{N}]+)*/gu;
+const run =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々〆]+|[\p{L}\p{N}]+(?:[-_.][\p{L}\p{N}]+)*/gu;
 const japanese = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々〆]/u;
 
 const normal = (text: string) => text.normalize('NFKC').replace(/[‐‑–—−]/g, '-');
@@ -15,8 +16,11 @@ function bigrams(text: string): string[] {
 
 /** Splits at the borders between Japanese and other letters as well: `API認証` is `api` and `認証`. */
 function runs(text: string): string[] {
-  return (normal(text).match(run) ?? []).flatMap((one) =>
-    one.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々〆]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々〆]+/gu) ?? [],
+  return (normal(text).match(run) ?? []).flatMap(
+    (one) =>
+      one.match(
+        /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々〆]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々〆]+/gu,
+      ) ?? [],
   );
 }
 
@@ -33,7 +37,9 @@ export function indexTerms(text: string): string[] {
 }
 
 export function queryTerms(text: string): string[] {
-  return runs(text).flatMap((one) => (japanese.test(one) ? bigrams(one) : [trimmed(one).toLowerCase()].filter((word) => word !== '')));
+  return runs(text).flatMap((one) =>
+    japanese.test(one) ? bigrams(one) : [trimmed(one).toLowerCase()].filter((word) => word !== ''),
+  );
 }
 
 /** Whether a term of a query may be the beginning of a word: identifiers, and a single Japanese letter. */

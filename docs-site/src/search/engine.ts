@@ -18,7 +18,13 @@ export interface Engine {
   find(query: string): readonly Hit[];
 }
 
-const weights: Readonly<Record<SearchRecord['kind'], number>> = { page: 1.8, heading: 1.3, operation: 1.6, field: 0.9, status: 0.6 };
+const weights: Readonly<Record<SearchRecord['kind'], number>> = {
+  page: 1.8,
+  heading: 1.3,
+  operation: 1.6,
+  field: 0.9,
+  status: 0.6,
+};
 const mostHits = 30;
 const batch = 200;
 
@@ -46,7 +52,9 @@ export async function createEngine(records: readonly SearchRecord[]): Promise<En
       const found = index.search(query).slice(0, mostHits);
       return found.flatMap(({ id }) => {
         const record = records[id as number];
-        return record ? [{ href: record.href, title: record.title, path: record.path, kind: record.kind }] : [];
+        return record
+          ? [{ href: record.href, title: record.title, path: record.path, kind: record.kind }]
+          : [];
       });
     },
   };

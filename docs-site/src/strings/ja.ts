@@ -69,14 +69,18 @@ export const ja = {
       title: '非公開のページ',
       text: 'このページは一覧に載せていません。検索の対象外となり、このページのリンクに直接アクセスできるユーザーのみに公開されます。',
     },
-    draft: { title: '下書きのページ', text: 'このページは下書きです。開発環境でのみ表示され、本番環境のビルドには含まれません。' },
+    draft: {
+      title: '下書きのページ',
+      text: 'このページは下書きです。開発環境でのみ表示され、本番環境のビルドには含まれません。',
+    },
   },
   version: {
     next: '次版',
     latestLabel: '最新版',
     unmaintained: (site: string, version: string) =>
       `これはバージョン${version}の${site}のドキュメントで現在はメンテナンスされていません。`,
-    unreleased: (site: string, version: string) => `これはリリース前のバージョン${version}の${site}のドキュメントです。`,
+    unreleased: (site: string, version: string) =>
+      `これはリリース前のバージョン${version}の${site}のドキュメントです。`,
     latestBefore: '最新のドキュメントは',
     latestLink: '最新バージョン',
     latestAfter: (version: string) => ` (${version}) を見てください。`,

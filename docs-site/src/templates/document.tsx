@@ -20,7 +20,12 @@ export default function Document({ pageContext: page }: PageProps<object, Docume
       <main id="main" className="document__main" tabIndex={-1}>
         <article className="document__article">
           <Breadcrumbs items={page.breadcrumbs} />
-          <DocVersionBanner siteName={siteName} versions={page.versions ?? versions} version={page.version} route={page.route} />
+          <DocVersionBanner
+            siteName={siteName}
+            versions={page.versions ?? versions}
+            version={page.version}
+            route={page.route}
+          />
           <Notices page={page} />
           <h1 className="document__title">{page.title}</h1>
           {page.kind === 'guide' ? <p className="document__lead">{page.description}</p> : null}
@@ -38,7 +43,12 @@ export function Head({ pageContext: page }: HeadProps<object, DocumentPage>): Re
   const { siteUrl } = useSite();
   return (
     <>
-      <PageHead title={page.title} description={page.description} route={page.route} unlisted={page.unlisted} />
+      <PageHead
+        title={page.title}
+        description={page.description}
+        route={page.route}
+        unlisted={page.unlisted}
+      />
       <link rel="alternate" type="text/markdown" href={`${page.route}.md`} />
       <script
         type="application/ld+json"

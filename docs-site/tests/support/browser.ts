@@ -1,8 +1,19 @@
 import { existsSync } from 'node:fs';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
 
 /** Where Debian and others put it; CHROME_PATH comes first. */
-const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/usr/bin/google-chrome-stable'];
+const places = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/usr/bin/google-chrome-stable',
+];
 
 export const chromePath = (): string | undefined =>
   process.env['CHROME_PATH'] || places.find((place) => existsSync(place));
@@ -17,7 +28,15 @@ export function openBrowser(): Promise<Browser> {
   if (!executablePath) throw new Error(noChrome);
   shared ??= chromium.launch({
     executablePath,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
   });
   return shared;
 }
@@ -41,10 +60,19 @@ export interface VisitOptions extends BrowserContextOptions {
 }
 
 /** A fresh context with one page; closed when the callback ends. */
-export async function visit<T>(baseURL: string, options: VisitOptions, use: (visit: Visit) => Promise<T>): Promise<T> {
+export async function visit<T>(
+  baseURL: string,
+  options: VisitOptions,
+  use: (visit: Visit) => Promise<T>,
+): Promise<T> {
   const browser = await openBrowser();
   const { before, ...rest } = options;
-  const context = await browser.newContext({ baseURL, viewport: { width: 1280, height: 800 }, locale: 'ja-JP', ...rest });
+  const context = await browser.newContext({
+    baseURL,
+    viewport: { width: 1280, height: 800 },
+    locale: 'ja-JP',
+    ...rest,
+  });
   // The machine may be slow: a condition that never comes true fails, one that comes late does not.
   context.setDefaultTimeout(60_000);
   context.setDefaultNavigationTimeout(60_000);
@@ -52,7 +80,8 @@ export async function visit<T>(baseURL: string, options: VisitOptions, use: (vis
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
-    if (['warning', 'error'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);
+    if (['warning', 'error'].includes(message.type()))
+      complaints.push(`${message.type()}: ${message.text()}`);
   });
   page.on('pageerror', (error) => complaints.push(`thrown: ${error.message}`));
   try {
@@ -64,4 +93,9 @@ export async function visit<T>(baseURL: string, options: VisitOptions, use: (vis
 
 /** React has taken over the page. */
 export const hydrated = (page: Page) =>
-  page.waitForFunction(() => Object.keys(document.getElementById('___gatsby') ?? {}).some((key) => key.startsWith('__reactContainer')) && document.documentElement.dataset['ready'] === 'true');
+  page.waitForFunction(
+    () =>
+      Object.keys(document.getElementById('___gatsby') ?? {}).some((key) =>
+        key.startsWith('__reactContainer'),
+      ) && document.documentElement.dataset['ready'] === 'true',
+  );

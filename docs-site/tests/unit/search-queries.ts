@@ -23,7 +23,10 @@ export const queries: readonly SearchQuery[] = [
   { query: 'スコープ', first: '/docs/introduction/authentication' },
   { query: 'アクセストークン', first: '/docs/introduction/authentication' },
   { query: 'notify-battery', first: '/apis/v1/cws_notification#notify-battery' },
-  { query: 'notify-battery-percentage-changed', first: '/apis/v1/cws_notification#notify-battery-percentage-changed' },
+  {
+    query: 'notify-battery-percentage-changed',
+    first: '/apis/v1/cws_notification#notify-battery-percentage-changed',
+  },
   { query: 'notify-location', first: '/apis/v1/cws_notification#notify-location' },
   { query: '位置情', first: '/apis/v1/cws_notification#' },
   { query: 'notify-volume', first: '/apis/v1/cws_notification#notify-volume' },

@@ -41,22 +41,36 @@ export function safeAddress(address: string, base: string, image = false): strin
  * made, HTML in it is shown as text, and addresses pass a list of schemes.
  */
 export function renderAnnouncements(text: string, base: string): ReactNode {
-  const tree = fromMarkdown(text, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] }) as unknown as Node;
-  const definitions = new Map((tree.children ?? []).filter((one) => one.type === 'definition').map((one) => [one.identifier, one.url ?? '']));
-  const all = (nodes: readonly Node[] | undefined): ReactNode[] => (nodes ?? []).map((node, index) => <Fragment key={`${node.type}-${index}`}>{render(node)}</Fragment>);
-  const link = (url: string, children: ReactNode): ReactNode => {
+  const tree = fromMarkdown(text, {
+    extensions: [gfm()],
+    mdastExtensions: [gfmFromMarkdown()],
+  }) as unknown as Node;
+  const definitions = new Map(
+    (tree.children ?? [])
+      .filter((one) => one.type === 'definition')
+      .map((one) => [one.identifier, one.url ?? '']),
+  );
+  // Spread children need no keys: the document is rendered once and never reordered.
+  const all = (nodes: readonly Node[] | undefined): ReactNode[] => (nodes ?? []).map(render);
+  const make = (
+    tag: string | typeof Fragment,
+    nodes: readonly Node[] | undefined,
+    props: object | null = null,
+  ): ReactNode => createElement(tag, props, ...all(nodes));
+  const link = (url: string, node: Node): ReactNode => {
     const address = safeAddress(url, base);
-    if (!address) return children;
+    if (!address) return make(Fragment, node.children);
     const away = new URL(address, base).origin !== new URL(base).origin;
-    return (
-      <a href={address} {...(away ? { target: '_blank', rel: 'noopener noreferrer' } : {})}>
-        {children}
-      </a>
-    );
+    return make('a', node.children, {
+      href: address,
+      ...(away ? { target: '_blank', rel: 'noopener noreferrer' } : {}),
+    });
   };
+  const row = (node: Node | undefined, cell: 'th' | 'td'): ReactNode =>
+    createElement('tr', null, ...(node?.children ?? []).map((one) => make(cell, one.children)));
   const render = (node: Node): ReactNode => {
     const tag = simple[node.type];
-    if (tag) return createElement(tag, null, ...all(node.children));
+    if (tag) return make(tag, node.children);
     switch (node.type) {
       case 'text':
       case 'html':
@@ -76,13 +90,15 @@ export function renderAnnouncements(text: string, base: string): ReactNode {
         return <hr />;
       // The page has its h1.
       case 'heading':
-        return createElement(`h${Math.min(6, Math.max(2, node.depth ?? 2))}`, null, ...all(node.children));
+        return make(`h${Math.min(6, Math.max(2, node.depth ?? 2))}`, node.children);
       case 'list':
-        return node.ordered ? <ol start={node.start ?? 1}>{all(node.children)}</ol> : <ul>{all(node.children)}</ul>;
+        return node.ordered
+          ? make('ol', node.children, { start: node.start ?? 1 })
+          : make('ul', node.children);
       case 'link':
-        return link(node.url ?? '', all(node.children));
+        return link(node.url ?? '', node);
       case 'linkReference':
-        return link(definitions.get(node.identifier) ?? '', all(node.children));
+        return link(definitions.get(node.identifier) ?? '', node);
       case 'image': {
         const address = safeAddress(node.url ?? '', base, true);
         return address ? <img src={address} alt={node.alt ?? ''} loading="lazy" /> : node.alt;
@@ -92,22 +108,8 @@ export function renderAnnouncements(text: string, base: string): ReactNode {
         return (
           <div className="table">
             <table>
-              <thead>
-                <tr>
-                  {(head?.children ?? []).map((cell, index) => (
-                    <th key={`h-${index + 1}`}>{all(cell.children)}</th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {rows.map((row, line) => (
-                  <tr key={`r-${line + 1}`}>
-                    {(row.children ?? []).map((cell, index) => (
-                      <td key={`c-${index + 1}`}>{all(cell.children)}</td>
-                    ))}
-                  </tr>
-                ))}
-              </tbody>
+              <thead>{row(head, 'th')}</thead>
+              {createElement('tbody', null, ...rows.map((one) => row(one, 'td')))}
             </table>
           </div>
         );
@@ -115,10 +117,10 @@ export function renderAnnouncements(text: string, base: string): ReactNode {
       case 'definition':
         return null;
       default:
-        return all(node.children);
+        return make(Fragment, node.children);
     }
   };
-  return all(tree.children);
+  return make(Fragment, tree.children);
 }
 
 /** The document's own first `#` heading would repeat the page's title. */

@@ -25,7 +25,8 @@ const subscribe = (changed: () => void) => {
   };
 };
 
-const current = (): Theme => (document.documentElement.getAttribute('data-theme') === 'dark' ? 'dark' : 'light');
+const current = (): Theme =>
+  document.documentElement.getAttribute('data-theme') === 'dark' ? 'dark' : 'light';
 
 export function ColorModeToggle(): ReactElement {
   const theme = useSyncExternalStore<Theme>(subscribe, current, () => 'light');

@@ -25,7 +25,13 @@ function Item({ item, active }: { readonly item: SidebarLink; readonly active: b
   const inside = (
     <>
       {item.method ? <span className={`method method--${item.method}`}>{item.method}</span> : null}
-      <span className={item.deprecated ? 'doc-sidebar__label doc-sidebar__label--deprecated' : 'doc-sidebar__label'}>{item.label}</span>
+      <span
+        className={
+          item.deprecated ? 'doc-sidebar__label doc-sidebar__label--deprecated' : 'doc-sidebar__label'
+        }
+      >
+        {item.label}
+      </span>
     </>
   );
   const props = { className: 'doc-sidebar__link', 'aria-current': active ? ('page' as const) : undefined };
@@ -44,9 +50,16 @@ function Item({ item, active }: { readonly item: SidebarLink; readonly active: b
   );
 }
 
-function Category({ category, path, hash, only }: Omit<Props, 'categories'> & { readonly category: SidebarCategory; readonly only: boolean }): ReactElement {
+function Category({
+  category,
+  path,
+  hash,
+  only,
+}: Omit<Props, 'categories'> & { readonly category: SidebarCategory; readonly only: boolean }): ReactElement {
   const holdsActive = category.items.some((item) => isActive(item, path, hash));
-  const [open, setOpen] = useState(holdsActive || only || category.items.some((item) => !item.href.startsWith('#')));
+  const [open, setOpen] = useState(
+    holdsActive || only || category.items.some((item) => !item.href.startsWith('#')),
+  );
   const id = useId();
   // Becoming active opens a category; nothing closes one but its own button.
   useEffect(() => {
@@ -81,7 +94,13 @@ export function SidebarTree({ categories, path, hash }: Props): ReactElement {
   return (
     <div className="doc-sidebar__tree">
       {categories.map((category) => (
-        <Category key={category.label} category={category} path={path} hash={hash} only={categories.length === 1} />
+        <Category
+          key={category.label}
+          category={category}
+          path={path}
+          hash={hash}
+          only={categories.length === 1}
+        />
       ))}
     </div>
   );

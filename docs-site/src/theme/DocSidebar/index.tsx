@@ -40,14 +40,27 @@ export function DocSidebar(props: Props): ReactElement {
   return (
     <aside className={`doc-sidebar${hidden ? ' doc-sidebar--hidden' : ''}`}>
       {hidden ? (
-        <button ref={show} type="button" className="doc-sidebar__show" aria-label={ja.sidebar.show} title={ja.sidebar.show} onClick={() => toggle(false)}>
+        <button
+          ref={show}
+          type="button"
+          className="doc-sidebar__show"
+          aria-label={ja.sidebar.show}
+          title={ja.sidebar.show}
+          onClick={() => toggle(false)}
+        >
           <Icon name="sidebar" />
         </button>
       ) : null}
       <nav ref={scroller} className="doc-sidebar__scroll" aria-label={ja.sidebar.label} hidden={hidden}>
         <SidebarTree {...props} />
       </nav>
-      <button ref={hide} type="button" className="doc-sidebar__hide" hidden={hidden} onClick={() => toggle(true)}>
+      <button
+        ref={hide}
+        type="button"
+        className="doc-sidebar__hide"
+        hidden={hidden}
+        onClick={() => toggle(true)}
+      >
         <Icon name="sidebar" />
         {ja.sidebar.hide}
       </button>

@@ -12,7 +12,12 @@ interface Props {
 }
 
 /** A link for each version; choosing one keeps it, and a kept one that is gone is forgotten. */
-export function VersionItems({ path, versions, version, className }: Props & { readonly className: string }): ReactElement {
+export function VersionItems({
+  path,
+  versions,
+  version,
+  className,
+}: Props & { readonly className: string }): ReactElement {
   const current = versions.find((one) => one.name === version);
   return (
     <>

@@ -26,16 +26,16 @@ export function Dropdown({ label, icon, name, current, end, children }: Props): 
     const outside = (event: Event) => {
       if (!root.current?.contains(event.target as Node)) setState('closed');
     };
-    const escape = (event: KeyboardEvent) => {
+    const escaped = (event: KeyboardEvent) => {
       if (event.key !== 'Escape') return;
       if (root.current?.contains(document.activeElement)) button.current?.focus();
       setState('closed');
     };
     document.addEventListener('pointerdown', outside);
-    document.addEventListener('keydown', escape);
+    document.addEventListener('keydown', escaped);
     return () => {
       document.removeEventListener('pointerdown', outside);
-      document.removeEventListener('keydown', escape);
+      document.removeEventListener('keydown', escaped);
     };
   }, [open]);
 

@@ -57,7 +57,10 @@ export class ErrorBoundary extends Component<Props, { readonly error: Error | nu
     return { error };
   }
 
-  static getDerivedStateFromProps({ path }: Props, state: { path: string }): { error: null; path: string } | null {
+  static getDerivedStateFromProps(
+    { path }: Props,
+    state: { path: string },
+  ): { error: null; path: string } | null {
     return path === state.path ? null : { error: null, path };
   }
 

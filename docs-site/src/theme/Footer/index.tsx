@@ -7,7 +7,13 @@ import { Logo } from '../Logo';
 import { apiLinks, guideLinks, informationLink } from '../Navbar/items';
 import { useSite } from '../useSite';
 
-function Column({ title, links }: { readonly title: string; readonly links: readonly PageLink[] }): ReactElement {
+function Column({
+  title,
+  links,
+}: {
+  readonly title: string;
+  readonly links: readonly PageLink[];
+}): ReactElement {
   return (
     <section className="footer__column">
       <h2 className="footer__title">{title}</h2>
@@ -45,7 +51,11 @@ export function Footer(): ReactElement {
         <Column title={ja.footer.references} links={apiLinks} />
         <Column
           title={ja.footer.support}
-          links={[informationLink, { label: ja.footer.inquiry, href: inquiryUrl }, { label: ja.footer.mailing, href: mailingUrl }]}
+          links={[
+            informationLink,
+            { label: ja.footer.inquiry, href: inquiryUrl },
+            { label: ja.footer.mailing, href: mailingUrl },
+          ]}
         />
       </div>
       <p className="footer__copyright">{ja.footer.copyright(providerName)}</p>

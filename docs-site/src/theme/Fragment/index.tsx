@@ -9,7 +9,13 @@ const useBrowserLayoutEffect = typeof window === 'undefined' ? useEffect : useLa
  * Static HTML that React neither renders nor hydrates. On the first visit the HTML's copy stays as it is: React 18
  * leaves the inside of `dangerouslySetInnerHTML` alone while hydrating. After a navigation the store has it.
  */
-export function Fragment({ address, className }: { readonly address: string; readonly className: string }): ReactElement {
+export function Fragment({
+  address,
+  className,
+}: {
+  readonly address: string;
+  readonly className: string;
+}): ReactElement {
   const read = useContext(FragmentContext);
   const element = useRef<HTMLDivElement>(null);
   const [, setLoaded] = useState(false);

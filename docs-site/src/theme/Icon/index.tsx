@@ -19,7 +19,8 @@ const paths = {
   search: 'M10.5 17a6.5 6.5 0 100-13 6.5 6.5 0 000 13zM15.5 15.5L20 20',
   home: 'M4 11l8-7 8 7v9h-5.5v-6h-5v6H4z',
   external: 'M14 4h6v6M20 4l-9 9M18 14v6H4V6h6',
-  language: 'M3.5 12h17M12 3c5 5.500 5 12.500 0 18M12 3c-5 5.500-5 12.500 0 18M12 21a9 9 0 100-18 9 9 0 000 18z',
+  language:
+    'M3.5 12h17M12 3c5 5.500 5 12.500 0 18M12 3c-5 5.500-5 12.500 0 18M12 21a9 9 0 100-18 9 9 0 000 18z',
   sidebar: 'M4 5h16v14H4zM9.500 5v14M16 9.500L13.500 12l2.500 2.500',
   back: 'M15 6l-6 6 6 6',
   bell: 'M6 16V11a6 6 0 0112 0v5l1.500 2h-15zM10 21h4',
@@ -31,9 +32,20 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-export function Icon({ name, className }: { readonly name: IconName; readonly className?: string }): ReactElement {
+export function Icon({
+  name,
+  className,
+}: {
+  readonly name: IconName;
+  readonly className?: string;
+}): ReactElement {
   return (
-    <svg className={`icon icon--${name}${className ? ` ${className}` : ''}`} viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+    <svg
+      className={`icon icon--${name}${className ? ` ${className}` : ''}`}
+      viewBox="0 0 24 24"
+      aria-hidden="true"
+      focusable="false"
+    >
       <path d={paths[name]} />
     </svg>
   );

@@ -3,7 +3,13 @@ import { ja } from '../../strings/ja';
 import { Dropdown } from '../Dropdown';
 
 /** One locale: its link leads to the page itself, with query and hash. */
-export function LocaleItem({ address, className }: { readonly address: string; readonly className: string }): ReactElement {
+export function LocaleItem({
+  address,
+  className,
+}: {
+  readonly address: string;
+  readonly className: string;
+}): ReactElement {
   return (
     <a className={className} href={address} lang={ja.locale} hrefLang={ja.locale} aria-current="true">
       {ja.localeName}

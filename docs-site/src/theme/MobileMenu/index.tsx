@@ -20,7 +20,16 @@ interface Props extends NavbarProps {
  * The menu below the breakpoint: a main panel and, on pages with a sidebar, a docs panel that shows first. It puts an
  * entry into the history, so that Back closes it and stays on the page; a link in it takes that entry's place.
  */
-export function MobileMenu({ open, close, path, search, hash, sidebar, versions, version }: Props): ReactElement {
+export function MobileMenu({
+  open,
+  close,
+  path,
+  search,
+  hash,
+  sidebar,
+  versions,
+  version,
+}: Props): ReactElement {
   const { siteName } = useSite();
   const dialog = useRef<HTMLDialogElement>(null);
   const [panel, setPanel] = useState<'main' | 'docs'>('main');
@@ -65,7 +74,15 @@ export function MobileMenu({ open, close, path, search, hash, sidebar, versions,
   const clicked = (event: MouseEvent<HTMLDialogElement>) => {
     if (event.target === dialog.current) return dismiss();
     const link = (event.target as Element).closest('a');
-    if (!link || event.defaultPrevented || event.metaKey || event.ctrlKey || event.shiftKey || link.target === '_blank') return;
+    if (
+      !link ||
+      event.defaultPrevented ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      link.target === '_blank'
+    )
+      return;
     const url = new URL(link.href);
     if (url.origin !== window.location.origin) return;
     event.preventDefault();
@@ -90,7 +107,6 @@ export function MobileMenu({ open, close, path, search, hash, sidebar, versions,
   );
 
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard has Escape and the close button
     <dialog
       ref={dialog}
       className="mobile-menu"
@@ -125,7 +141,12 @@ export function MobileMenu({ open, close, path, search, hash, sidebar, versions,
               <section className="mobile-menu__section">
                 <h2 className="mobile-menu__title">{ja.nav.versions}</h2>
                 <ul className="mobile-menu__list">
-                  <VersionItems path={path} versions={versions} version={version} className="mobile-menu__link" />
+                  <VersionItems
+                    path={path}
+                    versions={versions}
+                    version={version}
+                    className="mobile-menu__link"
+                  />
                 </ul>
               </section>
               <section className="mobile-menu__section">

@@ -23,7 +23,7 @@ export interface NavbarProps {
 }
 
 export function Navbar(props: NavbarProps): ReactElement {
-  const { path, search, hash, sidebar, versions, version } = props;
+  const { path, search, hash, versions, version } = props;
   const { siteName } = useSite();
   const [menuOpen, setMenuOpen] = useState(false);
   const links = (items: typeof guideLinks) =>
@@ -57,7 +57,11 @@ export function Navbar(props: NavbarProps): ReactElement {
           <Dropdown name="apis" label={ja.nav.apis} current={isBelow(path, '/apis')}>
             {links(apiLinks)}
           </Dropdown>
-          <Link className="navbar__item" to={informationLink.href} aria-current={path === informationLink.href ? 'page' : undefined}>
+          <Link
+            className="navbar__item"
+            to={informationLink.href}
+            aria-current={path === informationLink.href ? 'page' : undefined}
+          >
             {informationLink.label}
           </Link>
         </nav>

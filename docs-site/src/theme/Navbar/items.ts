@@ -18,4 +18,5 @@ export const apiLinks: readonly PageLink[] = [
 
 export const informationLink: PageLink = { label: ja.nav.information, href: '/information' };
 
-export const isBelow = (path: string, section: string): boolean => path === section || path.startsWith(`${section}/`);
+export const isBelow = (path: string, section: string): boolean =>
+  path === section || path.startsWith(`${section}/`);

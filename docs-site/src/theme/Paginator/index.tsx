@@ -3,7 +3,13 @@ import type { ReactElement } from 'react';
 import { ja } from '../../strings/ja';
 import type { PageLink } from '../../types';
 
-export function Paginator({ previous, next }: { readonly previous?: PageLink; readonly next?: PageLink }): ReactElement | null {
+export function Paginator({
+  previous,
+  next,
+}: {
+  readonly previous?: PageLink;
+  readonly next?: PageLink;
+}): ReactElement | null {
   if (!previous && !next) return null;
   return (
     <nav className="paginator" aria-label={ja.paginator.label}>

@@ -4,6 +4,7 @@ import { ja } from '../../strings/ja';
 /** The first thing that the Tab key reaches; it moves the focus, not only the view. */
 export function SkipLink(): ReactElement {
   return (
+    // biome-ignore lint/a11y/useValidAnchor: without JavaScript it is the link that it looks like
     <a
       className="skip"
       href="#main"

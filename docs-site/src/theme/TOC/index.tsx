@@ -35,7 +35,13 @@ function useActiveHeading(items: readonly TocItem[]): string | undefined {
   return active;
 }
 
-function List({ items, active }: { readonly items: readonly TocItem[]; readonly active: string | undefined }): ReactElement {
+function List({
+  items,
+  active,
+}: {
+  readonly items: readonly TocItem[];
+  readonly active: string | undefined;
+}): ReactElement {
   return (
     <ul className="toc__list">
       {items.map(({ id, text, level }) => (
