@@ -2,7 +2,7 @@ import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { gfm } from 'micromark-extension-gfm';
 import { escapeHtml } from './highlight.ts';
-import type { Node } from './mdx.ts';
+import { joinLines, type Node } from './mdx.ts';
 
 /** Addresses that a description may link to; anything else is shown as text. */
 const safeAddress = /^(?:https?:\/\/|mailto:|\/(?!\/)|#)/i;
@@ -47,6 +47,7 @@ function render(node: Node, shift: number): string {
   if (tag) return `<${tag}>${inside()}</${tag}>`;
   switch (node.type) {
     case 'text':
+      return escapeHtml(joinLines(node.value ?? ''));
     case 'html':
       return escapeHtml(node.value ?? '');
     case 'inlineCode':

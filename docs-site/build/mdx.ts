@@ -37,6 +37,9 @@ export interface Compiled {
   readonly sections: readonly Section[];
 }
 
+/** Japanese has no spaces: a line break between two of its letters is none on the page. */
+export const joinLines = (text: string): string => text.replace(/([^\p{ASCII}])\n[ \t]*(?=[^\p{ASCII}])/gu, '$1');
+
 export const textOf = (node: Node): string =>
   node.value !== undefined && node.type !== 'mdxFlowExpression' && node.type !== 'mdxTextExpression'
     ? node.value
@@ -115,6 +118,7 @@ export async function compileGuide(file: string, body: string, highlight: Highli
       child.type === 'code' ? codeBlock(file, child, highlight) : child,
     );
     for (const child of node.children ?? []) {
+      if (child.type === 'text') child.value = joinLines(child.value ?? '');
       if (child.type === 'heading') heading(child, slugger, seen);
       else if (child.type === 'paragraph' || child.type === 'tableRow') {
         const last = sections.at(-1);

@@ -137,7 +137,8 @@ export default function SearchDialog({ close, leave }: Props): ReactElement {
           tabIndex={-1}
         >
           {hits.map((hit, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the focus and the keys
+            // biome-ignore lint/a11y/useFocusableInteractive: the input has the focus and the keys
+            // biome-ignore lint/a11y/useKeyWithClickEvents: as above
             <div
               key={hit.href}
               id={`${id}-${index}`}
