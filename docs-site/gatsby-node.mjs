@@ -10,6 +10,8 @@ const settings = readSettings(process.env);
 const drafts = process.env.NODE_ENV !== 'production';
 
 let site;
+/** Names of the scripts of this build; those of earlier ones lie beside them. */
+let scripts = [];
 
 /** @type {import('gatsby').GatsbyNode['createPages']} */
 export const createPages = async ({ actions, reporter }) => {
@@ -27,13 +29,20 @@ export const createPages = async ({ actions, reporter }) => {
 
 /** Source maps of a production build are of no use to readers and cost seconds. */
 export const onCreateWebpackConfig = ({ actions, stage }) => {
-  if (stage === 'build-javascript') actions.setWebpackConfig({ devtool: false });
+  if (stage !== 'build-javascript') return;
+  const remember = (compilation) => {
+    scripts = Object.keys(compilation.assets);
+  };
+  actions.setWebpackConfig({
+    devtool: false,
+    plugins: [{ apply: (compiler) => compiler.hooks.afterEmit.tap('docs-site', remember) }],
+  });
 };
 
 /** @type {import('gatsby').GatsbyNode['onPostBuild']} */
 export const onPostBuild = async ({ reporter }) => {
   try {
-    await makeDist(output, resolve(root, 'dist'), settings);
+    await makeDist(output, resolve(root, 'dist'), settings, scripts);
   } catch (error) {
     reporter.panic(error.message);
   }

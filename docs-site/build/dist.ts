@@ -34,15 +34,8 @@ export function filesIn(folder: string): string[] {
 }
 
 /** Scripts of earlier builds lie in Gatsby's output as well: only those of this one are taken. */
-function currentOnly(folder: string, files: readonly string[]): string[] {
-  const stats: { assetsByChunkName: Record<string, string[]> } = JSON.parse(
-    readFileSync(join(folder, 'webpack.stats.json'), 'utf8'),
-  );
-  const current = new Set(
-    Object.values(stats.assetsByChunkName)
-      .flat()
-      .map((name) => `/${name}`),
-  );
+function currentOnly(files: readonly string[], scripts: readonly string[]): string[] {
+  const current = new Set(scripts.map((name) => `/${name}`));
   return files.filter((file) => !/^\/[^/]+\.(?:js|css)$/.test(file) || current.has(file));
 }
 
@@ -50,8 +43,9 @@ function currentOnly(folder: string, files: readonly string[]): string[] {
 export function inspect(
   folder: string,
   settings: Settings,
+  scripts: readonly string[],
 ): { files: string[]; pages: Map<string, HtmlFacts> } {
-  const files = currentOnly(folder, filesIn(folder));
+  const files = currentOnly(filesIn(folder), scripts);
   const pages = new Map(
     files
       .filter((file) => file.endsWith('.html'))
@@ -70,8 +64,13 @@ export function inspect(
  * Makes `dist` from what Gatsby built: files, their compressed copies, and what the server must know of them. `dist` is
  * a link that is changed last, so a build that fails leaves the last good one, and a server that runs keeps its files.
  */
-export async function makeDist(folder: string, dist: string, settings: Settings): Promise<void> {
-  const { files, pages } = inspect(folder, settings);
+export async function makeDist(
+  folder: string,
+  dist: string,
+  settings: Settings,
+  scripts: readonly string[],
+): Promise<void> {
+  const { files, pages } = inspect(folder, settings, scripts);
   const made = `${dist}-${Date.now().toString(36)}`;
   const site = join(made, 'site');
   try {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { bundle, createConfig, lint, type NormalizedProblem } from '@redocly/openapi-core';
+import { bundle, createConfig, getLineColLocation, lint, type NormalizedProblem } from '@redocly/openapi-core';
 import type { OpenApiDocument } from '../src/reference/types.ts';
 import { ContentError } from './front-matter.ts';
 
@@ -29,7 +29,7 @@ function stop(folder: string, problems: readonly NormalizedProblem[]): void {
   if (first.length === 0) return;
   const lines = first.slice(0, 10).map((problem) => {
     const location = problem.location[0];
-    const start = (location as { start?: { line: number } } | undefined)?.start;
+    const start = location ? getLineColLocation(location).start : undefined;
     const file = location?.source.absoluteRef.replace(`${folder}/`, '') ?? folder;
     const pointer = location?.pointer ? ` (${location.pointer})` : '';
     return new ContentError(file, start?.line, `${problem.message.split('\n')[0]}${pointer}`).message;

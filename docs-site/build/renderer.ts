@@ -1,17 +1,19 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
 type Renderer = typeof import('../src/render.tsx');
 
-/** Bundles src/render.tsx for Node and loads it: Node strips types, but knows no JSX. */
-export async function loadRenderer(root: string): Promise<Renderer> {
+let counter = 0;
+
+/** Bundles a module of src for Node and loads it: Node strips types, but knows neither JSX nor paths without suffix. */
+export async function loadModule<T>(root: string, entry: string): Promise<T> {
   const folder = join(root, 'node_modules/.cache/docs-site');
   mkdirSync(folder, { recursive: true });
-  const outfile = join(folder, `render-${process.pid}-${Date.now()}.mjs`);
+  const outfile = join(folder, `${basename(entry)}-${process.pid}-${++counter}.mjs`);
   await build({
-    entryPoints: [join(root, 'src/render.tsx')],
+    entryPoints: [join(root, entry)],
     outfile,
     bundle: true,
     format: 'esm',
@@ -20,5 +22,7 @@ export async function loadRenderer(root: string): Promise<Renderer> {
     jsx: 'automatic',
     logLevel: 'silent',
   });
-  return (await import(pathToFileURL(outfile).href)) as Renderer;
+  return (await import(pathToFileURL(outfile).href)) as T;
 }
+
+export const loadRenderer = (root: string): Promise<Renderer> => loadModule<Renderer>(root, 'src/render.tsx');

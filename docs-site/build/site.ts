@@ -159,7 +159,7 @@ function apiPage(
       .filter((one) => one !== api)
       .map((one) => ({ name: one.name, route: one.route, document: one.document })),
     highlight: (code, language) => highlight(code, language),
-    markdown: (text) => renderMarkdown(text, 1),
+    markdown: (text, shift = 1) => renderMarkdown(text, shift),
   });
   const index = apis.indexOf(api);
   const link = (one: LoadedApi | undefined) =>

@@ -15,27 +15,25 @@ const files = ['unit', 'server', 'browser']
 
 const tally = { passed: 0, failed: 0, skipped: 0 };
 const failures: string[] = [];
-const events = run({ files, isolation: 'none', concurrency: 1 });
-events.on('test:pass', ({ name, details, skip }) => {
-  if (details.type === 'suite') return;
-  if (skip !== undefined) {
-    tally.skipped++;
-    process.stdout.write(`  skipped ${name}: ${String(skip)}\n`);
-  } else {
-    tally.passed++;
-    process.stdout.write(`  ok ${name} (${Math.round(details.duration_ms)} ms)\n`);
+const errorText = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error));
+
+for await (const { type, data } of run({ files, isolation: 'none', concurrency: 1 })) {
+  if (type === 'test:pass' && data.details.type !== 'suite') {
+    if (data.skip !== undefined) {
+      tally.skipped++;
+      process.stdout.write(`  skipped ${data.name}: ${data.skip}\n`);
+    } else {
+      tally.passed++;
+      process.stdout.write(`  ok ${data.name} (${Math.round(data.details.duration_ms)} ms)\n`);
+    }
   }
-});
-events.on('test:fail', ({ name, details }) => {
-  if (details.type === 'suite') return;
-  tally.failed++;
-  const cause = details.error.cause ?? details.error;
-  const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
-  failures.push(`✖ ${name}\n${text}\n`);
-  process.stdout.write(`  FAILED ${name}\n${text}\n`);
-});
-events.on('end', () => {
-  if (failures.length > 0) process.stdout.write(`\n${failures.join('\n')}`);
-  process.stdout.write(`${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped\n`);
-  process.exitCode = tally.failed > 0 || tally.passed === 0 ? 1 : 0;
-});
+  if (type === 'test:fail' && data.details.type !== 'suite') {
+    tally.failed++;
+    const text = errorText(data.details.error.cause ?? data.details.error);
+    failures.push(`✖ ${data.name}\n${text}\n`);
+    process.stdout.write(`  FAILED ${data.name}\n${text}\n`);
+  }
+}
+if (failures.length > 0) process.stdout.write(`\n${failures.join('\n')}`);
+process.stdout.write(`${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped\n`);
+process.exitCode = tally.failed > 0 || tally.passed === 0 ? 1 : 0;

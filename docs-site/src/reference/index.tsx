@@ -15,6 +15,7 @@ interface Operation {
   readonly path: string;
   readonly summary: string;
   readonly tag: string;
+  readonly description: string;
 }
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
@@ -24,12 +25,13 @@ function operations({ document }: Pick<ApiInput, 'document'>): Operation[] {
     ([path, item]) =>
       Object.entries(item).flatMap(([method, value]) => {
         if (!methods.includes(method)) return [];
-        const { operationId, summary, tags } = value as {
+        const { operationId, summary, tags, description = '' } = value as {
           operationId?: string;
           summary?: string;
           tags?: string[];
+          description?: string;
         };
-        return [{ id: operationId ?? path, method, path, summary: summary ?? path, tag: tags?.[0] ?? '' }];
+        return [{ id: operationId ?? path, method, path, summary: summary ?? path, tag: tags?.[0] ?? '', description }];
       }),
   );
 }
@@ -47,11 +49,11 @@ export function describeApi(input: ApiInput): ApiPage {
         .filter((one) => one.tag === tag)
         .map(({ id, method, summary }) => ({ label: summary, href: `#${id}`, method })),
     })),
-    search: all.map(({ id, summary, method, path }) => ({
+    search: all.map(({ id, summary, method, path, description }) => ({
       href: `${input.route}#${id}`,
       title: summary,
       path: [titles[input.name]],
-      text: `${method.toUpperCase()} ${path} ${id}`,
+      text: `${method.toUpperCase()} ${path} ${id}\n${description}`,
       kind: 'operation',
     })),
     text: `# ${titles[input.name]}\n\n${input.document.info.description ?? ''}\n`,
@@ -62,7 +64,7 @@ export function ApiReference(props: ApiInput & { readonly page: ApiPage }): Reac
   return (
     <>
       {/* biome-ignore lint/security/noDangerouslySetInnerHtml: safe HTML of build/markdown.ts */}
-      <div dangerouslySetInnerHTML={{ __html: props.markdown(props.document.info.description ?? '') }} />
+      <div dangerouslySetInnerHTML={{ __html: props.markdown(props.document.info.description ?? '', 0) }} />
       {operations(props).map(({ id, method, path, summary }) => (
         <section key={id} className="api-operation">
           <h2 id={id}>{summary}</h2>

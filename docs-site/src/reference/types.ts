@@ -27,8 +27,8 @@ export interface ApiInput {
     readonly document: OpenApiDocument;
   }[];
   readonly highlight: (code: string, language: 'bash' | 'js' | 'python' | 'json' | 'http') => string;
-  /** Descriptions: safe HTML, raw HTML in them is text. */
-  readonly markdown: (text: string) => string;
+  /** Descriptions: safe HTML, raw HTML in them is text. `shift` lowers their headings, by 1 where nothing is said. */
+  readonly markdown: (text: string, shift?: number) => string;
 }
 
 export interface ApiPage {

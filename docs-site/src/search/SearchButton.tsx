@@ -35,7 +35,7 @@ export function SearchButton(): ReactElement {
         type="button"
         className="search-button"
         aria-haspopup="dialog"
-        aria-label={ja.search.label}
+        aria-label={`${ja.search.label} Ctrl K`}
         onClick={() => setOpen(true)}
       >
         <Icon name="search" />

@@ -193,11 +193,60 @@ describe('fragments', () => {
   });
 });
 
+describe('versions', () => {
+  const versions = [
+    { name: 'current', label: 'v1', state: 'latest', prefix: '', routes: ['/docs/introduction/about'], main: '/docs' },
+    { name: 'old', label: 'v0', state: 'unmaintained', prefix: '/v0', routes: ['/docs/introduction/tutorial'], main: '/v0/docs' },
+    { name: 'next', label: 'v2', state: 'unreleased', prefix: '/next', routes: ['/docs/introduction/about'], main: '/next/docs' },
+  ];
+  const asVersion = async (page: Page, version: string) => {
+    await page.route('**/page-data/docs/introduction/about/page-data.json', async (route) => {
+      const response = await route.fetch();
+      const data = await response.json();
+      Object.assign(data.result.pageContext, { versions, version });
+      await route.fulfill({ response, json: data });
+    });
+    await open(page, '/docs');
+    await page.evaluate(() => (window as unknown as { ___navigate(path: string): void }).___navigate('/docs/introduction/about'));
+    await page.locator('h1', { hasText: '概要' }).waitFor();
+  };
+  for (const [version, text] of [
+    ['old', /これはバージョンv0の.*のドキュメントで現在はメンテナンスされていません。/],
+    ['next', /これはリリース前のバージョンv2の.*のドキュメントです。/],
+  ] as const) {
+    check(`a page of the version ${version} says what it is and leads to the latest`, desktop, async ({ page }) => {
+      await asVersion(page, version);
+      const banner = page.locator('.version-banner');
+      assert.match(await banner.innerText(), text);
+      assert.match(await banner.innerText(), /最新のドキュメントは\s*最新バージョン\s*\(v1\) を見てください/);
+      assert.equal(await banner.locator('a').getAttribute('href'), '/docs/introduction/about');
+    });
+  }
+  check('the latest bears no banner; the dropdown leads to the same page, or to the version’s main page', desktop, async ({ page }) => {
+    await asVersion(page, 'current');
+    assert.equal(await page.locator('.version-banner').count(), 0);
+    await page.locator('[data-dropdown=version] > button').click();
+    const links = await page.locator('[data-dropdown=version] a').evaluateAll((all) => all.map((one) => one.getAttribute('href')));
+    assert.deepEqual(links, ['/docs/introduction/about', '/v0/docs', '/next/docs/introduction/about']);
+  });
+});
+
+describe('unlisted', () => {
+  check('the page says so, is not indexed, and is in no navigation', desktop, async ({ page }) => {
+    await open(page);
+    assert.match(await page.locator('[data-notice=unlisted]').innerText(), /非公開のページ/);
+    assert.equal(await page.locator('meta[name=robots]').getAttribute('content'), 'noindex, nofollow');
+    assert.equal(await page.locator(`.doc-sidebar a[href="${sample}"]`).count(), 0);
+    await open(page, '/docs');
+    assert.equal(await page.locator('meta[name=robots]').count(), 0);
+  });
+});
+
 describe('without JavaScript', () => {
   check('all text and all blocks can be read', { ...desktop, javaScriptEnabled: false }, async ({ page }) => {
     await page.goto(sample);
     for (const panel of await page.locator('.tabs__panel').all()) assert.equal(await panel.isVisible(), true);
-    await page.locator('details', { hasText: '閉じた部分' }).locator('summary').click();
+    await page.locator('.prose details', { hasText: '閉じた部分' }).locator('summary').click();
     assert.equal(await page.locator('#inside-details').isVisible(), true);
     await page.goto('/apis/v1/cws_api');
     assert.equal(await page.locator('.doc-sidebar a').first().isVisible(), true);

@@ -86,7 +86,7 @@ describe('error boundary', () => {
     });
     await open(page);
     await goTo(page, tutorial);
-    await page.getByText('This page crashed.').waitFor();
+    await page.locator('.status--crash', { hasText: 'This page crashed.' }).waitFor();
     assert.equal(await page.getByRole('button', { name: /Try again/ }).count(), 1);
     await page.getByRole('link', { name: 'ホームへ戻る' }).click();
     await page.locator('.hero').waitFor();

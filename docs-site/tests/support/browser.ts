@@ -74,8 +74,8 @@ export async function visit<T>(
     ...rest,
   });
   // The machine may be slow: a condition that never comes true fails, one that comes late does not.
-  context.setDefaultTimeout(60_000);
-  context.setDefaultNavigationTimeout(60_000);
+  context.setDefaultTimeout(30_000);
+  context.setDefaultNavigationTimeout(30_000);
   if (before) await context.addInitScript(before as string);
   const page = await context.newPage();
   const complaints: string[] = [];
