@@ -12,6 +12,13 @@ const isTyping = (target: EventTarget | null): boolean =>
 export function SearchButton(): ReactElement {
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
+  const comesBack = useRef(false);
+  // While the dialog is open the button cannot have the focus: it gets it when the dialog is gone.
+  useEffect(() => {
+    if (open || !comesBack.current) return;
+    comesBack.current = false;
+    button.current?.focus();
+  }, [open]);
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       const shortcut =
@@ -46,8 +53,8 @@ export function SearchButton(): ReactElement {
         <Suspense fallback={null}>
           <SearchDialog
             close={() => {
+              comesBack.current = true;
               setOpen(false);
-              button.current?.focus();
             }}
             leave={() => setOpen(false)}
           />
