@@ -38,7 +38,8 @@ export interface Compiled {
 }
 
 /** Japanese has no spaces: a line break between two of its letters is none on the page. */
-export const joinLines = (text: string): string => text.replace(/([^\p{ASCII}])\n[ \t]*(?=[^\p{ASCII}])/gu, '$1');
+export const joinLines = (text: string): string =>
+  text.replace(/([^\p{ASCII}])\n[ \t]*(?=[^\p{ASCII}])/gu, '$1');
 
 export const textOf = (node: Node): string =>
   node.value !== undefined && node.type !== 'mdxFlowExpression' && node.type !== 'mdxTextExpression'

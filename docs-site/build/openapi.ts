@@ -1,5 +1,11 @@
 import { join } from 'node:path';
-import { bundle, createConfig, getLineColLocation, lint, type NormalizedProblem } from '@redocly/openapi-core';
+import {
+  bundle,
+  createConfig,
+  getLineColLocation,
+  lint,
+  type NormalizedProblem,
+} from '@redocly/openapi-core';
 import type { OpenApiDocument } from '../src/reference/types.ts';
 import { ContentError } from './front-matter.ts';
 

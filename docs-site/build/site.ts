@@ -7,6 +7,7 @@ import { createHighlight } from './highlight.ts';
 import { renderMarkdown } from './markdown.ts';
 import { type LoadedApi, loadApis } from './openapi.ts';
 import { loadRenderer } from './renderer.ts';
+import { withOtherWords } from './search-words.ts';
 import type { Settings } from './settings.ts';
 import { exampleValues, fill } from './values.ts';
 
@@ -140,7 +141,7 @@ export async function buildSite({ root, settings, drafts, content, openapi }: Si
   return {
     pages: [...pages, ...references.map((one) => one.built)],
     apis,
-    search: [...guideSearch(guides), ...references.flatMap((one) => one.search)],
+    search: [...guideSearch(guides), ...references.flatMap((one) => one.search)].map(withOtherWords),
   };
 }
 

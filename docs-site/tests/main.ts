@@ -15,7 +15,8 @@ const files = ['unit', 'server', 'browser']
 
 const tally = { passed: 0, failed: 0, skipped: 0 };
 const failures: string[] = [];
-const errorText = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error));
+const errorText = (error: unknown) =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error);
 
 for await (const { type, data } of run({ files, isolation: 'none', concurrency: 1 })) {
   if (type === 'test:pass' && data.details.type !== 'suite') {

@@ -23,8 +23,17 @@ try {
           await page.waitForSelector('[aria-busy=true]', { state: 'detached' });
           const name = route.slice(1).replaceAll('/', '-') || 'home';
           // A long reference as a whole would be a picture that nobody can look at.
-          const clip = { x: 0, y: 0, width, height: Math.min(3000, await page.evaluate(() => document.documentElement.scrollHeight)) };
-          await page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`), fullPage: true, clip });
+          const clip = {
+            x: 0,
+            y: 0,
+            width,
+            height: Math.min(3000, await page.evaluate(() => document.documentElement.scrollHeight)),
+          };
+          await page.screenshot({
+            path: join(folder, `${name}-${width}-${theme}.png`),
+            fullPage: true,
+            clip,
+          });
         }
       });
     }

@@ -25,13 +25,27 @@ function operations({ document }: Pick<ApiInput, 'document'>): Operation[] {
     ([path, item]) =>
       Object.entries(item).flatMap(([method, value]) => {
         if (!methods.includes(method)) return [];
-        const { operationId, summary, tags, description = '' } = value as {
+        const {
+          operationId,
+          summary,
+          tags,
+          description = '',
+        } = value as {
           operationId?: string;
           summary?: string;
           tags?: string[];
           description?: string;
         };
-        return [{ id: operationId ?? path, method, path, summary: summary ?? path, tag: tags?.[0] ?? '', description }];
+        return [
+          {
+            id: operationId ?? path,
+            method,
+            path,
+            summary: summary ?? path,
+            tag: tags?.[0] ?? '',
+            description,
+          },
+        ];
       }),
   );
 }

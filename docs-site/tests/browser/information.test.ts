@@ -4,7 +4,8 @@ import type { Page, Route } from 'playwright-core';
 import { check, desktop } from '../support/check.ts';
 
 const address = '**/announcements/production.md';
-const markdown = (body: string) => (route: Route) => route.fulfill({ contentType: 'text/markdown; charset=utf-8', body });
+const markdown = (body: string) => (route: Route) =>
+  route.fulfill({ contentType: 'text/markdown; charset=utf-8', body });
 
 const hostile = `# お知らせ
 
@@ -29,7 +30,10 @@ const hostile = `# お知らせ
 普通の[リンク](/docs/introduction/about)です。
 `;
 
-const loaded = (page: Page) => page.waitForFunction(() => document.querySelector('.information__content')?.getAttribute('aria-busy') === 'false');
+const loaded = (page: Page) =>
+  page.waitForFunction(
+    () => document.querySelector('.information__content')?.getAttribute('aria-busy') === 'false',
+  );
 
 async function isHarmless(page: Page): Promise<void> {
   await loaded(page);
@@ -40,12 +44,19 @@ async function isHarmless(page: Page): Promise<void> {
     const all = [...node.querySelectorAll('*')];
     return {
       tags: all.map((one) => one.tagName.toLowerCase()),
-      handlers: all.flatMap((one) => [...one.attributes].map((attribute) => attribute.name)).filter((name) => name.startsWith('on')),
+      handlers: all
+        .flatMap((one) => [...one.attributes].map((attribute) => attribute.name))
+        .filter((name) => name.startsWith('on')),
     };
   });
-  for (const tag of ['script', 'iframe', 'form', 'input', 'style', 'svg', 'object', 'embed', 'img']) assert.ok(!tags.includes(tag), tag);
+  for (const tag of ['script', 'iframe', 'form', 'input', 'style', 'svg', 'object', 'embed', 'img'])
+    assert.ok(!tags.includes(tag), tag);
   assert.deepEqual(handlers, []);
-  for (const text of await page.locator('.information .prose').getByText(/悪い|大文字|改行/).all()) await text.click({ trial: false });
+  for (const text of await page
+    .locator('.information .prose')
+    .getByText(/悪い|大文字|改行/)
+    .all())
+    await text.click({ trial: false });
   assert.equal(await page.evaluate(() => (window as unknown as { hacked?: string }).hacked), undefined);
   assert.match(await page.locator('.information .prose').innerText(), /<script>window\.hacked/);
 }
@@ -89,20 +100,28 @@ describe('announcements', () => {
     await page.goto('/information');
     await page.getByText(/ネットワークに接続できませんでした/).waitFor();
   });
-  check('an answer that does not come ends with the time-out’s message', { ...desktop, before: 'const real=AbortSignal.timeout.bind(AbortSignal);AbortSignal.timeout=(ms)=>{window.asked=ms;return real(100)}' }, async ({ page }) => {
-    let release: () => void = () => undefined;
-    const held = new Promise<void>((done) => {
-      release = done;
-    });
-    await page.route(address, async (route) => {
-      await held;
-      await route.abort().catch(() => undefined);
-    });
-    await page.goto('/information');
-    await page.getByText(/時間内に応答がありませんでした/).waitFor();
-    assert.equal(await page.evaluate(() => (window as unknown as { asked: number }).asked), 10_000);
-    release();
-  });
+  check(
+    'an answer that does not come ends with the time-out’s message',
+    {
+      ...desktop,
+      before:
+        'const real=AbortSignal.timeout.bind(AbortSignal);AbortSignal.timeout=(ms)=>{window.asked=ms;return real(100)}',
+    },
+    async ({ page }) => {
+      let release: () => void = () => undefined;
+      const held = new Promise<void>((done) => {
+        release = done;
+      });
+      await page.route(address, async (route) => {
+        await held;
+        await route.abort().catch(() => undefined);
+      });
+      await page.goto('/information');
+      await page.getByText(/時間内に応答がありませんでした/).waitFor();
+      assert.equal(await page.evaluate(() => (window as unknown as { asked: number }).asked), 10_000);
+      release();
+    },
+  );
   check('an empty document says that there is nothing', desktop, async ({ page }) => {
     await page.route(address, markdown('# お知らせ\n'));
     await page.goto('/information');
@@ -114,16 +133,23 @@ describe('announcements', () => {
     await isHarmless(page);
     assert.deepEqual(complaints, []);
   });
-  check('hostile markdown is text, with the policy off', { ...desktop, bypassCSP: true }, async ({ page }) => {
-    await page.route(address, markdown(hostile));
-    await page.goto('/information');
-    // The policy is off indeed: an inline script runs.
-    await page.evaluate(() => {
-      const script = document.createElement('script');
-      script.textContent = 'window.policyIsOff = true';
-      document.head.append(script);
-    });
-    assert.equal(await page.evaluate(() => (window as unknown as { policyIsOff?: boolean }).policyIsOff), true);
-    await isHarmless(page);
-  });
+  check(
+    'hostile markdown is text, with the policy off',
+    { ...desktop, bypassCSP: true },
+    async ({ page }) => {
+      await page.route(address, markdown(hostile));
+      await page.goto('/information');
+      // The policy is off indeed: an inline script runs.
+      await page.evaluate(() => {
+        const script = document.createElement('script');
+        script.textContent = 'window.policyIsOff = true';
+        document.head.append(script);
+      });
+      assert.equal(
+        await page.evaluate(() => (window as unknown as { policyIsOff?: boolean }).policyIsOff),
+        true,
+      );
+      await isHarmless(page);
+    },
+  );
 });

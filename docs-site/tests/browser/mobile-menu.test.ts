@@ -21,14 +21,18 @@ async function isClosed(page: Page): Promise<void> {
 }
 
 describe('mobile menu', () => {
-  check('on a document the docs panel shows, the main one is inert, and back again', phone, async ({ page }) => {
-    await open(page);
-    assert.deepEqual([await inert(page, 'docs'), await inert(page, 'main')], [false, true]);
-    await page.getByRole('button', { name: '← メインメニューに戻る' }).click();
-    assert.deepEqual([await inert(page, 'docs'), await inert(page, 'main')], [true, false]);
-    await page.getByRole('button', { name: /ドキュメントのメニュー/ }).click();
-    assert.deepEqual([await inert(page, 'docs'), await inert(page, 'main')], [false, true]);
-  });
+  check(
+    'on a document the docs panel shows, the main one is inert, and back again',
+    phone,
+    async ({ page }) => {
+      await open(page);
+      assert.deepEqual([await inert(page, 'docs'), await inert(page, 'main')], [false, true]);
+      await page.getByRole('button', { name: '← メインメニューに戻る' }).click();
+      assert.deepEqual([await inert(page, 'docs'), await inert(page, 'main')], [true, false]);
+      await page.getByRole('button', { name: /ドキュメントのメニュー/ }).click();
+      assert.deepEqual([await inert(page, 'docs'), await inert(page, 'main')], [false, true]);
+    },
+  );
   check('on the home page there is the main panel only', phone, async ({ page }) => {
     await open(page, '/');
     assert.equal(await inert(page, 'main'), false);
@@ -48,7 +52,10 @@ describe('mobile menu', () => {
     await open(page);
     await page.keyboard.press('Escape');
     await isClosed(page);
-    assert.equal(await page.locator('.navbar__menu').evaluate((node) => node === document.activeElement), true);
+    assert.equal(
+      await page.locator('.navbar__menu').evaluate((node) => node === document.activeElement),
+      true,
+    );
   });
   check('Back closes it without leaving the page; Back once more leaves', phone, async ({ page }) => {
     await page.goto('/');
@@ -85,7 +92,10 @@ describe('mobile menu', () => {
   });
   check('it holds versions and languages', phone, async ({ page }) => {
     await open(page, '/');
-    assert.equal(await panel(page, 'main').getByRole('link', { name: '日本語' }).getAttribute('aria-current'), 'true');
+    assert.equal(
+      await panel(page, 'main').getByRole('link', { name: '日本語' }).getAttribute('aria-current'),
+      'true',
+    );
     assert.equal(await panel(page, 'main').getByRole('link', { name: 'v1' }).count(), 1);
   });
 });

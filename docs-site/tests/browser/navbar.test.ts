@@ -71,8 +71,15 @@ describe('dropdown', () => {
   check('leads to every page of its section, the current one marked', desktop, async ({ page }) => {
     await open(page);
     await button(page).click();
-    const links = await menu(page).locator('a').evaluateAll((all) => all.map((one) => one.getAttribute('href')));
-    assert.deepEqual(links, ['about', 'preparation', 'authentication', 'tutorial', 'sora'].map((one) => `/docs/introduction/${one}`));
+    const links = await menu(page)
+      .locator('a')
+      .evaluateAll((all) => all.map((one) => one.getAttribute('href')));
+    assert.deepEqual(
+      links,
+      ['about', 'preparation', 'authentication', 'tutorial', 'sora'].map(
+        (one) => `/docs/introduction/${one}`,
+      ),
+    );
     assert.equal(await menu(page).locator('[aria-current=page]').getAttribute('href'), about);
     await menu(page).locator('a', { hasText: 'チュートリアル' }).click();
     await page.waitForURL('**/docs/introduction/tutorial');
@@ -81,22 +88,36 @@ describe('dropdown', () => {
 });
 
 describe('996 pixels', () => {
-  for (const [width, mobile] of [[996, true], [997, false]] as const) {
-    check(`${width} is ${mobile ? 'mobile' : 'desktop'}, by stylesheet and by script`, { viewport: { width, height: 800 } }, async ({ page }) => {
-      await open(page);
-      assert.equal(await page.locator('.navbar__menu').isVisible(), mobile);
-      assert.equal(await page.locator('.navbar__main').isVisible(), !mobile);
-      assert.equal(await page.locator('.doc-sidebar').isVisible(), !mobile);
-      assert.equal(await page.evaluate(() => matchMedia('(max-width: 996px)').matches), mobile);
-    });
+  for (const [width, mobile] of [
+    [996, true],
+    [997, false],
+  ] as const) {
+    check(
+      `${width} is ${mobile ? 'mobile' : 'desktop'}, by stylesheet and by script`,
+      { viewport: { width, height: 800 } },
+      async ({ page }) => {
+        await open(page);
+        assert.equal(await page.locator('.navbar__menu').isVisible(), mobile);
+        assert.equal(await page.locator('.navbar__main').isVisible(), !mobile);
+        assert.equal(await page.locator('.doc-sidebar').isVisible(), !mobile);
+        assert.equal(await page.evaluate(() => matchMedia('(max-width: 996px)').matches), mobile);
+      },
+    );
   }
-  check('the page is not wider than 320 pixels anywhere', { viewport: { width: 320, height: 700 } }, async ({ page }) => {
-    for (const route of ['/', '/docs/components', '/apis/v1/cws_api', '/information', '/no-such-page']) {
-      await open(page, route);
-      const { scroll, client } = await page.evaluate(() => ({ scroll: document.documentElement.scrollWidth, client: document.documentElement.clientWidth }));
-      assert.equal(scroll, client, route);
-    }
-  });
+  check(
+    'the page is not wider than 320 pixels anywhere',
+    { viewport: { width: 320, height: 700 } },
+    async ({ page }) => {
+      for (const route of ['/', '/docs/components', '/apis/v1/cws_api', '/information', '/no-such-page']) {
+        await open(page, route);
+        const { scroll, client } = await page.evaluate(() => ({
+          scroll: document.documentElement.scrollWidth,
+          client: document.documentElement.clientWidth,
+        }));
+        assert.equal(scroll, client, route);
+      }
+    },
+  );
 });
 
 describe('locale and version', () => {
@@ -110,33 +131,51 @@ describe('locale and version', () => {
     assert.equal(await items.getAttribute('href'), `${about}?a=1#b`);
     assert.equal(await page.evaluate(() => document.documentElement.lang), 'ja');
   });
-  check('the chosen version is kept, a stale one is removed', { ...desktop, before: "if(!sessionStorage.once){sessionStorage.once='1';localStorage.setItem('docs-preferred-version-default','gone')}" }, async ({ page }) => {
-    await open(page);
-    const kept = () => page.evaluate(() => localStorage.getItem('docs-preferred-version-default'));
-    assert.equal(await kept(), null);
-    await button(page, 'version').click();
-    const items = menu(page, 'version').locator('a');
-    assert.equal(await items.count(), 1);
-    await items.click();
-    assert.equal(await kept(), 'current');
-    await page.reload();
-    await hydrated(page);
-    assert.equal(await kept(), 'current');
-  });
+  check(
+    'the chosen version is kept, a stale one is removed',
+    {
+      ...desktop,
+      before:
+        "if(!sessionStorage.once){sessionStorage.once='1';localStorage.setItem('docs-preferred-version-default','gone')}",
+    },
+    async ({ page }) => {
+      await open(page);
+      const kept = () => page.evaluate(() => localStorage.getItem('docs-preferred-version-default'));
+      assert.equal(await kept(), null);
+      await button(page, 'version').click();
+      const items = menu(page, 'version').locator('a');
+      assert.equal(await items.count(), 1);
+      await items.click();
+      assert.equal(await kept(), 'current');
+      await page.reload();
+      await hydrated(page);
+      assert.equal(await kept(), 'current');
+    },
+  );
 });
 
 describe('colour', () => {
   const theme = (page: Page) => page.evaluate(() => document.documentElement.dataset['theme']);
-  check('light comes first, even where the system is dark', { ...desktop, colorScheme: 'dark' }, async ({ page }) => {
-    await open(page);
-    assert.equal(await theme(page), 'light');
-    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
-  });
+  check(
+    'light comes first, even where the system is dark',
+    { ...desktop, colorScheme: 'dark' },
+    async ({ page }) => {
+      await open(page);
+      assert.equal(await theme(page), 'light');
+      assert.equal(
+        await page.evaluate(() => getComputedStyle(document.body).backgroundColor),
+        'rgb(255, 255, 255)',
+      );
+    },
+  );
   check('the choice is kept, and stands before the first paint', desktop, async ({ page }) => {
     await open(page);
     await page.locator('[data-colour-toggle]').click();
     assert.equal(await theme(page), 'dark');
-    assert.match((await page.locator('[data-colour-toggle]').getAttribute('aria-label')) ?? '', /ダークモード\)$/);
+    assert.match(
+      (await page.locator('[data-colour-toggle]').getAttribute('aria-label')) ?? '',
+      /ダークモード\)$/,
+    );
     // Without the application only the head's script can have set it.
     await page.route('**/*.js', (route) => route.abort());
     await page.reload({ waitUntil: 'commit' });
@@ -166,27 +205,34 @@ describe('skip link, back to top, announcement bar', () => {
   check('the first Tab reaches the skip link; Enter moves the focus to main', desktop, async ({ page }) => {
     await open(page);
     await page.keyboard.press('Tab');
-    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'メインコンテンツまでスキップ');
+    assert.equal(
+      await page.evaluate(() => document.activeElement?.textContent),
+      'メインコンテンツまでスキップ',
+    );
     await page.keyboard.press('Enter');
     assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'MAIN');
   });
-  check('back to top shows when scrolling up below 300 pixels, hides on scrolling down', desktop, async ({ page }) => {
-    await open(page, '/docs/components');
-    const top = page.locator('.back-to-top');
-    assert.equal(await top.isVisible(), false);
-    await page.mouse.move(640, 400);
-    await page.mouse.wheel(0, 1500);
-    await page.waitForFunction(() => window.scrollY > 1000);
-    assert.equal(await top.isVisible(), false);
-    await page.mouse.wheel(0, -200);
-    await top.waitFor({ state: 'visible' });
-    await page.mouse.wheel(0, 200);
-    await top.waitFor({ state: 'hidden' });
-    await page.mouse.wheel(0, -300);
-    await top.click();
-    await page.waitForFunction(() => window.scrollY === 0);
-    await top.waitFor({ state: 'hidden' });
-  });
+  check(
+    'back to top shows when scrolling up below 300 pixels, hides on scrolling down',
+    desktop,
+    async ({ page }) => {
+      await open(page, '/docs/components');
+      const top = page.locator('.back-to-top');
+      assert.equal(await top.isVisible(), false);
+      await page.mouse.move(640, 400);
+      await page.mouse.wheel(0, 1500);
+      await page.waitForFunction(() => window.scrollY > 1000);
+      assert.equal(await top.isVisible(), false);
+      await page.mouse.wheel(0, -200);
+      await top.waitFor({ state: 'visible' });
+      await page.mouse.wheel(0, 200);
+      await top.waitFor({ state: 'hidden' });
+      await page.mouse.wheel(0, -300);
+      await top.click();
+      await page.waitForFunction(() => window.scrollY === 0);
+      await top.waitFor({ state: 'hidden' });
+    },
+  );
   check('back to top hides when a hash is followed upwards', desktop, async ({ page }) => {
     await open(page, '/docs/components');
     await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
@@ -215,13 +261,17 @@ describe('skip link, back to top, announcement bar', () => {
     assert.equal(await page.locator('.announcement-bar').isVisible(), true);
     assert.equal(await page.evaluate(() => localStorage.getItem('announcement.dismiss')), 'false');
   });
-  check('the footer leads to inquiries and mailings and bears the line of 2025', desktop, async ({ page }) => {
-    await open(page);
-    assert.match((await page.locator('.footer__copyright').textContent()) ?? '', /^Copyright © 2025 /);
-    for (const name of ['お問い合わせ', 'お知らせメールの登録']) {
-      const link = page.locator('.footer a', { hasText: name });
-      assert.match((await link.getAttribute('href')) ?? '', /^https:\/\//);
-      assert.equal(await link.getAttribute('rel'), 'noopener noreferrer');
-    }
-  });
+  check(
+    'the footer leads to inquiries and mailings and bears the line of 2025',
+    desktop,
+    async ({ page }) => {
+      await open(page);
+      assert.match((await page.locator('.footer__copyright').textContent()) ?? '', /^Copyright © 2025 /);
+      for (const name of ['お問い合わせ', 'お知らせメールの登録']) {
+        const link = page.locator('.footer a', { hasText: name });
+        assert.match((await link.getAttribute('href')) ?? '', /^https:\/\//);
+        assert.equal(await link.getAttribute('rel'), 'noopener noreferrer');
+      }
+    },
+  );
 });

@@ -15,7 +15,9 @@ async function open(page: Page, route = '/'): Promise<void> {
 
 async function ask(page: Page, query: string): Promise<void> {
   await input(page).fill(query);
-  await page.waitForFunction(() => /見つかりました|見つかりませんでした/.test(document.querySelector('.search__status')?.textContent ?? ''));
+  await page.waitForFunction(() =>
+    /見つかりました|見つかりませんでした/.test(document.querySelector('.search__status')?.textContent ?? ''),
+  );
 }
 
 describe('search', () => {
@@ -53,14 +55,20 @@ describe('search', () => {
     await page.keyboard.press('ArrowUp');
     assert.equal(await hits.last().getAttribute('aria-selected'), 'true');
     await page.keyboard.press('ArrowDown');
-    assert.equal(await input(page).getAttribute('aria-activedescendant'), await hits.nth(0).getAttribute('id'));
+    assert.equal(
+      await input(page).getAttribute('aria-activedescendant'),
+      await hits.nth(0).getAttribute('id'),
+    );
     const href = (await hits.nth(0).getAttribute('data-href')) ?? '';
     await page.keyboard.press('Enter');
     await page.waitForURL((url) => url.pathname + decodeURIComponent(url.hash) === decodeURIComponent(href));
-    await page.waitForFunction((id) => {
-      const top = document.getElementById(id)?.getBoundingClientRect().top;
-      return top !== undefined && top >= 0 && top < window.innerHeight;
-    }, decodeURIComponent(href.split('#')[1] ?? ''));
+    await page.waitForFunction(
+      (id) => {
+        const top = document.getElementById(id)?.getBoundingClientRect().top;
+        return top !== undefined && top >= 0 && top < window.innerHeight;
+      },
+      decodeURIComponent(href.split('#')[1] ?? ''),
+    );
   });
   check('every query of the table has its first hit in the browser as well', desktop, async ({ page }) => {
     await open(page);
@@ -70,7 +78,11 @@ describe('search', () => {
       await ask(page, query);
       const hits = page.locator('.search__hit');
       if (none) assert.equal(await hits.count(), 0, query);
-      else if (first) assert.ok((await hits.first().getAttribute('data-href'))?.startsWith(first), `${query} → ${await hits.first().getAttribute('data-href')}`);
+      else if (first)
+        assert.ok(
+          (await hits.first().getAttribute('data-href'))?.startsWith(first),
+          `${query} → ${await hits.first().getAttribute('data-href')}`,
+        );
     }
   });
   check('a failed index is told of and can be tried again', phone, async ({ page }) => {

@@ -32,22 +32,29 @@ async function asked(page: Page, route: string): Promise<{ scripts: string[]; al
   return { scripts: [...scripts], all: [...all] };
 }
 
-const sum = (paths: readonly string[], suffix: '.gz' | '.br') => paths.reduce((total, path) => total + sizeOf(path, suffix), 0);
+const sum = (paths: readonly string[], suffix: '.gz' | '.br') =>
+  paths.reduce((total, path) => total + sizeOf(path, suffix), 0);
 
 describe('weight', () => {
   for (const [route, mostScript, mostAll] of [
     ['/docs/introduction/tutorial', 100, 250],
     ['/apis/v1/cws_api', 130, 450],
   ] as const) {
-    check(`${route}: at most ${mostScript} KB of script (gzip), ${mostAll} KB in all (br)`, desktop, async ({ page }) => {
-      const { scripts, all } = await asked(page, route);
-      const script = sum(scripts, '.gz') / kilobyte;
-      const total = sum(all, '.br') / kilobyte;
-      process.stdout.write(`    ${route}: ${script.toFixed(1)} KB of script (gzip), ${total.toFixed(1)} KB in all (br)\n`);
-      assert.ok(scripts.length >= 3, 'the scripts were seen');
-      assert.ok(script <= mostScript, `${script} KB of script`);
-      assert.ok(total <= mostAll, `${total} KB in all`);
-    });
+    check(
+      `${route}: at most ${mostScript} KB of script (gzip), ${mostAll} KB in all (br)`,
+      desktop,
+      async ({ page }) => {
+        const { scripts, all } = await asked(page, route);
+        const script = sum(scripts, '.gz') / kilobyte;
+        const total = sum(all, '.br') / kilobyte;
+        process.stdout.write(
+          `    ${route}: ${script.toFixed(1)} KB of script (gzip), ${total.toFixed(1)} KB in all (br)\n`,
+        );
+        assert.ok(scripts.length >= 3, 'the scripts were seen');
+        assert.ok(script <= mostScript, `${script} KB of script`);
+        assert.ok(total <= mostAll, `${total} KB in all`);
+      },
+    );
   }
   check('a page has at most 25,000 elements', desktop, async ({ page }) => {
     for (const route of ['/apis/v1/cws_api', '/apis/v1/cws_notification', '/docs/introduction/tutorial']) {

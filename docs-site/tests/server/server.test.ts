@@ -37,7 +37,10 @@ function makeDist(): string {
   writeFileSync(join(made, 'secret'), 'outside the folder');
   const etags = Object.fromEntries(Object.keys(contents).map((file) => [file, `etag${file.length}`]));
   const inline = { '/a/index.html': { scripts: ["'sha256-AAA='"], styles: ["'sha256-BBB='"] } };
-  writeFileSync(join(made, 'server.json'), JSON.stringify({ etags, inline, announcementsOrigin: 'https://news.example' }));
+  writeFileSync(
+    join(made, 'server.json'),
+    JSON.stringify({ etags, inline, announcementsOrigin: 'https://news.example' }),
+  );
   return made;
 }
 
@@ -92,7 +95,16 @@ describe('server: addresses', () => {
     assert.equal((await get('/404')).status, 404);
   });
   test('no path leaves the folder', async () => {
-    for (const path of ['/../secret', '/..%2fsecret', '/a/../../secret', '/%2e%2e/secret', '/..\\secret', '/server.json', '/%00', '/%zz']) {
+    for (const path of [
+      '/../secret',
+      '/..%2fsecret',
+      '/a/../../secret',
+      '/%2e%2e/secret',
+      '/..\\secret',
+      '/server.json',
+      '/%00',
+      '/%zz',
+    ]) {
       const { status, body } = await raw(path);
       assert.ok([301, 404].includes(status), `${path}: ${status}`);
       assert.doesNotMatch(body, /outside the folder|etags/);
@@ -104,7 +116,10 @@ describe('server: addresses', () => {
     assert.equal(await response.text(), '文書');
   });
   test('routes are resolved by the build’s list only', () => {
-    assert.deepEqual(routeOf('/constructor', (file) => Object.hasOwn(contents, file)), { to: 'nothing' });
+    assert.deepEqual(
+      routeOf('/constructor', (file) => Object.hasOwn(contents, file)),
+      { to: 'nothing' },
+    );
   });
 });
 
@@ -133,7 +148,10 @@ describe('server: methods, compression, caching', () => {
     assert.equal(await response.text(), large);
   });
   test('br comes before gzip', async () => {
-    assert.equal((await get('/a', { headers: { 'accept-encoding': 'gzip, br' } })).headers.get('content-encoding'), 'br');
+    assert.equal(
+      (await get('/a', { headers: { 'accept-encoding': 'gzip, br' } })).headers.get('content-encoding'),
+      'br',
+    );
   });
   test('a known ETag is answered by 304 without a body', async () => {
     const etag = (await get('/a')).headers.get('etag') ?? '';
@@ -157,7 +175,12 @@ describe('server: methods, compression, caching', () => {
 
 describe('server: headers', () => {
   test('every answer bears the policies', async () => {
-    for (const [path, init] of [['/a', {}], ['/nothing', {}], ['/a/', {}], ['/a', { method: 'POST' }]] as const) {
+    for (const [path, init] of [
+      ['/a', {}],
+      ['/nothing', {}],
+      ['/a/', {}],
+      ['/a', { method: 'POST' }],
+    ] as const) {
       const { headers } = await get(path, init);
       const policy = headers.get('content-security-policy') ?? '';
       assert.match(policy, /base-uri 'none'; object-src 'none'; form-action 'none'; frame-ancestors 'none'/);
@@ -184,7 +207,10 @@ describe('server: operation', () => {
     const admin = `http://127.0.0.1:${site.adminPort}`;
     assert.equal(await (await fetch(`${admin}/livez`)).text(), 'ok\n');
     assert.equal((await fetch(`${admin}/readyz`)).status, 200);
-    assert.match(await (await fetch(`${admin}/metrics`)).text(), /site_http_responses_total\{status="200"\} \d+/);
+    assert.match(
+      await (await fetch(`${admin}/metrics`)).text(),
+      /site_http_responses_total\{status="200"\} \d+/,
+    );
     assert.equal((await fetch(`${admin}/other`)).status, 404);
   });
   test('with a token, metrics demand it and health does not', async () => {
@@ -192,7 +218,10 @@ describe('server: operation', () => {
     try {
       const admin = `http://127.0.0.1:${own.adminPort}`;
       assert.equal((await fetch(`${admin}/metrics`)).status, 401);
-      assert.equal((await fetch(`${admin}/metrics`, { headers: { authorization: 'Bearer the-token' } })).status, 200);
+      assert.equal(
+        (await fetch(`${admin}/metrics`, { headers: { authorization: 'Bearer the-token' } })).status,
+        200,
+      );
       assert.equal((await fetch(`${admin}/readyz`)).status, 200);
     } finally {
       await own.stop();
@@ -207,10 +236,16 @@ describe('server: operation', () => {
     assert.throws(() => settings({ ADMIN_TOKEN_FILE: '/no/such/file' }), /ADMIN_TOKEN_FILE/);
   });
   test('without a built site it says what to do', async () => {
-    await assert.rejects(start(settings({ SITE_DIST: join(folder, 'none') })), /There is no built site in .*make site/);
+    await assert.rejects(
+      start(settings({ SITE_DIST: join(folder, 'none') })),
+      /There is no built site in .*make site/,
+    );
   });
   test('a taken port is named', async () => {
-    await assert.rejects(start(settings({ SITE_LISTEN: `127.0.0.1:${site.port}` })), /SITE_LISTEN: port \d+ is taken/);
+    await assert.rejects(
+      start(settings({ SITE_LISTEN: `127.0.0.1:${site.port}` })),
+      /SITE_LISTEN: port \d+ is taken/,
+    );
   });
   test('stopping lets an answer that is being sent come to its end, and closes idle connections', async () => {
     const own = await start(settings());

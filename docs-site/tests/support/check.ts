@@ -20,7 +20,11 @@ export const desktop = { viewport: { width: 1280, height: 800 } } as const;
 export const phone = { viewport: { width: 390, height: 800 }, hasTouch: true } as const;
 
 /** A test with a page of its own in real Chromium. */
-export function check(name: string, options: VisitOptions, use: (visit: Visit & { readonly site: Site }) => Promise<void>): void {
+export function check(
+  name: string,
+  options: VisitOptions,
+  use: (visit: Visit & { readonly site: Site }) => Promise<void>,
+): void {
   test(name, { skip: chromePath() ? false : noChrome }, async () => {
     const site = await sharedSite();
     await visit(site.url, options, (one) => use({ ...one, site }));

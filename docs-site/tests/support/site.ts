@@ -32,5 +32,9 @@ export async function startSite(env: Record<string, string> = {}): Promise<Site>
   const running = await start(
     readServerSettings({ SITE_LISTEN: '127.0.0.1:0', ADMIN_LISTEN: '127.0.0.1:0', SITE_DIST: dist, ...env }),
   );
-  return { ...running, url: `http://127.0.0.1:${running.port}`, adminUrl: `http://127.0.0.1:${running.adminPort}` };
+  return {
+    ...running,
+    url: `http://127.0.0.1:${running.port}`,
+    adminUrl: `http://127.0.0.1:${running.adminPort}`,
+  };
 }

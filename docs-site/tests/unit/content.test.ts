@@ -28,14 +28,19 @@ const write = (path: string, text: string) => {
   mkdirSync(dirname(join(folder, path)), { recursive: true });
   writeFileSync(join(folder, path), text);
 };
-const front = (extra = '', title = 'T', position = 1) => `---\ntitle: ${title}\nposition: ${position}\ndescription: d\n${extra}---\n`;
+const front = (extra = '', title = 'T', position = 1) =>
+  `---\ntitle: ${title}\nposition: ${position}\ndescription: d\n${extra}---\n`;
 
 describe('front matter', () => {
   const cases: readonly [string, string, RegExp][] = [
     ['none at all', '## a\n', /^f:1: the front matter is missing/],
     ['no title', '---\nposition: 1\ndescription: d\n---\n', /^f:1: "title" is missing/],
     ['an unknown key', front('colour: red\n'), /^f:5: unknown key "colour"/],
-    ['a wrong kind', '---\ntitle: T\nposition: one\ndescription: d\n---\n', /^f:3: "position" must be a number/],
+    [
+      'a wrong kind',
+      '---\ntitle: T\nposition: one\ndescription: d\n---\n',
+      /^f:3: "position" must be a number/,
+    ],
     ['no YAML', '---\ntitle: "T\nposition: 1\n---\n', /^f:\d+: /],
   ];
   for (const [name, source, expected] of cases) {
@@ -58,7 +63,9 @@ describe('guides', () => {
     ]);
   });
   test('a duplicate anchor stops with both lines', async () => {
-    await assert.rejects(compile('## a {#x}\n\n## b {#x}\n'), { message: 'f.mdx:3: the anchor #x stands already in line 1' });
+    await assert.rejects(compile('## a {#x}\n\n## b {#x}\n'), {
+      message: 'f.mdx:3: the anchor #x stands already in line 1',
+    });
   });
   test('an h1 stops', async () => {
     await assert.rejects(compile('# a\n'), { message: /^f\.mdx:1: the h1 comes from the title/ });
@@ -68,13 +75,22 @@ describe('guides', () => {
   });
   test('an unknown language, key or value of a code block stops', async () => {
     await assert.rejects(compile('```cobol\nx\n```\n'), { message: /^f\.mdx:1: code language "cobol"/ });
-    await assert.rejects(compile('a\n\n```bash nonsense="1"\nx\n```\n'), { message: /^f\.mdx:3: unknown key "nonsense"/ });
-    await assert.rejects(compile('```bash\n{{nobody}}\n```\n'), { message: /\{\{nobody\}\} is no value of the reader/ });
-    await assert.rejects(compile('```bash norun=""\nx\n```\n'), { message: /"norun" of the code block is empty/ });
+    await assert.rejects(compile('a\n\n```bash nonsense="1"\nx\n```\n'), {
+      message: /^f\.mdx:3: unknown key "nonsense"/,
+    });
+    await assert.rejects(compile('```bash\n{{nobody}}\n```\n'), {
+      message: /\{\{nobody\}\} is no value of the reader/,
+    });
+    await assert.rejects(compile('```bash norun=""\nx\n```\n'), {
+      message: /"norun" of the code block is empty/,
+    });
   });
   test('a value of the reader becomes a span that the page fills', () => {
     const html = highlight("curl '{{apiUrl}}/x'", 'bash');
-    assert.match(html, /<span class="value" data-value="apiUrl">https:\/\/api\.headset-cloud\.example<\/span>\/x/);
+    assert.match(
+      html,
+      /<span class="value" data-value="apiUrl">https:\/\/api\.headset-cloud\.example<\/span>\/x/,
+    );
   });
   test('code is escaped', () => {
     assert.doesNotMatch(highlight('<script>alert(1)</script>', 'text'), /<script>/);
@@ -88,7 +104,13 @@ describe('descriptions', () => {
     assert.match(html, /&lt;script&gt;/);
   });
   test('dangerous addresses are no links', () => {
-    for (const address of ['javascript:alert(1)', 'JaVaScRiPt:alert(1)', 'data:text/html,x', 'vbscript:x', '//evil.example']) {
+    for (const address of [
+      'javascript:alert(1)',
+      'JaVaScRiPt:alert(1)',
+      'data:text/html,x',
+      'vbscript:x',
+      '//evil.example',
+    ]) {
       assert.doesNotMatch(renderMarkdown(`[x](${address})`), /href/, address);
     }
     assert.match(renderMarkdown('[x](/docs)'), /<a href="\/docs">x<\/a>/);
@@ -126,7 +148,10 @@ describe('drafts and unlisted pages', () => {
     assert.equal(page?.unlisted, true);
     assert.deepEqual([page?.previous, page?.next], [undefined, undefined]);
     for (const { page: other } of production.pages) {
-      assert.doesNotMatch(JSON.stringify([other.sidebar, other.previous ?? null, other.next ?? null]), /hidden/);
+      assert.doesNotMatch(
+        JSON.stringify([other.sidebar, other.previous ?? null, other.next ?? null]),
+        /hidden/,
+      );
     }
     assert.doesNotMatch(JSON.stringify(production.search), /hidden|隠れた/);
     assert.doesNotMatch(sitemap(production, settings) + llms(production, settings), /hidden/i);
@@ -139,11 +164,17 @@ describe('drafts and unlisted pages', () => {
   test('two pages at one position stop the build', async () => {
     write('clash/docs/a.mdx', front());
     write('clash/docs/b.mdx', front());
-    await assert.rejects(buildSite({ root, settings, drafts: false, content: join(folder, 'clash') }), /position 1 is taken by docs\/a\.mdx/);
+    await assert.rejects(
+      buildSite({ root, settings, drafts: false, content: join(folder, 'clash') }),
+      /position 1 is taken by docs\/a\.mdx/,
+    );
   });
   test('an unknown component stops with the file', async () => {
     write('unknown/docs/a.mdx', `${front()}<Nobody />\n`);
-    await assert.rejects(buildSite({ root, settings, drafts: false, content: join(folder, 'unknown') }), /^Error: docs\/a\.mdx: .*Nobody/);
+    await assert.rejects(
+      buildSite({ root, settings, drafts: false, content: join(folder, 'unknown') }),
+      /^Error: docs\/a\.mdx: .*Nobody/,
+    );
   });
 });
 
@@ -188,9 +219,15 @@ describe('settings', () => {
   }
   test('each environment has its announcements', () => {
     for (const environment of ['production', 'staging', 'development']) {
-      assert.equal(readSettings({ SITE_ENVIRONMENT: environment }).announcementsUrl, `/announcements/${environment}.md`);
+      assert.equal(
+        readSettings({ SITE_ENVIRONMENT: environment }).announcementsUrl,
+        `/announcements/${environment}.md`,
+      );
     }
-    const own = readSettings({ SITE_ENVIRONMENT: 'staging', SITE_ANNOUNCEMENTS_URL_STAGING: 'https://news.example/a.md' });
+    const own = readSettings({
+      SITE_ENVIRONMENT: 'staging',
+      SITE_ANNOUNCEMENTS_URL_STAGING: 'https://news.example/a.md',
+    });
     assert.equal(own.announcementsUrl, 'https://news.example/a.md');
     assert.equal(readSettings({}).environment, 'production');
   });

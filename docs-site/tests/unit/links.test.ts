@@ -12,11 +12,24 @@ function problems(body: string): string[] {
     ['/b/index.html', readHtml('<h2 id="章">y</h2>')],
   ]);
   const files = new Set([...pages.keys(), '/logo.svg', '/a.md']);
-  return checkLinks(files, pages, siteUrl).map(({ page, target, reason }) => `${page} → ${target}: ${reason}`);
+  return checkLinks(files, pages, siteUrl).map(
+    ({ page, target, reason }) => `${page} → ${target}: ${reason}`,
+  );
 }
 
 describe('broken links', () => {
-  for (const good of ['<a href="/b">', '<a href="/b#章">', '<a href="/b#%E7%AB%A0">', '<a href="#here">', '<img src="/logo.svg">', '<a href="https://other.example/x">', '<a href="mailto:a@b.example">', '<a href="/a.md">', `<link href="${siteUrl}/b">`, '<a href="/b?x=1">']) {
+  for (const good of [
+    '<a href="/b">',
+    '<a href="/b#章">',
+    '<a href="/b#%E7%AB%A0">',
+    '<a href="#here">',
+    '<img src="/logo.svg">',
+    '<a href="https://other.example/x">',
+    '<a href="mailto:a@b.example">',
+    '<a href="/a.md">',
+    `<link href="${siteUrl}/b">`,
+    '<a href="/b?x=1">',
+  ]) {
     test(`${good} is whole`, () => assert.deepEqual(problems(good), []));
   }
   const broken: readonly [string, string][] = [
@@ -37,7 +50,9 @@ describe('broken links', () => {
 
 describe('facts of a page', () => {
   test('inline scripts and styles are hashed as the browser does, others are not', () => {
-    const { scripts, styles } = readHtml('<script>alert(1)</script><script src="/x.js"></script><style>a{b:c}</style>');
+    const { scripts, styles } = readHtml(
+      '<script>alert(1)</script><script src="/x.js"></script><style>a{b:c}</style>',
+    );
     assert.deepEqual(scripts, ["'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='"]);
     assert.equal(styles.length, 1);
   });

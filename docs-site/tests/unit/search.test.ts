@@ -31,7 +31,11 @@ describe('search: the table of queries', () => {
       if (none) assert.deepEqual(hits, []);
       else assert.ok(hits.length > 0, 'no hit');
       if (first) assert.ok(hits[0]?.startsWith(first), `${hits.slice(0, 3).join(' ')}`);
-      if (same) assert.deepEqual(hits, engine.find(same).map((hit) => hit.href));
+      if (same)
+        assert.deepEqual(
+          hits,
+          engine.find(same).map((hit) => hit.href),
+        );
     });
   }
 });
@@ -39,7 +43,12 @@ describe('search: the table of queries', () => {
 describe('search: words', () => {
   test('identifiers stay whole and fall into their parts', () => {
     assert.deepEqual(analyse.indexTerms('soraRecGetUrl'), ['sorarecgeturl', 'sora', 'rec', 'get', 'url']);
-    assert.deepEqual(analyse.indexTerms('notify-battery_changed'), ['notify-battery_changed', 'notify', 'battery', 'changed']);
+    assert.deepEqual(analyse.indexTerms('notify-battery_changed'), [
+      'notify-battery_changed',
+      'notify',
+      'battery',
+      'changed',
+    ]);
   });
   test('Japanese becomes bigrams, and its border to other letters divides', () => {
     assert.deepEqual(analyse.indexTerms('API認証'), ['api', '認証']);
@@ -49,4 +58,17 @@ describe('search: words', () => {
     assert.deepEqual(analyse.queryTerms('ｱｯﾌﾟﾛｰﾄﾞ'), analyse.queryTerms('アップロード'));
   });
   test('a query of signs only finds nothing', () => assert.deepEqual(engine.find('!?。「」'), []));
+});
+
+test('the navigation names the guides as their own titles do', async () => {
+  const { guideLinks } = await loadModule<typeof import('../../src/theme/Navbar/items.ts')>(
+    root,
+    'src/theme/Navbar/items.ts',
+  );
+  const { pages } = await buildSite({ root, settings: readSettings({}), drafts: false });
+  const sidebar = pages.find(({ page }) => page.route === '/docs')?.page.sidebar ?? [];
+  assert.deepEqual(
+    guideLinks,
+    sidebar.flatMap(({ items }) => items),
+  );
 });

@@ -4,7 +4,7 @@ import type { PageLink } from '../../types';
 /** What the top navigation, the mobile menu and the footer lead to. */
 export const guideLinks: readonly PageLink[] = [
   { label: '概要', href: '/docs/introduction/about' },
-  { label: '利用準備', href: '/docs/introduction/preparation' },
+  { label: '利用の準備', href: '/docs/introduction/preparation' },
   { label: 'API 認証', href: '/docs/introduction/authentication' },
   { label: 'チュートリアル', href: '/docs/introduction/tutorial' },
   { label: '遠隔支援の利用', href: '/docs/introduction/sora' },
