@@ -71,8 +71,13 @@ site-dev: install docs-site/node_modules/.installed ## The documentation site fo
 	$(SITE_BUILD) exec gatsby develop --host 127.0.0.1 --port $(SITE_PORT)
 
 .PHONY: site-test
-site-test: site-build ## Build the documentation site and run its checks
-	@exec $(NODE) docs-site/tests/main.ts
+site-test: site-build ## Build the documentation site and run its checks (ARGS=part of a file's path)
+	node_modules/.bin/tsc --noEmit -p docs-site
+	@exec $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/main.ts $(ARGS)
+
+.PHONY: site-pictures
+site-pictures: ## Take a picture of every route of the built site: three widths, both themes (FOLDER=…)
+	@exec $(NODE) docs-site/tests/pictures.ts $(FOLDER)
 
 .PHONY: generate
 generate: install ## Generate proto/gen, docs/configuration.md and docs/specification.md

@@ -1,3 +1,4 @@
+import { watch } from 'node:fs';
 import { resolve } from 'node:path';
 import { makeDist } from './build/dist.ts';
 import { writeOutputs } from './build/outputs.ts';
@@ -7,24 +8,42 @@ import { buildSite, writeFragments } from './build/site.ts';
 const root = import.meta.dirname;
 const output = resolve(root, 'public');
 const settings = readSettings(process.env);
-const drafts = process.env.NODE_ENV !== 'production';
+/** `make site-dev` is for authors: it shows drafts and follows changes. */
+const forAuthors = process.env.NODE_ENV !== 'production';
+const sources = [resolve(root, 'content'), resolve(root, '../gateway/openapi')];
+const settleMs = 100;
 
-let site;
 /** Names of the scripts of this build; those of earlier ones lie beside them. */
 let scripts = [];
 
-/** @type {import('gatsby').GatsbyNode['createPages']} */
-export const createPages = async ({ actions, reporter }) => {
-  try {
-    site = await buildSite({ root, settings, drafts });
-  } catch (error) {
-    reporter.panic(error.message);
-    return;
-  }
+async function makePages(actions) {
+  const site = await buildSite({ root, settings, drafts: forAuthors });
   writeFragments(site, output);
   writeOutputs(site, settings, root, output);
   const component = resolve(root, 'src/templates/document.tsx');
   for (const { page } of site.pages) actions.createPage({ path: page.route, component, context: page });
+}
+
+/** Renders anew after a change; what cannot be rendered is told of and leaves the pages as they are. */
+function follow(actions, reporter) {
+  let timer;
+  const changed = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      makePages(actions).catch((error) => reporter.error(error.message));
+    }, settleMs);
+  };
+  for (const folder of sources) watch(folder, { recursive: true }, changed);
+}
+
+/** @type {import('gatsby').GatsbyNode['createPagesStatefully']} */
+export const createPagesStatefully = async ({ actions, reporter }) => {
+  try {
+    await makePages(actions);
+  } catch (error) {
+    reporter.panic(error.message);
+  }
+  if (forAuthors) follow(actions, reporter);
 };
 
 /** Source maps of a production build are of no use to readers and cost seconds. */

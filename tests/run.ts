@@ -97,6 +97,12 @@ const steps: Step[] = [
     counts: 'line',
   },
   {
+    name: 'documentation site (types, build, checks in Chromium)',
+    command: 'make',
+    args: ['--no-print-directory', 'site-test'],
+    counts: 'line',
+  },
+  {
     name: 'conformance kit against the simulated headset',
     command: bin('node'),
     args: ['--disable-warning=ExperimentalWarning', 'tests/conformance/self.ts'],

@@ -15,6 +15,7 @@ async function open(page: Page, route = sample): Promise<void> {
 }
 
 describe('sidebar', () => {
+  // proves site/sidebar
   check('can be hidden and shown; the focus goes along', desktop, async ({ page }) => {
     await open(page, guides[0]);
     await page.getByRole('button', { name: 'サイドバーを隠す' }).click();
@@ -27,6 +28,7 @@ describe('sidebar', () => {
     await page.locator('.doc-sidebar__scroll').waitFor({ state: 'visible' });
     assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'サイドバーを隠す');
   });
+  // proves site/docs
   check('all five pages share it, each marks itself', desktop, async ({ page }) => {
     for (const route of guides) {
       await open(page, route);
@@ -59,6 +61,7 @@ describe('sidebar', () => {
 });
 
 describe('table of contents', () => {
+  // proves site/contents
   check(
     'holds levels 2 and 3 in order; the active heading follows the scrolling',
     desktop,
@@ -101,6 +104,8 @@ describe('table of contents', () => {
   );
 });
 
+// proves site/breadcrumbs
+// proves site/paginators
 describe('breadcrumbs and paginator', () => {
   check(
     'walk all guides: home, section, the page as text, and the same as JSON-LD',
@@ -151,6 +156,7 @@ describe('breadcrumbs and paginator', () => {
   });
 });
 
+// proves site/code-blocks
 describe('code blocks', () => {
   check(
     'copying confirms for about a second',
@@ -272,6 +278,7 @@ describe('fragments', () => {
   });
 });
 
+// proves site/version-banners
 describe('versions', () => {
   const versions = [
     {
@@ -346,6 +353,7 @@ describe('versions', () => {
   );
 });
 
+// proves site/unlisted
 describe('unlisted', () => {
   check('the page says so, is not indexed, and is in no navigation', desktop, async ({ page }) => {
     await open(page);

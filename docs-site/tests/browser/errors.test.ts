@@ -33,6 +33,7 @@ const goTo = (page: Page, route: string) =>
   );
 
 describe('not found', () => {
+  // proves site/not-found
   check('status 404, the Japanese text, ways out', desktop, async ({ page }) => {
     const response = await page.goto('/no/such/page');
     assert.equal(response?.status(), 404);
@@ -43,6 +44,7 @@ describe('not found', () => {
     assert.equal(await page.locator('.navbar').isVisible(), true);
     assert.match(await page.title(), /ページが見つかりません/);
   });
+  // proves site/html-suffix
   check('a suffix leads to the plain path, query and hash kept', desktop, async ({ page }) => {
     await page.goto(`${about}.html?a=1#b`);
     assert.equal(
@@ -65,6 +67,7 @@ describe('not found', () => {
   );
 });
 
+// proves site/error-pages
 describe('error boundary', () => {
   check(
     'a page that throws keeps navigation and footer; trying again renders it',
@@ -122,6 +125,7 @@ describe('error boundary', () => {
   );
 });
 
+// proves site/loading
 describe('loading', () => {
   check(
     'a page that fails once is warned of once and loaded as a whole',
@@ -195,6 +199,7 @@ describe('loading', () => {
   });
 });
 
+// proves site/prefetch
 describe('prefetch', () => {
   const connections = [
     ['a normal connection (control)', { effectiveType: '4g', saveData: false }, true],

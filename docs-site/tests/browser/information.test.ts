@@ -61,6 +61,7 @@ async function isHarmless(page: Page): Promise<void> {
   assert.match(await page.locator('.information .prose').innerText(), /<script>window\.hacked/);
 }
 
+// proves site/information
 describe('announcements', () => {
   check('the document of the environment is fetched and shown', desktop, async ({ page }) => {
     await page.goto('/information');

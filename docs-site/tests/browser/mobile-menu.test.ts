@@ -20,6 +20,7 @@ async function isClosed(page: Page): Promise<void> {
   assert.equal(await page.evaluate(() => document.body.classList.contains('locked')), false);
 }
 
+// proves site/navigation
 describe('mobile menu', () => {
   check(
     'on a document the docs panel shows, the main one is inert, and back again',

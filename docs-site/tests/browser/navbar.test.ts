@@ -19,6 +19,7 @@ async function isOpen(page: Page, expected: boolean, name = 'guides'): Promise<v
   assert.equal(await button(page, name).getAttribute('aria-expanded'), String(expected));
 }
 
+// proves site/navigation
 describe('dropdown', () => {
   check('opens on hover and closes when the pointer leaves', desktop, async ({ page }) => {
     await open(page);
@@ -87,6 +88,7 @@ describe('dropdown', () => {
   });
 });
 
+// proves site/navigation
 describe('996 pixels', () => {
   for (const [width, mobile] of [
     [996, true],
@@ -121,6 +123,7 @@ describe('996 pixels', () => {
 });
 
 describe('locale and version', () => {
+  // proves site/locale
   check('one locale, active, which keeps query and hash', desktop, async ({ page }) => {
     await open(page, `${about}?a=1#b`);
     await button(page, 'locale').click();
@@ -131,6 +134,7 @@ describe('locale and version', () => {
     assert.equal(await items.getAttribute('href'), `${about}?a=1#b`);
     assert.equal(await page.evaluate(() => document.documentElement.lang), 'ja');
   });
+  // proves site/version-kept
   check(
     'the chosen version is kept, a stale one is removed',
     {
@@ -154,6 +158,7 @@ describe('locale and version', () => {
   );
 });
 
+// proves site/colour
 describe('colour', () => {
   const theme = (page: Page) => page.evaluate(() => document.documentElement.dataset['theme']);
   check(
@@ -202,6 +207,7 @@ describe('colour', () => {
 });
 
 describe('skip link, back to top, announcement bar', () => {
+  // proves site/skip-and-top
   check('the first Tab reaches the skip link; Enter moves the focus to main', desktop, async ({ page }) => {
     await open(page);
     await page.keyboard.press('Tab');
@@ -242,6 +248,7 @@ describe('skip link, back to top, announcement bar', () => {
     await page.evaluate(() => document.querySelector<HTMLAnchorElement>('.toc a[href="#code"]')?.click());
     await page.locator('.back-to-top').waitFor({ state: 'hidden' });
   });
+  // proves site/announcement-bar
   check('the bar stays closed over a reload, hidden before hydration', desktop, async ({ page }) => {
     await open(page);
     const bar = page.locator('.announcement-bar');
@@ -261,6 +268,7 @@ describe('skip link, back to top, announcement bar', () => {
     assert.equal(await page.locator('.announcement-bar').isVisible(), true);
     assert.equal(await page.evaluate(() => localStorage.getItem('announcement.dismiss')), 'false');
   });
+  // proves site/footer
   check(
     'the footer leads to inquiries and mailings and bears the line of 2025',
     desktop,

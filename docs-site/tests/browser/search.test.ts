@@ -20,6 +20,7 @@ async function ask(page: Page, query: string): Promise<void> {
   );
 }
 
+// proves site/search
 describe('search', () => {
   check('its index is loaded on the first use, not before', desktop, async ({ page }) => {
     const asked: string[] = [];

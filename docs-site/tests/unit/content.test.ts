@@ -9,6 +9,7 @@ import { renderMarkdown } from '../../build/markdown.ts';
 import { compileGuide } from '../../build/mdx.ts';
 import { loadApi } from '../../build/openapi.ts';
 import { llms, sitemap } from '../../build/outputs.ts';
+import { loadRenderer } from '../../build/renderer.ts';
 import { readSettings } from '../../build/settings.ts';
 import { buildSite, type Site } from '../../build/site.ts';
 import { exampleValues } from '../../build/values.ts';
@@ -138,6 +139,7 @@ describe('drafts and unlisted pages', () => {
     development = await buildSite({ ...options, drafts: true });
   });
   const routes = (site: Site) => site.pages.map(({ page }) => page.route);
+  // proves site/draft
   test('a draft is in no production build, and marked in the authors’ server', () => {
     assert.ok(!routes(production).includes('/docs/draft'));
     assert.equal(development.pages.find(({ page }) => page.route === '/docs/draft')?.page.draft, true);
@@ -217,6 +219,7 @@ describe('settings', () => {
       assert.throws(() => readSettings(env), expected);
     });
   }
+  // proves site/announcement-variants
   test('each environment has its announcements', () => {
     for (const environment of ['production', 'staging', 'development']) {
       assert.equal(
@@ -230,5 +233,34 @@ describe('settings', () => {
     });
     assert.equal(own.announcementsUrl, 'https://news.example/a.md');
     assert.equal(readSettings({}).environment, 'production');
+  });
+});
+
+// proves site/strings
+test('archive, author and tag pages have their strings', async () => {
+  const { ja } = await loadRenderer(root);
+  assert.deepEqual(
+    [ja.archive.title, ja.archive.authors, ja.archive.tags],
+    ['アーカイブ', '著者一覧', 'タグ'],
+  );
+});
+
+describe('the API references', () => {
+  // proves site/api-reference
+  // proves site/notification-reference
+  // proves site/presigned-reference
+  test('each document has its page, with every call of it', async () => {
+    const { pages } = await buildSite({ root, settings, drafts: false });
+    for (const [name, calls, title] of [
+      ['cws_api', 34, /API/],
+      ['cws_notification', 25, /通知/],
+      ['cws_presigned_url', 3, /^User APIs requirements$/],
+    ] as const) {
+      const built = pages.find(({ page }) => page.route === `/apis/v1/${name}`);
+      assert.match(built?.page.title ?? '', title);
+      const items = built?.page.sidebar.flatMap((one) => one.items).filter((one) => one.method) ?? [];
+      assert.equal(items.length, calls, name);
+      for (const { href } of items) assert.ok(built?.html.includes(`id="${href.slice(1)}"`), href);
+    }
   });
 });

@@ -17,6 +17,7 @@ function problems(body: string): string[] {
   );
 }
 
+// proves site/broken-links
 describe('broken links', () => {
   for (const good of [
     '<a href="/b">',
