@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { describe, test } from 'node:test';
+import { parse } from 'yaml';
+import type { UploadFile } from '../../../services/communication/src/domain/recording.ts';
+import { readSignedUrls } from '../../../services/communication/src/domain/signed-urls.ts';
 import { signatureHeaders } from '../../../services/notifier/src/domain/signing.ts';
 import { readGuide } from './extract.ts';
 
@@ -10,7 +12,6 @@ import { readGuide } from './extract.ts';
 
 const folder = resolve(import.meta.dirname, '../../content/docs/introduction');
 const source = (name: string): string => readFileSync(resolve(folder, `${name}.mdx`), 'utf8');
-const { parse } = createRequire(import.meta.url)('yaml') as typeof import('yaml');
 const contract = (name: string) =>
   parse(readFileSync(resolve(import.meta.dirname, `../../../gateway/openapi/${name}.yaml`), 'utf8'));
 
@@ -109,4 +110,43 @@ test('the reasons of cancellations are those of the contract', () => {
     ([, text]) => text,
   );
   assert.deepEqual(shown.toSorted(), reasons.toSorted());
+});
+
+describe('recordings', () => {
+  const { webhooks } = contract('cws_presigned_url');
+  const example =
+    webhooks.soraRecGetMultiPresignedUrl.post.requestBody.content['application/json'].examples.request.value;
+  const guide = source('sora');
+
+  test('the request that is shown is that of the contract', () => {
+    const shown = /```json title="要求の本文"\n([\s\S]*?)\n```/.exec(guide)?.[1] ?? '';
+    assert.deepEqual(JSON.parse(shown), example);
+  });
+  test('the answer that is shown is one that the platform takes for it', () => {
+    const { metaFile, connections } = example.channel;
+    const files = [
+      { file: metaFile, splitted: 0 },
+      ...connections.flatMap((one: { jsonFile: string; webmFile: { file: string; splitted: number } }) => [
+        { file: one.jsonFile, splitted: 0 },
+        one.webmFile,
+      ]),
+    ] as UploadFile[];
+    const shown = JSON.parse(readGuide('sora.mdx', guide).outputs.get('signed-urls')?.text ?? '');
+    assert.deepEqual(readSignedUrls(shown, files), { urls: shown });
+    assert.ok('problem' in readSignedUrls({ ...shown, [metaFile]: undefined }, files));
+  });
+  test('the completion that is shown has the parts of the notification in the contract', () => {
+    const { multipart } =
+      contract('cws_notification').webhooks.recording.post.requestBody.content['application/json'].examples;
+    const { file, uploadId, parts } = multipart.value.channel.connections[0].webmFile;
+    const shown = JSON.parse(readGuide('sora.mdx', guide).outputs.get('completion')?.text ?? '');
+    assert.deepEqual(shown, {
+      Bucket: 'recordings',
+      Key: file,
+      UploadId: uploadId,
+      MultipartUpload: {
+        Parts: parts.map((ETag: string, index: number) => ({ PartNumber: index + 1, ETag })),
+      },
+    });
+  });
 });

@@ -49,6 +49,7 @@ export async function startPlatform(): Promise<Platform> {
 function makeUp(port: number, folder: string): Promise<ChildProcess> {
   const args = ['--no-print-directory', 'up', `PORT=${port}`, `DATA_DIR=${folder}`];
   const child = spawn('make', args, { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  endWithTest(child);
   return new Promise((done, reject) => {
     let text = '';
     const fail = (reason: string) => reject(new Error(`make up ${reason}:\n${text}`));
@@ -69,6 +70,14 @@ function makeUp(port: number, folder: string): Promise<ChildProcess> {
       clearTimeout(timer);
       fail(`ended with ${signal ?? code}`);
     });
+  });
+}
+
+/** However the test ends, the platform does not outlive it. */
+function endWithTest(child: ChildProcess): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+  process.once('exit', () => {
+    if (child.pid && child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGINT');
   });
 }
 

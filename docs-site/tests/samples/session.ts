@@ -100,7 +100,12 @@ function execute(folder: string, language: Language, tools: SessionTools): Promi
       clearTimeout(timer);
       reject(error);
     });
-    child.on('exit', () => endGroup(child.pid));
+    const leave = () => endGroup(child.pid);
+    process.once('exit', leave);
+    child.on('exit', () => {
+      process.removeListener('exit', leave);
+      endGroup(child.pid);
+    });
     child.on('close', (code, signal) => {
       clearTimeout(timer);
       const failure = late

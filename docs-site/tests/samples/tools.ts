@@ -65,7 +65,8 @@ async function kept(name: string, path: string, install: (folder: string) => Pro
       await install(folder);
     } catch (error) {
       const { stderr, message } = error as { stderr?: string; message: string };
-      const last = (stderr || message).trim().split('\n').at(-1) ?? '';
+      const lines = (stderr || message).trim().split('\n');
+      const last = lines.filter((line) => !line.includes('complete log')).at(-1) ?? '';
       return { missing: `${name === 'npm' ? express : flask} cannot be installed: ${last}` };
     }
     writeFileSync(`${done}.tmp`, '');
