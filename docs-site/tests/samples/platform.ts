@@ -16,6 +16,10 @@ type Demo = Readonly<Record<string, string>>;
 export interface Platform {
   /** Where samples' own servers listen. */
   readonly port: number;
+  /** What stands in for Sora needs it. */
+  readonly sora: { readonly endpointId: string; readonly secret: string; readonly webhookUrl: string };
+  /** Says where the recorded files of the endpoint are read. */
+  archivesAt(url: string): Promise<void>;
   /** An application as it is given to a reader: a key of its own, `deviceEvent` alone is set. Answers the values. */
   renew(): Promise<Readonly<Record<string, string>>>;
   stop(): Promise<void>;
@@ -23,6 +27,7 @@ export interface Platform {
 
 const startMs = 300_000;
 const adminOffset = 1020;
+const soraOffset = 5;
 
 export async function startPlatform(): Promise<Platform> {
   const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-samples-up-'));
@@ -36,9 +41,16 @@ export async function startPlatform(): Promise<Platform> {
   try {
     const first = await freeRange();
     up = await makeUp(first, folder);
-    await addSora(`http://127.0.0.1:${first + adminOffset}`, folder);
+    const secret = randomBytes(24).toString('hex');
+    const addEndpoint = await addSora(`http://127.0.0.1:${first + adminOffset}`, folder, secret);
     const demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8')) as Demo;
-    return { port: front.port, renew: () => renew(demo, front), stop };
+    return {
+      port: front.port,
+      sora: { endpointId: 'sora-1', secret, webhookUrl: `http://127.0.0.1:${first + soraOffset}` },
+      archivesAt: (url) => addEndpoint('--archive-url', url),
+      renew: () => renew(demo, front),
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -90,22 +102,28 @@ async function end(child: ChildProcess | undefined): Promise<void> {
   await ended;
 }
 
-/** Two versions to make channels on; the pages show the same. */
-async function addSora(admin: string, folder: string): Promise<void> {
-  const secret = join(folder, 'sora.secret');
-  writeFileSync(secret, randomBytes(24).toString('hex'), { mode: 0o600 });
+type Endpoint = (...more: string[]) => Promise<void>;
+
+/** Two versions to make channels on; the pages show the same. Answers what changes the first one. */
+async function addSora(admin: string, folder: string, secret: string): Promise<Endpoint> {
+  const secretFile = join(folder, 'sora.secret');
+  writeFileSync(secretFile, secret, { mode: 0o600 });
   const ctl = async (...args: string[]): Promise<void> => {
     const command = [join(root, 'services/ctl/src/main.ts'), '--admin', admin, 'sora', ...args];
     await promisify(execFile)(process.execPath, command, { cwd: root });
   };
-  const endpoint = (id: string, host: string, version: string) =>
-    ctl(
-      ...['endpoints', 'put', id, '--signaling-url', `wss://${host}/signaling`, '--sora-version', version],
-      ...['--limit', '100', '--secret-file', secret],
-    );
-  await endpoint('sora-1', 'sora.example.com', '2025.1.0');
-  await endpoint('sora-2', 'sora-2.example.com', '2024.2.1');
+  const endpoint =
+    (id: string, host: string, version: string): Endpoint =>
+    (...more) =>
+      ctl(
+        ...['endpoints', 'put', id, '--signaling-url', `wss://${host}/signaling`, '--sora-version', version],
+        ...['--limit', '100', '--secret-file', secretFile, ...more],
+      );
+  const first = endpoint('sora-1', 'sora.example.com', '2025.1.0');
+  await first();
+  await endpoint('sora-2', 'sora-2.example.com', '2024.2.1')();
   await ctl('default-version', '2025.1.0');
+  return first;
 }
 
 const nothingSet = {
@@ -118,15 +136,16 @@ const nothingSet = {
   fileUploadGetUrl: null,
 };
 
-async function renew(demo: Demo, front: Front): Promise<Record<string, string>> {
-  const { apiUrl, tokenUrl = '', clientId, clientSecret, applicationId } = demo;
+/** Calls the API as the application's own server, with the given scopes. */
+export async function callsOf(values: Demo, scope: string) {
+  const { apiUrl, tokenUrl = '', clientId, clientSecret, applicationId } = values;
   const issued = await fetch(tokenUrl, {
     method: 'POST',
     headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'cws:application:write' }),
+    body: new URLSearchParams({ grant_type: 'client_credentials', scope }),
   });
   const { access_token } = (await issued.json()) as { access_token: string };
-  const call = async (method: string, path: string, body?: object) => {
+  return async (method: string, path: string, body?: object): Promise<Record<string, string>> => {
     const answer = await fetch(`${apiUrl}/v1/applications/${applicationId}${path}`, {
       method,
       headers: { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' },
@@ -135,6 +154,10 @@ async function renew(demo: Demo, front: Front): Promise<Record<string, string>> 
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
     return (await answer.json()) as Record<string, string>;
   };
+}
+
+async function renew(demo: Demo, front: Front): Promise<Record<string, string>> {
+  const call = await callsOf(demo, 'cws:application:write');
   await call('PATCH', '', { ...nothingSet, deviceEvent: front.url });
   const { authenticationKey = '' } = await call('POST', '/refresh_authkey');
   return { ...demo, integratorUrl: front.url, authenticationKey };

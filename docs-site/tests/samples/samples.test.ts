@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Guide, type Language, languages, readGuides } from './extract.ts';
 import { startPlatform } from './platform.ts';
+import { testRecordings } from './recordings.ts';
 import { type Outcome, runSession } from './session.ts';
 import { findExpress, findFlask, findProgram, findPython, type Tool } from './tools.ts';
 
@@ -53,9 +54,11 @@ for (const guide of guides) {
           ...('path' in flask ? { python: flask.path } : 'path' in python && { python: python.path }),
         });
       });
-      for (const { name, norun, language: of } of guide.samples) {
+      for (const { name, line, norun, language: of } of guide.samples) {
         if (of !== language) continue;
-        test(`sample ${name}`, { skip: norun !== undefined && `not run: ${norun}` }, () => {
+        test(`${guide.file}:${line} ${name} (${language})`, {
+          skip: norun !== undefined && `not run: ${norun}`,
+        }, () => {
           const outcome = outcomes.find(({ sample }) => sample.name === name);
           assert.ok(outcome, 'it was not run');
           if (outcome.problem !== undefined) assert.fail(outcome.problem);
@@ -63,4 +66,10 @@ for (const guide of guides) {
       }
     });
   }
+}
+
+const sora = guides.find(({ file }) => file.endsWith('sora.mdx'));
+if (sora && !(platform instanceof Error)) {
+  testRecordings(platform, sora, 'js', '');
+  if ('path' in python) testRecordings(platform, sora, 'python', python.path);
 }
