@@ -22,7 +22,10 @@ say(`samples: ${samples.length - unrun.length} to run, ${unrun.length} not to`);
 for (const { file, line, name, norun } of unrun) say(`  not run: ${file}:${line} ${name}: ${norun}`);
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
-const tests = run({ files, concurrency: false });
+// Told to stop, the tests end first, and with them what they started.
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+const tests = run({ files, concurrency: false, signal: stop.signal });
 tests.on('test:pass', ({ name, details, skip }) => {
   if (details.type === 'suite' && skip === undefined) return;
   counts[skip === undefined ? 'passed' : 'skipped'] += 1;
@@ -41,4 +44,5 @@ for await (const _ of tests) {
   // Read to its end.
 }
 say(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+if (stop.signal.aborted) process.exit(130);
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;

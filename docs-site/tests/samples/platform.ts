@@ -61,7 +61,7 @@ export async function startPlatform(): Promise<Platform> {
 function makeUp(port: number, folder: string): Promise<ChildProcess> {
   const args = ['--no-print-directory', 'up', `PORT=${port}`, `DATA_DIR=${folder}`];
   const child = spawn('make', args, { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  endWithTest(child);
+  endWithTest(child, folder);
   return new Promise((done, reject) => {
     let text = '';
     const fail = (reason: string) => reject(new Error(`make up ${reason}:\n${text}`));
@@ -85,11 +85,13 @@ function makeUp(port: number, folder: string): Promise<ChildProcess> {
   });
 }
 
-/** However the test ends, the platform does not outlive it. */
-function endWithTest(child: ChildProcess): void {
+/** However the test ends, the platform does not outlive it; its data are of no use to anybody. */
+function endWithTest(child: ChildProcess, folder: string): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
   process.once('exit', () => {
-    if (child.pid && child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGINT');
+    if (!child.pid || child.exitCode !== null || child.signalCode !== null) return;
+    process.kill(-child.pid, 'SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
   });
 }
 
