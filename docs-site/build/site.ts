@@ -5,7 +5,7 @@ import type { DocumentPage, SearchRecord, SidebarCategory } from '../src/types.t
 import { type Guide, loadGuides, twinOf } from './guides.ts';
 import { createHighlight } from './highlight.ts';
 import { renderMarkdown } from './markdown.ts';
-import { type LoadedApi, loadApis } from './openapi.ts';
+import { type LoadedApi, loadApis, located } from './openapi.ts';
 import { loadRenderer } from './renderer.ts';
 import type { Settings } from './settings.ts';
 import { exampleValues, fill } from './values.ts';
@@ -124,7 +124,7 @@ export async function buildSite({ root, settings, drafts, content, openapi }: Si
 
 function apiPage(api: LoadedApi, apis: readonly LoadedApi[], renderer: Awaited<ReturnType<typeof loadRenderer>>, highlight: Awaited<ReturnType<typeof createHighlight>>): { built: BuiltPage; search: readonly SearchRecord[] } {
   const { name, route, document } = api;
-  const { page, html } = renderer.renderApi({
+  const render = () => renderer.renderApi({
     name,
     route,
     document,
@@ -132,6 +132,7 @@ function apiPage(api: LoadedApi, apis: readonly LoadedApi[], renderer: Awaited<R
     highlight: (code, language) => highlight(code, language),
     markdown: (text) => renderMarkdown(text, 1),
   });
+  const { page, html } = located(api, render);
   const index = apis.indexOf(api);
   const link = (one: LoadedApi | undefined) => (one ? { label: renderer.ja.apis[one.name], href: one.route } : undefined);
   const previous = link(apis[index - 1]);
