@@ -37,7 +37,10 @@ const rules = {
 /** On one screen: the first problems, each with file, line, place and reason. */
 const shownProblems = 10;
 
-function lineOfProblem(problem: NormalizedProblem, lineOf: (file: string, pointer: string) => number | undefined): number | undefined {
+function lineOfProblem(
+  problem: NormalizedProblem,
+  lineOf: (file: string, pointer: string) => number | undefined,
+): number | undefined {
   const location = problem.location[0];
   const start = (location as { start?: { line: number } } | undefined)?.start;
   if (start) return start.line;
@@ -91,7 +94,11 @@ export async function loadApi(folder: string, name: ApiName): Promise<LoadedApi>
   try {
     readFileSync(file);
   } catch (error) {
-    throw new ContentError(basename(file), undefined, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    throw new ContentError(
+      basename(file),
+      undefined,
+      `cannot be read (${(error as NodeJS.ErrnoException).code})`,
+    );
   }
   let bundled: Awaited<ReturnType<typeof bundle>>;
   try {
@@ -101,15 +108,24 @@ export async function loadApi(folder: string, name: ApiName): Promise<LoadedApi>
     // YAML that cannot be parsed is thrown, with the line in its own words.
     const line = (error as { originalError?: { mark?: { line?: number } } }).originalError?.mark?.line;
     if (line === undefined) throw error;
-    throw new ContentError(basename(file), line + 1, (error as Error).message.split('\n')[0] ?? 'not YAML');
+    const reason = (error as Error).message.split('\n')[0]?.replace(/ in ".*$/, '') ?? '';
+    throw new ContentError(basename(file), line + 1, `not YAML: ${reason}`);
   }
   stop(file, bundled.problems);
   const document = bundled.bundle.parsed as OpenApiDocument;
-  if (!/^3\.1\./.test(document.openapi)) throw new ContentError(basename(file), 1, `OpenAPI 3.1 is needed, not ${document.openapi}`);
-  return { name, file, route: `/apis/v1/${name}`, document: keepNumerals(document, readFileSync(file, 'utf8')), lineOf: lineFinder(file) };
+  if (!/^3\.1\./.test(document.openapi))
+    throw new ContentError(basename(file), 1, `OpenAPI 3.1 is needed, not ${document.openapi}`);
+  return {
+    name,
+    file,
+    route: `/apis/v1/${name}`,
+    document: keepNumerals(document, readFileSync(file, 'utf8')),
+    lineOf: lineFinder(file),
+  };
 }
 
-export const loadApis = (folder: string): Promise<LoadedApi[]> => Promise.all(apiNames.map((name) => loadApi(folder, name)));
+export const loadApis = (folder: string): Promise<LoadedApi[]> =>
+  Promise.all(apiNames.map((name) => loadApi(folder, name)));
 
 /** Runs `render`; what it refuses gets the document's file and line. */
 export function located<T>(api: LoadedApi, render: () => T): T {
@@ -117,6 +133,10 @@ export function located<T>(api: LoadedApi, render: () => T): T {
     return render();
   } catch (error) {
     const { pointer, message } = error as Error & { pointer?: string };
-    throw new ContentError(basename(api.file), pointer === undefined ? undefined : api.lineOf(pointer), `${message}${pointer ? ` (${pointer})` : ''}`);
+    throw new ContentError(
+      basename(api.file),
+      pointer === undefined ? undefined : api.lineOf(pointer),
+      `${message}${pointer ? ` (${pointer})` : ''}`,
+    );
   }
 }

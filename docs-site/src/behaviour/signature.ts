@@ -3,7 +3,8 @@ import { apiWords } from '../strings/api';
 const words = apiWords.signature;
 const encoder = new TextEncoder();
 
-const hex = (bytes: ArrayBuffer): string => [...new Uint8Array(bytes)].map((one) => one.toString(16).padStart(2, '0')).join('');
+const hex = (bytes: ArrayBuffer): string =>
+  [...new Uint8Array(bytes)].map((one) => one.toString(16).padStart(2, '0')).join('');
 const base64 = (bytes: ArrayBuffer): string => btoa(String.fromCharCode(...new Uint8Array(bytes)));
 
 async function hmac(key: string, text: string): Promise<ArrayBuffer> {
@@ -20,24 +21,41 @@ export interface SignatureInput {
 }
 
 /** Both signatures; without id and time there is no second one. */
-export async function sign({ key, id, timestamp, body }: SignatureInput): Promise<{ simple: string; standard: string }> {
+export async function sign({
+  key,
+  id,
+  timestamp,
+  body,
+}: SignatureInput): Promise<{ simple: string; standard: string }> {
   const simple = hex(await hmac(key, body));
   if (id === '' || timestamp === '') return { simple, standard: '' };
   return { simple, standard: `v1,${base64(await hmac(key, `${id}.${timestamp}.${body}`))}` };
 }
 
 /** Whether a received header, which may hold several signatures, has one of the right ones. */
-export const isReceived = (received: string, { simple, standard }: { simple: string; standard: string }): boolean =>
-  received.trim().split(/\s+/).some((one) => one === simple || (standard !== '' && one === standard));
+export const isReceived = (
+  received: string,
+  { simple, standard }: { simple: string; standard: string },
+): boolean =>
+  received
+    .trim()
+    .split(/\s+/)
+    .some((one) => one === simple || (standard !== '' && one === standard));
 
-const field = (form: HTMLFormElement, name: string) => form.elements.namedItem(name) as HTMLInputElement | HTMLTextAreaElement | null;
+const field = (form: HTMLFormElement, name: string) =>
+  form.elements.namedItem(name) as HTMLInputElement | HTMLTextAreaElement | null;
 const turns = new WeakMap<HTMLFormElement, number>();
 
 async function calculate(form: HTMLFormElement): Promise<void> {
   const turn = (turns.get(form) ?? 0) + 1;
   turns.set(form, turn);
   const read = (name: string) => field(form, name)?.value ?? '';
-  const input = { key: read('key').trim(), id: read('id').trim(), timestamp: read('timestamp').trim(), body: read('body') };
+  const input = {
+    key: read('key').trim(),
+    id: read('id').trim(),
+    timestamp: read('timestamp').trim(),
+    body: read('body'),
+  };
   const say = form.querySelector<HTMLElement>('[data-signature-say]');
   const values = form.querySelector<HTMLElement>('.api-signature__values');
   if (!say || !values) return;
@@ -62,7 +80,7 @@ async function calculate(form: HTMLFormElement): Promise<void> {
   else show(words.differs, 'differs');
 }
 
-function useVector(form: HTMLFormElement): void {
+function fillVector(form: HTMLFormElement): void {
   const vector = JSON.parse(form.dataset['vector'] ?? '{}') as SignatureInput;
   for (const [name, value] of Object.entries(vector)) {
     const element = field(form, name);
@@ -72,7 +90,8 @@ function useVector(form: HTMLFormElement): void {
 
 /** The signature calculator: WebCrypto in the page; nothing is sent or kept. */
 export function startSignature(): void {
-  const formOf = (event: Event) => (event.target instanceof Element ? event.target.closest<HTMLFormElement>('form[data-signature]') : null);
+  const formOf = (event: Event) =>
+    event.target instanceof Element ? event.target.closest<HTMLFormElement>('form[data-signature]') : null;
   document.addEventListener('input', (event) => {
     const form = formOf(event);
     if (form) void calculate(form);
@@ -83,7 +102,7 @@ export function startSignature(): void {
   document.addEventListener('click', (event) => {
     const form = formOf(event);
     if (!form || !(event.target as Element).closest('[data-signature-use]')) return;
-    useVector(form);
+    fillVector(form);
     void calculate(form);
   });
   // The fields are emptied after the event.

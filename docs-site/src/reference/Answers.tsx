@@ -14,7 +14,11 @@ function Headers({ headers }: { readonly headers: readonly Header[] }): ReactEle
     <p className="api-headers">
       {apiWords.headers}
       {shared.map((one) => (
-        <a key={one.name} href={`#${one.shared}`} className={one.required ? 'api-headers__name' : 'api-headers__name api-headers__name--optional'}>
+        <a
+          key={one.name}
+          href={`#${one.shared}`}
+          className={one.required ? 'api-headers__name' : 'api-headers__name api-headers__name--optional'}
+        >
           {one.name}
         </a>
       ))}
@@ -23,15 +27,21 @@ function Headers({ headers }: { readonly headers: readonly Header[] }): ReactEle
 }
 
 /** The document's own fields of a body; the shape of a body without any is its type. */
-export function BodyView({ view, body, isFirst, withType }: { readonly view: View; readonly body: Body; readonly isFirst: boolean; readonly withType: boolean }): ReactElement {
-  const content = <ShapeBody view={view} shape={body.shape} />;
-  if (!withType && isFirst) return content;
+export function BodyView({
+  view,
+  body,
+  isFirst,
+}: {
+  readonly view: View;
+  readonly body: Body;
+  readonly isFirst: boolean;
+}): ReactElement {
   return (
     <>
       <p className="api-media" id={isFirst ? undefined : body.anchor}>
         <code>{body.mediaType}</code> <span className="api-type">{body.shape.type}</span>
       </p>
-      {content}
+      <ShapeBody view={view} shape={body.shape} />
     </>
   );
 }
@@ -45,7 +55,7 @@ function AnswerView({ view, answer }: { readonly view: View; readonly answer: An
       <Headers headers={headers} />
       {own.length > 0 ? <Fields view={view} fields={own} depth={1} /> : null}
       {bodies.map((body, index) => (
-        <BodyView key={body.mediaType} view={view} body={body} isFirst={index === 0} withType={!isError} />
+        <BodyView key={body.mediaType} view={view} body={body} isFirst={index === 0} />
       ))}
       {isError
         ? bodies.flatMap((body) =>
@@ -79,7 +89,9 @@ function AnswerView({ view, answer }: { readonly view: View; readonly answer: An
       })}
       {hasInside ? (
         <details className="api-nested" open={!isError}>
-          <summary>{bodies.length === 0 ? apiWords.headers : headers.length === 0 ? apiWords.body : apiWords.detail}</summary>
+          <summary>
+            {bodies.length === 0 ? apiWords.headers : headers.length === 0 ? apiWords.body : apiWords.detail}
+          </summary>
           {inside}
         </details>
       ) : null}
@@ -87,7 +99,13 @@ function AnswerView({ view, answer }: { readonly view: View; readonly answer: An
   );
 }
 
-export function Answers({ view, answers }: { readonly view: View; readonly answers: readonly Answer[] }): ReactElement {
+export function Answers({
+  view,
+  answers,
+}: {
+  readonly view: View;
+  readonly answers: readonly Answer[];
+}): ReactElement {
   return (
     <ul className="api-answers">
       {answers.map((answer) => (

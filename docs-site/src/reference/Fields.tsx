@@ -7,7 +7,13 @@ import type { Choice, Fact, Field, Shape } from './types';
 /** More fields than this begin closed: the reader sees the outline first. */
 const openUpTo = 12;
 
-function Facts({ view, facts }: { readonly view: View; readonly facts: readonly Fact[] }): ReactElement | null {
+function Facts({
+  view,
+  facts,
+}: {
+  readonly view: View;
+  readonly facts: readonly Fact[];
+}): ReactElement | null {
   if (facts.length === 0) return null;
   return (
     <p className="api-facts">
@@ -16,10 +22,9 @@ function Facts({ view, facts }: { readonly view: View; readonly facts: readonly 
           {label}
           {values.map((value) => {
             const href = view.addressOf(value);
-            const code = <code>{value}</code>;
             return href ? (
               <a key={value} href={href}>
-                {code}
+                <code>{value}</code>
               </a>
             ) : (
               <code key={value}>{value}</code>
@@ -33,18 +38,39 @@ function Facts({ view, facts }: { readonly view: View; readonly facts: readonly 
 
 const flags = ['deprecated', 'readOnly', 'writeOnly'] as const;
 
-export function Flags({ required, shape }: { readonly required?: boolean; readonly shape: Shape }): ReactElement {
+export function Flags({
+  required,
+  shape,
+}: {
+  readonly required?: boolean;
+  readonly shape: Shape;
+}): ReactElement {
   return (
     <>
       {required ? <span className="api-flag api-flag--required">{apiWords.required}</span> : null}
-      {flags.map((flag) => (shape[flag] ? <span key={flag} className={`api-flag api-flag--${flag}`}>{apiWords[flag]}</span> : null))}
+      {flags.map((flag) =>
+        shape[flag] ? (
+          <span key={flag} className={`api-flag api-flag--${flag}`}>
+            {apiWords[flag]}
+          </span>
+        ) : null,
+      )}
     </>
   );
 }
 
-const countOf = (shape: Shape): number => shape.fields.length + shape.choices.length + (shape.item ? countOf(shape.item) : 0);
+const countOf = (shape: Shape): number =>
+  shape.fields.length + shape.choices.length + (shape.item ? countOf(shape.item) : 0);
 
-function Choices({ view, choices, depth }: { readonly view: View; readonly choices: readonly Choice[]; readonly depth: number }): ReactElement {
+function Choices({
+  view,
+  choices,
+  depth,
+}: {
+  readonly view: View;
+  readonly choices: readonly Choice[];
+  readonly depth: number;
+}): ReactElement {
   return (
     <>
       {choices.map(({ kind, variants, discriminator }) => (
@@ -78,7 +104,15 @@ function Same({ shape }: { readonly shape: Shape }): ReactElement | null {
 }
 
 /** Fields, elements and forms of a value, without its own name and type. */
-function Inside({ view, shape, depth }: { readonly view: View; readonly shape: Shape; readonly depth: number }): ReactElement {
+function Inside({
+  view,
+  shape,
+  depth,
+}: {
+  readonly view: View;
+  readonly shape: Shape;
+  readonly depth: number;
+}): ReactElement {
   return (
     <>
       {shape.fields.length > 0 ? <Fields view={view} fields={shape.fields} depth={depth} /> : null}
@@ -90,7 +124,15 @@ function Inside({ view, shape, depth }: { readonly view: View; readonly shape: S
 }
 
 /** The elements of an array: only what the array's own type does not say. */
-function Item({ view, item, depth }: { readonly view: View; readonly item: Shape; readonly depth: number }): ReactElement {
+function Item({
+  view,
+  item,
+  depth,
+}: {
+  readonly view: View;
+  readonly item: Shape;
+  readonly depth: number;
+}): ReactElement {
   const hasOwn = item.description !== undefined || item.facts.length > 0 || item.same !== undefined;
   return (
     <>
@@ -110,7 +152,15 @@ function Item({ view, item, depth }: { readonly view: View; readonly item: Shape
 }
 
 /** A body, or a form of it: its own description and limits, then what is in it. */
-export function ShapeBody({ view, shape, depth = 0 }: { readonly view: View; readonly shape: Shape; readonly depth?: number }): ReactElement {
+export function ShapeBody({
+  view,
+  shape,
+  depth = 0,
+}: {
+  readonly view: View;
+  readonly shape: Shape;
+  readonly depth?: number;
+}): ReactElement {
   return (
     <>
       <Text view={view} text={shape.description} className="api-field__text" />
@@ -121,14 +171,26 @@ export function ShapeBody({ view, shape, depth = 0 }: { readonly view: View; rea
   );
 }
 
-export function Fields({ view, fields, depth = 0 }: { readonly view: View; readonly fields: readonly Field[]; readonly depth?: number }): ReactElement {
+export function Fields({
+  view,
+  fields,
+  depth = 0,
+}: {
+  readonly view: View;
+  readonly fields: readonly Field[];
+  readonly depth?: number;
+}): ReactElement {
   return (
     <ul className="api-fields">
       {fields.map(({ name, anchor, required, shape }) => {
         const count = countOf(shape);
         const inside = <Inside view={view} shape={shape} depth={depth + 1} />;
         return (
-          <li key={anchor} id={anchor} className={shape.deprecated ? 'api-field api-field--deprecated' : 'api-field'}>
+          <li
+            key={anchor}
+            id={anchor}
+            className={shape.deprecated ? 'api-field api-field--deprecated' : 'api-field'}
+          >
             <p className="api-field__head">
               <a className="api-field__name" href={`#${anchor}`}>
                 {name}

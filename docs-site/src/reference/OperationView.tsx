@@ -6,8 +6,9 @@ import type { View } from './context';
 import { Fields } from './Fields';
 import type { Related } from './related';
 import { Samples } from './SamplePanel';
+import { receivedHeaders, signatureAnchor } from './samples';
 import { Text } from './Text';
-import type { Operation, ParameterPlace } from './types';
+import type { Field, Operation, ParameterPlace } from './types';
 
 const scopesPage = '/docs/introduction/authentication';
 const places: readonly ParameterPlace[] = ['path', 'query', 'header', 'cookie'];
@@ -16,6 +17,15 @@ const openUpTo = 6;
 
 export function Method({ method }: { readonly method: string }): ReactElement {
   return <span className={`api-method api-method--${method}`}>{method.toUpperCase()}</span>;
+}
+
+/** The header that signs a callback, with a link to the calculator where it is. */
+function SchemeName({ view, name }: { readonly view: View; readonly name: string }): ReactElement {
+  const { input } = view;
+  const home = [input, ...input.others].find((one) => one.name === 'cws_notification');
+  const code = <code>{name}</code>;
+  if (!home || !input.document.webhooks) return code;
+  return <a href={`${home.route === input.route ? '' : home.route}#${signatureAnchor}`}>{code}</a>;
 }
 
 function Meta({ view, operation }: { readonly view: View; readonly operation: Operation }): ReactElement {
@@ -27,13 +37,18 @@ function Meta({ view, operation }: { readonly view: View; readonly operation: Op
         <div key={scheme}>
           <dt>{scopes.length > 0 ? apiWords.scope : apiWords.authentication}</dt>
           <dd>
-            {scopes.length > 0
-              ? scopes.map((scope) => (
-                  <a key={scope} href={scopesPage}>
-                    <code>{scope}</code>
-                  </a>
-                ))
-              : ((schemes[scheme] as { name?: string } | undefined)?.name ?? scheme)}
+            {scopes.length > 0 ? (
+              scopes.map((scope) => (
+                <a key={scope} href={scopesPage}>
+                  <code>{scope}</code>
+                </a>
+              ))
+            ) : (
+              <SchemeName
+                view={view}
+                name={(schemes[scheme] as { name?: string } | undefined)?.name ?? scheme}
+              />
+            )}
           </dd>
         </div>
       ))}
@@ -70,7 +85,13 @@ function Meta({ view, operation }: { readonly view: View; readonly operation: Op
 }
 
 /** Links from a call to the callbacks that follow it, or back. */
-function RelatedList({ title, links }: { readonly title: string; readonly links: readonly Related[] }): ReactElement | null {
+function RelatedList({
+  title,
+  links,
+}: {
+  readonly title: string;
+  readonly links: readonly Related[];
+}): ReactElement | null {
   if (links.length === 0) return null;
   return (
     <details className="api-related" open={links.length <= openUpTo}>
@@ -89,7 +110,29 @@ function RelatedList({ title, links }: { readonly title: string; readonly links:
   );
 }
 
-function Part({ id, title, children }: { readonly id?: string; readonly title: string; readonly children: React.ReactNode }): ReactElement {
+/** A header of a callback shows the value of the sample beside it. */
+function withExample(field: Field, value: string | undefined): Field {
+  if (value === undefined) return field;
+  const { facts } = field.shape;
+  const label = apiWords.facts.example;
+  return {
+    ...field,
+    shape: {
+      ...field.shape,
+      facts: [...facts.filter((one) => one.label !== label), { label, values: [value] }],
+    },
+  };
+}
+
+function Part({
+  id,
+  title,
+  children,
+}: {
+  readonly id?: string;
+  readonly title: string;
+  readonly children: React.ReactNode;
+}): ReactElement {
   return (
     <>
       <h4 id={id} className="api-part">
@@ -100,10 +143,18 @@ function Part({ id, title, children }: { readonly id?: string; readonly title: s
   );
 }
 
-export function OperationView({ view, operation }: { readonly view: View; readonly operation: Operation }): ReactElement {
-  const { id, kind, method, path, summary, description, deprecated, parameters, request, answers } = operation;
+export function OperationView({
+  view,
+  operation,
+}: {
+  readonly view: View;
+  readonly operation: Operation;
+}): ReactElement {
+  const { id, kind, method, path, summary, description, deprecated, parameters, request, answers } =
+    operation;
   const isCall = kind === 'call';
   const { related } = view;
+  const sent: ReadonlyMap<string, string> = isCall ? new Map() : receivedHeaders(operation);
   return (
     <section className="api-operation" aria-labelledby={id}>
       <div className="api-operation__lead">
@@ -119,15 +170,25 @@ export function OperationView({ view, operation }: { readonly view: View; readon
         </p>
         <Meta view={view} operation={operation} />
         <Text view={view} text={description} className="api-text" />
-        <RelatedList title={isCall ? apiWords.callbacks : apiWords.causes} links={isCall ? related.callbacksOf(id) : related.callsOf(id)} />
+        <RelatedList
+          title={isCall ? apiWords.callbacks : apiWords.causes}
+          links={isCall ? related.callbacksOf(id) : related.callsOf(id)}
+        />
       </div>
       <Samples view={view} operation={operation} />
       <div className="api-operation__detail">
-        <button type="button" className="api-expand" data-expand=".api-operation__detail" aria-pressed="false">
+        <button
+          type="button"
+          className="api-expand"
+          data-expand=".api-operation__detail"
+          aria-pressed="false"
+        >
           {apiWords.expand}
         </button>
         {places.map((place) => {
-          const fields = parameters.filter((one) => one.place === place).map((one) => one.field);
+          const fields = parameters
+            .filter((one) => one.place === place)
+            .map((one) => withExample(one.field, sent.get(one.field.name)));
           const title = isCall ? apiWords.parameters[place] : apiWords.receivedHeaders;
           return fields.length > 0 ? (
             <Part key={place} title={title}>
@@ -139,7 +200,7 @@ export function OperationView({ view, operation }: { readonly view: View; readon
           <Part id={`${id}.request`} title={isCall ? apiWords.request : apiWords.received}>
             <Text view={view} text={request.description} className="api-text" />
             {request.bodies.map((body, index) => (
-              <BodyView key={body.mediaType} view={view} body={body} isFirst={index === 0} withType />
+              <BodyView key={body.mediaType} view={view} body={body} isFirst={index === 0} />
             ))}
           </Part>
         ) : null}

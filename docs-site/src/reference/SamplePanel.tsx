@@ -7,7 +7,17 @@ import { pretty } from './literals';
 import { samplesOf } from './samples';
 import type { Example, Operation } from './types';
 
-function ExampleBlock({ view, example, title, open }: { readonly view: View; readonly example: Example; readonly title: string; readonly open: boolean }): ReactElement {
+function ExampleBlock({
+  view,
+  example,
+  title,
+  open,
+}: {
+  readonly view: View;
+  readonly example: Example;
+  readonly title: string;
+  readonly open: boolean;
+}): ReactElement {
   return (
     <details className="api-example" open={open}>
       <summary>
@@ -20,14 +30,26 @@ function ExampleBlock({ view, example, title, open }: { readonly view: View; rea
 }
 
 /** What stands beside the text: how to call, or what is received, and what comes back. */
-export function Samples({ view, operation }: { readonly view: View; readonly operation: Operation }): ReactElement {
+export function Samples({
+  view,
+  operation,
+}: {
+  readonly view: View;
+  readonly operation: Operation;
+}): ReactElement {
   const { highlight } = view.input;
   const isCall = operation.kind === 'call';
-  const blocks = samplesOf(operation).map(({ language, code }) => <CodeBlock key={language} language={language} html={highlight(code, language)} />);
-  const others = (operation.request?.bodies ?? []).flatMap((body, index) => body.examples.slice(index === 0 ? 1 : 0));
+  const blocks = samplesOf(operation).map(({ language, code }) => (
+    <CodeBlock key={language} language={language} html={highlight(code, language)} />
+  ));
+  const others = (operation.request?.bodies ?? []).flatMap((body, index) =>
+    body.examples.slice(index === 0 ? 1 : 0),
+  );
   const answers = operation.answers
     .filter((one) => !/^[45]/.test(one.status))
-    .flatMap((one) => one.bodies.flatMap((body) => body.examples.map((example) => ({ status: one.status, example }))));
+    .flatMap((one) =>
+      one.bodies.flatMap((body) => body.examples.map((example) => ({ status: one.status, example }))),
+    );
   return (
     <div className="api-side">
       <h4 className="api-side__title">{isCall ? apiWords.sample : apiWords.receivedSample}</h4>
@@ -36,9 +58,17 @@ export function Samples({ view, operation }: { readonly view: View; readonly ope
       {others.map((example) => (
         <ExampleBlock key={example.name} view={view} example={example} title={example.name} open={false} />
       ))}
-      {answers.length > 0 ? <h4 className="api-side__title">{isCall ? apiWords.responseExample : apiWords.answerExample}</h4> : null}
+      {answers.length > 0 ? (
+        <h4 className="api-side__title">{isCall ? apiWords.responseExample : apiWords.answerExample}</h4>
+      ) : null}
       {answers.map(({ status, example }, index) => (
-        <ExampleBlock key={status + example.name} view={view} example={example} title={`${status} ${example.name}`} open={index === 0} />
+        <ExampleBlock
+          key={status + example.name}
+          view={view}
+          example={example}
+          title={`${status} ${example.name}`}
+          open={index === 0}
+        />
       ))}
     </div>
   );

@@ -32,18 +32,35 @@ export function Signature(): ReactElement {
         </a>
       </h2>
       <p>{words.text}</p>
-      <form className="api-signature__form" data-signature="" data-vector={JSON.stringify(testVector)} autoComplete="off">
+      <form
+        className="api-signature__form"
+        data-signature=""
+        data-vector={JSON.stringify(testVector)}
+        autoComplete="off"
+      >
         <div className="api-signature__fields">
           {inputs.map(({ name, label }) => (
             <label key={name} className="api-signature__field">
               <span className="api-signature__label">{label}</span>
-              <input className="values__input" name={name} type="text" autoComplete="off" spellCheck={false} />
+              <input
+                className="values__input"
+                name={name}
+                type="text"
+                autoComplete="off"
+                spellCheck={false}
+              />
             </label>
           ))}
         </div>
         <label className="api-signature__field">
           <span className="api-signature__label">{words.body}</span>
-          <textarea className="values__input api-signature__body" name="body" rows={5} autoComplete="off" spellCheck={false} />
+          <textarea
+            className="values__input api-signature__body"
+            name="body"
+            rows={5}
+            autoComplete="off"
+            spellCheck={false}
+          />
         </label>
         <p className="api-signature__buttons">
           <button type="button" className="button" data-signature-use="">

@@ -4,7 +4,15 @@ import type { View } from './context';
 const oneParagraph = /^<p>((?:(?!<\/?p>)[\s\S])*)<\/p>\s*$/;
 
 /** A description; one paragraph is a `p`, so that a page of 300 of them stays small. */
-export function Text({ view, text, className }: { readonly view: View; readonly text: string | undefined; readonly className: string }): ReactElement | null {
+export function Text({
+  view,
+  text,
+  className,
+}: {
+  readonly view: View;
+  readonly text: string | undefined;
+  readonly className: string;
+}): ReactElement | null {
   if (!text?.trim()) return null;
   const html = view.html(text);
   const inner = oneParagraph.exec(html)?.[1];

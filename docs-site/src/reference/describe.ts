@@ -16,7 +16,12 @@ export interface Part {
 }
 
 /** GitHub's way to make an id of a heading. */
-const slug = (title: string): string => title.trim().toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '').replace(/\s+/g, '-');
+const slug = (title: string): string =>
+  title
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replace(/\s+/g, '-');
 
 /** The lead of `info.description`, and its parts by `##`. */
 export function partsOf(description: string): { readonly lead: string; readonly parts: readonly Part[] } {
@@ -48,7 +53,9 @@ export interface Group {
 export function groupsOf(input: ApiInput): readonly Group[] {
   const { document } = input;
   const all = operationsOf(document);
-  const order = [...new Set([...(document.tags ?? []).map((one) => one.name), ...all.flatMap((one) => one.tag ?? [])])];
+  const order = [
+    ...new Set([...(document.tags ?? []).map((one) => one.name), ...all.flatMap((one) => one.tag ?? [])]),
+  ];
   const tagged = order.map((tag) => {
     const description = document.tags?.find((one) => one.name === tag)?.description?.trim() ?? '';
     // A short description is the better title: tags are names for programs.
@@ -82,7 +89,8 @@ export const sharedHeadersAnchor = 'shared-headers';
 export function sharedHeadersOf(document: OpenApiDocument): readonly Field[] {
   const used = new Map<string, string>();
   for (const { answers } of operationsOf(document)) {
-    for (const { headers } of answers) for (const one of headers) if (one.shared) used.set(one.shared, one.name);
+    for (const { headers } of answers)
+      for (const one of headers) if (one.shared) used.set(one.shared, one.name);
   }
   return Object.entries(document.components?.['headers'] ?? {}).flatMap(([key, header]) => {
     const anchor = sharedHeaderAnchor(key);
@@ -95,15 +103,23 @@ export const reasonOf = (status: string): string => STATUS_CODES[status] ?? '';
 
 /** Markdown without its marks, for search and for one-line texts. */
 export const plain = (text: string): string =>
-  text.replace(/\[([^\]]+)\]\([^)]*\)/g, '$1').replace(/[`*_|#>]+/g, (marks) => (marks.includes('_') ? marks : ' ')).replace(/\s+/g, ' ').trim();
+  text
+    .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
+    .replace(/[`*_|#>]+/g, (marks) => (marks.includes('_') ? marks : ' '))
+    .replace(/\s+/g, ' ')
+    .trim();
 
 /** Every field of a shape, nested ones with the names that lead to them. */
-export function* fieldsOf(shape: Shape, path: readonly string[] = []): Generator<{ name: string; path: readonly string[]; anchor: string; shape: Shape }> {
+export function* fieldsOf(
+  shape: Shape,
+  path: readonly string[] = [],
+): Generator<{ name: string; path: readonly string[]; anchor: string; shape: Shape }> {
   for (const { name, anchor, shape: inner } of shape.fields) {
     yield { name, path, anchor, shape: inner };
     yield* fieldsOf(inner, [...path, name]);
   }
-  for (const { variants } of shape.choices) for (const variant of variants) yield* fieldsOf(variant.shape, path);
+  for (const { variants } of shape.choices)
+    for (const variant of variants) yield* fieldsOf(variant.shape, path);
   if (shape.item) yield* fieldsOf(shape.item, path);
 }
 
@@ -128,12 +144,20 @@ const shapesOf = (operation: Operation): Shape[] => [
 export function anchorsOf(operation: Operation): string[] {
   return [
     operation.id,
-    ...operation.parameters.flatMap((one) => [one.field.anchor, ...[...fieldsOf(one.field.shape)].map((field) => field.anchor)]),
+    ...operation.parameters.flatMap((one) => [
+      one.field.anchor,
+      ...[...fieldsOf(one.field.shape)].map((field) => field.anchor),
+    ]),
     ...(operation.request ? [`${operation.id}.request`] : []),
     ...(operation.request?.bodies ?? []).slice(1).map((one) => one.anchor),
     ...operation.answers.flatMap((one) => [one.anchor, ...one.bodies.slice(1).map((body) => body.anchor)]),
-    ...operation.answers.flatMap((one) => one.headers.filter((header) => !header.shared).map((header) => header.field.anchor)),
-    ...shapesOf(operation).flatMap((shape) => [...[...fieldsOf(shape)].map((field) => field.anchor), ...variantsOf(shape)]),
+    ...operation.answers.flatMap((one) =>
+      one.headers.filter((header) => !header.shared).map((header) => header.field.anchor),
+    ),
+    ...shapesOf(operation).flatMap((shape) => [
+      ...[...fieldsOf(shape)].map((field) => field.anchor),
+      ...variantsOf(shape),
+    ]),
   ];
 }
 
@@ -142,10 +166,12 @@ function checkAnchors(input: ApiInput): void {
   const owners = new Map<string, string>();
   const add = (anchor: string, owner: string, pointer: string) => {
     const other = owners.get(anchor);
-    if (other !== undefined) throw new ApiError(`duplicate anchor "#${anchor}" (${other}; ${owner})`, pointer);
+    if (other !== undefined)
+      throw new ApiError(`duplicate anchor "#${anchor}" (${other}; ${owner})`, pointer);
     owners.set(anchor, owner);
   };
-  for (const part of partsOf(input.document.info.description ?? '').parts) add(part.id, `"## ${part.title}"`, '#/info/description');
+  for (const part of partsOf(input.document.info.description ?? '').parts)
+    add(part.id, `"## ${part.title}"`, '#/info/description');
   for (const group of groupsOf(input)) add(group.id, group.title, '#/tags');
   for (const anchor of [sharedHeadersAnchor, signatureAnchor]) add(anchor, 'this page', '#/');
   for (const { anchor, name } of sharedHeadersOf(input.document)) add(anchor, name, '#/components/headers');
@@ -160,11 +186,18 @@ function searchOf(input: ApiInput, title: string): SearchRecord[] {
   const factsText = (shape: Shape) => shape.facts.flatMap((fact) => fact.values).join(' ');
   return operationsOf(input.document).flatMap((operation): SearchRecord[] => {
     const path = [title, operation.summary];
-    const field = (name: string, anchor: string, shape: Shape, within: readonly string[] = []): SearchRecord => ({
+    const field = (
+      name: string,
+      anchor: string,
+      shape: Shape,
+      within: readonly string[] = [],
+    ): SearchRecord => ({
       href: href(anchor),
       title: [...within, name].join('.'),
       path,
-      text: [shape.type, plain(shape.description ?? ''), factsText(shape), factsText(shape.item ?? shape)].filter(Boolean).join(' '),
+      text: [shape.type, plain(shape.description ?? ''), factsText(shape), factsText(shape.item ?? shape)]
+        .filter(Boolean)
+        .join(' '),
       kind: 'field',
     });
     // An error's body is the same everywhere: its status is found, its field is not worth 300 entries.
@@ -177,18 +210,27 @@ function searchOf(input: ApiInput, title: string): SearchRecord[] {
         href: href(operation.id),
         title: operation.summary,
         path: [title, ...(operation.tag ? [operation.tag] : [])],
-        text: [operation.method.toUpperCase(), operation.path, operation.id, plain(operation.description)].join(' '),
+        text: [
+          operation.method.toUpperCase(),
+          operation.path,
+          operation.id,
+          plain(operation.description),
+        ].join(' '),
         kind: 'operation',
       },
       ...operation.parameters.map((one) => field(one.field.name, one.field.anchor, one.field.shape)),
-      ...bodies.flatMap((body) => [...fieldsOf(body.shape)].map((one) => field(one.name, one.anchor, one.shape, one.path))),
-      ...operation.answers.map((one): SearchRecord => ({
-        href: href(one.anchor),
-        title: `${one.status} ${reasonOf(one.status)}`.trim(),
-        path,
-        text: plain(one.description),
-        kind: 'status',
-      })),
+      ...bodies.flatMap((body) =>
+        [...fieldsOf(body.shape)].map((one) => field(one.name, one.anchor, one.shape, one.path)),
+      ),
+      ...operation.answers.map(
+        (one): SearchRecord => ({
+          href: href(one.anchor),
+          title: `${one.status} ${reasonOf(one.status)}`.trim(),
+          path,
+          text: plain(one.description),
+          kind: 'status',
+        }),
+      ),
     ];
   });
 }
@@ -204,9 +246,13 @@ export function describeApi(input: ApiInput): ApiPage {
   const { parts } = partsOf(info.description ?? '');
   const toc: TocItem[] = [
     ...parts.map(({ id, title: text }): TocItem => ({ id, text, level: 2 })),
-    ...(input.name === 'cws_notification' ? [{ id: signatureAnchor, text: apiWords.signature.title, level: 2 } as const] : []),
+    ...(input.name === 'cws_notification'
+      ? [{ id: signatureAnchor, text: apiWords.signature.title, level: 2 } as const]
+      : []),
     ...groups.map(({ id, title: text }): TocItem => ({ id, text, level: 2 })),
-    ...(headers.length > 0 ? [{ id: sharedHeadersAnchor, text: apiWords.sharedHeaders, level: 2 } as const] : []),
+    ...(headers.length > 0
+      ? [{ id: sharedHeadersAnchor, text: apiWords.sharedHeaders, level: 2 } as const]
+      : []),
   ];
   const own = toc.filter((one) => !groups.some((group) => group.id === one.id));
   const sidebar: SidebarCategory[] = [
@@ -227,7 +273,15 @@ export function describeApi(input: ApiInput): ApiPage {
     toc,
     sidebar: sidebar.filter((one) => one.items.length > 0),
     search: [
-      ...parts.map((one): SearchRecord => ({ href: `${input.route}#${one.id}`, title: one.title, path: [title], text: plain(one.text), kind: 'heading' })),
+      ...parts.map(
+        (one): SearchRecord => ({
+          href: `${input.route}#${one.id}`,
+          title: one.title,
+          path: [title],
+          text: plain(one.text),
+          kind: 'heading',
+        }),
+      ),
       ...searchOf(input, title),
     ],
     text: twinOf(input, title, groups),

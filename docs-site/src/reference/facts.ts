@@ -8,9 +8,28 @@ type Members = Readonly<Record<string, unknown>>;
 const elsewhere = new Set([
   ...['type', 'format', 'title', 'description', 'deprecated', 'readOnly', 'writeOnly', 'choices', '$ref'],
   ...['properties', 'required', 'additionalProperties', 'patternProperties', 'items', 'example', 'examples'],
-  ...['enum', 'const', 'default', 'pattern', 'multipleOf', 'uniqueItems', 'propertyNames', '$comment', '$id', '$defs'],
+  ...[
+    'enum',
+    'const',
+    'default',
+    'pattern',
+    'multipleOf',
+    'uniqueItems',
+    'propertyNames',
+    '$comment',
+    '$id',
+    '$defs',
+  ],
   ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'],
-  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'externalDocs', 'xml', 'unevaluatedProperties'],
+  ...[
+    'minimum',
+    'maximum',
+    'exclusiveMinimum',
+    'exclusiveMaximum',
+    'externalDocs',
+    'xml',
+    'unevaluatedProperties',
+  ],
 ]);
 
 const words = apiWords.facts;
@@ -35,8 +54,10 @@ export function factsOf(schema: Members, example: Json | undefined): Fact[] {
   add(words.default, literal('default'));
   add(words.length, range(schema['minLength'], schema['maxLength']));
   add(words.range, range(schema['minimum'], schema['maximum']));
-  if (typeof schema['exclusiveMinimum'] === 'number') add(words.range, apiWords.above(String(schema['exclusiveMinimum'])));
-  if (typeof schema['exclusiveMaximum'] === 'number') add(words.range, apiWords.below(String(schema['exclusiveMaximum'])));
+  if (typeof schema['exclusiveMinimum'] === 'number')
+    add(words.range, apiWords.above(String(schema['exclusiveMinimum'])));
+  if (typeof schema['exclusiveMaximum'] === 'number')
+    add(words.range, apiWords.below(String(schema['exclusiveMaximum'])));
   add(words.multipleOf, literal('multipleOf'));
   add(words.pattern, literal('pattern'));
   add(words.items, range(schema['minItems'], schema['maxItems']));
@@ -46,6 +67,7 @@ export function factsOf(schema: Members, example: Json | undefined): Fact[] {
   for (const [key, value] of Object.entries(schema)) {
     if (!elsewhere.has(key) && !key.startsWith('x-')) add(key, show(value as Json));
   }
-  if (example !== undefined && !Array.isArray(schema['enum']) && !Object.hasOwn(schema, 'const')) add(words.example, show(example));
+  if (example !== undefined && !Array.isArray(schema['enum']) && !Object.hasOwn(schema, 'const'))
+    add(words.example, show(example));
   return facts;
 }

@@ -8,7 +8,7 @@ import { describeApi, type Group, groupsOf, partsOf, sharedHeadersAnchor, shared
 import { Fields } from './Fields';
 import { operationsOf } from './model';
 import { Method, OperationView } from './OperationView';
-import { linkCode, namedAddresses, relations } from './related';
+import { joinLines, linkCode, namedAddresses, relations } from './related';
 import { Signature } from './Signature';
 import { Text } from './Text';
 import type { ApiInput, ApiPage } from './types';
@@ -25,12 +25,20 @@ function viewOf(input: ApiInput): View {
   return {
     input,
     related: relations(input),
-    html: (text) => linkCode(input.markdown(text), addresses),
+    html: (text) => linkCode(joinLines(input.markdown(text)), addresses),
     addressOf: (name) => addresses.get(name),
   };
 }
 
-function Heading({ id, title, note }: { readonly id: string; readonly title: string; readonly note?: string | undefined }): ReactElement {
+function Heading({
+  id,
+  title,
+  note,
+}: {
+  readonly id: string;
+  readonly title: string;
+  readonly note?: string | undefined;
+}): ReactElement {
   return (
     <h2 id={id} className="heading api-heading">
       {title}
@@ -56,8 +64,11 @@ function About({ input }: { readonly input: ApiInput }): ReactElement {
         {hasCalls ? (
           <div>
             <dt>{apiWords.base}</dt>
-            {/* biome-ignore lint/security/noDangerouslySetInnerHtml: made and escaped by build/highlight.ts */}
-            <dd className="api-about__url" dangerouslySetInnerHTML={{ __html: input.highlight('{{apiUrl}}', 'http') }} />
+            <dd
+              className="api-about__url"
+              // biome-ignore lint/security/noDangerouslySetInnerHtml: made and escaped by build/highlight.ts
+              dangerouslySetInnerHTML={{ __html: input.highlight('{{apiUrl}}', 'http') }}
+            />
           </div>
         ) : null}
         <div>
@@ -82,7 +93,12 @@ function Endpoints({ group }: { readonly group: Group }): ReactElement {
     <ul className="api-endpoints">
       {group.operations.map(({ id, kind, method, path, summary, deprecated }) => (
         <li key={id}>
-          <a href={`#${id}`} className={deprecated ? 'api-endpoints__link api-endpoints__link--deprecated' : 'api-endpoints__link'}>
+          <a
+            href={`#${id}`}
+            className={
+              deprecated ? 'api-endpoints__link api-endpoints__link--deprecated' : 'api-endpoints__link'
+            }
+          >
             <Method method={method} />
             <span className="api-endpoints__name">{summary}</span>
             <span className="api-endpoints__path">{kind === 'call' ? path : id}</span>

@@ -3,7 +3,8 @@ import type { Json } from './types';
 /** `JSON.rawJSON` keeps a number's text; TypeScript's library does not know it yet. */
 const json = JSON as typeof JSON & { isRawJSON?: (value: unknown) => boolean };
 
-export const isRaw = (value: unknown): value is { readonly rawJSON: string } => json.isRawJSON?.(value) ?? false;
+export const isRaw = (value: unknown): value is { readonly rawJSON: string } =>
+  json.isRawJSON?.(value) ?? false;
 
 /** Whether a value holds a number that a program's own numbers cannot carry. */
 export const holdsRaw = (value: Json): boolean =>
@@ -19,7 +20,8 @@ export const pretty = (value: Json): string => JSON.stringify(value, null, 2).re
 export const show = (value: Json): string =>
   typeof value === 'string' && value !== '' && value === value.trim() ? value : JSON.stringify(value);
 
-const quote = (text: string): string => `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'").replaceAll('{{', '{\\u007b')}'`;
+const quote = (text: string): string =>
+  `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'").replaceAll('{{', '{\\u007b')}'`;
 
 /** A literal of JavaScript, indented to stand at `indent`. */
 export function javascript(value: Json, indent = ''): string {
@@ -27,7 +29,9 @@ export function javascript(value: Json, indent = ''): string {
   if (isRaw(value)) return value.rawJSON;
   if (typeof value === 'string') return quote(value);
   if (Array.isArray(value)) {
-    return value.length === 0 ? '[]' : `[\n${value.map((one: Json) => `${deeper}${javascript(one, deeper)},\n`).join('')}${indent}]`;
+    return value.length === 0
+      ? '[]'
+      : `[\n${value.map((one: Json) => `${deeper}${javascript(one, deeper)},\n`).join('')}${indent}]`;
   }
   if (typeof value === 'object' && value !== null) {
     const members = Object.entries(value).map(([name, one]) => {
@@ -46,10 +50,14 @@ export function python(value: Json, indent = ''): string {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (typeof value === 'string') return JSON.stringify(value).replaceAll('{{', '{\\u007b');
   if (Array.isArray(value)) {
-    return value.length === 0 ? '[]' : `[\n${value.map((one: Json) => `${deeper}${python(one, deeper)},\n`).join('')}${indent}]`;
+    return value.length === 0
+      ? '[]'
+      : `[\n${value.map((one: Json) => `${deeper}${python(one, deeper)},\n`).join('')}${indent}]`;
   }
   if (typeof value === 'object') {
-    const members = Object.entries(value).map(([name, one]) => `${deeper}${python(name)}: ${python(one as Json, deeper)},\n`);
+    const members = Object.entries(value).map(
+      ([name, one]) => `${deeper}${python(name)}: ${python(one as Json, deeper)},\n`,
+    );
     return members.length === 0 ? '{}' : `{\n${members.join('')}${indent}}`;
   }
   return JSON.stringify(value);

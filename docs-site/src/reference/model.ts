@@ -2,7 +2,18 @@ import { apiWords } from '../strings/api';
 import { isObject, resolve } from './resolve';
 import { sampleOf } from './sample';
 import { anchorPart, shapeOf } from './shape';
-import type { Answer, Body, Example, Header, Json, OpenApiDocument, Operation, Parameter, ParameterPlace, Schema } from './types';
+import type {
+  Answer,
+  Body,
+  Example,
+  Header,
+  Json,
+  OpenApiDocument,
+  Operation,
+  Parameter,
+  ParameterPlace,
+  Schema,
+} from './types';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -10,7 +21,14 @@ export const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patc
 const places: readonly ParameterPlace[] = ['path', 'query', 'header', 'cookie'];
 
 /** Each operation of a document as it stands there: calls of `paths`, then callbacks of `webhooks`. */
-export function rawOperations(document: OpenApiDocument): { kind: Operation['kind']; path: string; method: string; item: Members; value: Members; pointer: string }[] {
+export function rawOperations(document: OpenApiDocument): {
+  kind: Operation['kind'];
+  path: string;
+  method: string;
+  item: Members;
+  value: Members;
+  pointer: string;
+}[] {
   const of = (kind: Operation['kind'], key: 'paths' | 'webhooks') =>
     Object.entries(document[key] ?? {}).flatMap(([path, one]) => {
       const item = resolve(document, one).value;
@@ -33,19 +51,31 @@ function examplesOf(document: OpenApiDocument, media: Members): Example[] {
     });
     if (named.length > 0) return named;
   }
-  if (Object.hasOwn(media, 'example')) return [{ name: apiWords.example, value: media['example'] as Json, generated: false }];
+  if (Object.hasOwn(media, 'example'))
+    return [{ name: apiWords.example, value: media['example'] as Json, generated: false }];
   if (media['schema'] === undefined) return [];
   return [{ name: apiWords.example, value: sampleOf(document, media['schema'] as Schema), generated: true }];
 }
 
-function bodiesOf(document: OpenApiDocument, content: unknown, anchor: string, name: string): Body[] {
+function bodiesOf(
+  document: OpenApiDocument,
+  content: unknown,
+  anchor: string,
+  name: string,
+  isSent: boolean,
+): Body[] {
   const all = isObject(content) ? Object.entries(content) : [];
   return all.map(([mediaType, media], index) => {
     const members = resolve(document, media).value;
     const examples = examplesOf(document, members);
     const place = { anchor: index === 0 ? anchor : `${anchor}.${anchorPart(mediaType)}`, name };
-    const seen = examples.filter((one) => !one.generated).map((one) => one.value);
-    return { mediaType, anchor: place.anchor, examples, shape: shapeOf(document, (members['schema'] ?? true) as Schema, place, seen) };
+    const seen = examples.map((one) => one.value);
+    return {
+      mediaType,
+      anchor: place.anchor,
+      examples,
+      shape: shapeOf(document, (members['schema'] ?? true) as Schema, place, seen, isSent),
+    };
   });
 }
 
@@ -55,13 +85,28 @@ const schemaOf = (members: Members): Schema => {
 };
 
 /** A parameter or header is a field whose description, deprecation and example may stand outside its schema. */
-function valueOf(document: OpenApiDocument, members: Members, name: string, anchor: string): { field: Parameter['field']; example: Json | undefined } {
-  const named = isObject(members['examples']) ? Object.values(members['examples']).map((one) => resolve(document, one).value['value'] as Json) : [];
+function describedValue(
+  document: OpenApiDocument,
+  members: Members,
+  name: string,
+  anchor: string,
+): { field: Parameter['field']; example: Json | undefined } {
+  const named = isObject(members['examples'])
+    ? Object.values(members['examples']).map((one) => resolve(document, one).value['value'] as Json)
+    : [];
   const seen = [...(Object.hasOwn(members, 'example') ? [members['example'] as Json] : []), ...named];
   const shape = shapeOf(document, schemaOf(members), { anchor, name }, seen);
-  const { description = shape.description, deprecated = shape.deprecated } = members as { description?: string; deprecated?: boolean };
+  const { description = shape.description, deprecated = shape.deprecated } = members as {
+    description?: string;
+    deprecated?: boolean;
+  };
   return {
-    field: { name, anchor, required: members['required'] === true, shape: { ...shape, deprecated, ...(description ? { description } : {}) } },
+    field: {
+      name,
+      anchor,
+      required: members['required'] === true,
+      shape: { ...shape, deprecated, ...(description ? { description } : {}) },
+    },
     example: seen[0],
   };
 }
@@ -69,25 +114,38 @@ function valueOf(document: OpenApiDocument, members: Members, name: string, anch
 export function headerOf(document: OpenApiDocument, name: string, header: unknown, anchor: string): Header {
   const { value, refs } = resolve(document, header);
   const shared = refs.find((one) => one.startsWith('#/components/headers/'));
-  const { field } = valueOf(document, value, name, anchor);
+  const { field } = describedValue(document, value, name, anchor);
   return { name, required: field.required, field, ...(shared ? { shared: sharedHeaderAnchor(shared) } : {}) };
 }
 
-export const sharedHeaderAnchor = (ref: string): string => `header.${anchorPart(ref.slice(ref.lastIndexOf('/') + 1))}`;
+export const sharedHeaderAnchor = (ref: string): string =>
+  `header.${anchorPart(ref.slice(ref.lastIndexOf('/') + 1))}`;
 
-function answerOf(document: OpenApiDocument, id: string, status: string, response: unknown): Answer {
+function answerOf(
+  document: OpenApiDocument,
+  id: string,
+  status: string,
+  response: unknown,
+  isSent: boolean,
+): Answer {
   const { value } = resolve(document, response);
   const anchor = `${id}.${anchorPart(status)}`;
   const headers = isObject(value['headers']) ? Object.entries(value['headers']) : [];
-  const links = isObject(value['links']) ? Object.values(value['links']).map((one) => resolve(document, one).value) : [];
+  const links = isObject(value['links'])
+    ? Object.values(value['links']).map((one) => resolve(document, one).value)
+    : [];
   return {
     status,
     anchor,
     description: typeof value['description'] === 'string' ? value['description'] : '',
-    headers: headers.map(([name, one]) => headerOf(document, name, one, `${anchor}.header.${anchorPart(name)}`)),
-    bodies: bodiesOf(document, value['content'], anchor, status),
+    headers: headers.map(([name, one]) =>
+      headerOf(document, name, one, `${anchor}.header.${anchorPart(name)}`),
+    ),
+    bodies: bodiesOf(document, value['content'], anchor, status, isSent),
     next: links.flatMap(({ operationId, description }) => {
-      return typeof operationId === 'string' ? [{ operationId, ...(typeof description === 'string' ? { description } : {}) }] : [];
+      return typeof operationId === 'string'
+        ? [{ operationId, ...(typeof description === 'string' ? { description } : {}) }]
+        : [];
     }),
   };
 }
@@ -99,7 +157,10 @@ function parametersOf(document: OpenApiDocument, id: string, item: Members, oper
       const { value } = resolve(document, one);
       const { name, in: place } = value as { name: string; in: ParameterPlace };
       // The operation's own parameter replaces that of the path.
-      all.set(`${place} ${name}`, { place, ...valueOf(document, value, name, `${id}.${place}.${anchorPart(name)}`) });
+      all.set(`${place} ${name}`, {
+        place,
+        ...describedValue(document, value, name, `${id}.${place}.${anchorPart(name)}`),
+      });
     }
   }
   return [...all.values()].sort((a, b) => places.indexOf(a.place) - places.indexOf(b.place));
@@ -129,15 +190,19 @@ function operationOf(document: OpenApiDocument, raw: ReturnType<typeof rawOperat
     summary: summary ?? operationId ?? path,
     description: description ?? '',
     deprecated: deprecated === true,
-    security: (security ?? document.security ?? []).flatMap((one) => Object.entries(one).map(([scheme, scopes]) => ({ scheme, scopes }))),
+    security: (security ?? document.security ?? []).flatMap((one) =>
+      Object.entries(one).map(([scheme, scopes]) => ({ scheme, scopes })),
+    ),
     bodyLimit: typeof limit === 'number' ? limit : undefined,
     parameters: parametersOf(document, id, item, value),
     request: request && {
       required: request['required'] === true,
       description: typeof request['description'] === 'string' ? request['description'] : '',
-      bodies: bodiesOf(document, request['content'], `${id}.request`, apiWords.request),
+      bodies: bodiesOf(document, request['content'], `${id}.request`, apiWords.request, kind === 'call'),
     },
-    answers: Object.entries(responses ?? {}).map(([status, one]) => answerOf(document, id, status, one)),
+    answers: Object.entries(responses ?? {}).map(([status, one]) =>
+      answerOf(document, id, status, one, kind === 'callback'),
+    ),
   };
 }
 

@@ -13,7 +13,11 @@ export interface Related {
 
 const listed = (schema: unknown): string[] => {
   if (!isObject(schema)) return [];
-  const all = Object.hasOwn(schema, 'const') ? [schema['const']] : Array.isArray(schema['enum']) ? schema['enum'] : [];
+  const all = Object.hasOwn(schema, 'const')
+    ? [schema['const']]
+    : Array.isArray(schema['enum'])
+      ? schema['enum']
+      : [];
   return all.filter((one): one is string => typeof one === 'string');
 };
 
@@ -23,7 +27,8 @@ function namedCalls(document: OpenApiDocument, schema: Schema, depth = 0): Map<s
   if (depth > 8) return calls;
   const { value } = flatten(document, schema);
   const properties = isObject(value['properties']) ? value['properties'] : {};
-  const read = (name: string) => (properties[name] === undefined ? [] : listed(flatten(document, properties[name] as Schema).value));
+  const read = (name: string) =>
+    properties[name] === undefined ? [] : listed(flatten(document, properties[name] as Schema).value);
   const types = read('notificationType');
   const add = (id: string, names: Iterable<string>) => {
     const known = calls.get(id) ?? new Set<string>();
@@ -32,18 +37,24 @@ function namedCalls(document: OpenApiDocument, schema: Schema, depth = 0): Map<s
   };
   for (const id of read('operationId')) add(id, types);
   for (const { of } of value['choices'] as readonly { of: readonly Schema[] }[]) {
-    for (const variant of of) for (const [id, names] of namedCalls(document, variant, depth + 1)) add(id, names);
+    for (const variant of of)
+      for (const [id, names] of namedCalls(document, variant, depth + 1)) add(id, names);
   }
   return calls;
 }
 
 /** Call ↔ callback, read from the documents: a callback whose body's `operationId` can be that of a call follows it. */
-export function relations(input: ApiInput): { callbacksOf(call: string): readonly Related[]; callsOf(callback: string): readonly Related[] } {
+export function relations(input: ApiInput): {
+  callbacksOf(call: string): readonly Related[];
+  callsOf(callback: string): readonly Related[];
+} {
   const sources: readonly ApiSource[] = [input, ...input.others];
-  const hrefOf = (source: ApiSource, id: string) => (source.route === input.route ? `#${id}` : `${source.route}#${id}`);
+  const hrefOf = (source: ApiSource, id: string) =>
+    source.route === input.route ? `#${id}` : `${source.route}#${id}`;
   const calls = new Map<string, { source: ApiSource; operation: Operation }>();
   for (const source of sources) {
-    for (const operation of operationsOf(source.document)) if (operation.kind === 'call') calls.set(operation.id, { source, operation });
+    for (const operation of operationsOf(source.document))
+      if (operation.kind === 'call') calls.set(operation.id, { source, operation });
   }
   const after = new Map<string, Related[]>();
   const before = new Map<string, Related[]>();
@@ -59,8 +70,17 @@ export function relations(input: ApiInput): { callbacksOf(call: string): readonl
         if (!call) continue;
         const when = [...types];
         const { summary, method } = callback;
-        after.set(id, [...(after.get(id) ?? []), { id: callback.id, summary, method, when, href: hrefOf(source, callback.id) }]);
-        const cause = { id, summary: call.operation.summary, method: call.operation.method, when, href: hrefOf(call.source, id) };
+        after.set(id, [
+          ...(after.get(id) ?? []),
+          { id: callback.id, summary, method, when, href: hrefOf(source, callback.id) },
+        ]);
+        const cause = {
+          id,
+          summary: call.operation.summary,
+          method: call.operation.method,
+          when,
+          href: hrefOf(call.source, id),
+        };
         before.set(callback.id, [...(before.get(callback.id) ?? []), cause]);
       }
     }
@@ -81,7 +101,8 @@ export function namedAddresses(input: ApiInput): ReadonlyMap<string, string> {
       if (kind === 'call') addresses.set(`${method.toUpperCase()} ${path}`, `${base}#${id}`);
       if (kind === 'call' && input.document.webhooks) {
         for (const field of request?.bodies[0]?.shape.fields ?? []) {
-          if (field.shape.type.includes('(uri)') && !addresses.has(field.name)) addresses.set(field.name, `${base}#${field.anchor}`);
+          if (field.shape.type.includes('(uri)') && !addresses.has(field.name))
+            addresses.set(field.name, `${base}#${field.anchor}`);
         }
       }
     }
@@ -91,7 +112,22 @@ export function namedAddresses(input: ApiInput): ReadonlyMap<string, string> {
 
 /** Makes links of the inline code that `addresses` knows; code in links and blocks stays as it is. */
 export const linkCode = (html: string, addresses: ReadonlyMap<string, string>, own = ''): string =>
-  html.replace(/<a [^>]*>.*?<\/a>|<pre.*?<\/pre>|<code>([^<]+)<\/code>/gs, (whole, text: string | undefined) => {
-    const href = text === undefined ? undefined : addresses.get(text);
-    return href === undefined || href === own ? whole : `<a href="${href.replaceAll('"', '&quot;')}">${whole}</a>`;
-  });
+  html.replace(
+    /<a [^>]*>.*?<\/a>|<pre.*?<\/pre>|<code>([^<]+)<\/code>/gs,
+    (whole, text: string | undefined) => {
+      const href = text === undefined ? undefined : addresses.get(text);
+      return href === undefined || href === own
+        ? whole
+        : `<a href="${href.replaceAll('"', '&quot;')}">${whole}</a>`;
+    },
+  );
+
+const wide = '[\\u3000-\\u30ff\\u3400-\\u9fff\\uff00-\\uffef]';
+const joined = new RegExp(`(${wide})\\n(?=${wide})|([、。」])\\n`, 'g');
+
+/** Japanese has no spaces between words: a line break of the source must not become one. Blocks of code stay. */
+export const joinLines = (html: string): string =>
+  html
+    .split(/(<pre.*?<\/pre>)/gs)
+    .map((part) => (part.startsWith('<pre') ? part : part.replace(joined, '$1$2')))
+    .join('');

@@ -19,7 +19,10 @@ function target(document: OpenApiDocument, ref: string): unknown {
 }
 
 /** Follows references; members beside a `$ref` win, as OpenAPI 3.1 has it. `refs` are those that were followed. */
-export function resolve(document: OpenApiDocument, value: unknown): { readonly value: Members; readonly refs: readonly string[] } {
+export function resolve(
+  document: OpenApiDocument,
+  value: unknown,
+): { readonly value: Members; readonly refs: readonly string[] } {
   const refs: string[] = [];
   let members = isObject(value) ? value : {};
   while (typeof members['$ref'] === 'string') {
@@ -36,7 +39,10 @@ export const nameOfRef = (ref: string): string => ref.slice(ref.lastIndexOf('/')
 
 const larger = (a: unknown, b: unknown) => Math.max(Number(a), Number(b));
 const smaller = (a: unknown, b: unknown) => Math.min(Number(a), Number(b));
-const lists = (a: unknown, b: unknown): unknown[] => [...(Array.isArray(a) ? a : []), ...(Array.isArray(b) ? b : [])];
+const lists = (a: unknown, b: unknown): unknown[] => [
+  ...(Array.isArray(a) ? a : []),
+  ...(Array.isArray(b) ? b : []),
+];
 
 /** How a keyword that stands in two parts of an `allOf` is joined; for the others, the outer one wins. */
 const joins: Readonly<Record<string, (a: unknown, b: unknown) => unknown>> = {
@@ -59,17 +65,24 @@ const joins: Readonly<Record<string, (a: unknown, b: unknown) => unknown>> = {
     }
     return all;
   },
-  additionalProperties: (a, b) => (a === false || b === false ? false : isObject(a) && isObject(b) ? { allOf: [a, b] } : isObject(a) ? a : b),
+  additionalProperties: (a, b) =>
+    a === false || b === false ? false : isObject(a) && isObject(b) ? { allOf: [a, b] } : isObject(a) ? a : b,
 };
 
 /**
  * A schema with its references resolved and its `allOf` merged in. Choices of different parts stay apart, under
  * `choices`. `refs` holds every reference that was followed, so that a recursion is seen.
  */
-export function flatten(document: OpenApiDocument, schema: Schema): { readonly value: Members; readonly refs: readonly string[] } {
-  if (schema === true) return { value: {}, refs: [] };
-  if (schema === false) return { value: { not: {} }, refs: [] };
+export function flatten(
+  document: OpenApiDocument,
+  schema: Schema,
+  within: readonly string[] = [],
+): { readonly value: Members; readonly refs: readonly string[] } {
+  if (schema === true) return { value: { choices: [] }, refs: [] };
+  if (schema === false) return { value: { not: {}, choices: [] }, refs: [] };
   const { value, refs } = resolve(document, schema);
+  const circle = refs.find((one) => within.includes(one));
+  if (circle) throw new Error(`allOf of "${circle}" leads back to itself`);
   const { allOf, oneOf, anyOf, discriminator, ...own } = value;
   const choices = [
     ...(Array.isArray(oneOf) ? [{ kind: 'oneOf', of: oneOf, discriminator }] : []),
@@ -78,7 +91,7 @@ export function flatten(document: OpenApiDocument, schema: Schema): { readonly v
   const all: Record<string, unknown> = { ...own, choices };
   const followed = [...refs];
   for (const part of Array.isArray(allOf) ? (allOf as Schema[]) : []) {
-    const inner = flatten(document, part);
+    const inner = flatten(document, part, [...within, ...refs]);
     followed.push(...inner.refs);
     for (const [key, member] of Object.entries(inner.value)) {
       if (key === 'choices') all[key] = lists(all[key], member);

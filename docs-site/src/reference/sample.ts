@@ -53,10 +53,21 @@ const matches = (pattern: unknown, text: string): boolean => {
 };
 
 function text(schema: Members): string | undefined {
-  const { format, pattern, minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema as { format?: string; pattern?: string; minLength?: number; maxLength?: number };
+  const {
+    format,
+    pattern,
+    minLength = 0,
+    maxLength = Number.POSITIVE_INFINITY,
+  } = schema as { format?: string; pattern?: string; minLength?: number; maxLength?: number };
   const known = format ? formats[format] : undefined;
   const all = format === 'date' ? ['2026-01-01'] : candidates;
-  return all.find((one) => one.length >= minLength && one.length <= maxLength && (!known || known.test(one)) && matches(pattern, one));
+  return all.find(
+    (one) =>
+      one.length >= minLength &&
+      one.length <= maxLength &&
+      (!known || known.test(one)) &&
+      matches(pattern, one),
+  );
 }
 
 /** The example of one scalar: its own, one that stands in an example of the body, or one that fits; else none. */
@@ -64,15 +75,29 @@ export function scalarExample(schema: Members, seen: readonly Json[]): Json | un
   const types = typesOf(schema);
   if (schema['const'] !== undefined) return schema['const'] as Json;
   const listed = Array.isArray(schema['enum']) ? (schema['enum'] as Json[]) : undefined;
-  const own = [schema['example'], ...(Array.isArray(schema['examples']) ? schema['examples'] : []), ...seen, schema['default'], ...(listed ?? [])] as (Json | undefined)[];
+  const own = [
+    schema['example'],
+    ...(Array.isArray(schema['examples']) ? schema['examples'] : []),
+    ...seen,
+    schema['default'],
+    ...(listed ?? []),
+  ] as (Json | undefined)[];
   const fitting = own.filter((one): one is Json => {
-    return one !== undefined && (typeof one !== 'object' || one === null || isRaw(one)) && fitsType(one, types) && (!listed || listed.includes(one));
+    return (
+      one !== undefined &&
+      (typeof one !== 'object' || one === null || isRaw(one)) &&
+      fitsType(one, types) &&
+      (!listed || listed.includes(one))
+    );
   });
   const found = fitting.find((one) => one !== null && one !== '') ?? fitting[0];
   if (found !== undefined) return found;
   if (types.includes('string')) return text(schema);
   if (types.includes('integer') || types.includes('number')) {
-    return (schema['minimum'] as number | undefined) ?? (typeof schema['maximum'] === 'number' ? Math.min(1, schema['maximum']) : 1);
+    return (
+      (schema['minimum'] as number | undefined) ??
+      (typeof schema['maximum'] === 'number' ? Math.min(1, schema['maximum']) : 1)
+    );
   }
   return types.includes('boolean') ? true : undefined;
 }
@@ -82,7 +107,8 @@ export function sampleOf(document: OpenApiDocument, schema: Schema, stack: reado
   const { value, refs } = flatten(document, schema);
   const inner = [...stack, ...refs];
   const again = (part: unknown): Json => sampleOf(document, part as Schema, inner);
-  for (const key of ['example', 'const', 'default'] as const) if (value[key] !== undefined) return value[key] as Json;
+  for (const key of ['example', 'const', 'default'] as const)
+    if (value[key] !== undefined) return value[key] as Json;
   const listed = Array.isArray(value['examples']) ? value['examples'] : value['enum'];
   if (Array.isArray(listed) && listed.length > 0) return listed[0] as Json;
   const choice = (value['choices'] as readonly { of: readonly Schema[] }[])[0]?.of[0];
@@ -92,12 +118,24 @@ export function sampleOf(document: OpenApiDocument, schema: Schema, stack: reado
     const properties = isObject(value['properties']) ? value['properties'] : {};
     const chosen = choice === undefined ? undefined : again(choice);
     if (chosen !== undefined && !isObject(chosen) && Object.keys(properties).length === 0) return chosen;
-    const own = Object.entries(properties).filter(([, one]) => flatten(document, one as Schema).value['deprecated'] !== true);
-    return { ...Object.fromEntries(own.map(([name, one]) => [name, again(one)])), ...(isObject(chosen) ? (chosen as { [key: string]: Json }) : {}) };
+    const own = Object.entries(properties).filter(
+      ([, one]) => flatten(document, one as Schema).value['deprecated'] !== true,
+    );
+    return {
+      ...Object.fromEntries(own.map(([name, one]) => [name, again(one)])),
+      ...(isObject(chosen) ? (chosen as { [key: string]: Json }) : {}),
+    };
   }
   if (types.includes('array')) return value['items'] === undefined ? [] : [again(value['items'])];
   const { description } = value as { description?: string };
   // A message is better shown by what it says than by the word "example".
-  if (types.includes('string') && value['pattern'] === undefined && value['format'] === undefined && description && description.length <= 20) return description;
+  if (
+    types.includes('string') &&
+    value['pattern'] === undefined &&
+    value['format'] === undefined &&
+    description &&
+    description.length <= 20
+  )
+    return description;
   return scalarExample(value, []) ?? null;
 }

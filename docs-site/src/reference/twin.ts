@@ -19,20 +19,33 @@ function fieldLine(field: Field, indent: string): string {
     ...(shape.readOnly ? [apiWords.readOnly] : []),
     ...(shape.writeOnly ? [apiWords.writeOnly] : []),
   ];
-  const rest = [shape.description ? oneLine(shape.description) : '', facts(shape), shape.same ? apiWords.same(shape.same.name) : ''];
+  const rest = [
+    shape.description ? oneLine(shape.description) : '',
+    facts(shape),
+    shape.same ? apiWords.same(shape.same.name) : '',
+  ];
   return [`${indent}- ${code(field.name)} (${marks.join(', ')})`, ...rest.filter(Boolean)].join(' — ');
 }
 
 function shapeLines(shape: Shape, indent: string): string[] {
-  const lines = shape.fields.flatMap((field) => [fieldLine(field, indent), ...shapeLines(field.shape, `${indent}  `)]);
+  const lines = shape.fields.flatMap((field) => [
+    fieldLine(field, indent),
+    ...shapeLines(field.shape, `${indent}  `),
+  ]);
   if (shape.item) {
-    const own = [shape.item.description ? oneLine(shape.item.description) : '', facts(shape.item)].filter(Boolean);
+    const own = [shape.item.description ? oneLine(shape.item.description) : '', facts(shape.item)].filter(
+      Boolean,
+    );
     if (own.length > 0) lines.push(`${indent}- ${apiWords.items} (${shape.item.type}) — ${own.join(' — ')}`);
     lines.push(...shapeLines(shape.item, indent));
   }
   for (const { kind, variants } of shape.choices) {
     lines.push(`${indent}- ${apiWords.variants[kind]}`);
-    for (const { label, shape: inner } of variants) lines.push(`${indent}  - ${label}: ${[inner.type, facts(inner)].filter(Boolean).join(' — ')}`, ...shapeLines(inner, `${indent}    `));
+    for (const { label, shape: inner } of variants)
+      lines.push(
+        `${indent}  - ${label}: ${[inner.type, facts(inner)].filter(Boolean).join(' — ')}`,
+        ...shapeLines(inner, `${indent}    `),
+      );
   }
   return lines;
 }
@@ -47,7 +60,11 @@ function bodyText({ mediaType, shape, examples }: Body): string[] {
   ];
 }
 
-function operationText(input: ApiInput, operation: Operation, related: ReturnType<typeof relations>): string[] {
+function operationText(
+  input: ApiInput,
+  operation: Operation,
+  related: ReturnType<typeof relations>,
+): string[] {
   const links = operation.kind === 'call' ? related.callbacksOf(operation.id) : related.callsOf(operation.id);
   const isCall = operation.kind === 'call';
   const scopes = operation.security.flatMap((one) => one.scopes);
@@ -62,20 +79,38 @@ function operationText(input: ApiInput, operation: Operation, related: ReturnTyp
     ].join('\n'),
     operation.description.trim(),
     ...(operation.parameters.length > 0
-      ? [operation.parameters.flatMap(({ place, field }) => [`${fieldLine(field, '')} — ${isCall ? apiWords.parameters[place] : apiWords.receivedHeaders}`, ...shapeLines(field.shape, '  ')]).join('\n')]
+      ? [
+          operation.parameters
+            .flatMap(({ place, field }) => [
+              `${fieldLine(field, '')} — ${isCall ? apiWords.parameters[place] : apiWords.receivedHeaders}`,
+              ...shapeLines(field.shape, '  '),
+            ])
+            .join('\n'),
+        ]
       : []),
-    ...(operation.request ? [`#### ${isCall ? apiWords.request : apiWords.received}`, operation.request.description, ...operation.request.bodies.flatMap(bodyText)] : []),
+    ...(operation.request
+      ? [
+          `#### ${isCall ? apiWords.request : apiWords.received}`,
+          operation.request.description,
+          ...operation.request.bodies.flatMap(bodyText),
+        ]
+      : []),
     `#### ${isCall ? apiWords.responses : apiWords.answers}`,
     ...operation.answers.flatMap((answer) => {
       const names = answer.headers.map((one) => code(one.name)).join(', ');
       const isError = /^[45]/.test(answer.status);
       return [
         `- **${answer.status}** ${oneLine(answer.description)}${names ? ` (${apiWords.headers}: ${names})` : ''}`,
-        ...(isError ? answer.bodies.flatMap((one) => one.examples.map((example) => code(JSON.stringify(example.value)))) : answer.bodies.flatMap(bodyText)),
+        ...(isError
+          ? answer.bodies.flatMap((one) => one.examples.map((example) => code(JSON.stringify(example.value))))
+          : answer.bodies.flatMap(bodyText)),
       ];
     }),
     ...(links.length > 0
-      ? [`#### ${isCall ? apiWords.callbacks : apiWords.causes}`, links.map((one) => `- [${one.summary}](${address(one.href)}) ${code(one.id)}`).join('\n')]
+      ? [
+          `#### ${isCall ? apiWords.callbacks : apiWords.causes}`,
+          links.map((one) => `- [${one.summary}](${address(one.href)}) ${code(one.id)}`).join('\n'),
+        ]
       : []),
   ].filter((one) => one !== '');
 }
@@ -89,7 +124,11 @@ export function twinOf(input: ApiInput, title: string, groups: readonly Group[])
     info.summary ?? '',
     `${apiWords.version} ${info.version}`,
     (info.description ?? '').trim(),
-    ...groups.flatMap((group) => [`## ${group.title}`, group.description, ...group.operations.flatMap((one) => operationText(input, one, related))]),
+    ...groups.flatMap((group) => [
+      `## ${group.title}`,
+      group.description,
+      ...group.operations.flatMap((one) => operationText(input, one, related)),
+    ]),
   ];
   return `${parts.filter((one) => one !== '').join('\n\n')}\n`;
 }

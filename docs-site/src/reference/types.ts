@@ -141,6 +141,8 @@ export interface Operation {
   readonly security: readonly { readonly scheme: string; readonly scopes: readonly string[] }[];
   readonly bodyLimit: number | undefined;
   readonly parameters: readonly Parameter[];
-  readonly request: { readonly required: boolean; readonly description: string; readonly bodies: readonly Body[] } | undefined;
+  readonly request:
+    | { readonly required: boolean; readonly description: string; readonly bodies: readonly Body[] }
+    | undefined;
   readonly answers: readonly Answer[];
 }
