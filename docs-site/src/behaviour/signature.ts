@@ -108,6 +108,6 @@ export function startSignature(): void {
   // The fields are emptied after the event.
   document.addEventListener('reset', (event) => {
     const form = formOf(event);
-    if (form) queueMicrotask(() => void calculate(form));
+    if (form) setTimeout(() => void calculate(form));
   });
 }
