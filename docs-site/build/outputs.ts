@@ -53,6 +53,5 @@ export function writeOutputs(site: Site, settings: Settings, root: string, outpu
   for (const { name, file, document } of site.apis) {
     mkdirSync(join(output, 'apis/v1'), { recursive: true });
     copyFileSync(file, join(output, `apis/v1/${name}.yaml`));
-    write(`apis/v1/${name}.json`, `${JSON.stringify(document, null, 2)}\n`);
   }
 }
