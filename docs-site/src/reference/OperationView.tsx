@@ -6,9 +6,9 @@ import type { View } from './context';
 import { Fields } from './Fields';
 import type { Related } from './related';
 import { Samples } from './SamplePanel';
-import { receivedHeaders, signatureAnchor } from './samples';
+import { shownParameters, signatureAnchor } from './samples';
 import { Text } from './Text';
-import type { Field, Operation, ParameterPlace } from './types';
+import type { Operation, ParameterPlace } from './types';
 
 const scopesPage = '/docs/introduction/authentication';
 const places: readonly ParameterPlace[] = ['path', 'query', 'header', 'cookie'];
@@ -110,20 +110,6 @@ function RelatedList({
   );
 }
 
-/** A header of a callback shows the value of the sample beside it. */
-function withExample(field: Field, value: string | undefined): Field {
-  if (value === undefined) return field;
-  const { facts } = field.shape;
-  const label = apiWords.facts.example;
-  return {
-    ...field,
-    shape: {
-      ...field.shape,
-      facts: [...facts.filter((one) => one.label !== label), { label, values: [value] }],
-    },
-  };
-}
-
 function Part({
   id,
   title,
@@ -150,11 +136,10 @@ export function OperationView({
   readonly view: View;
   readonly operation: Operation;
 }): ReactElement {
-  const { id, kind, method, path, summary, description, deprecated, parameters, request, answers } =
-    operation;
+  const { id, kind, method, path, summary, description, deprecated, request, answers } = operation;
   const isCall = kind === 'call';
   const { related } = view;
-  const sent: ReadonlyMap<string, string> = isCall ? new Map() : receivedHeaders(operation);
+  const parameters = shownParameters(operation);
   return (
     <section className="api-operation" aria-labelledby={id}>
       <div className="api-operation__lead">
@@ -186,9 +171,7 @@ export function OperationView({
           {apiWords.expand}
         </button>
         {places.map((place) => {
-          const fields = parameters
-            .filter((one) => one.place === place)
-            .map((one) => withExample(one.field, sent.get(one.field.name)));
+          const fields = parameters.filter((one) => one.place === place).map((one) => one.field);
           const title = isCall ? apiWords.parameters[place] : apiWords.receivedHeaders;
           return fields.length > 0 ? (
             <Part key={place} title={title}>

@@ -20,8 +20,8 @@ export function Signature(): ReactElement {
     [words.id, testVector.id],
     [words.timestamp, testVector.timestamp],
     [words.body, testVector.body],
-    ['X-TLPF-NOTIFICATION-KEY', simple],
-    ['webhook-signature', standard],
+    [`X-TLPF-NOTIFICATION-KEY: ${words.simpleOf}`, simple],
+    [`webhook-signature: ${words.standardOf}`, standard],
   ] as const;
   return (
     <section className="api-signature" aria-labelledby={signatureAnchor}>
@@ -88,9 +88,7 @@ export function Signature(): ReactElement {
         </div>
       </form>
       <h3>{words.vector}</h3>
-      <p>
-        {words.vectorText} X-TLPF-NOTIFICATION-KEY: {words.simpleOf}。webhook-signature: {words.standardOf}。
-      </p>
+      <p>{words.vectorText}</p>
       <dl className="api-vector">
         {rows.map(([label, value]) => (
           <div key={label}>

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { valueNames } from '../../build/values';
+import { apiWords } from '../strings/api';
 import { holdsRaw, javascript, pretty, python } from './literals';
 import { isObject } from './resolve';
 import type { Json, Operation, Parameter } from './types';
@@ -136,6 +137,22 @@ export function receivedHeaders(operation: Operation): ReadonlyMap<string, strin
   return new Map(
     headers.map((one) => [one.field.name, values[one.field.name.toLowerCase()] ?? exampleOf(one)]),
   );
+}
+
+/** Parameters as they are shown: a header of a callback has the value of the sample beside it. */
+export function shownParameters(operation: Operation): readonly Parameter[] {
+  if (operation.kind === 'call') return operation.parameters;
+  const values = receivedHeaders(operation);
+  const label = apiWords.facts.example;
+  return operation.parameters.map((one) => {
+    const value = values.get(one.field.name);
+    if (one.place !== 'header' || value === undefined) return one;
+    const facts = [
+      ...one.field.shape.facts.filter((fact) => fact.label !== label),
+      { label, values: [value] },
+    ];
+    return { ...one, field: { ...one.field, shape: { ...one.field.shape, facts } } };
+  });
 }
 
 /** What the platform sends. */

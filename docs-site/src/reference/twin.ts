@@ -2,6 +2,7 @@ import { apiWords } from '../strings/api';
 import type { Group } from './describe';
 import { pretty } from './literals';
 import { relations } from './related';
+import { shownParameters } from './samples';
 import type { ApiInput, Body, Field, Operation, Shape } from './types';
 
 const oneLine = (text: string): string => text.trim().replace(/\s*\n\s*/g, ' ');
@@ -80,7 +81,7 @@ function operationText(
     operation.description.trim(),
     ...(operation.parameters.length > 0
       ? [
-          operation.parameters
+          shownParameters(operation)
             .flatMap(({ place, field }) => [
               `${fieldLine(field, '')} — ${isCall ? apiWords.parameters[place] : apiWords.receivedHeaders}`,
               ...shapeLines(field.shape, '  '),

@@ -89,7 +89,7 @@ export const apiWords = {
     unavailable: 'このブラウザーでは計算できません (https または localhost で開いてください)。',
     noScript: '計算には JavaScript が必要です。下のテスト値は、自分の検証プログラムの確認に使えます。',
     vector: 'テスト値',
-    vectorText: '検証プログラムにこの値を渡すと、次の二つの署名になります。',
+    vectorText: '検証プログラムにこの値を渡すと、下の二つの署名になります。',
     simpleOf: '本文の HMAC-SHA256 (小文字の 16 進)',
     standardOf: 'webhook-id.webhook-timestamp.本文 の HMAC-SHA256 (base64)',
   },
