@@ -5,7 +5,7 @@ import type { DocumentPage, SearchRecord, SidebarCategory } from '../src/types.t
 import { type Guide, loadGuides, twinOf } from './guides.ts';
 import { createHighlight } from './highlight.ts';
 import { renderMarkdown } from './markdown.ts';
-import { type LoadedApi, loadApis } from './openapi.ts';
+import { type LoadedApi, loadApis, located } from './openapi.ts';
 import { loadRenderer } from './renderer.ts';
 import { withOtherWords } from './search-words.ts';
 import type { Settings } from './settings.ts';
@@ -152,7 +152,7 @@ function apiPage(
   highlight: Awaited<ReturnType<typeof createHighlight>>,
 ): { built: BuiltPage; search: readonly SearchRecord[] } {
   const { name, route, document } = api;
-  const { page, html } = renderer.renderApi({
+  const render = () => renderer.renderApi({
     name,
     route,
     document,
@@ -162,6 +162,7 @@ function apiPage(
     highlight: (code, language) => highlight(code, language),
     markdown: (text, shift = 1) => renderMarkdown(text, shift),
   });
+  const { page, html } = located(api, render);
   const index = apis.indexOf(api);
   const link = (one: LoadedApi | undefined) =>
     one ? { label: renderer.ja.apis[one.name], href: one.route } : undefined;

@@ -3,6 +3,7 @@ import { startDetails } from './details';
 import { startLinks } from './links';
 import { startTabs } from './tabs';
 import { startValues } from './values';
+import { startSignature } from './signature';
 
 /** Starts everything that moves inside fragments; called once, before the first render. */
 export function startBehaviours(): void {
@@ -11,4 +12,5 @@ export function startBehaviours(): void {
   startValues();
   startDetails();
   startLinks();
+  startSignature();
 }
