@@ -70,7 +70,7 @@ function render(node: Node, shift: number): string {
       const [head, ...rows] = node.children ?? [];
       const row = (one: Node | undefined, cell: 'th' | 'td') =>
         `<tr>${(one?.children ?? []).map((c) => `<${cell}>${renderAll(c.children, shift)}</${cell}>`).join('')}</tr>`;
-      return `<section class="table" tabindex="0" aria-label="表"><table><thead>${row(head, 'th')}</thead><tbody>${rows.map((one) => row(one, 'td')).join('')}</tbody></table></section>`;
+      return `<div class="table" tabindex="0"><table><thead>${row(head, 'th')}</thead><tbody>${rows.map((one) => row(one, 'td')).join('')}</tbody></table></div>`;
     }
     default:
       return inside();

@@ -100,9 +100,9 @@ function Figure({
 function Table(props: { readonly children?: ReactNode }): ReactElement {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a table that scrolls must be reachable by keyboard
-    <section className="table" tabIndex={0} aria-label={ja.table}>
+    <div className="table" tabIndex={0}>
       <table>{props.children}</table>
-    </section>
+    </div>
   );
 }
 

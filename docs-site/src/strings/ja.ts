@@ -48,7 +48,6 @@ export const ja = {
     languages: 'コードの言語',
     label: (language: string) => (language ? `${language} のコード` : 'コード'),
   },
-  table: '表',
   values: {
     title: '自分の値でサンプルを表示する',
     note: '入力した値は、サイト内のすべてのサンプルに反映されます。アドレスと ID はこのタブだけに保存し、シークレットはどこにも保存も送信もしません。',

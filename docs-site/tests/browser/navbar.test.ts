@@ -243,6 +243,10 @@ describe('skip link, back to top, announcement bar', () => {
     await open(page, '/docs/components');
     await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
     await page.waitForFunction(() => window.scrollY > 1000);
+    // The browser tells of a scroll with the next frame; two scrolls within one would be one.
+    await page.evaluate(
+      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+    );
     await page.evaluate(() => window.scrollBy(0, -50));
     await page.locator('.back-to-top').waitFor({ state: 'visible' });
     await page.evaluate(() => document.querySelector<HTMLAnchorElement>('.toc a[href="#code"]')?.click());
