@@ -53,6 +53,36 @@ schemathesis: install ## Calls made up from the contract (STACK, SECONDS=60, SEE
 bench: install ## Speed and memory against their floors (STACK)
 	@STACK=$(STACK) exec $(NODE) tests/bench/main.ts
 
+SITE_PORT ?= 8090
+# Gatsby 5.16 runs on Node below 26: docs-site brings its own Node 24 for the build; the server runs on the project's.
+SITE_BUILD := cd docs-site && PATH="$(CURDIR)/docs-site/node_modules/.bin:$$PATH" GATSBY_TELEMETRY_DISABLED=1 NODE_OPTIONS="--disable-warning=DEP0040 --disable-warning=MODULE_TYPELESS_PACKAGE_JSON"
+
+docs-site/node_modules/.installed: docs-site/package-lock.json docs-site/package.json
+	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer." >&2; exit 1; }
+	cd docs-site && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.PHONY: site-build
+site-build: install docs-site/node_modules/.installed ## Build the documentation site into docs-site/dist
+	$(SITE_BUILD) gatsby build
+
+.PHONY: site
+site: site-build ## Build the documentation site and serve it (SITE_PORT=8090)
+	@SITE_LISTEN=127.0.0.1:$(SITE_PORT) ADMIN_LISTEN=127.0.0.1:$$(($(SITE_PORT) + 1020)) exec $(NODE) docs-site/server/main.ts
+
+.PHONY: site-dev
+site-dev: install docs-site/node_modules/.installed ## The documentation site for authors: changes appear at once, drafts are shown
+	$(SITE_BUILD) exec gatsby develop --host 127.0.0.1 --port $(SITE_PORT)
+
+.PHONY: site-test
+site-test: site-build ## Build the documentation site and run its checks (ARGS=part of a file's path)
+	node_modules/.bin/tsc --noEmit -p docs-site
+	@exec $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/main.ts $(ARGS)
+
+.PHONY: site-pictures
+site-pictures: ## Take a picture of every route of the built site: three widths, both themes (FOLDER=…)
+	@exec $(NODE) docs-site/tests/pictures.ts $(FOLDER)
+
 .PHONY: generate
 generate: install ## Generate proto/gen, docs/configuration.md and docs/specification.md
 	cd proto && buf generate

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
-const folders = ['gateway', 'services', 'tests'];
+const folders = ['gateway', 'services', 'tests', 'docs-site/tests'];
 
 /** A test that says which lines of the specification it proves. */
 export interface Proof {
@@ -47,7 +47,7 @@ export function proofsOf(text: string, file: string): Proof[] {
   });
 }
 
-const opening = /^\s*(?:await )?(?:test|it|describe\w*)\b[\w.]*(?:<[^(]*>)?/;
+const opening = /^\s*(?:await )?(?:test|it|check|describe\w*)\b[\w.]*(?:<[^(]*>)?/;
 
 /** The title of the test that stands at this place: the first text of its last call, past `.each(…)`. */
 function titleAt(text: string, from: number): string | undefined {

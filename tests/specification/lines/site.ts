@@ -1,9 +1,9 @@
 import { type Line, lines } from './line.ts';
 
-/** The documentation site of callbacks-and-site.md: its own part of the product, built later. */
+/** The documentation site of callbacks-and-site.md. */
 export const siteLines: readonly Line[] = lines(
   'site',
-  'Documentation site (later)',
+  'Documentation site',
   `
   home: / is the home page
   docs: /docs and the five introduction pages, with one shared sidebar
@@ -26,5 +26,14 @@ export const siteLines: readonly Line[] = lines(
   broken-links: broken links fail the build
   locale: the only locale is ja
   prefetch: skipped on slow connections and in data-saver mode
+  unlisted: unlisted pages are excluded from search and navigation, visible only through the direct link
+  draft: draft pages are not in the production build
+  version-banners: documentation versions are latest, unmaintained or unreleased, each told of
+  code-blocks: code can be copied and its lines wrapped
+  breadcrumbs: breadcrumbs lead from the home page to the page
+  paginators: previous and next follow the sidebar
+  search: a search slot
+  announcement-variants: production, staging and development each have their announcements
+  strings: strings for archive, author and tag pages
   `,
 );

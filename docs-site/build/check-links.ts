@@ -1,0 +1,65 @@
+import type { HtmlFacts } from './html.ts';
+
+export interface LinkProblem {
+  readonly page: string;
+  readonly target: string;
+  readonly reason: string;
+}
+
+/** `/docs/index.html` → `/docs`. */
+export const pageOf = (file: string): string => file.replace(/(?:\/index)?\.html$/, '') || '/';
+
+const external = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
+
+/**
+ * Resolves every address of every page: a path to a file, a hash to an id. `files` are paths from the folder,
+ * `pages` the facts of the HTML files by path, `siteUrl` the site's own address, whose links count as inside.
+ */
+export function checkLinks(
+  files: ReadonlySet<string>,
+  pages: ReadonlyMap<string, HtmlFacts>,
+  siteUrl: string,
+): LinkProblem[] {
+  const problems: LinkProblem[] = [];
+  for (const [file, facts] of pages) {
+    const page = pageOf(file);
+    for (const id of facts.duplicateIds)
+      problems.push({ page, target: `#${id}`, reason: 'the anchor stands twice on the page' });
+    for (const { target } of facts.references) {
+      const inside = target.startsWith(`${siteUrl}/`) ? target.slice(siteUrl.length) : target;
+      if (external.test(inside)) continue;
+      const reason = problemOf(inside, file, files, pages);
+      if (reason) problems.push({ page, target, reason });
+    }
+  }
+  return problems;
+}
+
+function problemOf(
+  target: string,
+  file: string,
+  files: ReadonlySet<string>,
+  pages: ReadonlyMap<string, HtmlFacts>,
+): string | undefined {
+  if (target === '') return 'the address is empty';
+  let path: string;
+  let hash: string;
+  try {
+    const url = new URL(target, `http://site${pageOf(file)}`);
+    path = decodeURIComponent(url.pathname);
+    hash = decodeURIComponent(url.hash.slice(1));
+  } catch {
+    return 'the address cannot be read';
+  }
+  const ownPage = target.startsWith('#') || target.startsWith('?');
+  const found = ownPage
+    ? file
+    : [path, `${path === '/' ? '' : path}/index.html`, `${path}.html`].find((one) => files.has(one));
+  if (!found) {
+    return path !== '/' && path.endsWith('/')
+      ? 'no such page (routes have no slash at the end)'
+      : 'no such page or file';
+  }
+  if (hash !== '' && !pages.get(found)?.ids.has(hash)) return `no element with the id "${hash}"`;
+  return undefined;
+}

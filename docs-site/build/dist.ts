@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { Manifest } from '../server/manifest.ts';
+import { checkLinks } from './check-links.ts';
+import { type HtmlFacts, readHtml } from './html.ts';
+import type { Settings } from './settings.ts';
+
+const compressible = /\.(?:html|js|css|json|md|txt|svg|xml|yaml|webmanifest)$/;
+/** Of Gatsby's output, what no reader asks for. */
+const internal =
+  /^\/(?:webpack\.stats\.json|chunk-map\.json|~partytown\/|_gatsby\/|.*\.LICENSE\.txt$|.*\.map$)/;
+
+const brotli = promisify(brotliCompress);
+const zip = promisify(gzip);
+
+export function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map((one) => `/${relative(folder, join(one.parentPath, one.name))}`)
+    .filter((file) => !internal.test(file))
+    .sort();
+}
+
+/** Scripts of earlier builds lie in Gatsby's output as well: only those of this one are taken. */
+function currentOnly(files: readonly string[], scripts: readonly string[]): string[] {
+  const current = new Set(scripts.map((name) => `/${name}`));
+  return files.filter((file) => !/^\/[^/]+\.(?:js|css)$/.test(file) || current.has(file));
+}
+
+/** Checks what Gatsby built; throws with every broken link on a line of its own. */
+export function inspect(
+  folder: string,
+  settings: Settings,
+  scripts: readonly string[],
+): { files: string[]; pages: Map<string, HtmlFacts> } {
+  const files = currentOnly(filesIn(folder), scripts);
+  const pages = new Map(
+    files
+      .filter((file) => file.endsWith('.html'))
+      .map((file) => [file, readHtml(readFileSync(join(folder, file), 'utf8'))]),
+  );
+  const problems = checkLinks(new Set(files), pages, settings.siteUrl);
+  if (problems.length > 0) {
+    const lines = problems.slice(0, 30).map(({ page, target, reason }) => `  ${page} → ${target}: ${reason}`);
+    const more = problems.length > lines.length ? [`  … and ${problems.length - lines.length} more`] : [];
+    throw new Error([`${problems.length} broken links:`, ...lines, ...more].join('\n'));
+  }
+  return { files, pages };
+}
+
+/**
+ * Makes `dist` from what Gatsby built: files, their compressed copies, and what the server must know of them. `dist` is
+ * a link that is changed last, so a build that fails leaves the last good one, and a server that runs keeps its files.
+ */
+export async function makeDist(
+  folder: string,
+  dist: string,
+  settings: Settings,
+  scripts: readonly string[],
+): Promise<void> {
+  const { files, pages } = inspect(folder, settings, scripts);
+  const made = `${dist}-${Date.now().toString(36)}`;
+  const site = join(made, 'site');
+  try {
+    const etags: Record<string, string> = {};
+    for (const file of files) {
+      cpSync(join(folder, file), join(site, file), { recursive: true });
+      etags[file] = createHash('sha256')
+        .update(readFileSync(join(site, file)))
+        .digest('hex')
+        .slice(0, 16);
+    }
+    await compress(site, files);
+    const inline = Object.fromEntries(
+      [...pages].map(([file, { scripts, styles }]) => [file, { scripts, styles }]),
+    );
+    const announcementsOrigin = /^https?:/.test(settings.announcementsUrl)
+      ? new URL(settings.announcementsUrl).origin
+      : null;
+    const manifest: Manifest = { etags, inline, announcementsOrigin };
+    writeFileSync(join(made, 'server.json'), JSON.stringify(manifest));
+    switchTo(made, dist);
+  } catch (error) {
+    rmSync(made, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function compress(site: string, files: readonly string[]): Promise<void> {
+  const queue = files.filter((file) => compressible.test(file));
+  const worker = async () => {
+    for (let file = queue.pop(); file; file = queue.pop()) {
+      const path = join(site, file);
+      const content = readFileSync(path);
+      if (content.length < 512) continue;
+      const [br, gz] = await Promise.all([
+        brotli(content, {
+          params: {
+            [constants.BROTLI_PARAM_QUALITY]: content.length > 200_000 ? 9 : 11,
+            [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+          },
+        }),
+        zip(content, { level: 9 }),
+      ]);
+      writeFileSync(`${path}.br`, br);
+      writeFileSync(`${path}.gz`, gz);
+    }
+  };
+  await Promise.all([worker(), worker(), worker(), worker()]);
+}
+
+/** The build before this one stays: a server may still read from it. */
+function switchTo(made: string, dist: string): void {
+  const parent = join(dist, '..');
+  let before: string | undefined;
+  try {
+    before = readlinkSync(dist);
+  } catch {
+    rmSync(dist, { recursive: true, force: true });
+  }
+  symlinkSync(basename(made), `${dist}.next`);
+  renameSync(`${dist}.next`, dist);
+  const own = new RegExp(`^${basename(dist)}-[0-9a-z]+$`);
+  for (const name of readdirSync(parent)) {
+    if (own.test(name) && name !== basename(made) && name !== before)
+      rmSync(join(parent, name), { recursive: true, force: true });
+  }
+}

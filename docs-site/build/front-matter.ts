@@ -1,0 +1,63 @@
+import { parseDocument } from 'yaml';
+
+export interface FrontMatter {
+  readonly title: string;
+  readonly position: number;
+  readonly description: string;
+  readonly sidebar_label?: string;
+  readonly category?: string;
+  readonly unlisted?: boolean;
+  readonly draft?: boolean;
+}
+
+/** An error of the author: file, line, reason. */
+export class ContentError extends Error {
+  constructor(file: string, line: number | undefined, reason: string) {
+    super(`${file}${line === undefined ? '' : `:${line}`}: ${reason}`);
+  }
+}
+
+const kinds = {
+  title: 'string',
+  position: 'number',
+  description: 'string',
+  sidebar_label: 'string',
+  category: 'string',
+  unlisted: 'boolean',
+  draft: 'boolean',
+} as const;
+const required = ['title', 'position', 'description'] as const;
+
+/** Reads what stands between the two `---`; the body keeps its line numbers. */
+export function readFrontMatter(file: string, source: string): { data: FrontMatter; body: string } {
+  const match = /^---\r?\n([\s\S]*?)\r?\n---\r?\n/.exec(source);
+  if (!match)
+    throw new ContentError(
+      file,
+      1,
+      'the front matter is missing: begin with ---, title, position, description, ---',
+    );
+  const text = match[1] ?? '';
+  const lineOf = (key: string) => text.split('\n').findIndex((line) => line.startsWith(`${key}:`)) + 2;
+  const document = parseDocument(text);
+  const problem = document.errors[0];
+  if (problem)
+    throw new ContentError(file, (problem.linePos?.[0].line ?? 1) + 1, problem.message.split('\n')[0] ?? '');
+  const data: unknown = document.toJS();
+  if (typeof data !== 'object' || data === null) throw new ContentError(file, 2, 'the front matter is empty');
+  for (const [key, value] of Object.entries(data)) {
+    const kind = kinds[key as keyof typeof kinds];
+    if (!kind)
+      throw new ContentError(
+        file,
+        lineOf(key),
+        `unknown key "${key}" (known: ${Object.keys(kinds).join(', ')})`,
+      );
+    if (typeof value !== kind || value === '')
+      throw new ContentError(file, lineOf(key), `"${key}" must be a ${kind}`);
+  }
+  for (const key of required)
+    if (!(key in data)) throw new ContentError(file, 1, `"${key}" is missing in the front matter`);
+  const lines = match[0].split('\n').length - 1;
+  return { data: data as FrontMatter, body: '\n'.repeat(lines) + source.slice(match[0].length) };
+}

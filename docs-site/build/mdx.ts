@@ -1,0 +1,179 @@
+import { compile, run } from '@mdx-js/mdx';
+import GithubSlugger from 'github-slugger';
+import type { FunctionComponent } from 'react';
+import * as runtime from 'react/jsx-runtime';
+import remarkGfm from 'remark-gfm';
+import type { TocItem } from '../src/types.ts';
+import { ContentError } from './front-matter.ts';
+import type { Highlight } from './highlight.ts';
+
+/** The little of hast and mdast that is needed here. */
+export interface Node {
+  type: string;
+  name?: string;
+  tagName?: string;
+  value?: string;
+  meta?: string | null;
+  lang?: string | null;
+  data?: Record<string, unknown>;
+  properties?: Record<string, unknown>;
+  attributes?: unknown[];
+  children?: Node[];
+  position?: { start: { line: number } };
+}
+
+export interface Section {
+  readonly id: string;
+  readonly text: string;
+  readonly level: number;
+  /** Plain text under the heading, without code. */
+  body: string;
+}
+
+export interface Compiled {
+  readonly Content: FunctionComponent<{ components: Record<string, unknown> }>;
+  readonly toc: readonly TocItem[];
+  /** The first has no id: what stands before the first heading. */
+  readonly sections: readonly Section[];
+}
+
+/** Japanese has no spaces: a line break between two of its letters is none on the page. */
+export const joinLines = (text: string): string =>
+  text.replace(/([^\p{ASCII}])\n[ \t]*(?=[^\p{ASCII}])/gu, '$1');
+
+export const textOf = (node: Node): string =>
+  node.value !== undefined && node.type !== 'mdxFlowExpression' && node.type !== 'mdxTextExpression'
+    ? node.value
+    : (node.children ?? []).map(textOf).join('');
+
+const stableId = /\s*\{#([\p{L}\p{N}_.-]+)\}\s*$/u;
+
+/** MDX would read `{#id}` as an expression: it is escaped in headings outside code. */
+function escapeIds(source: string): string {
+  let fence: string | undefined;
+  return source
+    .split('\n')
+    .map((line) => {
+      const mark = /^\s*(`{3,}|~{3,})/.exec(line)?.[1];
+      if (mark && !fence) fence = mark;
+      else if (mark && fence && line.trim() === fence) fence = undefined;
+      return !fence && /^#{2,6} /.test(line) ? line.replace(/\{#/, '\\{#') : line;
+    })
+    .join('\n');
+}
+
+/** `title="x" sample="y" {1,3-4}` → attributes. */
+export function readMeta(meta: string): { attributes: Record<string, string>; marked: Set<number> } {
+  const attributes: Record<string, string> = {};
+  const marked = new Set<number>();
+  const rest = meta
+    .replace(/([\w-]+)="([^"]*)"/g, (_, name: string, value: string) => {
+      attributes[name] = value;
+      return '';
+    })
+    .replace(/\{([\d,-]+)\}/g, (_, ranges: string) => {
+      for (const range of ranges.split(',')) {
+        const [from, to = from] = range.split('-').map(Number);
+        for (let line = from ?? 0; line <= (to ?? 0); line++) marked.add(line);
+      }
+      return '';
+    });
+  if (rest.trim() !== '') throw new Error(`unreadable after the code block's language: ${rest.trim()}`);
+  return { attributes, marked };
+}
+
+const codeKeys = new Set(['title', 'sample', 'norun', 'output', 'any']);
+
+function codeBlock(file: string, node: Node, highlight: Highlight): Node {
+  const line = node.position?.start.line;
+  try {
+    const { attributes, marked } = readMeta(node.meta ?? '');
+    for (const key of Object.keys(attributes)) {
+      if (!codeKeys.has(key))
+        throw new Error(`unknown key "${key}" on a code block (known: ${[...codeKeys].join(', ')})`);
+      if (attributes[key] === '') throw new Error(`"${key}" of the code block is empty`);
+    }
+    const language = node.lang ?? 'text';
+    const props: Record<string, string> = {
+      language,
+      html: highlight(node.value ?? '', language, { marked }),
+    };
+    if (attributes['title']) props['title'] = attributes['title'];
+    if (attributes['output']) props['output'] = 'true';
+    return {
+      type: 'mdxJsxFlowElement',
+      name: 'CodeBlock',
+      attributes: Object.entries(props).map(([name, value]) => ({ type: 'mdxJsxAttribute', name, value })),
+      children: [],
+    };
+  } catch (error) {
+    throw new ContentError(file, line, (error as Error).message);
+  }
+}
+
+/** Compiles one guide; headings get their ids, code its colours. */
+export async function compileGuide(file: string, body: string, highlight: Highlight): Promise<Compiled> {
+  const sections: Section[] = [{ id: '', text: '', level: 1, body: '' }];
+  const visit = (node: Node, slugger: GithubSlugger, seen: Map<string, number>) => {
+    node.children = node.children?.map((child) =>
+      child.type === 'code' ? codeBlock(file, child, highlight) : child,
+    );
+    for (const child of node.children ?? []) {
+      if (child.type === 'text') child.value = joinLines(child.value ?? '');
+      if (child.type === 'heading') heading(child, slugger, seen);
+      else if (child.type === 'paragraph' || child.type === 'tableRow') {
+        const last = sections.at(-1);
+        if (last)
+          last.body += `${(child.type === 'tableRow' ? (child.children ?? []).map(textOf).join(' ') : textOf(child)).replace(/\s+/g, ' ')}\n`;
+      }
+      if (child.type === 'html')
+        throw new ContentError(file, child.position?.start.line, 'HTML is not allowed in a guide');
+      visit(child, slugger, seen);
+    }
+  };
+  const heading = (node: Node, slugger: GithubSlugger, seen: Map<string, number>) => {
+    const line = node.position?.start.line;
+    const level = (node as { depth?: number }).depth ?? 2;
+    if (level === 1) throw new ContentError(file, line, 'the h1 comes from the title: begin with ##');
+    const last = node.children?.at(-1);
+    const given = last?.type === 'text' ? stableId.exec(last.value ?? '') : null;
+    if (last && given) last.value = (last.value ?? '').replace(stableId, '');
+    const text = textOf(node).trim();
+    const id = given?.[1] ?? slugger.slug(text);
+    const before = seen.get(id);
+    if (before !== undefined)
+      throw new ContentError(file, line, `the anchor #${id} stands already in line ${before}`);
+    seen.set(id, line ?? 0);
+    node.data = { hProperties: { id } };
+    sections.push({ id, text, level, body: '' });
+  };
+  let code: string;
+  try {
+    code = String(
+      await compile(
+        { value: escapeIds(body), path: file },
+        {
+          outputFormat: 'function-body',
+          remarkPlugins: [
+            remarkGfm,
+            () => (tree: unknown) => visit(tree as Node, new GithubSlugger(), new Map()),
+          ],
+        },
+      ),
+    );
+  } catch (error) {
+    if (error instanceof ContentError) throw error;
+    const { line, reason, message } = error as { line?: number; reason?: string; message: string };
+    throw new ContentError(file, line, reason ?? message);
+  }
+  const { default: Content } = await run(code, { ...runtime, baseUrl: import.meta.url } as Parameters<
+    typeof run
+  >[1]);
+  return {
+    Content: Content as Compiled['Content'],
+    sections,
+    toc: sections
+      .filter((one): one is Section & TocItem => one.level === 2 || one.level === 3)
+      .map(({ id, text, level }) => ({ id, text, level })),
+  };
+}

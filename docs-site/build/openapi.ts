@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { bundle, createConfig, lint, type NormalizedProblem } from '@redocly/openapi-core';
+import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import type { OpenApiDocument } from '../src/reference/types.ts';
+import { ContentError } from './front-matter.ts';
+import { keepNumerals } from './numerals.ts';
+
+export const apiNames = ['cws_api', 'cws_notification', 'cws_presigned_url'] as const;
+export type ApiName = (typeof apiNames)[number];
+
+export interface LoadedApi {
+  readonly name: ApiName;
+  readonly route: string;
+  readonly file: string;
+  readonly document: OpenApiDocument;
+  /** The line of a place in the file (`#/paths/…`), or of what holds it. */
+  readonly lineOf: (pointer: string) => number | undefined;
+}
+
+/** What must hold before a document is shown: it is valid, resolves, and its examples fit their schemas. */
+const rules = {
+  struct: 'error',
+  'no-unresolved-refs': 'error',
+  'operation-operationId': 'error',
+  'operation-operationId-unique': 'error',
+  'operation-operationId-url-safe': 'error',
+  'operation-summary': 'error',
+  'operation-parameters-unique': 'error',
+  'path-parameters-defined': 'error',
+  'no-enum-type-mismatch': 'error',
+  'no-invalid-media-type-examples': { severity: 'error', allowAdditionalProperties: false },
+  'no-invalid-parameter-examples': { severity: 'error', allowAdditionalProperties: false },
+  'no-invalid-schema-examples': { severity: 'error', allowAdditionalProperties: false },
+} as const;
+
+/** On one screen: the first problems, each with file, line, place and reason. */
+const shownProblems = 10;
+
+function lineOfProblem(
+  problem: NormalizedProblem,
+  lineOf: (file: string, pointer: string) => number | undefined,
+): number | undefined {
+  const location = problem.location[0];
+  const start = (location as { start?: { line: number } } | undefined)?.start;
+  if (start) return start.line;
+  return location ? lineOf(location.source.absoluteRef, location.pointer ?? '#/') : undefined;
+}
+
+function stop(file: string, problems: readonly NormalizedProblem[]): void {
+  const errors = problems.filter((one) => one.severity === 'error' && !one.ignored);
+  if (errors.length === 0) return;
+  const lines = errors.slice(0, shownProblems).map((problem) => {
+    const at = problem.location[0]?.source.absoluteRef ?? file;
+    const line = lineOfProblem(problem, (other, pointer) => lineFinder(other)(pointer));
+    const pointer = problem.location[0]?.pointer;
+    const reason = problem.message.trim().replace(/\s*\n\s*/g, ' ');
+    return new ContentError(basename(at), line, `${reason}${pointer ? ` (${pointer})` : ''}`).message;
+  });
+  if (errors.length > lines.length) lines.push(`… and ${errors.length - lines.length} more`);
+  throw new Error(lines.join('\n'));
+}
+
+/** Finds lines of a YAML file; a place that is not there has the line of the nearest one around it. */
+function lineFinder(file: string): (pointer: string) => number | undefined {
+  const counter = new LineCounter();
+  let parsed: ReturnType<typeof parseDocument> | undefined;
+  return (pointer) => {
+    parsed ??= parseDocument(readFileSync(file, 'utf8'), { lineCounter: counter });
+    const path = pointer
+      .replace(/^#?\//, '')
+      .split('/')
+      .filter((part) => part !== '')
+      .map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'));
+    for (let length = path.length; length > 0; length--) {
+      const holder: unknown = length === 1 ? parsed.contents : parsed.getIn(path.slice(0, length - 1), true);
+      const name = path[length - 1];
+      const found = isMap(holder)
+        ? holder.items.find((one) => isScalar(one.key) && String(one.key.value) === name)?.key
+        : isSeq(holder)
+          ? holder.items[Number(name)]
+          : undefined;
+      const range = (found as { range?: [number, number, number] } | undefined)?.range;
+      if (range) return counter.linePos(range[0]).line;
+    }
+    return 1;
+  };
+}
+
+/** Loads one document; any problem stops with file, line and reason. */
+export async function loadApi(folder: string, name: ApiName): Promise<LoadedApi> {
+  const file = join(folder, `${name}.yaml`);
+  const config = await createConfig({ rules });
+  try {
+    readFileSync(file);
+  } catch (error) {
+    throw new ContentError(
+      basename(file),
+      undefined,
+      `cannot be read (${(error as NodeJS.ErrnoException).code})`,
+    );
+  }
+  let bundled: Awaited<ReturnType<typeof bundle>>;
+  try {
+    stop(file, await lint({ ref: file, config }));
+    bundled = await bundle({ ref: file, config });
+  } catch (error) {
+    // YAML that cannot be parsed is thrown, with the line in its own words.
+    const line = (error as { originalError?: { mark?: { line?: number } } }).originalError?.mark?.line;
+    if (line === undefined) throw error;
+    const reason = (error as Error).message.split('\n')[0]?.replace(/ in ".*$/, '') ?? '';
+    throw new ContentError(basename(file), line + 1, `not YAML: ${reason}`);
+  }
+  stop(file, bundled.problems);
+  const document = bundled.bundle.parsed as OpenApiDocument;
+  if (!/^3\.1\./.test(document.openapi))
+    throw new ContentError(basename(file), 1, `OpenAPI 3.1 is needed, not ${document.openapi}`);
+  return {
+    name,
+    file,
+    route: `/apis/v1/${name}`,
+    document: keepNumerals(document, readFileSync(file, 'utf8')),
+    lineOf: lineFinder(file),
+  };
+}
+
+export const loadApis = (folder: string): Promise<LoadedApi[]> =>
+  Promise.all(apiNames.map((name) => loadApi(folder, name)));
+
+/** Runs `render`; what it refuses gets the document's file and line. */
+export function located<T>(api: LoadedApi, render: () => T): T {
+  try {
+    return render();
+  } catch (error) {
+    const { pointer, message } = error as Error & { pointer?: string };
+    throw new ContentError(
+      basename(api.file),
+      pointer === undefined ? undefined : api.lineOf(pointer),
+      `${message}${pointer ? ` (${pointer})` : ''}`,
+    );
+  }
+}

@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { DocumentPage, SearchRecord, SidebarCategory } from '../src/types.ts';
+import { type Guide, loadGuides, twinOf } from './guides.ts';
+import { createHighlight } from './highlight.ts';
+import { renderMarkdown } from './markdown.ts';
+import { type LoadedApi, loadApis, located } from './openapi.ts';
+import { loadRenderer } from './renderer.ts';
+import { withOtherWords } from './search-words.ts';
+import type { Settings } from './settings.ts';
+import { exampleValues, fill } from './values.ts';
+
+export interface BuiltPage {
+  readonly page: DocumentPage;
+  readonly html: string;
+  readonly twin: string;
+}
+
+export interface Site {
+  readonly pages: readonly BuiltPage[];
+  readonly apis: readonly LoadedApi[];
+  readonly search: readonly SearchRecord[];
+}
+
+export interface SiteOptions {
+  readonly root: string;
+  readonly settings: Settings;
+  readonly drafts: boolean;
+  readonly content?: string;
+  readonly openapi?: string;
+}
+
+const version = 'current';
+
+const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 10);
+const fragmentOf = (route: string, html: string) =>
+  `/fragments/${route.slice(1).replaceAll('/', '-')}.${hash(html)}.txt`;
+
+/** The one sidebar of the guides: unlisted pages and the root page are not in it. */
+function guideSidebar(guides: readonly Guide[], guidesLabel: string): SidebarCategory[] {
+  const listed = guides.filter((one) => !one.data.unlisted && one.route !== '/docs');
+  const labels = [...new Set(listed.map((one) => one.data.category ?? guidesLabel))];
+  return labels.map((label) => ({
+    label,
+    items: listed
+      .filter((one) => (one.data.category ?? guidesLabel) === label)
+      .map(({ data, route }) => ({ label: data.sidebar_label ?? data.title, href: route })),
+  }));
+}
+
+function guidePages(
+  guides: readonly Guide[],
+  guidesLabel: string,
+  render: (guide: Guide) => string,
+  twin: (guide: Guide) => string,
+): BuiltPage[] {
+  const sidebar = guideSidebar(guides, guidesLabel);
+  const order = guides.filter((one) => !one.data.unlisted);
+  return guides.map((guide) => {
+    const { data, route, toc } = guide;
+    const html = render(guide);
+    const index = order.indexOf(guide);
+    const link = (one: Guide | undefined) =>
+      one ? { label: one.data.sidebar_label ?? one.data.title, href: one.route } : undefined;
+    const previous = index > 0 ? link(order[index - 1]) : undefined;
+    const next = index >= 0 ? link(order[index + 1]) : undefined;
+    const isRoot = route === '/docs';
+    return {
+      html,
+      twin: twin(guide),
+      page: {
+        kind: 'guide',
+        route,
+        title: data.title,
+        description: data.description,
+        fragment: fragmentOf(route, html),
+        toc,
+        sidebar,
+        breadcrumbs: [
+          ...(isRoot
+            ? []
+            : [{ label: guidesLabel, href: '/docs' }, ...(data.category ? [{ label: data.category }] : [])]),
+          { label: data.sidebar_label ?? data.title },
+        ],
+        ...(previous ? { previous } : {}),
+        ...(next ? { next } : {}),
+        ...(data.unlisted ? { unlisted: true as const } : {}),
+        ...(data.draft ? { draft: true as const } : {}),
+        version,
+      },
+    };
+  });
+}
+
+function guideSearch(guides: readonly Guide[]): SearchRecord[] {
+  return guides
+    .filter((one) => !one.data.unlisted && !one.data.draft)
+    .flatMap(({ data, route, sections }) =>
+      sections.map(
+        (section): SearchRecord =>
+          section.id === ''
+            ? {
+                href: route,
+                title: data.title,
+                path: [],
+                text: `${data.description}\n${section.body}`,
+                kind: 'page',
+              }
+            : {
+                href: `${route}#${section.id}`,
+                title: section.text,
+                path: [data.title],
+                text: section.body,
+                kind: 'heading',
+              },
+      ),
+    );
+}
+
+/** Renders every guide and reference; nothing is written yet. */
+export async function buildSite({ root, settings, drafts, content, openapi }: SiteOptions): Promise<Site> {
+  const values = exampleValues(settings);
+  const highlight = await createHighlight(values);
+  const renderer = await loadRenderer(root);
+  const guides = await loadGuides(content ?? join(root, 'content'), highlight, drafts);
+  const apis = await loadApis(openapi ?? resolve(root, '../gateway/openapi'));
+  const pages = guidePages(
+    guides,
+    renderer.ja.nav.guides,
+    (guide) => {
+      try {
+        return renderer.renderGuide(guide.Content as Parameters<typeof renderer.renderGuide>[0]);
+      } catch (error) {
+        throw new Error(`${guide.file}: ${(error as Error).message}`);
+      }
+    },
+    (guide) => twinOf(guide, (text) => fill(text, values)),
+  );
+  const references = apis.map((api) => apiPage(api, apis, renderer, highlight));
+  return {
+    pages: [...pages, ...references.map((one) => one.built)],
+    apis,
+    search: [...guideSearch(guides), ...references.flatMap((one) => one.search)].map(withOtherWords),
+  };
+}
+
+function apiPage(
+  api: LoadedApi,
+  apis: readonly LoadedApi[],
+  renderer: Awaited<ReturnType<typeof loadRenderer>>,
+  highlight: Awaited<ReturnType<typeof createHighlight>>,
+): { built: BuiltPage; search: readonly SearchRecord[] } {
+  const { name, route, document } = api;
+  const render = () => renderer.renderApi({
+    name,
+    route,
+    document,
+    others: apis
+      .filter((one) => one !== api)
+      .map((one) => ({ name: one.name, route: one.route, document: one.document })),
+    highlight: (code, language) => highlight(code, language),
+    markdown: (text, shift = 1) => renderMarkdown(text, shift),
+  });
+  const { page, html } = located(api, render);
+  const index = apis.indexOf(api);
+  const link = (one: LoadedApi | undefined) =>
+    one ? { label: renderer.ja.apis[one.name], href: one.route } : undefined;
+  const previous = link(apis[index - 1]);
+  const next = link(apis[index + 1]);
+  return {
+    search: page.search,
+    built: {
+      html,
+      twin: page.text,
+      page: {
+        kind: 'api',
+        route,
+        title: page.title,
+        description: page.description,
+        fragment: fragmentOf(route, html),
+        toc: page.toc,
+        sidebar: page.sidebar,
+        breadcrumbs: [{ label: page.title }],
+        ...(previous ? { previous } : {}),
+        ...(next ? { next } : {}),
+        version,
+      },
+    },
+  };
+}
+
+/** Writes the fragments into Gatsby's output; those of an earlier build go away. */
+export function writeFragments(site: Site, output: string): void {
+  const folder = join(output, 'fragments');
+  mkdirSync(folder, { recursive: true });
+  const names = new Set(site.pages.map(({ page }) => page.fragment.split('/').at(-1)));
+  for (const name of readdirSync(folder)) if (!names.has(name)) rmSync(join(folder, name));
+  for (const { page, html } of site.pages) writeFileSync(join(output, page.fragment), html);
+}

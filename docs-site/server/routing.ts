@@ -1,0 +1,37 @@
+/** Where a request goes: to another address, to a file, or nowhere. */
+export type Route =
+  | { readonly to: 'redirect'; readonly location: string }
+  | { readonly to: 'file'; readonly file: string }
+  | { readonly to: 'nothing' };
+
+/**
+ * `/x.html`, `/x/index.html` and `/x/` are `/x`, the query is kept. Slashes at the beginning are one: `//host/`
+ * as a redirect would lead to another site.
+ */
+export function routeOf(url: string, has: (file: string) => boolean): Route {
+  const [rawPath = '/', ...rest] = url.split('?');
+  const query = rest.length > 0 ? `?${rest.join('?')}` : '';
+  let path: string;
+  try {
+    path = decodeURIComponent(rawPath);
+  } catch {
+    return { to: 'nothing' };
+  }
+  if (!path.startsWith('/') || /[\\\0\r\n]/.test(path)) return { to: 'nothing' };
+  const plain = `/${path
+    .replace(/^\/+/, '')
+    .replace(/(^|\/)index\.html$/, '$1')
+    .replace(/\.html$/, '')
+    .replace(/\/+$/, '')}`;
+  if (plain !== path)
+    return {
+      to: 'redirect',
+      location: encodeURI(plain).replaceAll('?', '%3F').replaceAll('#', '%23') + query,
+    };
+  const candidates = path === '/' ? ['/index.html'] : [path, `${path}/index.html`, `${path}.html`];
+  const file = candidates.find(has);
+  // The not-found page itself is no page of its own.
+  return file && file !== '/404.html' && file !== '/404/index.html'
+    ? { to: 'file', file }
+    : { to: 'nothing' };
+}

@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buildAdmin, Metrics } from './admin.ts';
+import { buildApp } from './app.ts';
+import { openDist } from './manifest.ts';
+import { type ListenAddress, type ServerSettings, SettingsError } from './settings.ts';
+
+export interface Running {
+  readonly port: number;
+  readonly adminPort: number;
+  /** Not ready at once; open answers may end; then both ports close. */
+  stop(): Promise<void>;
+}
+
+async function listen(server: Server, { host, port }: ListenAddress, name: string): Promise<number> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') {
+      throw new SettingsError(
+        `${name}: port ${port} is taken by another process: stop it, or choose another port.`,
+      );
+    }
+    throw new SettingsError(`${name}: ${message}`);
+  }
+  return (server.address() as AddressInfo).port;
+}
+
+/** Opens the folder and both ports. */
+export async function start(settings: ServerSettings): Promise<Running> {
+  const metrics = new Metrics();
+  let ready = false;
+  const app = buildApp(openDist(settings.dist), (status) => metrics.count(status));
+  const admin = buildAdmin({ token: settings.adminToken, metrics, ready: () => ready });
+  const adminPort = await listen(admin, settings.adminListen, 'ADMIN_LISTEN');
+  let port: number;
+  try {
+    port = await listen(app, settings.listen, 'SITE_LISTEN');
+  } catch (error) {
+    admin.close();
+    throw error;
+  }
+  ready = true;
+  return {
+    port,
+    adminPort,
+    async stop() {
+      ready = false;
+      const closed = once(app, 'close');
+      app.close();
+      app.closeIdleConnections();
+      const timer = setTimeout(() => app.closeAllConnections(), settings.drainTimeoutMs);
+      await closed;
+      clearTimeout(timer);
+      admin.close();
+      admin.closeAllConnections();
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { ja } from '../strings/ja';
+import { onFragment } from './fragments';
+
+const confirmationMs = 1000;
+const restore = new WeakMap<HTMLElement, number>();
+
+function say(button: HTMLElement, text: string, state: string): void {
+  button.dataset['state'] = state;
+  button.setAttribute('aria-label', text);
+  clearTimeout(restore.get(button));
+  restore.set(
+    button,
+    window.setTimeout(() => {
+      delete button.dataset['state'];
+      button.setAttribute('aria-label', ja.code.copy);
+    }, confirmationMs),
+  );
+}
+
+async function copy(button: HTMLElement): Promise<void> {
+  const text = button.closest('.code')?.querySelector('code')?.textContent ?? '';
+  try {
+    await navigator.clipboard.writeText(text);
+    say(button, ja.code.copied, 'done');
+  } catch {
+    say(button, ja.code.failed, 'failed');
+  }
+}
+
+function wrap(button: HTMLElement): void {
+  const pre = button.closest('.code')?.querySelector('pre');
+  if (!pre) return;
+  const on = pre.classList.toggle('code__pre--wrapped');
+  button.setAttribute('aria-pressed', String(on));
+}
+
+/** The wrap button is offered only where a line is too long, or where wrapping is on. */
+function measure(pre: Element): void {
+  const button = pre.closest('.code')?.querySelector<HTMLElement>('[data-code=wrap]');
+  if (!button) return;
+  button.hidden = !pre.classList.contains('code__pre--wrapped') && pre.scrollWidth <= pre.clientWidth;
+}
+
+/** Copying and wrapping of code blocks. */
+export function startCode(): void {
+  const sizes = new ResizeObserver((entries) => {
+    for (const { target } of entries) measure(target);
+  });
+  onFragment((root) => {
+    for (const pre of root.querySelectorAll('.code__pre')) sizes.observe(pre);
+  });
+  document.addEventListener('click', (event) => {
+    const button = (event.target as Element | null)?.closest<HTMLElement>('[data-code]');
+    if (button?.dataset['code'] === 'copy') void copy(button);
+    if (button?.dataset['code'] === 'wrap') wrap(button);
+  });
+}

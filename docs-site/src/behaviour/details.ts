@@ -1,0 +1,40 @@
+import { onFragment } from './fragments';
+
+/** Opens what the element lies in. */
+function reveal(element: Element): boolean {
+  let opened = false;
+  for (let box = element.closest('details'); box; box = box.parentElement?.closest('details') ?? null) {
+    if (!box.open) opened = true;
+    box.open = true;
+  }
+  return opened;
+}
+
+function followHash(): void {
+  let id: string;
+  try {
+    id = decodeURIComponent(window.location.hash.slice(1));
+  } catch {
+    return;
+  }
+  const element = id === '' ? null : document.getElementById(id);
+  if (element && reveal(element)) element.scrollIntoView();
+}
+
+/** A hash that points into closed details opens them; the button opens or closes all that lie in its section. */
+export function startDetails(): void {
+  onFragment(() => followHash());
+  window.addEventListener('hashchange', followHash);
+  document.addEventListener('click', (event) => {
+    const target = event.target as Element | null;
+    const link = target?.closest<HTMLAnchorElement>('a[href^="#"]');
+    // The hash may be there already: then the browser tells of no change.
+    if (link && link.hash === window.location.hash) followHash();
+    const button = target?.closest<HTMLElement>('[data-expand]');
+    if (!button) return;
+    const open = button.getAttribute('aria-pressed') !== 'true';
+    button.setAttribute('aria-pressed', String(open));
+    const scope = button.closest(button.dataset['expand'] || 'section');
+    for (const box of scope?.querySelectorAll('details') ?? []) box.open = open;
+  });
+}

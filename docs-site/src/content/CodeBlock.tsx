@@ -1,0 +1,70 @@
+import type { ReactElement } from 'react';
+import { ja } from '../strings/ja';
+import { Icon } from '../theme/Icon';
+
+export interface CodeBlockProps {
+  readonly language: string;
+  /** Highlighted lines, from build/highlight.ts. */
+  readonly html: string;
+  readonly title?: string;
+  /** What a sample prints. */
+  readonly output?: string | boolean;
+}
+
+export const languageNames: Readonly<Record<string, string>> = {
+  bash: 'curl',
+  js: 'Node.js',
+  ts: 'TypeScript',
+  python: 'Python',
+  json: 'JSON',
+  http: 'HTTP',
+  yaml: 'YAML',
+  text: '',
+};
+
+/** Static markup; copying and wrapping are done by src/behaviour/code.ts. */
+export function CodeBlock({ language, html, title, output }: CodeBlockProps): ReactElement {
+  const caption = title ?? (output ? ja.code.output : undefined);
+  return (
+    <figure
+      className={output ? 'code code--output' : 'code'}
+      data-language={language}
+      aria-label={caption ? undefined : ja.code.label(languageNames[language] ?? '')}
+    >
+      {caption ? <figcaption className="code__title">{caption}</figcaption> : null}
+      <div className="code__body">
+        <pre
+          className="code__pre"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard
+          tabIndex={0}
+        >
+          {/* biome-ignore lint/security/noDangerouslySetInnerHtml: made and escaped by build/highlight.ts */}
+          <code dangerouslySetInnerHTML={{ __html: html }} />
+        </pre>
+        <div className="code__buttons">
+          <button
+            type="button"
+            className="code__button"
+            data-code="wrap"
+            aria-pressed="false"
+            aria-label={ja.code.wrap}
+            title={ja.code.wrap}
+            hidden
+          >
+            <Icon name="wrap" />
+          </button>
+          <button
+            type="button"
+            className="code__button"
+            data-code="copy"
+            aria-label={ja.code.copy}
+            title={ja.code.copy}
+          >
+            <Icon name="copy" />
+            <Icon name="check" />
+          </button>
+        </div>
+      </div>
+    </figure>
+  );
+}

@@ -1,0 +1,289 @@
+import { STATUS_CODES } from 'node:http';
+import { apiWords } from '../strings/api';
+import { ja } from '../strings/ja';
+import type { SearchRecord, SidebarCategory, TocItem } from '../types';
+import { ApiError, headerOf, operationsOf, sharedHeaderAnchor } from './model';
+import { relations } from './related';
+import { signatureAnchor } from './samples';
+import { anchorPart } from './shape';
+import { twinOf } from './twin';
+import type { ApiInput, ApiPage, Field, OpenApiDocument, Operation, Shape } from './types';
+
+export interface Part {
+  readonly id: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+/** GitHub's way to make an id of a heading. */
+const slug = (title: string): string =>
+  title
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replace(/\s+/g, '-');
+
+/** The lead of `info.description`, and its parts by `##`. */
+export function partsOf(description: string): { readonly lead: string; readonly parts: readonly Part[] } {
+  const lead: string[] = [];
+  const parts: { title: string; lines: string[] }[] = [];
+  let inCode = false;
+  for (const line of description.split('\n')) {
+    if (/^\s*(```|~~~)/.test(line)) inCode = !inCode;
+    const title = inCode ? undefined : /^##\s+(.+?)\s*#*$/.exec(line)?.[1];
+    if (title) parts.push({ title, lines: [] });
+    else (parts.at(-1)?.lines ?? lead).push(line);
+  }
+  return {
+    lead: lead.join('\n').trim(),
+    parts: parts.map(({ title, lines }) => ({ id: slug(title), title, text: lines.join('\n').trim() })),
+  };
+}
+
+export interface Group {
+  readonly id: string;
+  readonly title: string;
+  /** The tag's name, where the title is its description. */
+  readonly tag?: string;
+  readonly description: string;
+  readonly operations: readonly Operation[];
+}
+
+/** Calls by tag; callbacks by what they follow, since they have no tags. */
+export function groupsOf(input: ApiInput): readonly Group[] {
+  const { document } = input;
+  const all = operationsOf(document);
+  const order = [
+    ...new Set([...(document.tags ?? []).map((one) => one.name), ...all.flatMap((one) => one.tag ?? [])]),
+  ];
+  const tagged = order.map((tag) => {
+    const description = document.tags?.find((one) => one.name === tag)?.description?.trim() ?? '';
+    // A short description is the better title: tags are names for programs.
+    const isTitle = description !== '' && description.length <= 30 && !description.includes('\n');
+    return {
+      id: `tag-${anchorPart(tag)}`,
+      title: isTitle ? description : tag,
+      ...(isTitle ? { tag } : {}),
+      description: isTitle ? '' : description,
+      operations: all.filter((one) => one.tag === tag),
+    };
+  });
+  const rest = all.filter((one) => one.tag === undefined);
+  const related = relations(input);
+  const results = rest.filter((one) => related.callsOf(one.id).length > 0);
+  const events = rest.filter((one) => !results.includes(one));
+  const { groups } = apiWords;
+  const untagged =
+    results.length === 0
+      ? [{ id: 'requests', title: groups.requests, description: '', operations: events }]
+      : [
+          { id: 'results', title: groups.results, description: '', operations: results },
+          { id: 'events', title: groups.events, description: '', operations: events },
+        ];
+  return [...tagged, ...untagged].filter((one) => one.operations.length > 0);
+}
+
+export const sharedHeadersAnchor = 'shared-headers';
+
+/** Headers of `components` that responses use, under the name that they are sent with. */
+export function sharedHeadersOf(document: OpenApiDocument): readonly Field[] {
+  const used = new Map<string, string>();
+  for (const { answers } of operationsOf(document)) {
+    for (const { headers } of answers)
+      for (const one of headers) if (one.shared) used.set(one.shared, one.name);
+  }
+  return Object.entries(document.components?.['headers'] ?? {}).flatMap(([key, header]) => {
+    const anchor = sharedHeaderAnchor(key);
+    const name = used.get(anchor);
+    return name === undefined ? [] : [headerOf(document, name, header, anchor).field];
+  });
+}
+
+export const reasonOf = (status: string): string => STATUS_CODES[status] ?? '';
+
+/** Markdown without its marks, for search and for one-line texts. */
+export const plain = (text: string): string =>
+  text
+    .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
+    .replace(/[`*_|#>]+/g, (marks) => (marks.includes('_') ? marks : ' '))
+    .replace(/\s+/g, ' ')
+    .trim();
+
+/** Every field of a shape, nested ones with the names that lead to them. */
+export function* fieldsOf(
+  shape: Shape,
+  path: readonly string[] = [],
+): Generator<{ name: string; path: readonly string[]; anchor: string; shape: Shape }> {
+  for (const { name, anchor, shape: inner } of shape.fields) {
+    yield { name, path, anchor, shape: inner };
+    yield* fieldsOf(inner, [...path, name]);
+  }
+  for (const { variants } of shape.choices)
+    for (const variant of variants) yield* fieldsOf(variant.shape, path);
+  if (shape.item) yield* fieldsOf(shape.item, path);
+}
+
+/** Variants have anchors too. */
+function* variantsOf(shape: Shape): Generator<string> {
+  for (const { variants } of shape.choices) {
+    for (const variant of variants) {
+      yield variant.anchor;
+      yield* variantsOf(variant.shape);
+    }
+  }
+  for (const one of shape.fields) yield* variantsOf(one.shape);
+  if (shape.item) yield* variantsOf(shape.item);
+}
+
+const shapesOf = (operation: Operation): Shape[] => [
+  ...(operation.request?.bodies ?? []).map((one) => one.shape),
+  ...operation.answers.flatMap((one) => one.bodies.map((body) => body.shape)),
+];
+
+/** Every anchor of an operation, in the order of the page. */
+export function anchorsOf(operation: Operation): string[] {
+  return [
+    operation.id,
+    ...operation.parameters.flatMap((one) => [
+      one.field.anchor,
+      ...[...fieldsOf(one.field.shape)].map((field) => field.anchor),
+    ]),
+    ...(operation.request ? [`${operation.id}.request`] : []),
+    ...(operation.request?.bodies ?? []).slice(1).map((one) => one.anchor),
+    ...operation.answers.flatMap((one) => [one.anchor, ...one.bodies.slice(1).map((body) => body.anchor)]),
+    ...operation.answers.flatMap((one) =>
+      one.headers.filter((header) => !header.shared).map((header) => header.field.anchor),
+    ),
+    ...shapesOf(operation).flatMap((shape) => [
+      ...[...fieldsOf(shape)].map((field) => field.anchor),
+      ...variantsOf(shape),
+    ]),
+  ];
+}
+
+/** No anchor twice: links to fields and states would lead elsewhere. */
+function checkAnchors(input: ApiInput): void {
+  const owners = new Map<string, string>();
+  const add = (anchor: string, owner: string, pointer: string) => {
+    const other = owners.get(anchor);
+    if (other !== undefined)
+      throw new ApiError(`duplicate anchor "#${anchor}" (${other}; ${owner})`, pointer);
+    owners.set(anchor, owner);
+  };
+  for (const part of partsOf(input.document.info.description ?? '').parts)
+    add(part.id, `"## ${part.title}"`, '#/info/description');
+  for (const group of groupsOf(input)) add(group.id, group.title, '#/tags');
+  for (const anchor of [sharedHeadersAnchor, signatureAnchor]) add(anchor, 'this page', '#/');
+  for (const { anchor, name } of sharedHeadersOf(input.document)) add(anchor, name, '#/components/headers');
+  for (const operation of operationsOf(input.document)) {
+    const pointer = `#/${operation.kind === 'call' ? 'paths' : 'webhooks'}/${operation.path.replaceAll('~', '~0').replaceAll('/', '~1')}/${operation.method}`;
+    for (const anchor of anchorsOf(operation)) add(anchor, operation.id, pointer);
+  }
+}
+
+function searchOf(input: ApiInput, title: string): SearchRecord[] {
+  const href = (anchor: string) => `${input.route}#${anchor}`;
+  const factsText = (shape: Shape) => shape.facts.flatMap((fact) => fact.values).join(' ');
+  return operationsOf(input.document).flatMap((operation): SearchRecord[] => {
+    const path = [title, operation.summary];
+    const field = (
+      name: string,
+      anchor: string,
+      shape: Shape,
+      within: readonly string[] = [],
+    ): SearchRecord => ({
+      href: href(anchor),
+      title: [...within, name].join('.'),
+      path,
+      text: [shape.type, plain(shape.description ?? ''), factsText(shape), factsText(shape.item ?? shape)]
+        .filter(Boolean)
+        .join(' '),
+      kind: 'field',
+    });
+    // An error's body is the same everywhere: its status is found, its field is not worth 300 entries.
+    const bodies = [
+      ...(operation.request?.bodies ?? []),
+      ...operation.answers.filter((one) => /^[123d]/.test(one.status)).flatMap((one) => one.bodies),
+    ];
+    return [
+      {
+        href: href(operation.id),
+        title: operation.summary,
+        path: [title, ...(operation.tag ? [operation.tag] : [])],
+        text: [
+          operation.method.toUpperCase(),
+          operation.path,
+          operation.id,
+          plain(operation.description),
+        ].join(' '),
+        kind: 'operation',
+      },
+      ...operation.parameters.map((one) => field(one.field.name, one.field.anchor, one.field.shape)),
+      ...bodies.flatMap((body) =>
+        [...fieldsOf(body.shape)].map((one) => field(one.name, one.anchor, one.shape, one.path)),
+      ),
+      ...operation.answers.map(
+        (one): SearchRecord => ({
+          href: href(one.anchor),
+          title: `${one.status} ${reasonOf(one.status)}`.trim(),
+          path,
+          text: plain(one.description),
+          kind: 'status',
+        }),
+      ),
+    ];
+  });
+}
+
+const titleOf = (input: ApiInput): string => ja.apis[input.name];
+
+export function describeApi(input: ApiInput): ApiPage {
+  checkAnchors(input);
+  const { info } = input.document;
+  const title = titleOf(input);
+  const groups = groupsOf(input);
+  const headers = sharedHeadersOf(input.document);
+  const { parts } = partsOf(info.description ?? '');
+  const toc: TocItem[] = [
+    ...parts.map(({ id, title: text }): TocItem => ({ id, text, level: 2 })),
+    ...(input.name === 'cws_notification'
+      ? [{ id: signatureAnchor, text: apiWords.signature.title, level: 2 } as const]
+      : []),
+    ...groups.map(({ id, title: text }): TocItem => ({ id, text, level: 2 })),
+    ...(headers.length > 0
+      ? [{ id: sharedHeadersAnchor, text: apiWords.sharedHeaders, level: 2 } as const]
+      : []),
+  ];
+  const own = toc.filter((one) => !groups.some((group) => group.id === one.id));
+  const sidebar: SidebarCategory[] = [
+    { label: apiWords.introduction, items: own.map((one) => ({ label: one.text, href: `#${one.id}` })) },
+    ...groups.map((group) => ({
+      label: group.title,
+      items: group.operations.map(({ id, summary, method, deprecated }) => ({
+        label: summary,
+        href: `#${id}`,
+        method,
+        ...(deprecated ? { deprecated: true } : {}),
+      })),
+    })),
+  ];
+  return {
+    title,
+    description: info.summary ?? info.title,
+    toc,
+    sidebar: sidebar.filter((one) => one.items.length > 0),
+    search: [
+      ...parts.map(
+        (one): SearchRecord => ({
+          href: `${input.route}#${one.id}`,
+          title: one.title,
+          path: [title],
+          text: plain(one.text),
+          kind: 'heading',
+        }),
+      ),
+      ...searchOf(input, title),
+    ],
+    text: twinOf(input, title, groups),
+  };
+}

@@ -1,0 +1,64 @@
+import type { Json } from './types';
+
+/** `JSON.rawJSON` keeps a number's text; TypeScript's library does not know it yet. */
+const json = JSON as typeof JSON & { isRawJSON?: (value: unknown) => boolean };
+
+export const isRaw = (value: unknown): value is { readonly rawJSON: string } =>
+  json.isRawJSON?.(value) ?? false;
+
+/** Whether a value holds a number that a program's own numbers cannot carry. */
+export const holdsRaw = (value: Json): boolean =>
+  isRaw(value) || (typeof value === 'object' && value !== null && Object.values(value).some(holdsRaw));
+
+/**
+ * JSON as it is shown and sent. `{{` would be taken for a value of the reader, so it is written as an escape, which
+ * JSON, JavaScript and Python all read alike.
+ */
+export const pretty = (value: Json): string => JSON.stringify(value, null, 2).replaceAll('{{', '{\\u007b');
+
+/** One value in running text: strings without quotes, unless they are empty or have spaces at an end. */
+export const show = (value: Json): string =>
+  typeof value === 'string' && value !== '' && value === value.trim() ? value : JSON.stringify(value);
+
+const quote = (text: string): string =>
+  `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'").replaceAll('{{', '{\\u007b')}'`;
+
+/** A literal of JavaScript, indented to stand at `indent`. */
+export function javascript(value: Json, indent = ''): string {
+  const deeper = `${indent}  `;
+  if (isRaw(value)) return value.rawJSON;
+  if (typeof value === 'string') return quote(value);
+  if (Array.isArray(value)) {
+    return value.length === 0
+      ? '[]'
+      : `[\n${value.map((one: Json) => `${deeper}${javascript(one, deeper)},\n`).join('')}${indent}]`;
+  }
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value).map(([name, one]) => {
+      return `${deeper}${/^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name)}: ${javascript(one, deeper)},\n`;
+    });
+    return members.length === 0 ? '{}' : `{\n${members.join('')}${indent}}`;
+  }
+  return JSON.stringify(value);
+}
+
+/** A literal of Python. */
+export function python(value: Json, indent = ''): string {
+  const deeper = `${indent}    `;
+  if (isRaw(value)) return value.rawJSON;
+  if (value === null) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (typeof value === 'string') return JSON.stringify(value).replaceAll('{{', '{\\u007b');
+  if (Array.isArray(value)) {
+    return value.length === 0
+      ? '[]'
+      : `[\n${value.map((one: Json) => `${deeper}${python(one, deeper)},\n`).join('')}${indent}]`;
+  }
+  if (typeof value === 'object') {
+    const members = Object.entries(value).map(
+      ([name, one]) => `${deeper}${python(name)}: ${python(one as Json, deeper)},\n`,
+    );
+    return members.length === 0 ? '{}' : `{\n${members.join('')}${indent}}`;
+  }
+  return JSON.stringify(value);
+}

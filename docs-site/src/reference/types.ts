@@ -1,0 +1,148 @@
+import type { SearchRecord, SidebarCategory, TocItem } from '../types';
+
+/** A JSON value; numbers whose text matters (`1.0`, beyond 2^53) are kept by `JSON.rawJSON` (build/numerals.ts). */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+export type Schema = boolean | Readonly<Record<string, unknown>>;
+
+/** An OpenAPI 3.1 document, parsed, validated and bundled; only what every user needs is typed here. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly summary?: string;
+    readonly description?: string;
+  };
+  readonly tags?: readonly { readonly name: string; readonly description?: string }[];
+  readonly servers?: readonly { readonly url: string; readonly description?: string }[];
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly paths?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly webhooks?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly components?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+export interface ApiSource {
+  readonly name: string;
+  readonly route: string;
+  readonly document: OpenApiDocument;
+}
+
+export interface ApiInput extends ApiSource {
+  readonly name: 'cws_api' | 'cws_notification' | 'cws_presigned_url';
+  /** The other documents, to link a call with its callback and back. */
+  readonly others: readonly ApiSource[];
+  readonly highlight: (code: string, language: 'bash' | 'js' | 'python' | 'json' | 'http') => string;
+  /** Descriptions: safe HTML, raw HTML in them is text. `shift` lowers their headings, by 1 where nothing is said. */
+  readonly markdown: (text: string, shift?: number) => string;
+}
+
+export interface ApiPage {
+  readonly title: string;
+  readonly description: string;
+  readonly toc: readonly TocItem[];
+  readonly sidebar: readonly SidebarCategory[];
+  readonly search: readonly SearchRecord[];
+  /** The `.md` twin. */
+  readonly text: string;
+}
+
+/** A limit, enum, default or other fact of a value; `values` are shown as code. */
+export interface Fact {
+  readonly label: string;
+  readonly values: readonly string[];
+}
+
+/** What a value looks like: a schema with its references resolved and `allOf` merged. */
+export interface Shape {
+  readonly type: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly deprecated: boolean;
+  readonly readOnly: boolean;
+  readonly writeOnly: boolean;
+  readonly facts: readonly Fact[];
+  /** A scalar's example: the document's own, else one that fits. */
+  readonly example?: Json;
+  readonly fields: readonly Field[];
+  /** No field but the named ones. */
+  readonly closed: boolean;
+  /** Elements of an array. */
+  readonly item?: Shape;
+  readonly choices: readonly Choice[];
+  /** A recursive schema ends here: the anchor and name of the field that it repeats. */
+  readonly same?: { readonly anchor: string; readonly name: string };
+}
+
+export interface Choice {
+  readonly kind: 'oneOf' | 'anyOf';
+  readonly discriminator?: string;
+  readonly variants: readonly { readonly label: string; readonly anchor: string; readonly shape: Shape }[];
+}
+
+export interface Field {
+  readonly name: string;
+  readonly anchor: string;
+  readonly required: boolean;
+  readonly shape: Shape;
+}
+
+export interface Example {
+  readonly name: string;
+  readonly value: Json;
+  /** The document has none: made of the schema. */
+  readonly generated: boolean;
+}
+
+export interface Body {
+  readonly mediaType: string;
+  /** That of the request or status; a second media type has its own. */
+  readonly anchor: string;
+  readonly shape: Shape;
+  readonly examples: readonly Example[];
+}
+
+export interface Header {
+  readonly name: string;
+  readonly required: boolean;
+  /** Anchor of the shared header, or the header's own field. */
+  readonly shared?: string;
+  readonly field: Field;
+}
+
+export interface Answer {
+  readonly status: string;
+  readonly anchor: string;
+  readonly description: string;
+  readonly headers: readonly Header[];
+  readonly bodies: readonly Body[];
+  readonly next: readonly { readonly operationId: string; readonly description?: string }[];
+}
+
+export type ParameterPlace = 'path' | 'query' | 'header' | 'cookie';
+
+export interface Parameter {
+  readonly place: ParameterPlace;
+  readonly field: Field;
+  readonly example: Json | undefined;
+}
+
+export interface Operation {
+  readonly id: string;
+  readonly kind: 'call' | 'callback';
+  readonly method: string;
+  /** Path of a call, name of a callback. */
+  readonly path: string;
+  readonly tag: string | undefined;
+  readonly summary: string;
+  readonly description: string;
+  readonly deprecated: boolean;
+  /** Each scheme with its scopes. */
+  readonly security: readonly { readonly scheme: string; readonly scopes: readonly string[] }[];
+  readonly bodyLimit: number | undefined;
+  readonly parameters: readonly Parameter[];
+  readonly request:
+    | { readonly required: boolean; readonly description: string; readonly bodies: readonly Body[] }
+    | undefined;
+  readonly answers: readonly Answer[];
+}

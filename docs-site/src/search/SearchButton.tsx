@@ -1,0 +1,65 @@
+import { lazy, type ReactElement, Suspense, useEffect, useRef, useState } from 'react';
+import { ja } from '../strings/ja';
+import { Icon } from '../theme/Icon';
+
+const SearchDialog = lazy(() => import('./SearchDialog'));
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+/** Opens the search; so do `/` and Ctrl+K (⌘K). */
+export function SearchButton(): ReactElement {
+  const [open, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const comesBack = useRef(false);
+  // While the dialog is open the button cannot have the focus: it gets it when the dialog is gone.
+  useEffect(() => {
+    if (open || !comesBack.current) return;
+    comesBack.current = false;
+    button.current?.focus();
+  }, [open]);
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      const shortcut =
+        event.key.toLowerCase() === 'k' &&
+        (event.ctrlKey || event.metaKey) &&
+        !event.altKey &&
+        !event.shiftKey;
+      const slash =
+        event.key === '/' && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyping(event.target);
+      if (!shortcut && !slash) return;
+      event.preventDefault();
+      setOpen(true);
+    };
+    document.addEventListener('keydown', pressed);
+    return () => document.removeEventListener('keydown', pressed);
+  }, []);
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        className="search-button"
+        aria-haspopup="dialog"
+        aria-label={`${ja.search.label} Ctrl K`}
+        onClick={() => setOpen(true)}
+      >
+        <Icon name="search" />
+        <span className="search-button__text">{ja.search.button}</span>
+        <kbd className="search-button__key">Ctrl K</kbd>
+      </button>
+      {open ? (
+        <Suspense fallback={null}>
+          <SearchDialog
+            close={() => {
+              comesBack.current = true;
+              setOpen(false);
+            }}
+            leave={() => setOpen(false)}
+          />
+        </Suspense>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,161 @@
+import { navigate } from 'gatsby';
+import { type KeyboardEvent, type ReactElement, useEffect, useId, useRef, useState } from 'react';
+import { ja } from '../strings/ja';
+import { Icon } from '../theme/Icon';
+import type { Engine, Hit } from './engine';
+import { loadEngine } from './load';
+
+interface Props {
+  /** Closes and gives the focus back. */
+  close(): void;
+  /** Closes because the reader goes somewhere. */
+  leave(): void;
+}
+
+export default function SearchDialog({ close, leave }: Props): ReactElement {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [query, setQuery] = useState('');
+  const [engine, setEngine] = useState<Engine>();
+  const [failed, setFailed] = useState(false);
+  const [attempt, setAttempt] = useState(0);
+  const [active, setActive] = useState(0);
+  const id = useId();
+
+  useEffect(() => {
+    const node = dialog.current;
+    node?.showModal();
+    document.body.classList.add('locked');
+    return () => {
+      document.body.classList.remove('locked');
+      node?.close();
+    };
+  }, []);
+
+  useEffect(() => {
+    let gone = false;
+    setFailed(false);
+    void attempt;
+    loadEngine().then(
+      (loaded) => !gone && setEngine(() => loaded),
+      () => !gone && setFailed(true),
+    );
+    return () => {
+      gone = true;
+    };
+  }, [attempt]);
+
+  const asked = query.trim() !== '';
+  const hits = asked && engine ? engine.find(query) : [];
+  const chosen = Math.min(active, hits.length - 1);
+
+  useEffect(() => {
+    if (chosen >= 0) document.getElementById(`${id}-${chosen}`)?.scrollIntoView({ block: 'nearest' });
+  }, [chosen, id]);
+
+  const go = (hit: Hit) => {
+    leave();
+    void navigate(hit.href);
+  };
+  const pressed = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault();
+      if (hits.length > 0)
+        setActive((chosen + (event.key === 'ArrowDown' ? 1 : hits.length - 1)) % hits.length);
+    }
+    const hit = hits[chosen];
+    if (event.key === 'Enter' && hit) {
+      event.preventDefault();
+      go(hit);
+    }
+  };
+  const status = failed
+    ? ja.search.failed
+    : !engine
+      ? ja.search.loading
+      : !asked
+        ? ja.search.hint
+        : hits.length === 0
+          ? ja.search.none(query.trim())
+          : ja.search.count(hits.length);
+
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard has Escape and the close button
+    <dialog
+      ref={dialog}
+      className="search"
+      aria-label={ja.search.label}
+      onCancel={(event) => {
+        event.preventDefault();
+        close();
+      }}
+      onClick={(event) => {
+        if (event.target === dialog.current) close();
+      }}
+    >
+      <div className="search__box">
+        <div className="search__head">
+          <Icon name="search" />
+          <input
+            className="search__input"
+            type="text"
+            role="combobox"
+            aria-label={ja.search.label}
+            aria-expanded={hits.length > 0}
+            aria-controls={`${id}-list`}
+            aria-autocomplete="list"
+            aria-activedescendant={chosen >= 0 ? `${id}-${chosen}` : undefined}
+            placeholder={ja.search.placeholder}
+            maxLength={100}
+            autoComplete="off"
+            spellCheck={false}
+            autoFocus
+            value={query}
+            onChange={(event) => {
+              setQuery(event.target.value);
+              setActive(0);
+            }}
+            onKeyDown={pressed}
+          />
+          <button type="button" className="navbar__icon" aria-label={ja.search.close} onClick={close}>
+            <Icon name="close" />
+          </button>
+        </div>
+        <p className="search__status" role="status">
+          {status}
+          {failed ? (
+            <button type="button" className="button button--plain" onClick={() => setAttempt(attempt + 1)}>
+              {ja.error.retry}
+            </button>
+          ) : null}
+        </p>
+        <div
+          id={`${id}-list`}
+          className="search__list"
+          role="listbox"
+          aria-label={ja.search.label}
+          tabIndex={-1}
+        >
+          {hits.map((hit, index) => (
+            // biome-ignore lint/a11y/useFocusableInteractive: the input has the focus and the keys
+            // biome-ignore lint/a11y/useKeyWithClickEvents: as above
+            <div
+              key={hit.href}
+              id={`${id}-${index}`}
+              className="search__hit"
+              role="option"
+              aria-selected={index === chosen}
+              data-href={hit.href}
+              onPointerMove={() => setActive(index)}
+              onClick={() => go(hit)}
+            >
+              <span className="search__kind">{ja.search.kinds[hit.kind]}</span>
+              <span className="search__title">{hit.title}</span>
+              {hit.path.length > 0 ? <span className="search__path">{hit.path.join(' › ')}</span> : null}
+            </div>
+          ))}
+        </div>
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,50 @@
+import { type ReactElement, useEffect, useState } from 'react';
+import { ja } from '../../strings/ja';
+import { Icon } from '../Icon';
+
+const fromTop = 300;
+
+/** Comes when the reader scrolls up, far enough from the top; goes when scrolling down or following a hash. */
+export function BackToTopButton(): ReactElement {
+  const [shown, setShown] = useState(false);
+  useEffect(() => {
+    let last = window.scrollY;
+    let followsHash = false;
+    const scrolled = () => {
+      const now = window.scrollY;
+      if (followsHash) {
+        followsHash = false;
+        setShown(false);
+      } else if (now < fromTop) setShown(false);
+      else if (now < last) setShown(true);
+      else if (now > last) setShown(false);
+      last = now;
+    };
+    const hash = () => {
+      followsHash = true;
+      setShown(false);
+    };
+    window.addEventListener('scroll', scrolled, { passive: true });
+    window.addEventListener('hashchange', hash);
+    return () => {
+      window.removeEventListener('scroll', scrolled);
+      window.removeEventListener('hashchange', hash);
+    };
+  }, []);
+  return (
+    <button
+      type="button"
+      className={`back-to-top${shown ? ' back-to-top--shown' : ''}`}
+      aria-label={ja.top}
+      title={ja.top}
+      tabIndex={shown ? 0 : -1}
+      aria-hidden={!shown}
+      onClick={() => {
+        const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+        window.scrollTo({ top: 0, behavior: calm ? 'auto' : 'smooth' });
+      }}
+    >
+      <Icon name="up" />
+    </button>
+  );
+}

@@ -1,0 +1,69 @@
+import { type ReactElement, useEffect, useRef, useState } from 'react';
+import { ja } from '../../strings/ja';
+import type { SidebarCategory } from '../../types';
+import { Icon } from '../Icon';
+import { SidebarTree } from './SidebarTree';
+
+interface Props {
+  readonly categories: readonly SidebarCategory[];
+  readonly path: string;
+  readonly hash: string;
+}
+
+/** The sidebar of a document. It can be hidden; the focus goes to the button that brings it back, and back again. */
+export function DocSidebar(props: Props): ReactElement {
+  const [hidden, setHidden] = useState(false);
+  const show = useRef<HTMLButtonElement>(null);
+  const hide = useRef<HTMLButtonElement>(null);
+  const moved = useRef(false);
+  const scroller = useRef<HTMLElement>(null);
+
+  useEffect(() => {
+    if (!moved.current) return;
+    (hidden ? show : hide).current?.focus();
+  }, [hidden]);
+
+  // The chosen page or call stays in view while the document is read.
+  const { path, hash } = props;
+  useEffect(() => {
+    const box = scroller.current;
+    const link = box?.querySelector<HTMLElement>('[aria-current]');
+    if (!box || !link || !path || hash === undefined) return;
+    const top = link.getBoundingClientRect().top - box.getBoundingClientRect().top;
+    if (top < 0 || top > box.clientHeight - 60) box.scrollTop += top - box.clientHeight / 2;
+  }, [path, hash]);
+
+  const toggle = (next: boolean) => {
+    moved.current = true;
+    setHidden(next);
+  };
+  return (
+    <aside className={`doc-sidebar${hidden ? ' doc-sidebar--hidden' : ''}`}>
+      {hidden ? (
+        <button
+          ref={show}
+          type="button"
+          className="doc-sidebar__show"
+          aria-label={ja.sidebar.show}
+          title={ja.sidebar.show}
+          onClick={() => toggle(false)}
+        >
+          <Icon name="sidebar" />
+        </button>
+      ) : null}
+      <nav ref={scroller} className="doc-sidebar__scroll" aria-label={ja.sidebar.label} hidden={hidden}>
+        <SidebarTree {...props} />
+      </nav>
+      <button
+        ref={hide}
+        type="button"
+        className="doc-sidebar__hide"
+        hidden={hidden}
+        onClick={() => toggle(true)}
+      >
+        <Icon name="sidebar" />
+        {ja.sidebar.hide}
+      </button>
+    </aside>
+  );
+}

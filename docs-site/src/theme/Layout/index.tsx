@@ -1,0 +1,82 @@
+import type { ReactElement, ReactNode } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import { ja } from '../../strings/ja';
+import type { DocumentPage } from '../../types';
+import { versions } from '../../versions';
+import { AnnouncementBar } from '../AnnouncementBar';
+import { BackToTopButton } from '../BackToTopButton';
+import { DocSidebar } from '../DocSidebar';
+import { CrashPage, ErrorBoundary, ErrorPage } from '../ErrorBoundary';
+import { Footer } from '../Footer';
+import { Loading } from '../Loading';
+import { Navbar } from '../Navbar';
+import { SkipLink } from '../SkipLink';
+
+export interface LayoutProps {
+  readonly location: { readonly pathname: string; readonly search?: string; readonly hash?: string };
+  readonly pageContext: Partial<DocumentPage>;
+  readonly children?: ReactNode;
+}
+
+/** Says in Japanese where a navigation has led; Gatsby's own announcer speaks English and is silenced. */
+function Announcer({ path }: { readonly path: string }): ReactElement {
+  const [text, setText] = useState('');
+  const first = useRef(true);
+  useEffect(() => {
+    if (first.current) {
+      first.current = false;
+      return;
+    }
+    setText(path ? ja.routeAnnounced(document.querySelector('h1')?.textContent ?? document.title) : '');
+  }, [path]);
+  return (
+    <div className="visually-hidden" role="status" data-announcer="">
+      {text}
+    </div>
+  );
+}
+
+/** What stands around every page; it stays mounted while pages change, so the sidebar keeps its state. */
+export function Layout({ location, pageContext, children }: LayoutProps): ReactElement {
+  const path = location.pathname.replace(/(.)\/$/, '$1');
+  // The build knows no query and no hash: the first render in the browser must know none either.
+  const [ready, setReady] = useState(false);
+  useEffect(() => {
+    setReady(true);
+    document.documentElement.dataset['ready'] = 'true';
+  }, []);
+  const search = ready ? (location.search ?? '') : '';
+  const hash = ready ? (location.hash ?? '') : '';
+  const { sidebar, kind } = pageContext;
+  const page = (
+    <ErrorBoundary path={path} fallback={ErrorPage}>
+      {children}
+    </ErrorBoundary>
+  );
+  return (
+    <ErrorBoundary path={path} fallback={CrashPage}>
+      <SkipLink />
+      <AnnouncementBar />
+      <Navbar
+        path={path}
+        search={search}
+        hash={hash}
+        sidebar={sidebar}
+        versions={pageContext.versions ?? versions}
+        version={pageContext.version ?? 'current'}
+      />
+      {kind && sidebar ? (
+        <div className={`document document--${kind}`}>
+          <DocSidebar key={kind === 'guide' ? 'guides' : path} categories={sidebar} path={path} hash={hash} />
+          {page}
+        </div>
+      ) : (
+        <div className="page">{page}</div>
+      )}
+      <Footer />
+      <BackToTopButton />
+      <Loading />
+      <Announcer path={path} />
+    </ErrorBoundary>
+  );
+}

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { Page } from 'playwright-core';
+import { hydrated } from '../support/browser.ts';
+import { check, desktop } from '../support/check.ts';
+
+const about = '/docs/introduction/about';
+const tutorial = '/docs/introduction/tutorial';
+
+async function open(page: Page, route = '/'): Promise<void> {
+  await page.goto(route);
+  await hydrated(page);
+}
+
+/** Changes the data of one page on its way to the browser: the page throws while it is rendered. */
+async function breakPage(
+  page: Page,
+  route: string,
+  change: (context: Record<string, unknown>) => void,
+): Promise<void> {
+  await page.route(`**/page-data${route}/page-data.json`, async (answer) => {
+    const response = await answer.fetch();
+    const data = await response.json();
+    change(data.result.pageContext);
+    await answer.fulfill({ response, json: data });
+  });
+}
+
+const goTo = (page: Page, route: string) =>
+  page.evaluate(
+    (path) => (window as unknown as { ___navigate(path: string): void }).___navigate(path),
+    route,
+  );
+
+describe('not found', () => {
+  // proves site/not-found
+  check('status 404, the Japanese text, ways out', desktop, async ({ page }) => {
+    const response = await page.goto('/no/such/page');
+    assert.equal(response?.status(), 404);
+    await hydrated(page);
+    const text = await page.locator('main').innerText();
+    assert.match(text, /ページが見つかりません/);
+    assert.match(text, /このページにリンクしているサイトの所有者にリンクが壊れていることを伝えてください。/);
+    assert.equal(await page.locator('.navbar').isVisible(), true);
+    assert.match(await page.title(), /ページが見つかりません/);
+  });
+  // proves site/html-suffix
+  check('a suffix leads to the plain path, query and hash kept', desktop, async ({ page }) => {
+    await page.goto(`${about}.html?a=1#b`);
+    assert.equal(
+      new URL(page.url()).pathname + new URL(page.url()).search + new URL(page.url()).hash,
+      `${about}?a=1#b`,
+    );
+  });
+  check(
+    'under another server, which answers a suffix with the not-found page, the page redirects',
+    desktop,
+    async ({ page, site }) => {
+      const missing = await (await fetch(`${site.url}/404-is-no-page`)).text();
+      await page.route('**/about.html', (route) =>
+        route.fulfill({ status: 404, contentType: 'text/html', body: missing }),
+      );
+      await page.goto(`${about}.html`);
+      await page.waitForURL((url) => url.pathname === about);
+      await page.locator('h1', { hasText: '概要' }).waitFor();
+    },
+  );
+});
+
+// proves site/error-pages
+describe('error boundary', () => {
+  check(
+    'a page that throws keeps navigation and footer; trying again renders it',
+    desktop,
+    async ({ page }) => {
+      await breakPage(page, tutorial, (context) => {
+        context['breadcrumbs'] = null;
+      });
+      await open(page);
+      await goTo(page, tutorial);
+      await page.getByText('An error occurred').waitFor();
+      assert.match(await page.locator('main').innerText(), /エラーが発生しました/);
+      assert.equal(await page.locator('.navbar').isVisible(), true);
+      assert.equal(await page.locator('.footer').isVisible(), true);
+      const again = page.getByRole('button', { name: /もう一度試してください.*Try again/ });
+      await again.click();
+      await page.getByText('An error occurred').waitFor();
+      // What was wrong is mended: now it renders.
+      await page.evaluate((path) => {
+        const loader = (
+          window as unknown as {
+            ___loader: { loadPageSync(path: string): { json: { pageContext: Record<string, unknown> } } };
+          }
+        ).___loader;
+        loader.loadPageSync(path).json.pageContext['breadcrumbs'] = [];
+      }, tutorial);
+      await again.click();
+      await page.locator('h1', { hasText: 'チュートリアル' }).waitFor();
+    },
+  );
+  check('another page is rendered after one that threw', desktop, async ({ page }) => {
+    await breakPage(page, tutorial, (context) => {
+      context['breadcrumbs'] = null;
+    });
+    await open(page);
+    await goTo(page, tutorial);
+    await page.getByText('An error occurred').waitFor();
+    await goTo(page, about);
+    await page.locator('h1', { hasText: '概要' }).waitFor();
+  });
+  check(
+    'where the navigation itself throws, the whole page says so and offers to try again',
+    desktop,
+    async ({ page }) => {
+      await breakPage(page, tutorial, (context) => {
+        context['sidebar'] = 5;
+      });
+      await open(page);
+      await goTo(page, tutorial);
+      await page.locator('.status--crash', { hasText: 'This page crashed.' }).waitFor();
+      assert.equal(await page.getByRole('button', { name: /Try again/ }).count(), 1);
+      await page.getByRole('link', { name: 'ホームへ戻る' }).click();
+      await page.locator('.hero').waitFor();
+    },
+  );
+});
+
+// proves site/loading
+describe('loading', () => {
+  check(
+    'a page that fails once is warned of once and loaded as a whole',
+    desktop,
+    async ({ page, complaints }) => {
+      await open(page);
+      let failed = 0;
+      await page.route('**/fragments/**', (route) => (failed++ === 0 ? route.abort() : route.continue()));
+      await goTo(page, about);
+      await page.waitForURL(`**${about}`);
+      await hydrated(page);
+      await page.locator('h1', { hasText: '概要' }).waitFor();
+      assert.equal(complaints.filter((one) => one.startsWith('warning:')).length, 1);
+      assert.equal(failed, 1);
+      assert.equal(await page.locator('.load-failure').count(), 0);
+    },
+  );
+  check(
+    'a chunk that fails twice ends with Retry and no loop; Retry brings the page',
+    desktop,
+    async ({ page, complaints }) => {
+      await open(page);
+      let loads = 0;
+      page.on('framenavigated', (frame) => {
+        if (frame === page.mainFrame()) loads++;
+      });
+      await page.route('**/component---src-templates-document*.js', (route) => route.abort());
+      await goTo(page, about);
+      const box = page.locator('.load-failure');
+      await box.waitFor();
+      assert.match(await box.innerText(), /An error occurred/);
+      assert.equal(loads, 1);
+      assert.equal(complaints.filter((one) => one.startsWith('warning: The page')).length, 1);
+      // The text is there all the same.
+      assert.equal(await page.locator('h1', { hasText: '概要' }).isVisible(), true);
+      await page.unroute('**/component---src-templates-document*.js');
+      await box.getByRole('button', { name: /Retry/ }).click();
+      await hydrated(page);
+      assert.equal(await box.count(), 0);
+    },
+  );
+  check(
+    'offline, a navigation ends with Retry or the browser’s own page, never with an empty one',
+    desktop,
+    async ({ page }) => {
+      await open(page);
+      await page.route('**/page-data/**', (route) => route.abort('internetdisconnected'));
+      await page.route(`**${about}`, (route) => route.abort('internetdisconnected'));
+      await goTo(page, about);
+      await page.waitForFunction(
+        () => document.readyState === 'complete' && document.body.innerText.trim() !== '',
+      );
+    },
+  );
+  check('a page that takes long shows a spinner until it is there', desktop, async ({ page }) => {
+    await open(page);
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((done) => {
+      release = done;
+    });
+    await page.route('**/fragments/**', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await goTo(page, about);
+    await page.locator('.loading .spinner').waitFor();
+    assert.match((await page.locator('.loading').textContent()) ?? '', /読み込み中/);
+    release();
+    await page.locator('h1', { hasText: '概要' }).waitFor();
+    await page.locator('.loading .spinner').waitFor({ state: 'detached' });
+  });
+});
+
+// proves site/prefetch
+describe('prefetch', () => {
+  const connections = [
+    ['a normal connection (control)', { effectiveType: '4g', saveData: false }, true],
+    ['slow-2g', { effectiveType: 'slow-2g', saveData: false }, false],
+    ['2g', { effectiveType: '2g', saveData: false }, false],
+    ['data saver', { effectiveType: '4g', saveData: true }, false],
+  ] as const;
+  for (const [name, connection, loads] of connections) {
+    const before = `Object.defineProperty(navigator, 'connection', { configurable: true, value: ${JSON.stringify(connection)} })`;
+    check(
+      `${name}: pages are ${loads ? '' : 'not '}loaded ahead, by sight or hover`,
+      { ...desktop, before },
+      async ({ page }) => {
+        const asked: string[] = [];
+        page.on('request', (request) => {
+          const match = /\/page-data\/(docs|apis|information)/.exec(request.url());
+          if (match) asked.push(request.url());
+        });
+        await open(page);
+        await page.locator('.footer').scrollIntoViewIfNeeded();
+        await page.locator('.footer a[href="/docs/introduction/sora"]').hover();
+        await page.locator('main a[href="/apis/v1/cws_api"]').first().hover();
+        if (loads) {
+          await page.waitForFunction(() =>
+            performance.getEntriesByType('resource').some((one) => one.name.includes('/page-data/')),
+          );
+          assert.ok(asked.length > 0);
+          return;
+        }
+        // A request that would have been made is made before this navigation is.
+        await page.locator('.footer a[href="/information"]').click();
+        await page.waitForURL('**/information');
+        assert.deepEqual(
+          asked.filter((one) => !one.includes('/information')),
+          [],
+        );
+      },
+    );
+  }
+});

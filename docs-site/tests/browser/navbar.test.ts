@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { Page } from 'playwright-core';
+import { hydrated } from '../support/browser.ts';
+import { check, desktop } from '../support/check.ts';
+
+const about = '/docs/introduction/about';
+
+async function open(page: Page, route: string = about): Promise<void> {
+  await page.goto(route);
+  await hydrated(page);
+}
+
+const button = (page: Page, name = 'guides') => page.locator(`[data-dropdown=${name}] > button`);
+const menu = (page: Page, name = 'guides') => page.locator(`[data-dropdown=${name}] > ul`);
+
+async function isOpen(page: Page, expected: boolean, name = 'guides'): Promise<void> {
+  await menu(page, name).waitFor({ state: expected ? 'visible' : 'hidden' });
+  assert.equal(await button(page, name).getAttribute('aria-expanded'), String(expected));
+}
+
+// proves site/navigation
+describe('dropdown', () => {
+  check('opens on hover and closes when the pointer leaves', desktop, async ({ page }) => {
+    await open(page);
+    await button(page).hover();
+    await isOpen(page, true);
+    await page.mouse.move(640, 600);
+    await isOpen(page, false);
+  });
+  for (const key of ['Enter', 'Space']) {
+    check(`${key} opens and closes it`, desktop, async ({ page }) => {
+      await open(page);
+      await button(page).focus();
+      await page.keyboard.press(key);
+      await isOpen(page, true);
+      await page.keyboard.press(key);
+      await isOpen(page, false);
+    });
+  }
+  check('a click pins it, so that leaving does not close it', desktop, async ({ page }) => {
+    await open(page);
+    await button(page).click();
+    await page.mouse.move(640, 600);
+    await isOpen(page, true);
+  });
+  check('closes on a click outside', desktop, async ({ page }) => {
+    await open(page);
+    await button(page).click();
+    await isOpen(page, true);
+    await page.mouse.click(640, 600);
+    await isOpen(page, false);
+  });
+  check('closes when the focus leaves it', desktop, async ({ page }) => {
+    await open(page);
+    await button(page).focus();
+    await page.keyboard.press('Enter');
+    await isOpen(page, true);
+    await page.keyboard.press('Shift+Tab');
+    await isOpen(page, false);
+  });
+  check('Escape closes it and gives the focus back to the button', desktop, async ({ page }) => {
+    await open(page);
+    await button(page).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'A');
+    await page.keyboard.press('Escape');
+    await isOpen(page, false);
+    assert.equal(await button(page).evaluate((node) => node === document.activeElement), true);
+  });
+  check('leads to every page of its section, the current one marked', desktop, async ({ page }) => {
+    await open(page);
+    await button(page).click();
+    const links = await menu(page)
+      .locator('a')
+      .evaluateAll((all) => all.map((one) => one.getAttribute('href')));
+    assert.deepEqual(
+      links,
+      ['about', 'preparation', 'authentication', 'tutorial', 'sora'].map(
+        (one) => `/docs/introduction/${one}`,
+      ),
+    );
+    assert.equal(await menu(page).locator('[aria-current=page]').getAttribute('href'), about);
+    await menu(page).locator('a', { hasText: 'チュートリアル' }).click();
+    await page.waitForURL('**/docs/introduction/tutorial');
+    await isOpen(page, false);
+  });
+});
+
+// proves site/navigation
+describe('996 pixels', () => {
+  for (const [width, mobile] of [
+    [996, true],
+    [997, false],
+  ] as const) {
+    check(
+      `${width} is ${mobile ? 'mobile' : 'desktop'}, by stylesheet and by script`,
+      { viewport: { width, height: 800 } },
+      async ({ page }) => {
+        await open(page);
+        assert.equal(await page.locator('.navbar__menu').isVisible(), mobile);
+        assert.equal(await page.locator('.navbar__main').isVisible(), !mobile);
+        assert.equal(await page.locator('.doc-sidebar').isVisible(), !mobile);
+        assert.equal(await page.evaluate(() => matchMedia('(max-width: 996px)').matches), mobile);
+      },
+    );
+  }
+  check(
+    'the page is not wider than 320 pixels anywhere',
+    { viewport: { width: 320, height: 700 } },
+    async ({ page }) => {
+      for (const route of ['/', '/docs/components', '/apis/v1/cws_api', '/information', '/no-such-page']) {
+        await open(page, route);
+        const { scroll, client } = await page.evaluate(() => ({
+          scroll: document.documentElement.scrollWidth,
+          client: document.documentElement.clientWidth,
+        }));
+        assert.equal(scroll, client, route);
+      }
+    },
+  );
+});
+
+describe('locale and version', () => {
+  // proves site/locale
+  check('one locale, active, which keeps query and hash', desktop, async ({ page }) => {
+    await open(page, `${about}?a=1#b`);
+    await button(page, 'locale').click();
+    const items = menu(page, 'locale').locator('a');
+    assert.equal(await items.count(), 1);
+    assert.equal(await items.textContent(), '日本語');
+    assert.equal(await items.getAttribute('aria-current'), 'true');
+    assert.equal(await items.getAttribute('href'), `${about}?a=1#b`);
+    assert.equal(await page.evaluate(() => document.documentElement.lang), 'ja');
+  });
+  // proves site/version-kept
+  check(
+    'the chosen version is kept, a stale one is removed',
+    {
+      ...desktop,
+      before:
+        "if(!sessionStorage.once){sessionStorage.once='1';localStorage.setItem('docs-preferred-version-default','gone')}",
+    },
+    async ({ page }) => {
+      await open(page);
+      const kept = () => page.evaluate(() => localStorage.getItem('docs-preferred-version-default'));
+      assert.equal(await kept(), null);
+      await button(page, 'version').click();
+      const items = menu(page, 'version').locator('a');
+      assert.equal(await items.count(), 1);
+      await items.click();
+      assert.equal(await kept(), 'current');
+      await page.reload();
+      await hydrated(page);
+      assert.equal(await kept(), 'current');
+    },
+  );
+});
+
+// proves site/colour
+describe('colour', () => {
+  const theme = (page: Page) => page.evaluate(() => document.documentElement.dataset['theme']);
+  check(
+    'light comes first, even where the system is dark',
+    { ...desktop, colorScheme: 'dark' },
+    async ({ page }) => {
+      await open(page);
+      assert.equal(await theme(page), 'light');
+      assert.equal(
+        await page.evaluate(() => getComputedStyle(document.body).backgroundColor),
+        'rgb(255, 255, 255)',
+      );
+    },
+  );
+  check('the choice is kept, and stands before the first paint', desktop, async ({ page }) => {
+    await open(page);
+    await page.locator('[data-colour-toggle]').click();
+    assert.equal(await theme(page), 'dark');
+    assert.match(
+      (await page.locator('[data-colour-toggle]').getAttribute('aria-label')) ?? '',
+      /ダークモード\)$/,
+    );
+    // Without the application only the head's script can have set it.
+    await page.route('**/*.js', (route) => route.abort());
+    await page.reload({ waitUntil: 'commit' });
+    await page.waitForFunction(() => document.body !== null);
+    assert.equal(await theme(page), 'dark');
+  });
+  check('tabs stay in step', desktop, async ({ page, context, site }) => {
+    await open(page);
+    const other = await context.newPage();
+    await other.goto(site.url + about);
+    await hydrated(other);
+    await page.locator('[data-colour-toggle]').click();
+    await other.waitForFunction(() => document.documentElement.dataset['theme'] === 'dark');
+  });
+  check('there are two states only', desktop, async ({ page }) => {
+    await open(page);
+    const seen = [];
+    for (let time = 0; time < 4; time++) {
+      await page.locator('[data-colour-toggle]').click();
+      seen.push(await theme(page));
+    }
+    assert.deepEqual(seen, ['dark', 'light', 'dark', 'light']);
+  });
+});
+
+describe('skip link, back to top, announcement bar', () => {
+  // proves site/skip-and-top
+  check('the first Tab reaches the skip link; Enter moves the focus to main', desktop, async ({ page }) => {
+    await open(page);
+    await page.keyboard.press('Tab');
+    assert.equal(
+      await page.evaluate(() => document.activeElement?.textContent),
+      'メインコンテンツまでスキップ',
+    );
+    await page.keyboard.press('Enter');
+    assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'MAIN');
+  });
+  check(
+    'back to top shows when scrolling up below 300 pixels, hides on scrolling down',
+    desktop,
+    async ({ page }) => {
+      await open(page, '/docs/components');
+      const top = page.locator('.back-to-top');
+      assert.equal(await top.isVisible(), false);
+      await page.mouse.move(640, 400);
+      await page.mouse.wheel(0, 1500);
+      await page.waitForFunction(() => window.scrollY > 1000);
+      assert.equal(await top.isVisible(), false);
+      await page.mouse.wheel(0, -200);
+      await top.waitFor({ state: 'visible' });
+      await page.mouse.wheel(0, 200);
+      await top.waitFor({ state: 'hidden' });
+      await page.mouse.wheel(0, -300);
+      await top.click();
+      await page.waitForFunction(() => window.scrollY === 0);
+      await top.waitFor({ state: 'hidden' });
+    },
+  );
+  check('back to top hides when a hash is followed upwards', desktop, async ({ page }) => {
+    await open(page, '/docs/components');
+    await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+    await page.waitForFunction(() => window.scrollY > 1000);
+    // The browser tells of a scroll with the next frame; two scrolls within one would be one.
+    await page.evaluate(
+      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+    );
+    await page.evaluate(() => window.scrollBy(0, -50));
+    await page.locator('.back-to-top').waitFor({ state: 'visible' });
+    await page.evaluate(() => document.querySelector<HTMLAnchorElement>('.toc a[href="#code"]')?.click());
+    await page.locator('.back-to-top').waitFor({ state: 'hidden' });
+  });
+  // proves site/announcement-bar
+  check('the bar stays closed over a reload, hidden before hydration', desktop, async ({ page }) => {
+    await open(page);
+    const bar = page.locator('.announcement-bar');
+    assert.equal(await bar.isVisible(), true);
+    await bar.locator('button').click();
+    await bar.waitFor({ state: 'detached' });
+    await page.route('**/*.js', (route) => route.abort());
+    await page.reload();
+    assert.equal(await bar.isVisible(), false);
+  });
+  check('a new id shows the bar again', desktop, async ({ page }) => {
+    await open(page);
+    await page.locator('.announcement-bar button').click();
+    await page.evaluate(() => localStorage.setItem('announcement.id', 'an-older-one'));
+    await page.reload();
+    await hydrated(page);
+    assert.equal(await page.locator('.announcement-bar').isVisible(), true);
+    assert.equal(await page.evaluate(() => localStorage.getItem('announcement.dismiss')), 'false');
+  });
+  // proves site/footer
+  check(
+    'the footer leads to inquiries and mailings and bears the line of 2025',
+    desktop,
+    async ({ page }) => {
+      await open(page);
+      assert.match((await page.locator('.footer__copyright').textContent()) ?? '', /^Copyright © 2025 /);
+      for (const name of ['お問い合わせ', 'お知らせメールの登録']) {
+        const link = page.locator('.footer a', { hasText: name });
+        assert.match((await link.getAttribute('href')) ?? '', /^https:\/\//);
+        assert.equal(await link.getAttribute('rel'), 'noopener noreferrer');
+      }
+    },
+  );
+});

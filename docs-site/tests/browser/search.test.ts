@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { Page } from 'playwright-core';
+import { hydrated } from '../support/browser.ts';
+import { check, desktop, phone } from '../support/check.ts';
+import { queries } from '../unit/search-queries.ts';
+
+const input = (page: Page) => page.locator('.search__input');
+const status = (page: Page) => page.locator('.search__status');
+
+async function open(page: Page, route = '/'): Promise<void> {
+  await page.goto(route);
+  await hydrated(page);
+}
+
+async function ask(page: Page, query: string): Promise<void> {
+  await input(page).fill(query);
+  await page.waitForFunction(() =>
+    /見つかりました|見つかりませんでした/.test(document.querySelector('.search__status')?.textContent ?? ''),
+  );
+}
+
+// proves site/search
+describe('search', () => {
+  check('its index is loaded on the first use, not before', desktop, async ({ page }) => {
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await open(page);
+    assert.ok(!asked.includes('/search.json'));
+    await page.getByRole('button', { name: 'ドキュメントを検索' }).click();
+    await status(page).getByText('検索できます').waitFor();
+    assert.equal(asked.filter((one) => one === '/search.json').length, 1);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('/');
+    await input(page).waitFor();
+    assert.equal(asked.filter((one) => one === '/search.json').length, 1);
+  });
+  for (const key of ['/', 'Control+k']) {
+    check(`${key} opens it, Escape closes it and gives the focus back`, desktop, async ({ page }) => {
+      await open(page);
+      await page.keyboard.press(key);
+      await input(page).waitFor();
+      assert.equal(await input(page).evaluate((node) => node === document.activeElement), true);
+      assert.equal(await input(page).inputValue(), '');
+      await page.keyboard.press('Escape');
+      await input(page).waitFor({ state: 'detached' });
+      assert.equal(await page.evaluate(() => document.activeElement?.className), 'search-button');
+    });
+  }
+  check('arrows choose, Enter goes to the hit’s heading', desktop, async ({ page }) => {
+    await open(page);
+    await page.keyboard.press('/');
+    await ask(page, 'notify-battery');
+    const hits = page.locator('.search__hit');
+    assert.equal(await hits.nth(0).getAttribute('aria-selected'), 'true');
+    await page.keyboard.press('ArrowUp');
+    assert.equal(await hits.last().getAttribute('aria-selected'), 'true');
+    await page.keyboard.press('ArrowDown');
+    assert.equal(
+      await input(page).getAttribute('aria-activedescendant'),
+      await hits.nth(0).getAttribute('id'),
+    );
+    const href = (await hits.nth(0).getAttribute('data-href')) ?? '';
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.pathname + decodeURIComponent(url.hash) === decodeURIComponent(href));
+    await page.waitForFunction(
+      (id) => {
+        const top = document.getElementById(id)?.getBoundingClientRect().top;
+        return top !== undefined && top >= 0 && top < window.innerHeight;
+      },
+      decodeURIComponent(href.split('#')[1] ?? ''),
+    );
+  });
+  check('every query of the table has its first hit in the browser as well', desktop, async ({ page }) => {
+    await open(page);
+    await page.keyboard.press('/');
+    for (const { query, first, none } of queries) {
+      await input(page).fill('');
+      await ask(page, query);
+      const hits = page.locator('.search__hit');
+      if (none) assert.equal(await hits.count(), 0, query);
+      else if (first)
+        assert.ok(
+          (await hits.first().getAttribute('data-href'))?.startsWith(first),
+          `${query} → ${await hits.first().getAttribute('data-href')}`,
+        );
+    }
+  });
+  check('a failed index is told of and can be tried again', phone, async ({ page }) => {
+    await page.route('**/search.json', (route) => route.abort());
+    await open(page);
+    await page.getByRole('button', { name: 'ドキュメントを検索' }).click();
+    await status(page).getByText('検索の準備に失敗しました。').waitFor();
+    await page.unroute('**/search.json');
+    await page.getByRole('button', { name: '再試行' }).click();
+    await status(page).getByText('検索できます').waitFor();
+  });
+});

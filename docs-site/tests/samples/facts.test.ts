@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, test } from 'node:test';
+import { parse } from 'yaml';
+import type { UploadFile } from '../../../services/communication/src/domain/recording.ts';
+import { readSignedUrls } from '../../../services/communication/src/domain/signed-urls.ts';
+import { signatureHeaders } from '../../../services/notifier/src/domain/signing.ts';
+import { readGuide } from './extract.ts';
+
+// What the guides say of the contract, against the contract itself.
+
+const folder = resolve(import.meta.dirname, '../../content/docs/introduction');
+const source = (name: string): string => readFileSync(resolve(folder, `${name}.mdx`), 'utf8');
+const contract = (name: string) =>
+  parse(readFileSync(resolve(import.meta.dirname, `../../../gateway/openapi/${name}.yaml`), 'utf8'));
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly security?: readonly { oauth2: readonly string[] }[];
+}
+
+test('the table of scopes names every call with its scope, title, method and path', () => {
+  const paths = contract('cws_api').paths as Record<string, Record<string, Operation>>;
+  const expected = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, operation]) => operation.operationId)
+      .map(([method, { operationId, summary, security }]) => {
+        const shown = path.replace('/v1/applications/{applicationId}', '…');
+        return `${security?.[0]?.oauth2[0]} ${summary} #${operationId} ${method.toUpperCase()} ${shown}`;
+      }),
+  );
+  let scope = '';
+  const found: string[] = [];
+  for (const line of source('authentication').split('\n')) {
+    scope = /^### (cws:\S+) /.exec(line)?.[1] ?? scope;
+    const row = /^\| \[(.+)\]\(\/apis\/v1\/cws_api(#\S+)\) \| `(.+)` \|$/.exec(line);
+    if (row) found.push(`${scope} ${row[1]} ${row[2]} ${row[3]}`);
+  }
+  assert.ok(expected.length > 30);
+  assert.deepEqual(found.toSorted(), expected.toSorted());
+});
+
+describe('the test vector', () => {
+  const guide = source('preparation');
+  const [head = '', body = ''] = (
+    /```http title="テストベクター"\n([\s\S]*?)\n```/.exec(guide)?.[1] ?? ''
+  ).split('\n\n');
+  const headers = Object.fromEntries(
+    head
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split(/: (.*)/s).slice(0, 2)),
+  );
+  const key = /認証キーは `([^`]+)`/.exec(guide)?.[1] ?? '';
+
+  test('is signed as the platform signs', () => {
+    const { 'Content-Type': type, applicationId, ...signed } = headers;
+    const expected = signatureHeaders({
+      notificationId: headers['webhook-id'] ?? '',
+      authenticationKey: key,
+      body: Buffer.from(body),
+      timestampSeconds: Number(headers['webhook-timestamp']),
+    });
+    assert.deepEqual(
+      { type, applicationId, ...signed },
+      { type: 'application/json', applicationId: 'app-1', ...expected },
+    );
+  });
+  test('has the length that the text says', () => {
+    assert.match(guide, new RegExp(`改行のない ${Buffer.byteLength(body)} バイト`));
+  });
+  test('is the one that the samples use', () => {
+    const samples = readGuide('preparation.mdx', guide).samples.filter(({ name }) => name === 'vector');
+    for (const { code } of samples) {
+      for (const part of [key, body, headers['X-TLPF-NOTIFICATION-KEY'], headers['webhook-signature']]) {
+        assert.ok(part && code.includes(part));
+      }
+    }
+  });
+});
+
+test('the tutorial verifies by the functions that the preparation explains', () => {
+  const code = (page: string, sample: string, language: string): string => {
+    const { samples } = readGuide(page, source(page));
+    return samples.find((one) => one.name === sample && one.language === language)?.code ?? '';
+  };
+  const explained = {
+    js: /function same[\s\S]*?\n}\n|function verifyCallback[\s\S]*?\n}$/gm,
+    python: /^def verify_callback[\s\S]*?\n {4}return False$/gm,
+  };
+  for (const [language, functions] of Object.entries(explained)) {
+    const found = code('preparation', 'verify-function', language).match(functions) ?? [];
+    assert.equal(found.length, language === 'js' ? 2 : 1);
+    for (const text of found) {
+      const bare = text.replace(/\n {4}""".*"""/, '');
+      assert.ok(
+        code('tutorial', 'receiver', language).includes(bare),
+        `${language}: the tutorial's is another`,
+      );
+    }
+  }
+});
+
+test('the reasons of cancellations are those of the contract', () => {
+  const reasons = contract('cws_notification').components.schemas.TransactionCanceled.properties.message
+    .enum as string[];
+  const shown = [...source('about').matchAll(/^\| `(The transaction was canceled [^`]+)` \|/gm)].map(
+    ([, text]) => text,
+  );
+  assert.deepEqual(shown.toSorted(), reasons.toSorted());
+});
+
+describe('recordings', () => {
+  const { webhooks } = contract('cws_presigned_url');
+  const example =
+    webhooks.soraRecGetMultiPresignedUrl.post.requestBody.content['application/json'].examples.request.value;
+  const guide = source('sora');
+
+  test('the request that is shown is that of the contract', () => {
+    const shown = /```json title="要求の本文"\n([\s\S]*?)\n```/.exec(guide)?.[1] ?? '';
+    assert.deepEqual(JSON.parse(shown), example);
+  });
+  test('the answer that is shown is one that the platform takes for it', () => {
+    const { metaFile, connections } = example.channel;
+    const files = [
+      { file: metaFile, splitted: 0 },
+      ...connections.flatMap((one: { jsonFile: string; webmFile: { file: string; splitted: number } }) => [
+        { file: one.jsonFile, splitted: 0 },
+        one.webmFile,
+      ]),
+    ] as UploadFile[];
+    const shown = JSON.parse(readGuide('sora.mdx', guide).outputs.get('signed-urls')?.text ?? '');
+    assert.deepEqual(readSignedUrls(shown, files), { urls: shown });
+    assert.ok('problem' in readSignedUrls({ ...shown, [metaFile]: undefined }, files));
+  });
+  test('the completion that is shown has the parts of the notification in the contract', () => {
+    const { multipart } =
+      contract('cws_notification').webhooks.recording.post.requestBody.content['application/json'].examples;
+    const { file, uploadId, parts } = multipart.value.channel.connections[0].webmFile;
+    const shown = JSON.parse(readGuide('sora.mdx', guide).outputs.get('completion')?.text ?? '');
+    assert.deepEqual(shown, {
+      Bucket: 'recordings',
+      Key: file,
+      UploadId: uploadId,
+      MultipartUpload: {
+        Parts: parts.map((ETag: string, index: number) => ({ PartNumber: index + 1, ETag })),
+      },
+    });
+  });
+});

@@ -1,0 +1,184 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { type Front, startFront } from './front.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+
+/** What the reader's values are filled with: demo.json of `make up`. */
+type Demo = Readonly<Record<string, string>>;
+
+/** A platform of the test's own, as `make up` starts it, prepared by its operators. */
+export interface Platform {
+  /** Where samples' own servers listen. */
+  readonly port: number;
+  /** What stands in for Sora needs it. */
+  readonly sora: { readonly endpointId: string; readonly secret: string; readonly webhookUrl: string };
+  /** Says where the recorded files of the endpoint are read. */
+  archivesAt(url: string): Promise<void>;
+  /** An application as it is given to a reader: a key of its own, `deviceEvent` alone is set. Answers the values. */
+  renew(): Promise<Readonly<Record<string, string>>>;
+  stop(): Promise<void>;
+}
+
+const startMs = 300_000;
+const adminOffset = 1020;
+const soraOffset = 5;
+
+export async function startPlatform(): Promise<Platform> {
+  const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-samples-up-'));
+  const front = await startFront();
+  let up: ChildProcess | undefined;
+  const stop = async (): Promise<void> => {
+    await end(up);
+    await front.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const first = await freeRange();
+    up = await makeUp(first, folder);
+    const secret = randomBytes(24).toString('hex');
+    const addEndpoint = await addSora(`http://127.0.0.1:${first + adminOffset}`, folder, secret);
+    const demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8')) as Demo;
+    return {
+      port: front.port,
+      sora: { endpointId: 'sora-1', secret, webhookUrl: `http://127.0.0.1:${first + soraOffset}` },
+      archivesAt: (url) => addEndpoint('--archive-url', url),
+      renew: () => renew(demo, front),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Runs `make up` until it has shown a first command's callback. */
+function makeUp(port: number, folder: string): Promise<ChildProcess> {
+  const args = ['--no-print-directory', 'up', `PORT=${port}`, `DATA_DIR=${folder}`];
+  const child = spawn('make', args, { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  endWithTest(child, folder);
+  return new Promise((done, reject) => {
+    let text = '';
+    const fail = (reason: string) => reject(new Error(`make up ${reason}:\n${text}`));
+    const timer = setTimeout(() => {
+      void end(child);
+      fail(`was not ready within ${startMs / 1000} s`);
+    }, startMs);
+    const read = (piece: Buffer): void => {
+      text += piece;
+      if (!text.includes('Ctrl-C stops everything')) return;
+      clearTimeout(timer);
+      done(child);
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.on('error', reject);
+    child.on('exit', (code, signal) => {
+      clearTimeout(timer);
+      fail(`ended with ${signal ?? code}`);
+    });
+  });
+}
+
+/** However the test ends, the platform does not outlive it; its data are of no use to anybody. */
+function endWithTest(child: ChildProcess, folder: string): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+  process.once('exit', () => {
+    if (!child.pid || child.exitCode !== null || child.signalCode !== null) return;
+    process.kill(-child.pid, 'SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+}
+
+/** As Ctrl-C does: the whole group. */
+async function end(child: ChildProcess | undefined): Promise<void> {
+  if (!child?.pid || child.exitCode !== null || child.signalCode !== null) return;
+  const { pid } = child;
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  process.kill(-pid, 'SIGINT');
+  await ended;
+}
+
+type Endpoint = (...more: string[]) => Promise<void>;
+
+/** Two versions to make channels on; the pages show the same. Answers what changes the first one. */
+async function addSora(admin: string, folder: string, secret: string): Promise<Endpoint> {
+  const secretFile = join(folder, 'sora.secret');
+  writeFileSync(secretFile, secret, { mode: 0o600 });
+  const ctl = async (...args: string[]): Promise<void> => {
+    const command = [join(root, 'services/ctl/src/main.ts'), '--admin', admin, 'sora', ...args];
+    await promisify(execFile)(process.execPath, command, { cwd: root });
+  };
+  const endpoint =
+    (id: string, host: string, version: string): Endpoint =>
+    (...more) =>
+      ctl(
+        ...['endpoints', 'put', id, '--signaling-url', `wss://${host}/signaling`, '--sora-version', version],
+        ...['--limit', '100', '--secret-file', secretFile, ...more],
+      );
+  const first = endpoint('sora-1', 'sora.example.com', '2025.1.0');
+  await first();
+  await endpoint('sora-2', 'sora-2.example.com', '2024.2.1')();
+  await ctl('default-version', '2025.1.0');
+  return first;
+}
+
+const nothingSet = {
+  remoteSupportEvent: null,
+  soraEvent: null,
+  soraFileSendEvent: null,
+  soraRecGetPresignedUrl: null,
+  soraRecGetMultiPresignedUrl: null,
+  fileUploadEvent: null,
+  fileUploadGetUrl: null,
+};
+
+/** Calls the API as the application's own server, with the given scopes. */
+export async function callsOf(values: Demo, scope: string) {
+  const { apiUrl, tokenUrl = '', clientId, clientSecret, applicationId } = values;
+  const issued = await fetch(tokenUrl, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials', scope }),
+  });
+  const { access_token } = (await issued.json()) as { access_token: string };
+  return async (method: string, path: string, body?: object): Promise<Record<string, string>> => {
+    const answer = await fetch(`${apiUrl}/v1/applications/${applicationId}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as Record<string, string>;
+  };
+}
+
+async function renew(demo: Demo, front: Front): Promise<Record<string, string>> {
+  const call = await callsOf(demo, 'cws:application:write');
+  await call('PATCH', '', { ...nothingSet, deviceEvent: front.url });
+  const { authenticationKey = '' } = await call('POST', '/refresh_authkey');
+  return { ...demo, integratorUrl: front.url, authenticationKey };
+}
+
+/** The first of the ports that `make up` takes: six in a row and the admin port apart. */
+async function freeRange(): Promise<number> {
+  for (let first = 20_000 + 10 * (process.pid % 2000); first < 60_000; first += 10) {
+    const wanted = [0, 1, 2, 3, 4, 5, adminOffset].map((offset) => first + offset);
+    const free = await Promise.all(wanted.map(isFree));
+    if (!free.includes(false)) return first;
+  }
+  throw new Error('no free ports for make up');
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type Guide, type Language, languages, readGuides } from './extract.ts';
+import { startPlatform } from './platform.ts';
+import { testRecordings } from './recordings.ts';
+import { type Outcome, runSession } from './session.ts';
+import { findExpress, findFlask, findProgram, findPython, type Tool } from './tools.ts';
+
+// Every sample of the guides, in page order, against a platform of its own.
+
+const guides = readGuides(resolve(import.meta.dirname, '../../content/docs'));
+const [express, flask, python, curl, openssl] = await Promise.all([
+  findExpress(),
+  findFlask(),
+  findPython(),
+  findProgram('curl'),
+  findProgram('openssl'),
+]);
+
+/** Why the samples of a page cannot run on this machine in a language; undefined: they can. */
+function missing({ samples }: Guide, language: Language): string | undefined {
+  const code = samples
+    .filter((sample) => sample.language === language && sample.norun === undefined)
+    .map((sample) => sample.code)
+    .join('\n');
+  const needed: readonly (readonly [RegExp, Tool])[] = {
+    bash: [[/./, curl] as const, [/\bopenssl\b/, openssl] as const, [/\bpython3\b/, python] as const],
+    js: [[/from 'express'/, express] as const],
+    python: [[/./, python] as const, [/\bflask\b/, flask] as const],
+  }[language];
+  for (const [pattern, tool] of needed) if ('missing' in tool && pattern.test(code)) return tool.missing;
+  return undefined;
+}
+
+const platform = await startPlatform().catch((error: Error) => error);
+if (!(platform instanceof Error)) after(() => platform.stop());
+
+test('make up starts', () => {
+  if (platform instanceof Error) throw platform;
+});
+
+for (const guide of guides) {
+  for (const language of languages) {
+    if (platform instanceof Error) continue;
+    const skip = missing(guide, language) ?? false;
+    describe(`${guide.file}, ${language}`, { skip }, () => {
+      let outcomes: readonly Outcome[] = [];
+      before(async () => {
+        const values = await platform.renew();
+        outcomes = await runSession(guide, language, values, {
+          port: platform.port,
+          ...('path' in express && { nodeModules: express.path }),
+          ...('path' in flask ? { python: flask.path } : 'path' in python && { python: python.path }),
+        });
+      });
+      for (const { name, line, norun, language: of } of guide.samples) {
+        if (of !== language) continue;
+        test(`${guide.file}:${line} ${name} (${language})`, {
+          skip: norun !== undefined && `not run: ${norun}`,
+        }, () => {
+          const outcome = outcomes.find(({ sample }) => sample.name === name);
+          assert.ok(outcome, 'it was not run');
+          if (outcome.problem !== undefined) assert.fail(outcome.problem);
+        });
+      }
+    });
+  }
+}
+
+const sora = guides.find(({ file }) => file.endsWith('sora.mdx'));
+if (sora && !(platform instanceof Error)) {
+  testRecordings(platform, sora, 'js', '');
+  if ('path' in python) testRecordings(platform, sora, 'python', python.path);
+}

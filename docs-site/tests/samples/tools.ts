@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** Kept between runs; nothing of it is committed. */
+const cache = resolve(import.meta.dirname, '../../.cache/samples');
+
+/** The frameworks that readers are told to install. */
+const express = 'express@5';
+const flask = 'flask>=3.1,<4';
+
+/** What is there, or why it is not. */
+export type Tool = { readonly path: string } | { readonly missing: string };
+
+const installMs = 300_000;
+
+/** node_modules with Express. */
+export async function findExpress(): Promise<Tool> {
+  return kept('npm', 'node_modules', async (folder) => {
+    writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
+    const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', express];
+    await run('npm', args, { cwd: folder, timeout: installMs });
+  });
+}
+
+/** A Python that has Flask. */
+export async function findFlask(): Promise<Tool> {
+  const python = await findPython();
+  if ('missing' in python) return python;
+  return kept('venv', 'bin/python', async (folder) => {
+    await run(python.path, ['-m', 'venv', folder], { timeout: installMs });
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', flask];
+    await run(join(folder, 'bin/python'), pip, { timeout: installMs });
+  });
+}
+
+export async function findPython(): Promise<Tool> {
+  return found('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))'], 'Python 3.9 or newer');
+}
+
+export async function findProgram(name: string): Promise<Tool> {
+  return found(name, [name === 'openssl' ? 'version' : '--version'], name);
+}
+
+async function found(command: string, args: string[], what: string): Promise<Tool> {
+  try {
+    await run(command, args);
+    return { path: command };
+  } catch {
+    return { missing: `${what} is not installed` };
+  }
+}
+
+/** Installed whole or not at all: `done` is written last. A virtual environment cannot be moved. */
+async function kept(name: string, path: string, install: (folder: string) => Promise<void>): Promise<Tool> {
+  const folder = join(cache, name);
+  const done = join(folder, '.installed');
+  if (!existsSync(done)) {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    try {
+      await install(folder);
+    } catch (error) {
+      const { stderr, message } = error as { stderr?: string; message: string };
+      const lines = (stderr || message).trim().split('\n');
+      const last = lines.filter((line) => !line.includes('complete log')).at(-1) ?? '';
+      return { missing: `${name === 'npm' ? express : flask} cannot be installed: ${last}` };
+    }
+    writeFileSync(`${done}.tmp`, '');
+    renameSync(`${done}.tmp`, done);
+  }
+  return { path: join(folder, path) };
+}

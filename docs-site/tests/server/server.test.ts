@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { cacheControl } from '../../server/headers.ts';
+import { routeOf } from '../../server/routing.ts';
+import { type Running, start } from '../../server/run.ts';
+import { readServerSettings } from '../../server/settings.ts';
+
+const large = `<!doctype html><title>a</title>${'あ'.repeat(20_000)}`;
+const contents: Record<string, string> = {
+  '/index.html': '<title>home</title>',
+  '/404.html': '<title>missing</title>',
+  '/a/index.html': large,
+  '/a.md': '# a',
+  '/app-0123456789abcdef0123.js': '1',
+  '/日本.txt': '文書',
+};
+
+let folder: string;
+let site: Running;
+let url: string;
+
+function makeDist(): string {
+  const made = mkdtempSync(join(tmpdir(), 'site-server-'));
+  for (const [file, content] of Object.entries(contents)) {
+    mkdirSync(join(made, 'site', file, '..'), { recursive: true });
+    writeFileSync(join(made, 'site', file), content);
+  }
+  writeFileSync(join(made, 'site/a/index.html.br'), brotliCompressSync(large));
+  writeFileSync(join(made, 'site/a/index.html.gz'), gzipSync(large));
+  writeFileSync(join(made, 'secret'), 'outside the folder');
+  const etags = Object.fromEntries(Object.keys(contents).map((file) => [file, `etag${file.length}`]));
+  const inline = { '/a/index.html': { scripts: ["'sha256-AAA='"], styles: ["'sha256-BBB='"] } };
+  writeFileSync(
+    join(made, 'server.json'),
+    JSON.stringify({ etags, inline, announcementsOrigin: 'https://news.example' }),
+  );
+  return made;
+}
+
+const settings = (env: Record<string, string> = {}) =>
+  readServerSettings({ SITE_LISTEN: '127.0.0.1:0', ADMIN_LISTEN: '127.0.0.1:0', SITE_DIST: folder, ...env });
+
+before(async () => {
+  folder = makeDist();
+  site = await start(settings());
+  url = `http://127.0.0.1:${site.port}`;
+});
+after(async () => {
+  await site.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const get = (path: string, init: RequestInit = {}) => fetch(url + path, { redirect: 'manual', ...init });
+
+/** A request whose path no client library has tidied. */
+async function raw(path: string): Promise<{ status: number; body: string; location: string | undefined }> {
+  const sent = request({ host: '127.0.0.1', port: site.port, path });
+  sent.end();
+  const [response] = await once(sent, 'response');
+  let body = '';
+  for await (const chunk of response) body += chunk;
+  return { status: response.statusCode, body, location: response.headers.location };
+}
+
+describe('server: addresses', () => {
+  for (const path of ['/a.html', '/a/index.html', '/a/', '/a//']) {
+    test(`${path} leads to /a and keeps the query`, async () => {
+      const response = await get(`${path}?x=1&y=%2F`);
+      assert.equal(response.status, 301);
+      assert.equal(response.headers.get('location'), '/a?x=1&y=%2F');
+    });
+  }
+  test('/index.html leads to /', async () => {
+    assert.equal((await get('/index.html')).headers.get('location'), '/');
+  });
+  test('slashes at the beginning lead to no other host', async () => {
+    assert.equal((await raw('//evil.example/')).location, '/evil.example');
+    assert.equal((await raw('/%2Fevil.example/')).location, '/evil.example');
+    assert.equal((await raw('/\\evil.example/')).status, 404);
+  });
+  test('an unknown path is answered by the not-found page with 404', async () => {
+    const response = await get('/nothing');
+    assert.equal(response.status, 404);
+    assert.equal(await response.text(), contents['/404.html']);
+    assert.equal(response.headers.get('cache-control'), 'no-store');
+  });
+  test('the not-found page itself has no address', async () => {
+    assert.equal((await get('/404')).status, 404);
+  });
+  test('no path leaves the folder', async () => {
+    for (const path of [
+      '/../secret',
+      '/..%2fsecret',
+      '/a/../../secret',
+      '/%2e%2e/secret',
+      '/..\\secret',
+      '/server.json',
+      '/%00',
+      '/%zz',
+    ]) {
+      const { status, body } = await raw(path);
+      assert.ok([301, 404].includes(status), `${path}: ${status}`);
+      assert.doesNotMatch(body, /outside the folder|etags/);
+    }
+  });
+  test('a path in Japanese is found', async () => {
+    const response = await get(`/${encodeURIComponent('日本.txt')}`);
+    assert.equal(response.status, 200);
+    assert.equal(await response.text(), '文書');
+  });
+  test('routes are resolved by the build’s list only', () => {
+    assert.deepEqual(
+      routeOf('/constructor', (file) => Object.hasOwn(contents, file)),
+      { to: 'nothing' },
+    );
+  });
+});
+
+describe('server: methods, compression, caching', () => {
+  test('only GET and HEAD are answered', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
+      const response = await get('/a', { method });
+      assert.equal(response.status, 405, method);
+      assert.equal(response.headers.get('allow'), 'GET, HEAD');
+    }
+    const head = await get('/a', { method: 'HEAD' });
+    assert.equal(head.status, 200);
+    assert.equal(await head.text(), '');
+  });
+  for (const encoding of ['br', 'gzip'] as const) {
+    test(`a file is sent as ${encoding} where the client can read it`, async () => {
+      const response = await get('/a', { headers: { 'accept-encoding': encoding } });
+      assert.equal(response.headers.get('content-encoding'), encoding);
+      assert.equal(response.headers.get('vary')?.toLowerCase(), 'accept-encoding');
+      assert.equal(await response.text(), large);
+    });
+  }
+  test('a client that reads no compression gets none', async () => {
+    const response = await get('/a', { headers: { 'accept-encoding': 'identity' } });
+    assert.equal(response.headers.get('content-encoding'), null);
+    assert.equal(await response.text(), large);
+  });
+  test('br comes before gzip', async () => {
+    assert.equal(
+      (await get('/a', { headers: { 'accept-encoding': 'gzip, br' } })).headers.get('content-encoding'),
+      'br',
+    );
+  });
+  test('a known ETag is answered by 304 without a body', async () => {
+    const etag = (await get('/a')).headers.get('etag') ?? '';
+    const response = await get('/a', { headers: { 'if-none-match': `"other", ${etag}` } });
+    assert.equal(response.status, 304);
+    assert.equal((await get('/a', { headers: { 'if-none-match': '"other"' } })).status, 200);
+  });
+  test('files with a hash in the name are immutable, pages are asked for again', async () => {
+    assert.match((await get('/app-0123456789abcdef0123.js')).headers.get('cache-control') ?? '', /immutable/);
+    assert.match((await get('/a')).headers.get('cache-control') ?? '', /max-age=0, must-revalidate/);
+    assert.match(cacheControl('/fragments/docs.0123456789.txt'), /immutable/);
+    assert.doesNotMatch(cacheControl('/page-data/a/page-data.json'), /immutable/);
+    assert.doesNotMatch(cacheControl('/llms.txt'), /immutable/);
+  });
+  test('a range of a compressed file is not sent', async () => {
+    const response = await get('/a', { headers: { range: 'bytes=0-10', 'accept-encoding': 'br' } });
+    assert.equal(response.status, 200);
+    assert.equal(await response.text(), large);
+  });
+});
+
+describe('server: headers', () => {
+  test('every answer bears the policies', async () => {
+    for (const [path, init] of [
+      ['/a', {}],
+      ['/nothing', {}],
+      ['/a/', {}],
+      ['/a', { method: 'POST' }],
+    ] as const) {
+      const { headers } = await get(path, init);
+      const policy = headers.get('content-security-policy') ?? '';
+      assert.match(policy, /base-uri 'none'; object-src 'none'; form-action 'none'; frame-ancestors 'none'/);
+      assert.doesNotMatch(policy, /script-src[^;]*unsafe|style-src [^;]*unsafe/);
+      assert.equal(headers.get('x-content-type-options'), 'nosniff');
+      assert.ok(headers.get('referrer-policy'));
+      assert.ok(headers.get('permissions-policy'));
+    }
+  });
+  test('a page allows its own inline scripts, styles and the announcements’ origin', async () => {
+    const policy = (await get('/a')).headers.get('content-security-policy') ?? '';
+    assert.match(policy, /script-src 'self' 'sha256-AAA='/);
+    assert.match(policy, /style-src 'self' 'sha256-BBB='/);
+    assert.match(policy, /connect-src 'self' https:\/\/news\.example/);
+    assert.doesNotMatch((await get('/')).headers.get('content-security-policy') ?? '', /sha256-AAA/);
+  });
+  test('markdown, text and JSON have their types', async () => {
+    assert.equal((await get('/a.md')).headers.get('content-type'), 'text/markdown; charset=utf-8');
+  });
+});
+
+describe('server: operation', () => {
+  test('the admin port tells of life, readiness and counts', async () => {
+    const admin = `http://127.0.0.1:${site.adminPort}`;
+    assert.equal(await (await fetch(`${admin}/livez`)).text(), 'ok\n');
+    assert.equal((await fetch(`${admin}/readyz`)).status, 200);
+    assert.match(
+      await (await fetch(`${admin}/metrics`)).text(),
+      /site_http_responses_total\{status="200"\} \d+/,
+    );
+    assert.equal((await fetch(`${admin}/other`)).status, 404);
+  });
+  test('with a token, metrics demand it and health does not', async () => {
+    const own = await start(settings({ ADMIN_TOKEN: 'the-token' }));
+    try {
+      const admin = `http://127.0.0.1:${own.adminPort}`;
+      assert.equal((await fetch(`${admin}/metrics`)).status, 401);
+      assert.equal(
+        (await fetch(`${admin}/metrics`, { headers: { authorization: 'Bearer the-token' } })).status,
+        200,
+      );
+      assert.equal((await fetch(`${admin}/readyz`)).status, 200);
+    } finally {
+      await own.stop();
+    }
+  });
+  test('an admin port that is reachable from outside demands a token', () => {
+    assert.throws(() => settings({ ADMIN_LISTEN: '0.0.0.0:9100' }), /ADMIN_TOKEN is not set/);
+  });
+  test('wrong settings are named', () => {
+    assert.throws(() => settings({ SITE_LISTEN: 'nonsense' }), /SITE_LISTEN: "nonsense"/);
+    assert.throws(() => settings({ DRAIN_TIMEOUT_MS: 'soon' }), /DRAIN_TIMEOUT_MS/);
+    assert.throws(() => settings({ ADMIN_TOKEN_FILE: '/no/such/file' }), /ADMIN_TOKEN_FILE/);
+  });
+  test('without a built site it says what to do', async () => {
+    await assert.rejects(
+      start(settings({ SITE_DIST: join(folder, 'none') })),
+      /There is no built site in .*make site/,
+    );
+  });
+  test('a taken port is named', async () => {
+    await assert.rejects(
+      start(settings({ SITE_LISTEN: `127.0.0.1:${site.port}` })),
+      /SITE_LISTEN: port \d+ is taken/,
+    );
+  });
+  test('stopping lets an answer that is being sent come to its end, and closes idle connections', async () => {
+    const own = await start(settings());
+    const socket = connect(own.port, '127.0.0.1');
+    await once(socket, 'connect');
+    // Half a request: the server knows of it and waits for the rest.
+    socket.write('GET /a HTTP/1.1\r\nhost: a\r\n');
+    const idle = connect(own.port, '127.0.0.1');
+    await once(idle, 'connect');
+    const stopped = own.stop();
+    const ready = await fetch(`http://127.0.0.1:${own.adminPort}/readyz`);
+    assert.equal(ready.status, 503);
+    socket.write('connection: close\r\n\r\n');
+    let answer = '';
+    for await (const chunk of socket) answer += chunk;
+    assert.match(answer, /^HTTP\/1\.1 200/);
+    idle.destroy();
+    await stopped;
+  });
+  test('an answer that never ends is cut off after the drain’s time', async () => {
+    const own = await start(settings({ DRAIN_TIMEOUT_MS: '50' }));
+    const socket = connect(own.port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write('GET /a HTTP/1.1\r\n');
+    socket.on('error', () => undefined);
+    const closed = new Promise((done) => socket.once('close', done));
+    await own.stop();
+    await closed;
+  });
+});

@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
+
+/** Where Debian and others put it; CHROME_PATH comes first. */
+const places = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/usr/bin/google-chrome-stable',
+];
+
+export const chromePath = (): string | undefined =>
+  process.env['CHROME_PATH'] || places.find((place) => existsSync(place));
+
+export const noChrome = 'no Chromium here: set CHROME_PATH, or install the package chromium';
+
+let shared: Promise<Browser> | undefined;
+
+/** One browser for all tests of the process. */
+export function openBrowser(): Promise<Browser> {
+  const executablePath = chromePath();
+  if (!executablePath) throw new Error(noChrome);
+  shared ??= chromium.launch({
+    executablePath,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+  return shared;
+}
+
+export async function closeBrowser(): Promise<void> {
+  const browser = shared;
+  shared = undefined;
+  await (await browser)?.close();
+}
+
+export interface Visit {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What the page wrote to its console as warnings and errors, and what it threw. */
+  readonly complaints: string[];
+}
+
+export interface VisitOptions extends BrowserContextOptions {
+  /** Runs before every script of the page. */
+  readonly before?: (() => void) | string;
+}
+
+/** A fresh context with one page; closed when the callback ends. */
+export async function visit<T>(
+  baseURL: string,
+  options: VisitOptions,
+  use: (visit: Visit) => Promise<T>,
+): Promise<T> {
+  const browser = await openBrowser();
+  const { before, ...rest } = options;
+  const context = await browser.newContext({
+    baseURL,
+    viewport: { width: 1280, height: 800 },
+    locale: 'ja-JP',
+    ...rest,
+  });
+  // The machine may be slow: a condition that never comes true fails, one that comes late does not.
+  context.setDefaultTimeout(30_000);
+  context.setDefaultNavigationTimeout(30_000);
+  if (before) await context.addInitScript(before as string);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (['warning', 'error'].includes(message.type()))
+      complaints.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => complaints.push(`thrown: ${error.message}`));
+  try {
+    return await use({ page, context, complaints });
+  } finally {
+    await context.close();
+  }
+}
+
+/** React has taken over the page. */
+export const hydrated = (page: Page) =>
+  page.waitForFunction(
+    () =>
+      Object.keys(document.getElementById('___gatsby') ?? {}).some((key) =>
+        key.startsWith('__reactContainer'),
+      ) && document.documentElement.dataset['ready'] === 'true',
+  );

@@ -1,0 +1,34 @@
+import { after, test } from 'node:test';
+import { chromePath, closeBrowser, noChrome, type Visit, type VisitOptions, visit } from './browser.ts';
+import { type Site, startSite } from './site.ts';
+
+let shared: Promise<Site> | undefined;
+
+/** The site that all checks in Chromium use. */
+export const sharedSite = (): Promise<Site> => {
+  shared ??= startSite();
+  return shared;
+};
+
+after(async () => {
+  await closeBrowser();
+  await (await shared)?.stop();
+  shared = undefined;
+});
+
+export const desktop = { viewport: { width: 1280, height: 800 } } as const;
+export const phone = { viewport: { width: 390, height: 800 }, hasTouch: true } as const;
+
+/** A test with a page of its own in real Chromium. */
+export function check(
+  name: string,
+  options: VisitOptions,
+  use: (visit: Visit & { readonly site: Site }) => Promise<void>,
+): void {
+  // CI demands what it has installed: there a missing Chromium is a failure, not a skip.
+  const skip = chromePath() || process.env['REQUIRE_REAL_STACK'] ? false : noChrome;
+  test(name, { skip }, async () => {
+    const site = await sharedSite();
+    await visit(site.url, options, (one) => use({ ...one, site }));
+  });
+}

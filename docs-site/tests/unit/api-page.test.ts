@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { apiNames } from '../../build/openapi.ts';
+import { linksIn, renderReal, sectionOf, textOf } from './api-support.ts';
+import { type Members, readYaml } from './api-yaml.ts';
+
+for (const name of apiNames) {
+  describe(name, async () => {
+    const { operations } = readYaml(name);
+    const { dom, html, page } = await renderReal(name);
+    const all = await Promise.all(apiNames.map(renderReal));
+
+    test('every link leads to an anchor or a page', () => {
+      const anchors = new Map(
+        apiNames.map((one, index) => [`/apis/v1/${one}`, new Set(all[index]?.dom.ids)]),
+      );
+      const hrefs = [
+        ...dom.elements.flatMap((one) => one.attribs['href'] ?? []),
+        ...page.toc.map((one) => `#${one.id}`),
+        ...page.sidebar.flatMap((one) => one.items.map((item) => item.href)),
+        ...page.search.map((one) => one.href),
+      ];
+      for (const href of hrefs) {
+        const [route, hash] = href.split('#');
+        if (hash === undefined)
+          assert.match(href, /^(\/docs\/|\/information$|\/apis\/v1\/\w+\.(yaml|json)$|https?:)/);
+        else assert.ok(anchors.get(route || `/apis/v1/${name}`)?.has(hash), `${href} leads nowhere`);
+      }
+      assert.ok(hrefs.length > 20);
+    });
+
+    test('ids are unique and without white space, headings go down by one, no link lies in a link', () => {
+      assert.equal(new Set(dom.ids).size, dom.ids.length);
+      for (const id of dom.ids) assert.match(id, /^\S+$/);
+      let level = 1;
+      for (const one of dom.elements) {
+        if (!/^h[1-6]$/.test(one.name)) continue;
+        const next = Number(one.name[1]);
+        assert.ok(next <= level + 1, `h${level} is followed by h${next}: ${textOf(one)}`);
+        level = next;
+      }
+      assert.ok(!/<a [^>]*>(?:(?!<\/a>)[\s\S])*<a /.test(html));
+    });
+
+    test('the page with its chrome has at most 25,000 elements', () => {
+      assert.ok(dom.elements.length + 2000 <= 25_000, `${dom.elements.length} elements`);
+    });
+
+    test('no style attribute and no script: the policy forbids them', () => {
+      assert.ok(
+        dom.elements.every(
+          (one) => !('style' in one.attribs) && one.name !== 'script' && one.name !== 'style',
+        ),
+      );
+      assert.ok(dom.elements.every((one) => Object.keys(one.attribs).every((key) => !key.startsWith('on'))));
+    });
+
+    test('the text twin names every call, field and status', () => {
+      for (const { id, path, value } of operations) {
+        for (const one of [id, path, value.summary]) assert.ok(page.text.includes(one), one);
+        for (const status of Object.keys(value['responses'] as Members))
+          assert.ok(page.text.includes(`**${status}**`));
+      }
+      for (const record of page.search.filter((one) => one.kind === 'field')) {
+        const key = record.title.split('.').at(-1) ?? '';
+        assert.ok(page.text.includes(key), `${record.title} is not in the twin`);
+      }
+    });
+
+    test('search finds each call, each field and each status', () => {
+      const hrefs = new Set(page.search.map((one) => one.href));
+      for (const { id, value } of operations) {
+        assert.ok(hrefs.has(`/apis/v1/${name}#${id}`));
+        for (const status of Object.keys(value['responses'] as Members))
+          assert.ok(hrefs.has(`/apis/v1/${name}#${id}.${status}`));
+      }
+      const isError = /\.[45]\d\d\./;
+      const fields = dom.ids.filter(
+        (one) => /^[^.]+\.(path|query|header|request|[123]\d\d)\./.test(one) && !isError.test(one),
+      );
+      const missing = fields.filter(
+        (one) => dom.byId(one)?.name === 'li' && !hrefs.has(`/apis/v1/${name}#${one}`),
+      );
+      assert.deepEqual(missing, []);
+    });
+  });
+}
+
+test('the anchors are those that were published: a change breaks links of others', async () => {
+  const file = join(import.meta.dirname, 'api-anchors.txt');
+  const pages = await Promise.all(
+    apiNames.map(async (name) => (await renderReal(name)).dom.ids.map((id) => `${name}#${id}`)),
+  );
+  assert.deepEqual(pages.flat(), readFileSync(file, 'utf8').trim().split('\n'));
+});
+
+test('a call links to each callback that may follow it, and the callback back', async () => {
+  const calls = new Set(readYaml('cws_api').operations.map((one) => one.id));
+  const [api, notification] = await Promise.all([renderReal('cws_api'), renderReal('cws_notification')]);
+  const { operations, deref } = readYaml('cws_notification');
+  const linksOf = ({ dom }: typeof api, id: string) => linksIn(sectionOf(dom, id));
+  let pairs = 0;
+  for (const { id, value } of operations) {
+    const media = Object.values(
+      (value['requestBody'] as { content: Record<string, Members> }).content,
+    )[0] as Members;
+    const schema = deref(media['schema'] as Members).value;
+    const forms = (schema['oneOf'] as Members[] | undefined) ?? [schema];
+    const named = forms.flatMap((form) => {
+      const { const: only, enum: several } =
+        (form['properties'] as Record<string, Members>)['operationId'] ?? {};
+      return [only ?? [], several ?? []].flat() as string[];
+    });
+    for (const call of new Set(named)) {
+      if (!calls.has(call)) continue;
+      pairs++;
+      assert.ok(linksOf(notification, id).includes(`/apis/v1/cws_api#${call}`), `${id} → ${call}`);
+      assert.ok(linksOf(api, call).includes(`/apis/v1/cws_notification#${id}`), `${call} → ${id}`);
+    }
+  }
+  assert.ok(pairs >= 40, `${pairs} pairs`);
+});

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { test } from 'node:test';
+import {
+  jsonBody,
+  linksIn,
+  loadBundled,
+  oneCall,
+  realApis,
+  render,
+  renderReal,
+  textOf,
+} from './api-support.ts';
+
+const { isReceived, sign } = await loadBundled<typeof import('../../src/behaviour/signature.ts')>(
+  'src/behaviour/signature.ts',
+);
+
+interface Sent {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+}
+type Page = Awaited<ReturnType<typeof renderReal>>;
+
+/** The samples of every call of a page, by language. */
+const samples = ({ dom }: Page, language: string): string[] =>
+  dom.elements
+    .filter((one) => one.attribs['class'] === 'tabs__panel' && one.attribs['data-language'] === language)
+    .map((panel) => {
+      const code = dom.elements.find(
+        (one) => one.name === 'code' && one.parent && (one.parent.parent?.parent?.parent ?? null) === panel,
+      );
+      assert.ok(code);
+      return textOf(code);
+    });
+
+/** Runs a sample of Node with a fetch that only notes what it is asked for. */
+async function runNode(code: string): Promise<Sent> {
+  let sent: Sent | undefined;
+  const fetch = async (url: string, { method = 'GET', headers = {}, body }: Partial<Sent> = {}) => {
+    sent = { method, url, headers, ...(body === undefined ? {} : { body }) };
+    return { status: 200, text: async () => '' };
+  };
+  const AsyncFunction = (async () => undefined).constructor as new (
+    ...args: string[]
+  ) => (...args: unknown[]) => Promise<void>;
+  await new AsyncFunction('fetch', 'process', 'console', code)(
+    fetch,
+    { env: { TOKEN: 'token-1' } },
+    { log: () => undefined },
+  );
+  assert.ok(sent, code);
+  return sent;
+}
+
+/** Runs samples of curl in one shell where curl is a function that prints its arguments. */
+function runCurl(codes: readonly string[]): Sent[] {
+  const script = `TOKEN=token-1\ncurl() { printf '%s\\0' "$@"; printf '\\1'; }\n${codes.join('\n')}\n`;
+  const { stdout, status, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return stdout
+    .split('\x01')
+    .slice(0, -1)
+    .map((one) => {
+      const words = one.split('\0').slice(0, -1);
+      const sent = {
+        method: 'GET',
+        url: '',
+        headers: {} as Record<string, string>,
+        body: undefined as string | undefined,
+      };
+      for (let index = 0; index < words.length; index++) {
+        const word = words[index] ?? '';
+        const [name = '', value = ''] = (words[index + 1] ?? '').split(/: (.*)/s);
+        if (word === '-X') sent.method = words[++index] ?? '';
+        else if (word === '-d') sent.body = words[++index] ?? '';
+        else if (word === '-H') {
+          sent.headers[name] = value;
+          index++;
+        } else sent.url = word;
+      }
+      return sent;
+    });
+}
+
+const python = ['python3', 'python'].find((one) => spawnSync(one, ['--version']).status === 0);
+const runner = `
+import json, sys, types, os
+os.environ['TOKEN'] = 'token-1'
+sent = []
+class Answer:
+    status_code = 200
+    text = ''
+def call(method):
+    def send(url, headers=None, json=None, timeout=None):
+        sent.append({'method': method.upper(), 'url': url, 'headers': headers or {}, 'json': json, 'timeout': timeout})
+        return Answer()
+    return send
+sys.modules['requests'] = types.SimpleNamespace(**{m: call(m) for m in ['get', 'put', 'post', 'patch', 'delete']})
+out, sys.stdout = sys.stdout, open(os.devnull, 'w')
+for code in json.load(sys.stdin):
+    exec(code, {})
+json.dump(sent, out)
+`;
+
+test('every sample of curl and Node sends the same request, with the example of the document', async () => {
+  const page = await renderReal('cws_api');
+  const [curls, nodes] = [samples(page, 'bash'), samples(page, 'js')];
+  assert.equal(curls.length, 34);
+  const sent = runCurl(curls);
+  for (const [index, one] of sent.entries()) {
+    const other = await runNode(nodes[index] ?? '');
+    assert.equal(other.url, one.url);
+    assert.equal(other.method, one.method);
+    assert.deepEqual(other.headers, one.headers);
+    assert.equal(one.headers['Authorization'], 'Bearer token-1');
+    assert.match(one.url, /^https:\/\/api\.headset-cloud\.example\/v1\/[^{}\s]+$/);
+    // The same JSON, numbers as they are written.
+    const compact = (text: string | undefined) => text?.replace(/\s+/g, '');
+    assert.equal(compact(other.body), compact(one.body));
+    if (one.body) JSON.parse(one.body);
+  }
+  assert.ok(sent.some((one) => one.body?.includes('9007199254740993')));
+  assert.ok(sent.filter((one) => one.body).length >= 14);
+});
+
+test('every sample of Python sends that request too', {
+  skip: python ? false : 'no Python here',
+}, async () => {
+  const page = await renderReal('cws_api');
+  const codes = samples(page, 'python');
+  const { stdout, status, stderr } = spawnSync(python ?? '', ['-c', runner], {
+    input: JSON.stringify(codes),
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, stderr);
+  const sent = JSON.parse(stdout) as {
+    method: string;
+    url: string;
+    headers: Record<string, string>;
+    json: unknown;
+    timeout: number;
+  }[];
+  const curls = runCurl(samples(page, 'bash'));
+  assert.equal(sent.length, 34);
+  for (const [index, one] of sent.entries()) {
+    const curl = curls[index];
+    assert.equal(one.url, curl?.url);
+    assert.equal(one.method, curl?.method);
+    assert.equal(one.headers['Authorization'], 'Bearer token-1');
+    assert.deepEqual(one.json, curl?.body === undefined ? null : JSON.parse(curl.body));
+    assert.ok(one.timeout > 0);
+  }
+});
+
+test('quotes, backslashes, template marks and placeholders in examples reach the server unchanged', async () => {
+  const value = {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it must come through
+    "it's": 'a\\b "c" $HOME `id` ${x} {{foo}} {{apiUrl}}\n日本',
+    né: [] as unknown[],
+    empty: {},
+    yes: true,
+    no: null,
+    list: [[1], {}],
+  };
+  const page = render({
+    route: '/apis/v1/cws_api',
+    document: oneCall(jsonBody({ type: 'object' }, { example: value })),
+  });
+  const [curl] = runCurl(samples(page, 'bash'));
+  assert.deepEqual(JSON.parse(curl?.body ?? ''), value);
+  const node = await runNode(samples(page, 'js')[0] ?? '');
+  assert.deepEqual(JSON.parse(node.body ?? ''), value);
+  if (!python) return;
+  const { stdout, stderr } = spawnSync(python, ['-c', runner], {
+    input: JSON.stringify(samples(page, 'python')),
+    encoding: 'utf8',
+  });
+  assert.deepEqual((JSON.parse(stdout || stderr) as { json: unknown }[])[0]?.json, value);
+});
+
+test("the reader's values stand in the samples as placeholders", async () => {
+  const { dom } = await renderReal('cws_api');
+  const names = new Set(dom.elements.flatMap((one) => one.attribs['data-value'] ?? []));
+  assert.deepEqual([...names].sort(), ['apiUrl', 'applicationId', 'deviceId']);
+});
+
+test('what a callback brings is signed with the key of the test vector, over the shown body', async () => {
+  const { dom } = await renderReal('cws_notification');
+  const form = dom.elements.find((one) => 'data-signature' in one.attribs);
+  const vector = JSON.parse(form?.attribs['data-vector'] ?? '') as {
+    key: string;
+    id: string;
+    timestamp: string;
+    body: string;
+  };
+  const blocks = dom.elements
+    .filter((one) => one.name === 'code')
+    .map(textOf)
+    .filter((one) => one.startsWith('POST /'));
+  assert.equal(blocks.length, 25);
+  for (const block of blocks) {
+    const [head = '', body = ''] = block.split(/\n\n(.*)/s);
+    const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(head)?.[1] ?? '';
+    assert.equal(
+      header('X-TLPF-NOTIFICATION-KEY'),
+      createHmac('sha256', vector.key).update(body).digest('hex'),
+    );
+    const signed = `${header('webhook-id')}.${header('webhook-timestamp')}.${body}`;
+    assert.equal(
+      header('webhook-signature'),
+      `v1,${createHmac('sha256', vector.key).update(signed).digest('base64')}`,
+    );
+  }
+  const text = textOf(dom.elements.find((one) => one.attribs['class'] === 'api-vector'));
+  const { simple, standard } = await sign(vector);
+  assert.ok(text.includes(simple) && text.includes(standard) && text.includes(vector.body));
+});
+
+test('the calculator in the browser makes the signatures of the platform', async () => {
+  // Computed by openssl: printf '%s' '{"hello":"世界"}' | openssl dgst -sha256 -hmac test-key
+  const input = { key: 'test-key', id: 'msg_1', timestamp: '1700000000', body: '{"hello":"世界"}' };
+  const result = await sign(input);
+  assert.deepEqual(result, {
+    simple: '71a0892b23b2cc958a1693ecde371fa464ea8408053f8b5e6db3ec2530e7f774',
+    standard: 'v1,AXhrvpjfAkAsdE8W8Ow3bHTNHo6q24SlJkWy33LXWDw=',
+  });
+  assert.ok(isReceived(` v1,other ${result.standard}`, result));
+  assert.ok(isReceived(result.simple, result));
+  assert.ok(!isReceived(result.simple.replace('7', '8'), result));
+  assert.ok(!isReceived('', { ...result, standard: '' }));
+  assert.equal((await sign({ ...input, id: '' })).standard, '');
+});
+
+test('a setting that a callback names leads to the field that registers it', async () => {
+  await realApis();
+  const { dom } = await renderReal('cws_presigned_url');
+  const section = dom.elements.find(
+    (one) => one.attribs['aria-labelledby'] === 'sora-rec-get-multi-presigned-url',
+  );
+  assert.ok(
+    linksIn(section).includes('/apis/v1/cws_api#patch-v1-applications.request.soraRecGetMultiPresignedUrl'),
+  );
+});

@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { readFrontMatter } from '../../build/front-matter.ts';
+import { createHighlight, type Highlight } from '../../build/highlight.ts';
+import { renderMarkdown } from '../../build/markdown.ts';
+import { compileGuide } from '../../build/mdx.ts';
+import { loadApi } from '../../build/openapi.ts';
+import { llms, sitemap } from '../../build/outputs.ts';
+import { loadRenderer } from '../../build/renderer.ts';
+import { readSettings } from '../../build/settings.ts';
+import { buildSite, type Site } from '../../build/site.ts';
+import { exampleValues } from '../../build/values.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const settings = readSettings({});
+let folder: string;
+let highlight: Highlight;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'site-content-'));
+  highlight = await createHighlight(exampleValues(settings));
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const write = (path: string, text: string) => {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+};
+const front = (extra = '', title = 'T', position = 1) =>
+  `---\ntitle: ${title}\nposition: ${position}\ndescription: d\n${extra}---\n`;
+
+describe('front matter', () => {
+  const cases: readonly [string, string, RegExp][] = [
+    ['none at all', '## a\n', /^f:1: the front matter is missing/],
+    ['no title', '---\nposition: 1\ndescription: d\n---\n', /^f:1: "title" is missing/],
+    ['an unknown key', front('colour: red\n'), /^f:5: unknown key "colour"/],
+    [
+      'a wrong kind',
+      '---\ntitle: T\nposition: one\ndescription: d\n---\n',
+      /^f:3: "position" must be a number/,
+    ],
+    ['no YAML', '---\ntitle: "T\nposition: 1\n---\n', /^f:\d+: /],
+  ];
+  for (const [name, source, expected] of cases) {
+    test(`${name} stops with file, line and reason`, () => {
+      assert.throws(() => readFrontMatter('f', source), { message: expected });
+    });
+  }
+  test('the body keeps its lines', () => {
+    assert.equal(readFrontMatter('f', `${front()}text`).body.split('\n').indexOf('text'), 5);
+  });
+});
+
+describe('guides', () => {
+  const compile = (body: string) => compileGuide('f.mdx', body, highlight);
+  test('headings of levels 2 and 3 are the table of contents, with Japanese and given anchors', async () => {
+    const { toc } = await compile('## 見出し\n\n### 部分 {#part}\n\n#### 深い\n');
+    assert.deepEqual(toc, [
+      { id: '見出し', text: '見出し', level: 2 },
+      { id: 'part', text: '部分', level: 3 },
+    ]);
+  });
+  test('a duplicate anchor stops with both lines', async () => {
+    await assert.rejects(compile('## a {#x}\n\n## b {#x}\n'), {
+      message: 'f.mdx:3: the anchor #x stands already in line 1',
+    });
+  });
+  test('an h1 stops', async () => {
+    await assert.rejects(compile('# a\n'), { message: /^f\.mdx:1: the h1 comes from the title/ });
+  });
+  test('a syntax error has file and line', async () => {
+    await assert.rejects(compile('a\n\n<Broken\n'), { message: /^f\.mdx:\d+: / });
+  });
+  test('an unknown language, key or value of a code block stops', async () => {
+    await assert.rejects(compile('```cobol\nx\n```\n'), { message: /^f\.mdx:1: code language "cobol"/ });
+    await assert.rejects(compile('a\n\n```bash nonsense="1"\nx\n```\n'), {
+      message: /^f\.mdx:3: unknown key "nonsense"/,
+    });
+    await assert.rejects(compile('```bash\n{{nobody}}\n```\n'), {
+      message: /\{\{nobody\}\} is no value of the reader/,
+    });
+    await assert.rejects(compile('```bash norun=""\nx\n```\n'), {
+      message: /"norun" of the code block is empty/,
+    });
+  });
+  test('a value of the reader becomes a span that the page fills', () => {
+    const html = highlight("curl '{{apiUrl}}/x'", 'bash');
+    assert.match(
+      html,
+      /<span class="value" data-value="apiUrl">https:\/\/api\.headset-cloud\.example<\/span>\/x/,
+    );
+  });
+  test('code is escaped', () => {
+    assert.doesNotMatch(highlight('<script>alert(1)</script>', 'text'), /<script>/);
+  });
+});
+
+describe('descriptions', () => {
+  test('HTML in them is text', () => {
+    const html = renderMarkdown('a <script>alert(1)</script> b\n\n<img src=x onerror=alert(1)>\n');
+    assert.doesNotMatch(html, /<script|<img/);
+    assert.match(html, /&lt;script&gt;/);
+  });
+  test('dangerous addresses are no links', () => {
+    for (const address of [
+      'javascript:alert(1)',
+      'JaVaScRiPt:alert(1)',
+      'data:text/html,x',
+      'vbscript:x',
+      '//evil.example',
+    ]) {
+      assert.doesNotMatch(renderMarkdown(`[x](${address})`), /href/, address);
+    }
+    assert.match(renderMarkdown('[x](/docs)'), /<a href="\/docs">x<\/a>/);
+  });
+  test('lines of Japanese are joined without a space, others with', () => {
+    assert.equal(renderMarkdown('日本\n語'), '<p>日本語</p>');
+    assert.equal(renderMarkdown('a\nb'), '<p>a\nb</p>');
+  });
+  test('headings are lowered', () => {
+    assert.equal(renderMarkdown('## a', 1), '<h3>a</h3>');
+  });
+});
+
+describe('drafts and unlisted pages', () => {
+  let production: Site;
+  let development: Site;
+  before(async () => {
+    write('content/docs/index.mdx', front('', 'Root', 0));
+    write('content/docs/listed.mdx', `${front('', 'Listed', 1)}## 見出し\n\n普通の文\n`);
+    write('content/docs/hidden.mdx', `${front('unlisted: true\n', 'Hidden', 2)}隠れた文\n`);
+    write('content/docs/draft.mdx', `${front('draft: true\n', 'Draft', 3)}下書きの文\n`);
+    write('content/docs/last.mdx', front('', 'Last', 4));
+    const options = { root, settings, content: join(folder, 'content') };
+    production = await buildSite({ ...options, drafts: false });
+    development = await buildSite({ ...options, drafts: true });
+  });
+  const routes = (site: Site) => site.pages.map(({ page }) => page.route);
+  // proves site/draft
+  test('a draft is in no production build, and marked in the authors’ server', () => {
+    assert.ok(!routes(production).includes('/docs/draft'));
+    assert.equal(development.pages.find(({ page }) => page.route === '/docs/draft')?.page.draft, true);
+    assert.doesNotMatch(JSON.stringify(production), /下書きの文/);
+  });
+  test('an unlisted page is built, but in no sidebar, paginator, search, sitemap or llms.txt', () => {
+    const page = production.pages.find((one) => one.page.route === '/docs/hidden')?.page;
+    assert.equal(page?.unlisted, true);
+    assert.deepEqual([page?.previous, page?.next], [undefined, undefined]);
+    for (const { page: other } of production.pages) {
+      assert.doesNotMatch(
+        JSON.stringify([other.sidebar, other.previous ?? null, other.next ?? null]),
+        /hidden/,
+      );
+    }
+    assert.doesNotMatch(JSON.stringify(production.search), /hidden|隠れた/);
+    assert.doesNotMatch(sitemap(production, settings) + llms(production, settings), /hidden/i);
+    assert.match(sitemap(production, settings) + llms(production, settings), /\/docs\/listed/);
+  });
+  test('the paginator passes over what is not listed', () => {
+    const listed = production.pages.find((one) => one.page.route === '/docs/listed')?.page;
+    assert.equal(listed?.next?.href, '/docs/last');
+  });
+  test('two pages at one position stop the build', async () => {
+    write('clash/docs/a.mdx', front());
+    write('clash/docs/b.mdx', front());
+    await assert.rejects(
+      buildSite({ root, settings, drafts: false, content: join(folder, 'clash') }),
+      /position 1 is taken by docs\/a\.mdx/,
+    );
+  });
+  test('an unknown component stops with the file', async () => {
+    write('unknown/docs/a.mdx', `${front()}<Nobody />\n`);
+    await assert.rejects(
+      buildSite({ root, settings, drafts: false, content: join(folder, 'unknown') }),
+      /^Error: docs\/a\.mdx: .*Nobody/,
+    );
+  });
+});
+
+describe('OpenAPI documents', () => {
+  const openapi = resolve(root, '../gateway/openapi');
+  const head = 'openapi: 3.1.0\ninfo: { title: t, version: "1" }\n';
+  const load = (name: string, text: string) => {
+    write(`${name}/cws_api.yaml`, text);
+    return loadApi(join(folder, name), 'cws_api');
+  };
+  test('one that does not resolve stops with file, line and reason', async () => {
+    const text = `${head}paths:\n  /a:\n    get:\n      operationId: a\n      summary: s\n      responses:\n        "200": { $ref: "#/components/responses/None" }\n`;
+    await assert.rejects(load('unresolved', text), /cws_api\.yaml:9: Can't resolve/);
+  });
+  test('one that is no OpenAPI stops', async () => {
+    await assert.rejects(load('invalid', `${head}paths: 5\n`), /cws_api\.yaml:3: /);
+  });
+  test('an example that does not fit its schema stops', async () => {
+    const text = `${head}paths:\n  /a:\n    get:\n      operationId: a\n      summary: s\n      responses:\n        "200":\n          description: d\n          content:\n            application/json:\n              schema: { type: integer }\n              example: text\n`;
+    await assert.rejects(load('example', text), /cws_api\.yaml:14: Example value must conform to the schema/);
+  });
+  test('the project’s own load', async () => {
+    cpSync(openapi, join(folder, 'own'), { recursive: true });
+    const { document } = await loadApi(join(folder, 'own'), 'cws_notification');
+    assert.equal(Object.keys(document.webhooks ?? {}).length, 25);
+  });
+});
+
+describe('settings', () => {
+  const cases: readonly [Record<string, string>, RegExp][] = [
+    [{ SITE_ENVIRONMENT: 'test' }, /SITE_ENVIRONMENT: "test" is none of production, staging, development/],
+    [{ SITE_URL: 'docs' }, /SITE_URL: "docs" is not an address/],
+    [{ SITE_API_URL: 'ftp://x' }, /SITE_API_URL: .* must begin with http/],
+    [{ SITE_NAME: ' ' }, /SITE_NAME: 1 to 80 characters/],
+    [{ SITE_COLOUR: 'red' }, /SITE_COLOUR: no such setting/],
+    [{ SITE_ANNOUNCEMENTS_URL_PRODUCTION: '//other.example' }, /SITE_ANNOUNCEMENTS_URL_PRODUCTION/],
+  ];
+  for (const [env, expected] of cases) {
+    test(`${JSON.stringify(env)} is refused`, () => {
+      assert.throws(() => readSettings(env), expected);
+    });
+  }
+  // proves site/announcement-variants
+  test('each environment has its announcements', () => {
+    for (const environment of ['production', 'staging', 'development']) {
+      assert.equal(
+        readSettings({ SITE_ENVIRONMENT: environment }).announcementsUrl,
+        `/announcements/${environment}.md`,
+      );
+    }
+    const own = readSettings({
+      SITE_ENVIRONMENT: 'staging',
+      SITE_ANNOUNCEMENTS_URL_STAGING: 'https://news.example/a.md',
+    });
+    assert.equal(own.announcementsUrl, 'https://news.example/a.md');
+    assert.equal(readSettings({}).environment, 'production');
+  });
+});
+
+// proves site/strings
+test('archive, author and tag pages have their strings', async () => {
+  const { ja } = await loadRenderer(root);
+  assert.deepEqual(
+    [ja.archive.title, ja.archive.authors, ja.archive.tags],
+    ['アーカイブ', '著者一覧', 'タグ'],
+  );
+});
+
+describe('the API references', () => {
+  // proves site/api-reference
+  // proves site/notification-reference
+  // proves site/presigned-reference
+  test('each document has its page, with every call of it', async () => {
+    const { pages } = await buildSite({ root, settings, drafts: false });
+    for (const [name, calls, title] of [
+      ['cws_api', 34, /API/],
+      ['cws_notification', 25, /通知/],
+      ['cws_presigned_url', 3, /^User APIs requirements$/],
+    ] as const) {
+      const built = pages.find(({ page }) => page.route === `/apis/v1/${name}`);
+      assert.match(built?.page.title ?? '', title);
+      const items = built?.page.sidebar.flatMap((one) => one.items).filter((one) => one.method) ?? [];
+      assert.equal(items.length, calls, name);
+      for (const { href } of items) assert.ok(built?.html.includes(`id="${href.slice(1)}"`), href);
+    }
+  });
+});
