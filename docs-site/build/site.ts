@@ -152,16 +152,17 @@ function apiPage(
   highlight: Awaited<ReturnType<typeof createHighlight>>,
 ): { built: BuiltPage; search: readonly SearchRecord[] } {
   const { name, route, document } = api;
-  const render = () => renderer.renderApi({
-    name,
-    route,
-    document,
-    others: apis
-      .filter((one) => one !== api)
-      .map((one) => ({ name: one.name, route: one.route, document: one.document })),
-    highlight: (code, language) => highlight(code, language),
-    markdown: (text, shift = 1) => renderMarkdown(text, shift),
-  });
+  const render = () =>
+    renderer.renderApi({
+      name,
+      route,
+      document,
+      others: apis
+        .filter((one) => one !== api)
+        .map((one) => ({ name: one.name, route: one.route, document: one.document })),
+      highlight: (code, language) => highlight(code, language),
+      markdown: (text, shift = 1) => renderMarkdown(text, shift),
+    });
   const { page, html } = located(api, render);
   const index = apis.indexOf(api);
   const link = (one: LoadedApi | undefined) =>
