@@ -19,11 +19,12 @@ describeOnStack('dead letters', () => {
     const headset = tenant.headset();
     headset.connect();
     await waitFor('the activation', () => headset.journal.activationEpoch > 0);
+    const newest = headset.report({ case: 'customData', value: { customData: 'before' } });
     const startedAtMs = BigInt(Date.now() - 60_000);
     const { applicationId } = tenant;
     // The ids of the headset's next reports, with a duration that it will not tell.
     const known = Array.from({ length: 40 }, (_, n) => ({
-      ...{ usageId: `speech-${deviceId}-${n + 1}`, applicationId, deviceId, startedAtMs },
+      ...{ usageId: `speech-${deviceId}-${newest + n + 1}`, applicationId, deviceId, startedAtMs },
       ...{ kind: UsageKind.SPEECH_RECOGNITION, durationMs: 77n },
     }));
     await Promise.all(known.map((usage) => admin().billing.addUsage({ usage })));
