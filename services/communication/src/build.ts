@@ -69,6 +69,7 @@ export function buildCommunication(
   const endpoints = createEndpointStore(
     store.collection<EndpointDocument>(collections.endpoints),
     store.collection<SettingsDocument>(collections.settings),
+    { clock, reservationMs: config.COMMUNICATION_RESERVATION_MS },
   );
   const channels = createChannelStore(store.collection<ChannelDocument>(collections.channels), keepMs);
   const events = createEventStore(store.collection<EventDocument>(collections.events), keepMs);

@@ -79,6 +79,20 @@ test('a reservation that nobody joins runs out', async () => {
   expect(await endpointCounts(world)).toEqual({ a: 1 });
 });
 
+test('a reservation of a clock that was an hour ahead holds no place, and is cleared', async () => {
+  await world.admin.putEndpoint(endpoint('a', { connectionLimit: 2 }));
+  world.nowMs += 3_600_000;
+  await create();
+  world.nowMs -= 3_600_000;
+  expect(await endpointCounts(world)).toEqual({ a: 0 });
+  await create();
+  await create();
+  await expect(create()).rejects.toMatchObject({ code: 'unavailable' });
+  expect(await endpointCounts(world)).toEqual({ a: 2 });
+  const stored = await world.store.collection<{ _id: string; places: unknown[] }>('endpoints').findOne({});
+  expect(stored?.places).toHaveLength(2);
+});
+
 test('places that have run out are given again, exactly, evenly and at once', async () => {
   await world.admin.putEndpoint(endpoint('a', { connectionLimit: 5 }));
   await Promise.all([create(), create(), create()]);

@@ -16,6 +16,18 @@ export interface Capacity {
   readonly taken: number;
 }
 
+/** No reservation lasts until then, though clocks of instances differ: one that says so was dated by a wrong clock. */
+export function latestEnd(nowMs: number, reservationMs: number): number {
+  return nowMs + 2 * reservationMs;
+}
+
+/** The places, without what a reservation that was dated by a wrong clock holds: its time is over. */
+export function asDated(places: readonly Place[], latestMs: number): Place[] {
+  return places.map((place) =>
+    place.id.startsWith('r:') && place.untilMs > latestMs ? { ...place, untilMs: 0 } : place,
+  );
+}
+
 export function takenAt(places: readonly Place[], nowMs: number): number {
   return places.filter(({ untilMs }) => untilMs > nowMs).length;
 }

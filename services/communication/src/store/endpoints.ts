@@ -1,6 +1,7 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { WithId } from 'mongodb';
-import { connectionOf, reservationOf } from '../domain/places.ts';
+import { asDated, connectionOf, latestEnd, reservationOf } from '../domain/places.ts';
 import type { Endpoint, EndpointStore } from '../ports.ts';
 import type { EndpointDocument, SettingsDocument } from './documents.ts';
 
@@ -9,6 +10,7 @@ const settingsId = 'default';
 export function createEndpointStore(
   endpoints: StoreCollection<EndpointDocument>,
   settings: StoreCollection<SettingsDocument>,
+  { clock, reservationMs }: { readonly clock: Clock; readonly reservationMs: number },
 ): EndpointStore {
   return {
     async put({ endpointId, ...endpoint }, secretHash) {
@@ -34,7 +36,11 @@ export function createEndpointStore(
 
     async enabled() {
       const found = await endpoints.find({ enabled: true }, { sort: { _id: 1 } }).toArray();
-      return found.map((document) => ({ ...endpointOf(document), places: document.places }));
+      const latestMs = latestEnd(clock.now(), reservationMs);
+      return found.map((document) => ({
+        ...endpointOf(document),
+        places: asDated(document.places, latestMs),
+      }));
     },
 
     async get(endpointId) {
@@ -57,6 +63,11 @@ export function createEndpointStore(
 
     async clear(endpointId, nowMs) {
       await endpoints.updateOne({ _id: endpointId }, { $pull: { places: { untilMs: { $lte: nowMs } } } });
+      const wrong = { id: { $gte: 'r:', $lt: 's' }, untilMs: { $gt: latestEnd(nowMs, reservationMs) } };
+      await endpoints.updateOne(
+        { _id: endpointId, 'places.untilMs': wrong.untilMs },
+        { $pull: { places: wrong } },
+      );
     },
 
     async take({ endpointId, connectionLimit, places: seen }, places) {

@@ -17,6 +17,7 @@ export function anotherInstance(world: World): (channelId: string) => Promise<un
     endpoints: createEndpointStore(
       store.collection(collections.endpoints),
       store.collection(collections.settings),
+      { clock: { now: () => world.nowMs }, reservationMs: 120_000 },
     ),
     channels: createChannelStore(store.collection(collections.channels), 1000),
     clock: { now: () => world.nowMs },
