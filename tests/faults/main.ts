@@ -12,7 +12,8 @@ import { targetsOf } from './targets.ts';
 /**
  * The crash test. STACK=embedded|real, ROUNDS (20), SEED (drawn; replays the schedule and the load's
  * choices), FAULTS (only these kinds, divided by commas: fault.ts), INSTANCES (1; of every service and the gateway on the real stack), CAN_FAIL=0 leaves
- * out the runs that show that it can fail, CAN_FAIL=only runs nothing else. The last line counts checks.
+ * out the runs that show that it can fail, CAN_FAIL=only runs nothing else
+ * (on the real stack these are not run otherwise). The last line counts checks.
  */
 const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const count = Number(process.env['ROUNDS'] || 20);
@@ -35,7 +36,8 @@ async function main(): Promise<number> {
   }
   const checks: Check[] = [];
   if (canFail !== 'only') checks.push(...(await itself()));
-  if (canFail !== '0') {
+  // On the real stack by hand only: whether an offer meets a lapsed lease is up to the moment.
+  if (canFail === 'only' || (kind === 'embedded' && canFail !== '0')) {
     say('\nthe same test, with a safeguard left out, must find what is lost');
     const shown = await showThatItCanFail(kind, seed, say);
     for (const check of shown) for (const line of describeCheck(check)) say(line);

@@ -130,6 +130,11 @@ export function buildCommunication(
     drawClaim: () => `${ctx.instanceId}/${randomUUID()}`,
     atOnce: config.COMMUNICATION_RECORDINGS_AT_ONCE,
     leaseMs: config.COMMUNICATION_RECORDING_LEASE_MS,
+    longestMs: Math.max(
+      config.COMMUNICATION_RECORDING_LEASE_MS,
+      config.COMMUNICATION_RECORDING_WAIT_MS,
+      config.COMMUNICATION_BACKOFF_MAX_MS,
+    ),
     intervalMs: config.COMMUNICATION_SWEEP_MS,
     pauseMs: config.COMMUNICATION_BACKOFF_MAX_MS,
     onEnd: metrics.recording,
@@ -139,6 +144,7 @@ export function buildCommunication(
   const processor = new EventProcessor({
     ...{ events, recordings, log, clock, logger, failpoints },
     claimMs: config.COMMUNICATION_EVENT_CLAIM_MS,
+    longestMs: Math.max(config.COMMUNICATION_EVENT_CLAIM_MS, leftoverAfterMs),
     effects: createConnectionEffects({
       ...{ endpoints, connections, devices },
       silentMs: config.COMMUNICATION_CONNECTION_SILENT_MS,

@@ -88,6 +88,8 @@ export interface EventStore {
   undoneBefore(channelId: string, seq: number): Promise<StoredEvent[]>;
   /** Leftovers, each taken by one instance for a while, in the order of their channels. */
   claimDue(nowMs: number, untilMs: number, limit: number): Promise<StoredEvent[]>;
+  /** What is due after `latestMs`, later than any is put off, was dated by a wrong clock: it is due now. */
+  recall(latestMs: number, nowMs: number): Promise<void>;
 }
 
 export interface Connection {
@@ -161,6 +163,8 @@ export interface RecordingStore {
   change(claim: Claim, change: RecordingChange): Promise<boolean>;
   /** Gives it back, to be worked on from then on. */
   release(claim: Claim, dueAtMs: number): Promise<void>;
+  /** What is due after `latestMs`, later than any is put off, was dated by a wrong clock: it is due now. */
+  recall(latestMs: number, nowMs: number): Promise<void>;
   /** Keeps newly issued URLs with what they mean for the files. */
   issue(claim: Claim, urls: SignedUrls, files: readonly UploadFile[]): Promise<boolean>;
   urls(recordingId: string): Promise<SignedUrls | undefined>;

@@ -36,6 +36,18 @@ describe.each([
   });
 });
 
+test('an instance that dies with its clock two hours ahead keeps its recording for no two hours', async () => {
+  const recording = use.studio.recordParts(2);
+  use.studio.world.nowMs += 7_200_000;
+  use.studio.world.cutAt = 'communication.part-stored';
+  await use.studio.tell(recording);
+  await waitFor('the cut', () => use.studio.world.cutAt === undefined);
+  await use.studio.world.restart();
+  use.studio.world.nowMs -= 7_200_000;
+  const { body } = await use.studio.notification(recording);
+  expect(body.channel.connections[0].webmFile.parts).toHaveLength(2);
+});
+
 test('a crash after each single part: every part is sent once', async () => {
   const recording = use.studio.recordParts(4);
   await use.studio.tell(recording);

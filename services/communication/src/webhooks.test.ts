@@ -325,6 +325,16 @@ describe('usage', () => {
   });
 });
 
+test('what an instance whose clock is an hour ahead leaves behind waits for no hour', async () => {
+  world.nowMs += 3_600_000;
+  world.cutAt = 'communication.event-stored';
+  await sora.created(join({ deviceId: imei })).send();
+  await waitFor('the cut', () => world.cutAt === undefined);
+  await world.restart();
+  world.nowMs -= 3_600_000;
+  await callbacks(1);
+});
+
 describe.each(['communication.event-stored', 'communication.event-applied', 'communication.event-published'])(
   'a crash at %s',
   (cutAt) => {

@@ -25,6 +25,8 @@ export interface EventProcessorOptions {
   readonly failpoints: Failpoints;
   /** For how long an event is left to whoever has taken it up. */
   readonly claimMs: number;
+  /** No event is put off for longer. */
+  readonly longestMs: number;
   readonly recordingWaitMs: number;
   /** A recording is ready to be uploaded. */
   readonly onRecordingReady: () => void;
@@ -51,8 +53,9 @@ export class EventProcessor {
 
   /** Takes over what is left; answers how many events. */
   async sweep(): Promise<number> {
-    const { events, clock, claimMs } = this.#deps;
+    const { events, clock, claimMs, longestMs } = this.#deps;
     const nowMs = clock.now();
+    await events.recall(nowMs + 2 * longestMs, nowMs);
     const due = await events.claimDue(nowMs, nowMs + claimMs, sweepBatch);
     await Promise.all(due.map((stored) => this.#inLine(stored)));
     return due.length;

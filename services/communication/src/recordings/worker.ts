@@ -14,6 +14,8 @@ export interface RecordingWorkerOptions extends RunnerOptions {
   readonly drawClaim: () => string;
   readonly atOnce: number;
   readonly leaseMs: number;
+  /** No recording is put off for longer. */
+  readonly longestMs: number;
   /** How often to look for work. */
   readonly intervalMs: number;
   /** Until a recording that could not go on is taken up again. */
@@ -58,7 +60,8 @@ export class RecordingWorker {
   }
 
   async #fill(): Promise<number> {
-    const { recordings, clock, leaseMs, drawClaim, atOnce } = this.#o;
+    const { recordings, clock, leaseMs, longestMs, drawClaim, atOnce } = this.#o;
+    await recordings.recall(clock.now() + 2 * longestMs, clock.now());
     while (this.#running.size < atOnce && !this.#stop.signal.aborted) {
       const claim = drawClaim();
       const nowMs = clock.now();

@@ -116,6 +116,10 @@ export function createRecordingStore(
       await update(claim, { $set: { dueAtMs }, $unset: { claim: '' } });
     },
 
+    async recall(latestMs, nowMs) {
+      await recordings.updateMany({ dueAtMs: { $gt: latestMs } }, { $set: { dueAtMs: nowMs } });
+    },
+
     issue(claim, urls, files) {
       const sealed = secrets.seal(JSON.stringify(urls), purpose(claim.recordingId));
       return update(claim, {
