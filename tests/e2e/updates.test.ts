@@ -192,12 +192,9 @@ describeOnStack('software and firmware', () => {
     const [{ uploadUrl }] = (await requestUpload(name, '1', apk.length)).urlList;
     expect(await put(uploadUrl, apk, 'application/octet-stream')).toBe(403);
     expect(await put(uploadUrl, apk.subarray(1))).toBe(403);
-    expect(
-      await put(
-        uploadUrl.replace(/.$/, (c: string) => (c === 'a' ? 'b' : 'a')),
-        apk,
-      ),
-    ).toBe(403);
+    // Not the last character: some of its bits may say nothing.
+    const other = uploadUrl.replace(/.(?=.{3}$)/, (c: string) => (c === 'a' ? 'b' : 'a'));
+    expect(await put(other, apk)).toBe(403);
     expect(await put(uploadUrl, apk)).toBe(200);
     await listedOnce(name, ['1']);
   });

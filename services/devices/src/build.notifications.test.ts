@@ -329,7 +329,7 @@ describe('file uploads', () => {
     [UrlRefusal.NO_SIGNED_URL, 'failure', 'The signed URL could not be obtained.'],
     [UrlRefusal.UPLOAD_FAILED, 'failure', 'The upload to the signed URL failed.'],
     [UrlRefusal.UNAVAILABLE, 'failure', 'The signed URL could not be obtained.'],
-    [UrlRefusal.UNKNOWN, 'failure', 'The signed URL could not be obtained.'],
+    [UrlRefusal.NOT_FOUND, 'failure', 'The signed URL could not be obtained.'],
     [99 as UrlRefusal, 'failure', 'The upload to the signed URL failed.'],
     [UrlRefusal.SIZE, 'failure', 'The signed URL could not be obtained because the file is empty.', 0n],
     [UrlRefusal.NOT_ASSOCIATED, 'failure', 'The device is not associated with the application.', 0n],

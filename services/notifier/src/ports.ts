@@ -53,6 +53,11 @@ export interface DeliveryStore {
   mark(marks: readonly DeliveryMark[]): Promise<void>;
   /** Unfinished ones that are still in that order. */
   predecessors(orderKey: string, before: number, order: Order): Promise<Predecessor[]>;
+  /**
+   * True when something later of its order key is stored: a progress is useless then. One that was taken
+   * over is only where the later one has ended, since what is pending waits for it (ruling B10).
+   */
+  isOvertaken(progress: Delivery): Promise<boolean>;
   /** Marks an undelivered progress as replaced if nobody works, or may be working, on it. */
   replaceIfFree(id: string, nowMs: number): Promise<boolean>;
   /** Makes waiting deliveries of a lane due at once. */

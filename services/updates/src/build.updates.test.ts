@@ -220,7 +220,7 @@ test('a ticket gets its headset a URL that serves ranges, and another when that 
 test('a ticket is refused from another headset, changed, and when its artifact was withdrawn', async () => {
   await putApp('com.example.a', '1.0');
   const ticket = await ticketFor();
-  const refused = { url: '', expiresAtMs: 0n, refusal: UrlRefusal.UNKNOWN };
+  const refused = { url: '', expiresAtMs: 0n, refusal: UrlRefusal.NOT_FOUND };
   const ask = async (deviceId: string, bytes: Uint8Array) => {
     const { url, expiresAtMs, refusal } = await world.downloads.getDownloadUrl({ deviceId, ticket: bytes });
     return { url, expiresAtMs, refusal };

@@ -219,9 +219,9 @@ export const loads: readonly Rule[] = [
   {
     id: 'updates/artifact-gone',
     sentence:
-      'An address that is refused with URL_REFUSAL_UNKNOWN (the artifact is gone) ends the transaction as a failure.',
+      'An address that is refused with URL_REFUSAL_NOT_FOUND (the artifact is gone) ends the transaction as a failure.',
     prove: async (stage) => {
-      stage.cloud.onUrl = () => ({ refusal: UrlRefusal.UNKNOWN });
+      stage.cloud.onUrl = () => ({ refusal: UrlRefusal.NOT_FOUND });
       const { success, link, effects } = await load(stage, () => 'well');
       must(!success && effects === 0, 'the result says success');
       await stage.fence(link);

@@ -231,11 +231,11 @@ describe('an update', () => {
   });
 
   it('fails when its ticket is refused', async () => {
-    cloud.onUrl = () => ({ refusal: UrlRefusal.UNKNOWN });
+    cloud.onUrl = () => ({ refusal: UrlRefusal.NOT_FOUND });
     await cloud.online({ behaviour: quick });
     update();
     expect(await cloud.result(1)).toMatchObject({
-      ...{ success: false, message: "The update's address was refused: URL_REFUSAL_UNKNOWN." },
+      ...{ success: false, message: "The update's address was refused: URL_REFUSAL_NOT_FOUND." },
     });
   });
 

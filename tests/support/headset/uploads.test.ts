@@ -62,7 +62,7 @@ describe('an upload', () => {
     [UrlRefusal.SIZE, UrlRefusal.SIZE],
     [UrlRefusal.NOT_ASSOCIATED, UrlRefusal.NOT_ASSOCIATED],
     [UrlRefusal.NO_SIGNED_URL, UrlRefusal.NO_SIGNED_URL],
-    [UrlRefusal.UNKNOWN, UrlRefusal.UPLOAD_FAILED],
+    [UrlRefusal.NOT_FOUND, UrlRefusal.UPLOAD_FAILED],
   ])(
     'that is refused for reason %i is reported with reason %i, and nothing is put',
     async (refusal, failure) => {

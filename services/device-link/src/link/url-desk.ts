@@ -102,7 +102,7 @@ function answered(found: { url: string; expiresAtMs: bigint; refusal: UrlRefusal
   const { url, expiresAtMs, refusal } = found;
   if (refusal === UrlRefusal.UNAVAILABLE) return unavailable(awayRetryMs);
   if (refusal !== UrlRefusal.UNSPECIFIED) return { refusal };
-  return url ? { url, expiresAtMs } : { refusal: UrlRefusal.UNKNOWN };
+  return url ? { url, expiresAtMs } : { refusal: UrlRefusal.NOT_FOUND };
 }
 
 function unavailable(retryAfterMs: number): Answer {

@@ -55,7 +55,7 @@ describe('requests for addresses', () => {
     expect(world.uploads).toMatchObject([{ deviceId, upload }]);
   });
 
-  it.each([UrlRefusal.SIZE, UrlRefusal.NOT_ASSOCIATED, UrlRefusal.NO_SIGNED_URL, UrlRefusal.UNKNOWN])(
+  it.each([UrlRefusal.SIZE, UrlRefusal.NOT_ASSOCIATED, UrlRefusal.NO_SIGNED_URL, UrlRefusal.NOT_FOUND])(
     'that are refused (%d) have the reason and no address',
     async (refusal) => {
       world.onUpload = async () => ({ refusal, url: 'https://never.example' });
@@ -69,7 +69,7 @@ describe('requests for addresses', () => {
 
   it('are never answered with neither an address nor a refusal', async () => {
     askDownload(1n);
-    expect(await headset.next('urlAnswer')).toEqual(answer({ requestId: 1n, refusal: UrlRefusal.UNKNOWN }));
+    expect(await headset.next('urlAnswer')).toEqual(answer({ requestId: 1n, refusal: UrlRefusal.NOT_FOUND }));
   });
 
   it('are to be asked again when the service is away, fails, or says so itself', async () => {

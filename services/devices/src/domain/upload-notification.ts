@@ -13,7 +13,7 @@ const failures: ReadonlyMap<UrlRefusal, string> = new Map([
   [UrlRefusal.NO_SIGNED_URL, noSignedUrl],
   // A headset that gave up asking while a part of the platform was away.
   [UrlRefusal.UNAVAILABLE, noSignedUrl],
-  [UrlRefusal.UNKNOWN, noSignedUrl],
+  [UrlRefusal.NOT_FOUND, noSignedUrl],
 ]);
 const uploadFailed = 'The upload to the signed URL failed.';
 /** No address is asked for an empty file, which is not over the limit (same document, section 5). */

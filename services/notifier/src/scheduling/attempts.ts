@@ -15,8 +15,14 @@ const leaseMarginMs = 1000;
 const busyPredecessorMs = 300;
 const maxBlockedMs = 30_000;
 
-/** Whether a delivery may go out now; blocked: an earlier one of its order key is not finished. */
-export type Readiness = { kind: 'ready' } | { kind: 'lost' } | { kind: 'blocked'; untilMs: number };
+/**
+ * Whether a delivery may go out now; blocked: an earlier one of its order key is not finished.
+ * overtaken: a progress that is behind its time. lost: another instance has it.
+ */
+export type Readiness =
+  | { kind: 'ready' }
+  | { kind: 'lost' | 'overtaken' }
+  | { kind: 'blocked'; untilMs: number };
 
 /** What came of an attempt. */
 export interface Attempted {
@@ -65,6 +71,9 @@ export class Attempts {
     const { store, ctx, finished } = this.#o;
     const { delivery } = held;
     const { order, orderKey, sequence } = delivery;
+    // An event can come late: published by an instance that was stopped before, or once more after a crash.
+    if (order === 'ended' && delivery.replaceable && (await store.isOvertaken(delivery)))
+      return { kind: 'overtaken' };
     const patienceMs = order === 'tried' ? held.patientUntilMs - performance.now() : maxBlockedMs;
     if (order !== 'none' && patienceMs > 0 && !finished.knows(delivery)) {
       const earlier = await (order === 'ended'

@@ -35,4 +35,4 @@ export interface LaneContext {
 export type Verdict =
   | { kind: 'attempted'; attempted: Attempted }
   | { kind: 'blocked'; untilMs: number }
-  | { kind: 'lost' | 'over' | 'unset' | 'unknown' | 'closed' | 'cut' };
+  | { kind: 'lost' | 'overtaken' | 'over' | 'unset' | 'unknown' | 'closed' | 'cut' };

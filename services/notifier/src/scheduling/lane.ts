@@ -264,6 +264,11 @@ export class Lane {
         this.#queue.remove(chain, held);
         this.#queue.done(chain);
         break;
+      case 'overtaken':
+        this.#queue.remove(chain, held);
+        this.#ledger.end(held.delivery, ended('replaced', this.#c.clock.now()));
+        this.#queue.done(chain);
+        break;
       case 'over':
         this.#queue.remove(chain, held);
         this.#giveUp(held.delivery, 'its time was over');

@@ -218,6 +218,18 @@ test('where the report before is known and was tried, the database is not asked'
   expect(asked).toBe(1);
 });
 
+test('a progress is overtaken by what is stored behind it; one that was taken over only by what has ended', async () => {
+  const late = delivery('p-1', { ...owned('a'), sequence: 2, replaceable: true });
+  const other = delivery('p-2', { ...owned('a'), orderKey: 't-2', sequence: 2, replaceable: true });
+  await a.store.insert([late, other, delivery('end', { ...owned('b'), sequence: 3 })]);
+  const takenOver = { ...late, takenOver: true };
+  expect(await a.attempts.readiness(held(other))).toEqual({ kind: 'ready' });
+  expect(await a.attempts.readiness(held(late))).toEqual({ kind: 'overtaken' });
+  expect(await a.attempts.readiness(held(takenOver))).toEqual({ kind: 'ready' });
+  await a.store.mark([{ id: 'end', change: { status: 'delivered', dueAtMs: 1 }, onlyIfOwner: undefined }]);
+  expect(await a.attempts.readiness(held(takenOver))).toEqual({ kind: 'overtaken' });
+});
+
 test('a failure noted late does not touch a delivery that another instance has taken', async () => {
   await a.store.insert([delivery('n-1', lapsed())]);
   await claimAll(b);

@@ -127,6 +127,15 @@ export class MongoDeliveryStore implements DeliveryStore {
     });
   }
 
+  async isOvertaken({ orderKey, sequence, takenOver }: Delivery): Promise<boolean> {
+    const later = { behindProgress: true, orderKey, sequence: { $gt: sequence } } as const;
+    const found = await this.#deliveries.findOne(
+      takenOver ? { ...later, status: { $ne: 'pending' } } : later,
+      { projection: { _id: 1 } },
+    );
+    return found !== null;
+  }
+
   async replaceIfFree(id: string, nowMs: number): Promise<boolean> {
     const { matchedCount } = await this.#deliveries.updateOne(
       { _id: id, status: 'pending', owner: null, takenOver: false, replaceable: true },

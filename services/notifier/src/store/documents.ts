@@ -6,6 +6,8 @@ export interface DeliveryDocument extends Omit<Delivery, 'id' | 'body'> {
   _id: string;
   body: Binary | Uint8Array;
   lane: string;
+  /** It may stand behind a progress, which has the second place or a later one: few deliveries do. */
+  behindProgress?: true;
   /** Set when it has ended: MongoDB removes it then (TTL). */
   expireAt?: Date;
 }
@@ -16,13 +18,22 @@ export interface Retention {
   readonly deadMs: number;
 }
 
+/** The place of the first progress in its order: behind the start. */
+const firstProgress = 2;
+
 export function toDocument(delivery: Delivery): DeliveryDocument {
   const { id, ...rest } = delivery;
-  return { _id: id, ...rest, lane: laneOf(delivery.applicationId, delivery.destination) };
+  const behindProgress = delivery.order === 'ended' && delivery.sequence > firstProgress;
+  return {
+    _id: id,
+    ...rest,
+    lane: laneOf(delivery.applicationId, delivery.destination),
+    ...(behindProgress && { behindProgress }),
+  };
 }
 
 export function fromDocument(document: DeliveryDocument): Delivery {
-  const { _id, lane: _lane, expireAt: _expireAt, body, ...rest } = document;
+  const { _id, lane: _lane, behindProgress: _behind, expireAt: _expireAt, body, ...rest } = document;
   return { id: _id, ...rest, body: bytesOf(body) };
 }
 

@@ -14,6 +14,12 @@ export const notifierIndexes: Readonly<Record<string, IndexDescription[]>> = {
       name: 'unfinished',
       partialFilterExpression: { status: 'pending' },
     },
+    // Later ones of an order key, ended or not.
+    {
+      key: { orderKey: 1, sequence: 1 },
+      name: 'behind_progress',
+      partialFilterExpression: { behindProgress: true },
+    },
     // Lists, and the age of the oldest undelivered one.
     { key: { status: 1, createdAtMs: 1 }, name: 'created' },
     // Only ended ones have it.

@@ -114,6 +114,10 @@ export async function createBench() {
     reads,
     store: connection.database('notifier'),
     start,
+    /** The notifier that was started last. */
+    get newest(): TestNotifier {
+      return running.at(-1) as TestNotifier;
+    },
     /** Publishes notifications, in order, under one key for each application. */
     async publish(...events: MessageInitShape<typeof NotificationEventSchema>[]): Promise<void> {
       await log.publish(

@@ -8,7 +8,7 @@ import type { HandlerDependencies } from './dependencies.ts';
 export function getDownloadUrlHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof DownloadsService>['getDownloadUrl'] {
-  const refused = { url: '', expiresAtMs: 0n, refusal: UrlRefusal.UNKNOWN };
+  const refused = { url: '', expiresAtMs: 0n, refusal: UrlRefusal.NOT_FOUND };
   return async ({ deviceId, ticket: bytes }) => {
     const ticket = openTicket(deps.secrets, deviceId, bytes);
     if (!ticket) return refused;
