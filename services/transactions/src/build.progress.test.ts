@@ -246,6 +246,11 @@ describe('progress of updates', () => {
         ['processed', 0.6],
       ]);
       expect(h.callbacks.map((c) => c.sequence)).toEqual([1, 2, 3]);
+      // Nothing of it is to be swept again and again.
+      await waitFor('nothing is due', async () => (await h.dueIds()).length === 0);
+      // Nor what was made due by mistake.
+      await h.makeDue(id);
+      await waitFor('nothing is due again', async () => (await h.dueIds()).length === 0);
     });
 
     it('is not lost in a crash', async () => {

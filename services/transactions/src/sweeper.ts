@@ -51,11 +51,16 @@ export function createSweeper(deps: {
     }
     for (let more = true; more && !stopped; ) {
       const due = await store.claimDue(now, until, batch);
+      const idle: StoredTransaction[] = [];
       for (const t of due) {
         if (t.outbox.length > 0) outbox.publish(t);
         if (t.status === 'created') delivery.deliver(t);
         if (t.progressDeferredSinceMs !== undefined) await progressDue(t, t.progressDeferredSinceMs);
+        else if (t.outbox.length === 0 && t.status !== 'created') idle.push(t);
       }
+      // Whatever made it due is done: it is not looked at again for ever.
+      if (idle.length > 0)
+        await store.clearOutbox(idle.map(({ id, outboxSeq }) => ({ id, outboxSeq, deferred: false })));
       if (due.length > 0) logger.info({ count: due.length }, 'swept what was left over');
       more = due.length === batch;
     }

@@ -102,7 +102,8 @@ export function toCanceled(d: TransactionDocument): CanceledTransaction {
     bestProgress: d.progress?.best ?? 0,
     wish: d.wish?.message ?? '',
     wishedAtMs: d.wish?.at.getTime() ?? 0,
-    progressDeferredSinceMs: d.progress?.deferred ? (d.progress.owedAtMs ?? 0) : undefined,
+    // The end tells its value: then nothing waits any more.
+    progressDeferredSinceMs: d.open && d.progress?.deferred ? (d.progress.owedAtMs ?? 0) : undefined,
     outbox: owedBy(d),
     outboxSeq: d.outboxSeq,
     progress: d.progress?.deferred?.value ?? d.progress?.value ?? 0,

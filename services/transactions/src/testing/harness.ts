@@ -185,6 +185,17 @@ export class Harness {
     await this.#documents?.updateOne({ _id: id }, { $unset: { operation: true } });
   }
 
+  /** What the sweeper has to look at, now or later. */
+  async dueIds(): Promise<number[]> {
+    const due = await this.#documents?.find({ dueAt: { $exists: true } }).toArray();
+    return (due ?? []).map((one) => one._id);
+  }
+
+  /** Makes the sweeper look at a transaction. */
+  async makeDue(id: number): Promise<void> {
+    await this.#documents?.updateOne({ _id: id }, { $set: { dueAt: new Date(0) } });
+  }
+
   get #documents() {
     return this.#stores?.database('transactions').collection<TransactionDocument>(collections.transactions);
   }
