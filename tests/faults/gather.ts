@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { request } from 'undici';
 import { type Admin, createAdmin } from '../support/provision.ts';
 import type {
   ApplicationStanding,
@@ -43,6 +44,8 @@ export async function unfinished(world: World): Promise<string[]> {
   for (const { endpointId, taken } of (await admin.communication.listEndpoints({})).endpoints) {
     if (taken > 0) open.push(`${taken} places are taken at ${endpointId}`);
   }
+  const due = await dueTransactions(world);
+  if (due > 0) open.push(`${due} transactions wait for the sweeper`);
   for (const headsets of world.headsets) {
     const states = await statesOf(headsets);
     if (!states) open.push(`${headsets.process.name} does not answer`);
@@ -57,6 +60,15 @@ export async function unfinished(world: World): Promise<string[]> {
     }
   }
   return open;
+}
+
+/** What the sweeper of transactions still has to look at: what has ended must not keep it busy. */
+async function dueTransactions({ stack }: World): Promise<number> {
+  const url = stack.adminUrls['transactions'] ?? stack.adminUrls['platform'];
+  const answer = await request(`${url}/metrics`);
+  const [, count] = /^headset_transactions_due(?:\{.*\})? (\d+)$/m.exec(await answer.body.text()) ?? [];
+  if (count === undefined) throw new Error('transactions do not show what is due');
+  return Number(count);
 }
 
 /** Everything a judgement needs, read through public doors and the operators'. */

@@ -23,6 +23,14 @@ export function registerMetrics(registry: Registry, store: TransactionStore, clo
     },
   });
   new Gauge({
+    name: 'headset_transactions_due',
+    help: 'Transactions that the sweeper has to look at, now or later; 0 when nothing is under way.',
+    registers: [registry],
+    async collect() {
+      this.set(await store.countDue());
+    },
+  });
+  new Gauge({
     name: 'headset_transactions_oldest_open_age_seconds',
     help: 'Age of the oldest unprocessed transaction by state; 0 when there is none.',
     labelNames: ['state'],

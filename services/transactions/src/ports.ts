@@ -271,5 +271,7 @@ export interface TransactionStore {
   countOpen(status: Status): Promise<number>;
   /** Transactions that headsets are asked to leave, and have not answered for. */
   countWishes(): Promise<number>;
+  /** Transactions that the sweeper has to look at, now or later. */
+  countDue(): Promise<number>;
   oldestOpenAtMs(status: Status): Promise<number | undefined>;
 }

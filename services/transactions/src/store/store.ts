@@ -325,6 +325,7 @@ export function createTransactionStore(
     async setDue(id, outboxSeq, at) {
       await transactions.updateOne({ _id: id, outboxSeq }, { $set: { dueAt: new Date(at) } });
     },
+    countDue: () => transactions.countDocuments({ dueAt: { $gt: new Date(0) } }),
     countWishes: () => transactions.countDocuments({ 'wish.at': { $gt: new Date(0) } }),
     countOpen: (status) => transactions.countDocuments({ open: true, status }),
     async oldestOpenAtMs(status) {
