@@ -24,7 +24,7 @@ export function exampleValues(
     clientSecret: 'your-client-secret',
     applicationId: 'your-application-id',
     deviceId: '356938035643809',
-    integratorUrl: 'https://integrator.example',
+    integratorUrl: 'https://integrator.example/callbacks',
     authenticationKey: 'your-authentication-key',
   };
 }

@@ -48,6 +48,8 @@ export interface Evidence {
   readonly poison: readonly { readonly position: string; readonly groups: readonly string[] }[];
   /** Notifications that arrived behind a later one, but whose first attempt had failed before that. */
   readonly triedBefore: readonly string[];
+  /** Notifications that went ahead of an earlier one when their time to wait for it was over. */
+  readonly impatient: readonly string[];
   /** When an integrator's server failed everything. */
   readonly backlogs: readonly (Interruption & { readonly applicationId: string })[];
   /** Callbacks that were given up, by what operators see. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { notifierConfigSpec } from '@headset-cloud/notifier/config.ts';
 import { request } from 'undici';
 import { type Admin, createAdmin } from '../support/provision.ts';
 import type {
@@ -24,6 +25,8 @@ const perPage = 100;
 const outageGraceMs = 15_000;
 const awakeningMs = 2000;
 const signedBeforeMs = 5000;
+/** NOTIFIER_ORDER_WAIT_MS is not set in this test. */
+const orderWaitMs = notifierConfigSpec.NOTIFIER_ORDER_WAIT_MS.default;
 
 /** What is still open, in words; nothing: the platform has finished everything it took on. */
 export async function unfinished(world: World): Promise<string[]> {
@@ -132,6 +135,7 @@ export async function gather(world: World, open: readonly string[], tally: Tally
       groups: groups.filter((g) => g.topic === topic).map((g) => g.group),
     })),
     triedBefore: await triedBefore(admin, arrivals),
+    impatient: await impatient(admin, arrivals),
     backlogs: tally.backlogs,
     deadDeliveries: await deadDeliveries(admin),
     readings: world.tenants.flatMap((t) => t.said.readings),
@@ -183,7 +187,7 @@ async function deadDeliveries(admin: Admin): Promise<DeadDelivery[]> {
  * that fails, as when the notifier is frozen in it, holds up nothing (ruling A20).
  */
 async function triedBefore(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
-  const late = [...overtaken(arrivals).values()].flat();
+  const late = [...overtaken(arrivals, new Set()).values()].flat();
   const deliveries = await Promise.all(
     late.map(({ webhookId }) => admin.notifier.getDelivery({ notificationId: webhookId })),
   );
@@ -193,6 +197,25 @@ async function triedBefore(admin: Admin, arrivals: Evidence['arrivals']): Promis
     const arrived = arrivals.filter(({ webhookId }) => webhookId === delivery.notificationId).length;
     return delivery.attempts > arrived ? [delivery.notificationId] : [];
   });
+}
+
+/** Those that went ahead of others, and had waited for them as long as they may. */
+async function impatient(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
+  const firstMs = new Map<string, number>();
+  for (const { webhookId, atMs } of arrivals) if (!firstMs.has(webhookId)) firstMs.set(webhookId, atMs);
+  const found = new Set<string>();
+  const looked = new Set<string>();
+  for (;;) {
+    const ahead = [...overtaken(arrivals, found).values()].flat().map(({ behindId }) => behindId);
+    const fresh = [...new Set(ahead)].filter((id) => !looked.has(id));
+    if (fresh.length === 0) return [...found];
+    for (const notificationId of fresh) {
+      looked.add(notificationId);
+      const { delivery } = await admin.notifier.getDelivery({ notificationId });
+      const waitedMs = (firstMs.get(notificationId) ?? 0) - Number(delivery?.createdAtMs ?? 0);
+      if (waitedMs >= orderWaitMs) found.add(notificationId);
+    }
+  }
 }
 
 /** When who signs callbacks had a wrong clock; what was signed then may arrive a moment later. */

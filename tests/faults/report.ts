@@ -20,7 +20,7 @@ export function describeRun(result: RunResult): string[] {
     `effects     ${evidence.effects.length}`,
     `headsets    ${evidence.reports.length} reports, ${evidence.uploads.length} files (${evidence.storedFiles.length} stored), ${evidence.packages.length} packages`,
     `meetings    ${evidence.soraEvents.length} events of Sora, ${evidence.spent.length} uses, ${evidence.recordings.length} recordings in ${evidence.puts.length} parts`,
-    `callbacks   ${ids.size}, and ${evidence.arrivals.length - ids.size} repeats`,
+    `callbacks   ${ids.size}, and ${evidence.arrivals.length - ids.size} repeats; ${evidence.impatient.length} went ahead of earlier ones, having waited their time`,
     `settled     ${seconds(result.settledInMs)} after the last round`,
   ];
 }

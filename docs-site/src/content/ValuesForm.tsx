@@ -1,7 +1,15 @@
 import type { ReactElement } from 'react';
 import { ja } from '../strings/ja';
 
-const fields = ['apiUrl', 'tokenUrl', 'clientId', 'clientSecret', 'applicationId', 'deviceId'] as const;
+const fields = [
+  'apiUrl',
+  'tokenUrl',
+  'clientId',
+  'clientSecret',
+  'applicationId',
+  'deviceId',
+  'integratorUrl',
+] as const;
 
 /** The reader's own values for all samples; src/behaviour/values.ts fills them in. */
 export function ValuesForm(): ReactElement {

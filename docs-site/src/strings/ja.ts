@@ -60,6 +60,7 @@ export const ja = {
       clientSecret: 'クライアントシークレット',
       applicationId: 'アプリケーション ID',
       deviceId: 'デバイス ID (IMEI)',
+      integratorUrl: '通知を受けるアドレス',
     },
   },
   admonition: { note: '補足', tip: 'ヒント', warning: '注意', danger: '重要' },

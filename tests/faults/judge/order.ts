@@ -27,13 +27,20 @@ function reportOf({
 interface Overtaken {
   readonly webhookId: string;
   readonly report: number;
-  /** The later report that arrived before it. */
+  /** The later report that arrived before it, and its notification. */
   readonly behind: number;
+  readonly behindId: string;
 }
 
-/** Notifications whose first arrival came after that of a later report, by headset and destination. */
-export function overtaken(arrivals: Case['evidence']['arrivals']): Map<string, Overtaken[]> {
-  const newest = new Map<string, number>();
+/**
+ * Notifications whose first arrival came after that of a later report, by headset and destination. The
+ * impatient ones may go ahead: none waits for another's first attempt longer than 60 s (ruling A20).
+ */
+export function overtaken(
+  arrivals: Case['evidence']['arrivals'],
+  impatient: ReadonlySet<string>,
+): Map<string, Overtaken[]> {
+  const newest = new Map<string, { report: number; webhookId: string }>();
   const found = new Map<string, Overtaken[]>();
   const seen = new Set<string>();
   for (const arrival of arrivals) {
@@ -43,17 +50,18 @@ export function overtaken(arrivals: Case['evidence']['arrivals']): Map<string, O
     seen.add(webhookId);
     const to = typeof body.file === 'string' ? 'files' : 'events';
     const line = `${body.applicationId} ${body.deviceId} ${to}`;
-    const before = newest.get(line) ?? 0;
-    if (report < before) {
-      found.set(line, [...(found.get(line) ?? []), { webhookId, report, behind: before }]);
-    } else newest.set(line, report);
+    const before = newest.get(line);
+    if (before && report < before.report) {
+      const late = { webhookId, report, behind: before.report, behindId: before.webhookId };
+      found.set(line, [...(found.get(line) ?? []), late]);
+    } else if (!impatient.has(webhookId)) newest.set(line, { report, webhookId });
   }
   return found;
 }
 
 function inOrder({ evidence }: Case): string[] {
   const tried = new Set(evidence.triedBefore);
-  return [...overtaken(evidence.arrivals)].flatMap(([line, all]) => {
+  return [...overtaken(evidence.arrivals, new Set(evidence.impatient))].flatMap(([line, all]) => {
     const late = all.filter(({ webhookId }) => !tried.has(webhookId));
     const examples = late.slice(0, shown).map(({ report, behind }) => `${report} after ${behind}`);
     return late.length > 0 ? [`${line}: ${late.length} too late, as ${examples.join(', ')}`] : [];

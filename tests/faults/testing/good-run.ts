@@ -164,6 +164,7 @@ export function goodRun(): Evidence {
     ownDeaths: [],
     setAside: [{ position: 'usage/0:1', group: 'billing-usage', error: 'none' }],
     triedBefore: [],
+    impatient: [],
     poison: [{ position: 'usage/0:1', groups: ['billing-usage'] }],
     serverErrors: [{ kind: 'command', status: 503, atMs: 5, message: 'away', retryAfter: '1' }],
     restarts: [{ fromMs: 0, toMs: 10 }],

@@ -48,6 +48,10 @@ const arriving = (e: Evidence, ...ids: readonly number[]): Evidence => ({
 export const excused: readonly [what: string, change: (e: Evidence) => Evidence][] = [
   ['reports that arrive in their order', (e) => arriving(e, 8, 9)],
   [
+    'one that has waited for the one before as long as it may',
+    (e) => ({ ...arriving(e, 9, 8), impatient: [`device-${device}-9`] }),
+  ],
+  [
     'a repeat that comes late',
     (e) => {
       const run = arriving(e, 8, 9);
@@ -89,6 +93,11 @@ export const excused: readonly [what: string, change: (e: Evidence) => Evidence]
 /** Violations of the order of reports, and of what operators and neighbours see. */
 export const seededOperators: readonly Seeded[] = [
   [order, 'a report that a later one has overtaken', (e) => arriving(e, 9, 8)],
+  [
+    order,
+    'one that a patient one has overtaken behind an impatient one',
+    (e) => ({ ...arriving(e, 10, 9, 8), impatient: [`device-${device}-10`] }),
+  ],
   [
     old,
     'a place from before the activation',
