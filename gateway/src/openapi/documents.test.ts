@@ -1,13 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { errorCatalogue } from '@headset-cloud/kit/errors.ts';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { createConfig, lint } from '@redocly/openapi-core';
 import { createHandlers } from '../routes/index.ts';
 import { type JsonObject, operationsOf, readDocument, resolve } from './document.ts';
 import { SchemaCompiler } from './validators.ts';
-
-// Linting and compiling whole documents takes seconds on a busy machine.
-jest.setTimeout(60_000);
 
 const document = readDocument('cws_api');
 const operations = operationsOf(document);

@@ -1,9 +1,5 @@
-import { jest } from '@jest/globals';
 import { anotherInstance, endpointCounts } from './testing/channels.ts';
 import { caller, endpoint, openWorld, type World } from './testing/world.ts';
-
-// Each opens a store of its own on the disk and waits for what happens in the background.
-jest.setTimeout(30_000);
 
 let world: World;
 beforeEach(async () => {

@@ -1,13 +1,10 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { type SimulatedConnection, SoraSimulator } from '@headset-cloud/tests/support/sora/simulator.ts';
-import { jest } from '@jest/globals';
+
 import { request } from 'undici';
 import { endpointCounts } from './testing/channels.ts';
 import { caller, endpoint, openWorld, type World } from './testing/world.ts';
-
-// Each opens a store of its own on the disk and waits for what happens in the background.
-jest.setTimeout(30_000);
 
 const secret = 'secret-of-one-0123456789';
 const imei = '356938035643809';

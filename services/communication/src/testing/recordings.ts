@@ -7,7 +7,7 @@ import {
   SoraSimulator,
 } from '@headset-cloud/tests/support/sora/simulator.ts';
 import { type Storage, startStorage } from '@headset-cloud/tests/support/sora/storage.ts';
-import { afterEach, beforeEach, jest } from '@jest/globals';
+import { afterEach, beforeEach } from '@jest/globals';
 import { type Body, type Callback, caller, endpoint, MiB, openWorld, type World } from './world.ts';
 
 export const single = 'soraRecGetPresignedUrl';
@@ -50,7 +50,6 @@ export interface Studio {
  */
 export function useStudio(...settings: readonly string[]): { readonly studio: Studio } {
   let studio: Studio;
-  jest.setTimeout(30_000);
   beforeEach(async () => {
     studio = await openStudio();
     for (const setting of settings) studio.world.set.add(setting);

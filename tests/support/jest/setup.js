@@ -1,0 +1,25 @@
+import { registerHooks } from 'node:module';
+
+/**
+ * For jest-light-runner, which runs test files in bare Node.js: what they import from @jest/globals is
+ * what the runner has made global.
+ */
+const names = [
+  'afterAll',
+  'afterEach',
+  'beforeAll',
+  'beforeEach',
+  'describe',
+  'expect',
+  'it',
+  'jest',
+  'test',
+];
+const source = names.map((name) => `export const ${name} = globalThis.${name};`).join('\n');
+
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === '@jest/globals'
+      ? { url: `data:text/javascript,${encodeURIComponent(source)}`, shortCircuit: true }
+      : next(specifier, context),
+});
