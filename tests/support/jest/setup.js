@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 
 /**
@@ -22,4 +23,9 @@ registerHooks({
     specifier === '@jest/globals'
       ? { url: `data:text/javascript,${encodeURIComponent(source)}`, shortCircuit: true }
       : next(specifier, context),
+});
+
+// It ends the process, and the runner would only say that it has ended.
+process.on('uncaughtExceptionMonitor', (error, origin) => {
+  writeSync(2, `${origin}, perhaps of an earlier test file: ${error?.stack ?? error}\n`);
 });

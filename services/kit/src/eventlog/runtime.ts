@@ -56,15 +56,11 @@ interface Segment {
 
 class Delivery {
   readonly #options: DeliveryOptions;
-  readonly #firstMs: number;
-  readonly #maxMs: number;
   #lost = false;
   #wake: (() => void) | undefined;
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
-    this.#firstMs = options.backoff?.firstMs ?? 100;
-    this.#maxMs = options.backoff?.maxMs ?? 5000;
   }
 
   /** The place in the group is lost: stop after the call in hand. */
@@ -169,7 +165,7 @@ class Delivery {
   /** Waits the n-th backoff; false when it was stopped meanwhile. */
   async #wait(n: number): Promise<boolean> {
     if (this.#stopped) return false;
-    const ms = Math.min(this.#firstMs * 2 ** Math.min(n, 30), this.#maxMs);
+    const ms = pauseMs(n, this.#options.backoff);
     const { signal } = this.#options;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
@@ -183,6 +179,11 @@ class Delivery {
     this.#wake = undefined;
     return !this.#stopped;
   }
+}
+
+/** The wait before the n-th repeat, from 0; milliseconds. */
+export function pauseMs(n: number, { firstMs, maxMs } = { firstMs: 100, maxMs: 5000 }): number {
+  return Math.min(firstMs * 2 ** Math.min(n, 30), maxMs);
 }
 
 function find(events: readonly LogEvent[], wanted: LogEvent): LogEvent | undefined {
