@@ -1,13 +1,15 @@
 # The two commands: `make up` and `make test`. `make help` lists the rest.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
+# npm reads the machine's settings (registry, certificates) from beside the Node that runs it: the machine's own.
+NPM := PATH="$(subst $(CURDIR)/node_modules/.bin:,,$(PATH))" npm
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 NODE := node_modules/.bin/node --disable-warning=ExperimentalWarning
 JEST := $(NODE) --experimental-vm-modules node_modules/jest/bin/jest.js
 
 node_modules/.installed: package-lock.json package.json $(wildcard proto/package.json services/*/package.json gateway/package.json tests/package.json)
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer (it brings npm); the project installs its own Node 26." >&2; exit 1; }
-	npm ci --no-audit --no-fund --loglevel=error
+	$(NPM) ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 .PHONY: install
@@ -59,7 +61,7 @@ SITE_BUILD := cd docs-site && PATH="$(CURDIR)/docs-site/node_modules/.bin:$$PATH
 
 docs-site/node_modules/.installed: docs-site/package-lock.json docs-site/package.json
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer." >&2; exit 1; }
-	cd docs-site && npm ci --no-audit --no-fund --loglevel=error
+	cd docs-site && $(NPM) ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 .PHONY: site-build

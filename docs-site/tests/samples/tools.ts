@@ -22,7 +22,10 @@ export async function findExpress(): Promise<Tool> {
   return kept('npm', 'node_modules', async (folder) => {
     writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
     const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', express];
-    await run('npm', args, { cwd: folder, timeout: installMs });
+    // npm reads the machine's settings from beside the Node that runs it: not from beside the project's.
+    const path = (process.env['PATH'] ?? '').split(':').filter((one) => !one.endsWith('node_modules/.bin'));
+    const env = { ...process.env, PATH: path.join(':') };
+    await run('npm', args, { cwd: folder, timeout: installMs, env });
   });
 }
 
