@@ -85,6 +85,10 @@ site-test: site-build ## Build the documentation site and run its checks (ARGS=p
 site-samples: install docs-site/node_modules/.installed ## Run every sample of the guides against a platform of their own (curl, Node, Python)
 	@exec $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/samples/main.ts $(ARGS)
 
+.PHONY: bench-site
+bench-site: install docs-site/node_modules/.installed ## Speed of the documentation site: build, server, beside Redoc, three times the document
+	@exec $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/bench/main.ts
+
 .PHONY: site-pictures
 site-pictures: ## Take a picture of every route of the built site: three widths, both themes (FOLDER=…)
 	@exec $(NODE) docs-site/tests/pictures.ts $(FOLDER)

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { npmEnvironment } from '../support/npm.ts';
 
 const run = promisify(execFile);
 
@@ -22,10 +23,7 @@ export async function findExpress(): Promise<Tool> {
   return kept('npm', 'node_modules', async (folder) => {
     writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
     const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', express];
-    // npm reads the machine's settings from beside the Node that runs it: not from beside the project's.
-    const path = (process.env['PATH'] ?? '').split(':').filter((one) => !one.endsWith('node_modules/.bin'));
-    const env = { ...process.env, PATH: path.join(':') };
-    await run('npm', args, { cwd: folder, timeout: installMs, env });
+    await run('npm', args, { cwd: folder, timeout: installMs, env: npmEnvironment() });
   });
 }
 
