@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { closeBrowser } from '../tests/support/browser.ts';
+import { categories, goal, lighthouse } from './lighthouse.ts';
 import { measurePaint, measureScroll } from './paint.ts';
 import { build, copyProject } from './project.ts';
 import { serveRedoc } from './redoc.ts';
@@ -40,6 +41,12 @@ try {
   const { pagesPerSecond, residentMiB } = await load(server, guide);
   row('server, pages a second', pagesPerSecond.toFixed(0), '>= 2000', pagesPerSecond >= 2000);
   row('server, memory after it', `${residentMiB.toFixed(0)} MiB`, '<= 90 MiB', residentMiB <= 90);
+  for (const route of ['/', guide, reference]) {
+    const scores = await lighthouse(`${server.url}${route}`);
+    const value = categories.map((name) => scores[name]).join(', ');
+    const reached = categories.every((name) => scores[name] >= goal);
+    row(`Lighthouse, ${route}`, value, `>= ${goal}: ${categories.join(', ')}`, reached);
+  }
   const ours = await measurePaint(`${server.url}${reference}`, 'main h1');
   const theirs = await measurePaint(redoc.url, 'redoc h1');
   const both = (of: 'lcp' | 'tbt') => `${ms(ours[of])}, Redoc ${ms(theirs[of])}`;
