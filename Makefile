@@ -9,7 +9,7 @@ JEST := $(NODE) --experimental-vm-modules node_modules/jest/bin/jest.js
 
 node_modules/.installed: package-lock.json package.json $(wildcard proto/package.json services/*/package.json gateway/package.json tests/package.json)
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer (it brings npm); the project installs its own Node 26." >&2; exit 1; }
-	$(NPM) ci --no-audit --no-fund --loglevel=error
+	@echo "npm ci"; $(NPM) ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 .PHONY: install
@@ -61,7 +61,7 @@ SITE_BUILD := cd docs-site && PATH="$(CURDIR)/docs-site/node_modules/.bin:$$PATH
 
 docs-site/node_modules/.installed: docs-site/package-lock.json docs-site/package.json
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer." >&2; exit 1; }
-	cd docs-site && $(NPM) ci --no-audit --no-fund --loglevel=error
+	@echo "npm ci (docs-site)"; cd docs-site && $(NPM) ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 .PHONY: site-build
