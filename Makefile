@@ -1,13 +1,15 @@
 # The two commands: `make up` and `make test`. `make help` lists the rest.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
+# npm reads the machine's settings (registry, certificates) from beside the Node that runs it: the machine's own.
+NPM := PATH="$(subst $(CURDIR)/node_modules/.bin:,,$(PATH))" npm
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 NODE := node_modules/.bin/node --disable-warning=ExperimentalWarning
 JEST := $(NODE) --experimental-vm-modules node_modules/jest/bin/jest.js
 
 node_modules/.installed: package-lock.json package.json $(wildcard proto/package.json services/*/package.json gateway/package.json tests/package.json)
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer (it brings npm); the project installs its own Node 26." >&2; exit 1; }
-	npm ci --no-audit --no-fund --loglevel=error
+	@echo "npm ci"; $(NPM) ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 .PHONY: install
@@ -59,7 +61,7 @@ SITE_BUILD := cd docs-site && PATH="$(CURDIR)/docs-site/node_modules/.bin:$$PATH
 
 docs-site/node_modules/.installed: docs-site/package-lock.json docs-site/package.json
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer." >&2; exit 1; }
-	cd docs-site && npm ci --no-audit --no-fund --loglevel=error
+	@echo "npm ci (docs-site)"; cd docs-site && $(NPM) ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 .PHONY: site-build
@@ -82,6 +84,10 @@ site-test: site-build ## Build the documentation site and run its checks (ARGS=p
 .PHONY: site-samples
 site-samples: install docs-site/node_modules/.installed ## Run every sample of the guides against a platform of their own (curl, Node, Python)
 	@exec $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/samples/main.ts $(ARGS)
+
+.PHONY: bench-site
+bench-site: install docs-site/node_modules/.installed ## Speed of the documentation site: build, server, beside Redoc, three times the document
+	@exec $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/bench/main.ts
 
 .PHONY: site-pictures
 site-pictures: ## Take a picture of every route of the built site: three widths, both themes (FOLDER=…)

@@ -32,6 +32,9 @@ export function Signature(): ReactElement {
         </a>
       </h2>
       <p>{words.text}</p>
+      <p>
+        <a href="/docs/introduction/preparation#verify">{words.guide}</a>
+      </p>
       <form
         className="api-signature__form"
         data-signature=""

@@ -92,5 +92,6 @@ export const apiWords = {
     vectorText: '検証プログラムにこの値を渡すと、下の二つの署名になります。',
     simpleOf: '本文の HMAC-SHA256 (小文字の 16 進)',
     standardOf: 'webhook-id.webhook-timestamp.本文 の HMAC-SHA256 (base64)',
+    guide: '検証の手順と、そのまま使える検証プログラムは「通知を検証する」にあります。',
   },
 } as const;

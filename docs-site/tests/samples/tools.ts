@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { npmEnvironment } from '../support/npm.ts';
 
 const run = promisify(execFile);
 
@@ -22,7 +23,7 @@ export async function findExpress(): Promise<Tool> {
   return kept('npm', 'node_modules', async (folder) => {
     writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
     const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', express];
-    await run('npm', args, { cwd: folder, timeout: installMs });
+    await run('npm', args, { cwd: folder, timeout: installMs, env: npmEnvironment() });
   });
 }
 

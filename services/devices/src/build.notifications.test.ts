@@ -301,7 +301,9 @@ onEmbedded('a batch of many devices costs one lookup', async () => {
   // What the activations have yet to tell and to settle looks at documents, too.
   await waitFor('the activations to be settled', async () => {
     const left = { $or: [{ dueAtMs: { $exists: true } }, { 'lifecycle.0': { $exists: true } }] };
-    return (await world.store.collection('devices').countDocuments(left)) === 0;
+    const unchecked = { checkAtMs: { $lte: world.nowMs } };
+    const devices = await world.store.collection('devices').countDocuments(left);
+    return devices + (await world.store.collection('contracts').countDocuments(unchecked)) === 0;
   });
   // While a first one waits for the log, the others gather: they are one batch however slow the machine is.
   world.logFailure = new DomainError('unavailable', 'away');
