@@ -50,15 +50,17 @@ export function Layout({ location, pageContext, children }: LayoutProps): ReactE
     });
   }, [location.search, location.hash]);
   const { sidebar, kind } = pageContext;
-  const parts = useRef(kind && sidebar ? 3 : 2);
+  const parts = useRef(kind && sidebar ? 4 : 3);
   const partDone = useCallback(() => {
     parts.current -= 1;
     if (parts.current === 0) document.documentElement.dataset['ready'] = 'true';
   }, []);
   const page = (
-    <ErrorBoundary path={path} fallback={ErrorPage}>
-      {children}
-    </ErrorBoundary>
+    <Part then={partDone}>
+      <ErrorBoundary path={path} fallback={ErrorPage}>
+        {children}
+      </ErrorBoundary>
+    </Part>
   );
   return (
     <ErrorBoundary path={path} fallback={CrashPage}>
