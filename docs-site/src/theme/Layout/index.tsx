@@ -1,5 +1,5 @@
 import type { ReactElement, ReactNode } from 'react';
-import { useEffect, useRef, useState } from 'react';
+import { startTransition, useCallback, useEffect, useRef, useState } from 'react';
 import { ja } from '../../strings/ja';
 import type { DocumentPage } from '../../types';
 import { versions } from '../../versions';
@@ -10,6 +10,7 @@ import { CrashPage, ErrorBoundary, ErrorPage } from '../ErrorBoundary';
 import { Footer } from '../Footer';
 import { Loading } from '../Loading';
 import { Navbar } from '../Navbar';
+import { Part } from '../Part';
 import { SkipLink } from '../SkipLink';
 
 export interface LayoutProps {
@@ -40,40 +41,59 @@ function Announcer({ path }: { readonly path: string }): ReactElement {
 export function Layout({ location, pageContext, children }: LayoutProps): ReactElement {
   const path = location.pathname.replace(/(.)\/$/, '$1');
   // The build knows no query and no hash: the first render in the browser must know none either.
-  const [ready, setReady] = useState(false);
+  const [search, setSearch] = useState('');
+  const [hash, setHash] = useState('');
   useEffect(() => {
-    setReady(true);
-    document.documentElement.dataset['ready'] = 'true';
-  }, []);
-  const search = ready ? (location.search ?? '') : '';
-  const hash = ready ? (location.hash ?? '') : '';
+    startTransition(() => {
+      setSearch(location.search ?? '');
+      setHash(location.hash ?? '');
+    });
+  }, [location.search, location.hash]);
   const { sidebar, kind } = pageContext;
+  const parts = useRef(kind && sidebar ? 4 : 3);
+  const partDone = useCallback(() => {
+    parts.current -= 1;
+    if (parts.current === 0) document.documentElement.dataset['ready'] = 'true';
+  }, []);
   const page = (
-    <ErrorBoundary path={path} fallback={ErrorPage}>
-      {children}
-    </ErrorBoundary>
+    <Part then={partDone}>
+      <ErrorBoundary path={path} fallback={ErrorPage}>
+        {children}
+      </ErrorBoundary>
+    </Part>
   );
   return (
     <ErrorBoundary path={path} fallback={CrashPage}>
       <SkipLink />
       <AnnouncementBar />
-      <Navbar
-        path={path}
-        search={search}
-        hash={hash}
-        sidebar={sidebar}
-        versions={pageContext.versions ?? versions}
-        version={pageContext.version ?? 'current'}
-      />
+      <Part then={partDone}>
+        <Navbar
+          path={path}
+          search={search}
+          hash={hash}
+          sidebar={sidebar}
+          versions={pageContext.versions ?? versions}
+          version={pageContext.version ?? 'current'}
+        />
+      </Part>
       {kind && sidebar ? (
         <div className={`document document--${kind}`}>
-          <DocSidebar key={kind === 'guide' ? 'guides' : path} categories={sidebar} path={path} hash={hash} />
+          <Part then={partDone}>
+            <DocSidebar
+              key={kind === 'guide' ? 'guides' : path}
+              categories={sidebar}
+              path={path}
+              hash={hash}
+            />
+          </Part>
           {page}
         </div>
       ) : (
         <div className="page">{page}</div>
       )}
-      <Footer />
+      <Part then={partDone}>
+        <Footer />
+      </Part>
       <BackToTopButton />
       <Loading />
       <Announcer path={path} />
