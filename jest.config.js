@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 /** Unit tests stand beside their source; end-to-end, architecture and fault tests have their own configs in tests/. */
 export default {
   // In bare Node.js, which loads a module once a process: with Jest's own runner that took most of the time.
@@ -13,8 +15,8 @@ export default {
     '<rootDir>/tests/support/**/*.test.ts',
     '<rootDir>/tests/{faults,mixed}/**/*.test.ts',
   ],
-  // Jest would leave one core to itself, and on two use only one.
-  maxWorkers: '100%',
+  // Much of a test's time is waiting, so that two cores take four files at a time.
+  maxWorkers: Math.max(4, availableParallelism()),
   // Sources of earlier versions lie there, with packages of the same names.
   modulePathIgnorePatterns: ['<rootDir>/\\.cache/'],
   testPathIgnorePatterns: ['/node_modules/', '\\.contract\\.test\\.ts$'],

@@ -5,11 +5,14 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason, HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { deviceId, type Instance, offer, World } from '../testing/world.ts';
 
+/** Only the tests' clock ever gets so far. */
+const offerDeadlineMs = 60_000;
+
 let world: World;
 let instance: Instance;
 beforeEach(async () => {
   world = new World();
-  instance = await world.start({ DEVICE_LINK_OFFER_DEADLINE_MS: 2000 });
+  instance = await world.start({ DEVICE_LINK_OFFER_DEADLINE_MS: offerDeadlineMs });
 });
 afterEach(() => world.close());
 
@@ -214,7 +217,7 @@ describe('a session', () => {
     const headset = await connected();
     await deliver(1);
     await headset.next('offer');
-    world.clock.offsetMs += 2001;
+    world.clock.offsetMs += offerDeadlineMs + 1;
     expect((await headset.next('goAway')).reason).toBe(GoAwayReason.UNRESPONSIVE);
     await headset.ended(status.OK);
     await waitFor('the absence', async () => (await deliver(2))[0] === 0n);
@@ -232,9 +235,9 @@ describe('a session', () => {
     await waitFor('the stream to be full', async () =>
       /kind="offer"\} [1-9]/.test(await world.metrics.metrics()),
     );
-    world.clock.offsetMs += 2001;
+    world.clock.offsetMs += offerDeadlineMs + 1;
     await waitFor('the absence', async () => (await deliver(2000))[0] === 0n);
-    world.clock.offsetMs += 2001;
+    world.clock.offsetMs += offerDeadlineMs + 1;
     await headset.ended(status.CANCELLED);
     expect(headset.ids('offer').length).toBeLessThan(100);
   });
