@@ -28,6 +28,19 @@ describe('sidebar', () => {
     await page.locator('.doc-sidebar__scroll').waitFor({ state: 'visible' });
     assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'サイドバーを隠す');
   });
+  check('on a reference it follows the reading', desktop, async ({ page }) => {
+    const current = async (id: string) => {
+      const link = page.locator(`.doc-sidebar [aria-current=location][href="#${id}"]`);
+      await link.waitFor({ state: 'visible' });
+      assert.equal(await page.locator('.doc-sidebar [aria-current=location]').count(), 1);
+    };
+    await open(page, '/apis/v1/cws_api#put-v1-applications-devices-commands.header.Idempotency-Key');
+    await current('put-v1-applications-devices-commands');
+    for (const id of ['get-v1-applications-sora-versions', 'put-v1-applications-devices-commands']) {
+      await page.evaluate((to) => document.getElementById(to)?.scrollIntoView(), id);
+      await current(id);
+    }
+  });
   // proves site/docs
   check('all five pages share it, each marks itself', desktop, async ({ page }) => {
     for (const route of guides) {
@@ -231,6 +244,16 @@ describe('code blocks', () => {
       assert.equal(await shown.textContent(), 'your-application-id');
     },
   );
+  check('a deep link is taken over as it is, without a complaint', desktop, async ({ page, complaints }) => {
+    for (const route of [
+      '/docs/components?a=1#tabs',
+      '/apis/v1/cws_api#put-v1-applications-devices-commands',
+    ]) {
+      await open(page, route);
+      await page.waitForLoadState('networkidle');
+      assert.deepEqual(complaints, [], route);
+    }
+  });
   check('a hash into closed details opens them', desktop, async ({ page }) => {
     await open(page, `${sample}#inside-details`);
     assert.equal(await page.locator('#inside-details').isVisible(), true);

@@ -1,7 +1,9 @@
-import { type ReactElement, useEffect, useRef, useState } from 'react';
+import { type ReactElement, useEffect, useMemo, useRef, useState } from 'react';
 import { ja } from '../../strings/ja';
 import type { SidebarCategory } from '../../types';
 import { Icon } from '../Icon';
+import { useActiveHeading } from '../useActiveHeading';
+import { useHydrated } from '../useHydrated';
 import { SidebarTree } from './SidebarTree';
 
 interface Props {
@@ -10,8 +12,19 @@ interface Props {
   readonly hash: string;
 }
 
-/** The sidebar of a document. It can be hidden; the focus goes to the button that brings it back, and back again. */
+/** What stands on the page itself: the calls of a reference. */
+const anchorsOf = (categories: readonly SidebarCategory[]): string[] =>
+  categories.flatMap(({ items }) =>
+    items.flatMap(({ href }) => (href.startsWith('#') ? [decodeURIComponent(href.slice(1))] : [])),
+  );
+
+/** The sidebar of a document. On a reference it follows the reading. It can be hidden; the focus goes to the button that brings it back, and back again. */
 export function DocSidebar(props: Props): ReactElement {
+  const { categories, path } = props;
+  const hydrated = useHydrated();
+  const parts = useMemo(() => anchorsOf(categories), [categories]);
+  const reading = useActiveHeading(parts);
+  const hash = !hydrated ? '' : reading === undefined ? props.hash : `#${reading}`;
   const [hidden, setHidden] = useState(false);
   const show = useRef<HTMLButtonElement>(null);
   const hide = useRef<HTMLButtonElement>(null);
@@ -24,7 +37,6 @@ export function DocSidebar(props: Props): ReactElement {
   }, [hidden]);
 
   // The chosen page or call stays in view while the document is read.
-  const { path, hash } = props;
   useEffect(() => {
     const box = scroller.current;
     const link = box?.querySelector<HTMLElement>('[aria-current]');
@@ -52,7 +64,7 @@ export function DocSidebar(props: Props): ReactElement {
         </button>
       ) : null}
       <nav ref={scroller} className="doc-sidebar__scroll" aria-label={ja.sidebar.label} hidden={hidden}>
-        <SidebarTree {...props} />
+        <SidebarTree categories={categories} path={path} hash={hash} />
       </nav>
       <button
         ref={hide}

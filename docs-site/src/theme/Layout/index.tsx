@@ -1,5 +1,5 @@
 import type { ReactElement, ReactNode } from 'react';
-import { startTransition, useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { ja } from '../../strings/ja';
 import type { DocumentPage } from '../../types';
 import { versions } from '../../versions';
@@ -40,15 +40,7 @@ function Announcer({ path }: { readonly path: string }): ReactElement {
 /** What stands around every page; it stays mounted while pages change, so the sidebar keeps its state. */
 export function Layout({ location, pageContext, children }: LayoutProps): ReactElement {
   const path = location.pathname.replace(/(.)\/$/, '$1');
-  // The build knows no query and no hash: the first render in the browser must know none either.
-  const [search, setSearch] = useState('');
-  const [hash, setHash] = useState('');
-  useEffect(() => {
-    startTransition(() => {
-      setSearch(location.search ?? '');
-      setHash(location.hash ?? '');
-    });
-  }, [location.search, location.hash]);
+  const { search = '', hash = '' } = location;
   const { sidebar, kind } = pageContext;
   const parts = useRef(kind && sidebar ? 4 : 3);
   const partDone = useCallback(() => {

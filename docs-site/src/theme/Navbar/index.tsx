@@ -10,6 +10,7 @@ import { Icon } from '../Icon';
 import { LocaleDropdown } from '../LocaleDropdown';
 import { Logo } from '../Logo';
 import { MobileMenu } from '../MobileMenu';
+import { useHydrated } from '../useHydrated';
 import { useSite } from '../useSite';
 import { apiLinks, guideLinks, informationLink, isBelow } from './items';
 
@@ -23,7 +24,9 @@ export interface NavbarProps {
 }
 
 export function Navbar(props: NavbarProps): ReactElement {
-  const { path, search, hash, versions, version } = props;
+  const { path, versions, version } = props;
+  const hydrated = useHydrated();
+  const address = hydrated ? `${path}${props.search}${props.hash}` : path;
   const { siteName } = useSite();
   const [menuOpen, setMenuOpen] = useState(false);
   const links = (items: typeof guideLinks) =>
@@ -69,7 +72,7 @@ export function Navbar(props: NavbarProps): ReactElement {
           <SearchButton />
           <div className="navbar__choices">
             <DocVersionDropdown path={path} versions={versions} version={version} />
-            <LocaleDropdown address={`${path}${search}${hash}`} />
+            <LocaleDropdown address={address} />
           </div>
           <ColorModeToggle />
         </div>

@@ -1,39 +1,8 @@
-import { type ReactElement, useEffect, useState } from 'react';
+import { type ReactElement, useMemo } from 'react';
 import { ja } from '../../strings/ja';
 import type { TocItem } from '../../types';
 import { Icon } from '../Icon';
-
-/** The heading that is being read: the last one above a line below the navigation bar. */
-function useActiveHeading(items: readonly TocItem[]): string | undefined {
-  const [active, setActive] = useState<string>();
-  useEffect(() => {
-    let asked = 0;
-    const find = () => {
-      asked = 0;
-      const line = Math.max(100, window.innerHeight * 0.18);
-      let found: string | undefined;
-      for (const { id } of items) {
-        const top = document.getElementById(id)?.getBoundingClientRect().top;
-        if (top !== undefined && top <= line) found = id;
-      }
-      // At the very end the last heading may never reach the line.
-      const atEnd = window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 2;
-      setActive(atEnd && window.scrollY > 0 ? items.at(-1)?.id : found);
-    };
-    const ask = () => {
-      asked ||= requestAnimationFrame(find);
-    };
-    ask();
-    window.addEventListener('scroll', ask, { passive: true });
-    window.addEventListener('resize', ask);
-    return () => {
-      cancelAnimationFrame(asked);
-      window.removeEventListener('scroll', ask);
-      window.removeEventListener('resize', ask);
-    };
-  }, [items]);
-  return active;
-}
+import { useActiveHeading } from '../useActiveHeading';
 
 function List({
   items,
@@ -57,7 +26,7 @@ function List({
 
 /** Beside the text; levels 2 and 3. */
 export function TOC({ items }: { readonly items: readonly TocItem[] }): ReactElement {
-  const active = useActiveHeading(items);
+  const active = useActiveHeading(useMemo(() => items.map(({ id }) => id), [items]));
   return (
     <nav className="toc" aria-label={ja.toc.title}>
       <p className="toc__title">{ja.toc.title}</p>
