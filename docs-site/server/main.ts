@@ -6,6 +6,11 @@ const log = (level: string, message: string, fields: Record<string, unknown> = {
     `${JSON.stringify({ level, time: new Date().toISOString(), service: 'docs-site', message, ...fields })}\n`,
   );
 
+process.on('uncaughtException', ({ message, stack }) => {
+  log('fatal', message, { stack });
+  process.exit(1);
+});
+
 try {
   const running = await start(readServerSettings(process.env));
   log('info', 'the site is served', { port: running.port, adminPort: running.adminPort });
@@ -21,7 +26,7 @@ try {
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
 } catch (error) {
-  if (!(error instanceof SettingsError)) throw error;
-  log('fatal', error.message);
+  const { message, stack } = error as Error;
+  log('fatal', message, error instanceof SettingsError ? {} : { stack });
   process.exitCode = 1;
 }

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buildAdmin, Metrics } from './admin.ts';
 import { buildApp } from './app.ts';
-import { openDist } from './manifest.ts';
+import { readContent } from './content.ts';
 import { type ListenAddress, type ServerSettings, SettingsError } from './settings.ts';
 
 export interface Running {
@@ -33,7 +33,7 @@ async function listen(server: Server, { host, port }: ListenAddress, name: strin
 export async function start(settings: ServerSettings): Promise<Running> {
   const metrics = new Metrics();
   let ready = false;
-  const app = buildApp(openDist(settings.dist), (status) => metrics.count(status));
+  const app = buildApp(readContent(settings.dist), (status) => metrics.count(status));
   const admin = buildAdmin({ token: settings.adminToken, metrics, ready: () => ready });
   const adminPort = await listen(admin, settings.adminListen, 'ADMIN_LISTEN');
   let port: number;
@@ -51,9 +51,11 @@ export async function start(settings: ServerSettings): Promise<Running> {
       ready = false;
       const closed = once(app, 'close');
       app.close();
-      app.closeIdleConnections();
+      // Connections that were busy a moment ago are idle now: each answer from here on ends its own.
+      const idle = setInterval(() => app.closeIdleConnections(), 100);
       const timer = setTimeout(() => app.closeAllConnections(), settings.drainTimeoutMs);
       await closed;
+      clearInterval(idle);
       clearTimeout(timer);
       admin.close();
       admin.closeAllConnections();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, get as httpGet, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -153,11 +153,34 @@ describe('server: methods, compression, caching', () => {
       'br',
     );
   });
+  for (const [accepted, encoding] of [
+    ['br;q=0', null],
+    ['br;q=0, gzip', 'gzip'],
+    ['br;q=0.2, gzip;q=0.8', 'gzip'],
+    ['gzip;q=0, *', 'br'],
+    ['GZIP', 'gzip'],
+    ['*', 'br'],
+    ['abracadabra', null],
+  ] as const) {
+    test(`Accept-Encoding ${accepted} is answered by ${encoding ?? 'no coding'}`, async () => {
+      const response = await get('/a', { headers: { 'accept-encoding': accepted } });
+      assert.equal(response.headers.get('content-encoding'), encoding);
+      assert.equal(await response.text(), large);
+    });
+  }
+  test('a client that refuses every coding is told so', async () => {
+    assert.equal(
+      (await get('/a', { headers: { 'accept-encoding': 'gzip;q=0, br;q=0, identity;q=0' } })).status,
+      406,
+    );
+  });
   test('a known ETag is answered by 304 without a body', async () => {
     const etag = (await get('/a')).headers.get('etag') ?? '';
     const response = await get('/a', { headers: { 'if-none-match': `"other", ${etag}` } });
     assert.equal(response.status, 304);
     assert.equal((await get('/a', { headers: { 'if-none-match': '"other"' } })).status, 200);
+    const strong = etag.replace('W/', '');
+    assert.equal((await get('/a', { headers: { 'if-none-match': strong } })).status, 304);
   });
   test('files with a hash in the name are immutable, pages are asked for again', async () => {
     assert.match((await get('/app-0123456789abcdef0123.js')).headers.get('cache-control') ?? '', /immutable/);
@@ -190,6 +213,29 @@ describe('server: headers', () => {
       assert.ok(headers.get('permissions-policy'));
     }
   });
+  for (const [what, status, bytes] of [
+    ['a target that is none', 400, 'GET a b c HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['no host', 400, 'GET /a HTTP/1.1\r\n\r\n'],
+    ['too large a header', 431, `GET /a HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ['an expectation', 417, 'GET /a HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n\r\n'],
+    ['CONNECT', 405, 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ] as const) {
+    test(`so does the refusal of ${what}, and it is counted`, async () => {
+      const socket = connect(site.port, '127.0.0.1');
+      socket.write(bytes);
+      let said = '';
+      socket.on('data', (chunk) => {
+        said += chunk;
+        if (said.includes('\r\n\r\n')) socket.end();
+      });
+      await once(socket, 'close');
+      assert.match(said, new RegExp(`^HTTP/1\\.1 ${status} `));
+      assert.match(said, /content-security-policy: default-src 'none'/);
+      assert.match(said, /x-content-type-options: nosniff/);
+      const metrics = await (await fetch(`http://127.0.0.1:${site.adminPort}/metrics`)).text();
+      assert.match(metrics, new RegExp(`status="${status}"\\} [1-9]`));
+    });
+  }
   test('a page allows its own inline scripts, styles and the announcements’ origin', async () => {
     const policy = (await get('/a')).headers.get('content-security-policy') ?? '';
     assert.match(policy, /script-src 'self' 'sha256-AAA='/);
@@ -238,8 +284,68 @@ describe('server: operation', () => {
   test('without a built site it says what to do', async () => {
     await assert.rejects(
       start(settings({ SITE_DIST: join(folder, 'none') })),
-      /There is no built site in .*make site/,
+      /There is no whole built site in .*make site/,
     );
+  });
+  for (const [what, damage] of [
+    ['an empty list', (made: string) => writeFileSync(join(made, 'server.json'), '{}')],
+    ['a list that is no JSON', (made: string) => writeFileSync(join(made, 'server.json'), '{"etags":')],
+    ['a page that is gone', (made: string) => rmSync(join(made, 'site/a/index.html'))],
+  ] as const) {
+    test(`a damaged site is named: ${what}`, async () => {
+      const made = makeDist();
+      damage(made);
+      await assert.rejects(start(settings({ SITE_DIST: made })), /no whole built site in .*make site/);
+      rmSync(made, { recursive: true });
+    });
+  }
+  test('a build that is removed while it is served is served on', async () => {
+    const made = makeDist();
+    const own = await start(settings({ SITE_DIST: made }));
+    rmSync(made, { recursive: true });
+    for (const [file, content] of Object.entries(contents)) {
+      if (file === '/404.html') continue;
+      const answer = await fetch(
+        `http://127.0.0.1:${own.port}${encodeURI(file.replace(/\/?index\.html$/, '') || '/')}`,
+      );
+      assert.equal(await answer.text(), content);
+    }
+    await own.stop();
+  });
+  test('readers who leave in the middle leave nothing behind', async () => {
+    const files = () => readdirSync('/proc/self/fd').length;
+    const before = files();
+    for (let i = 0; i < 200; i += 1) {
+      const socket = connect(site.port, '127.0.0.1');
+      socket.write('GET /a HTTP/1.1\r\nHost: a\r\n\r\n');
+      await once(socket, 'data');
+      socket.destroy();
+    }
+    while (files() > before + 20) await new Promise((done) => setTimeout(done, 10));
+    assert.equal((await get('/a')).status, 200);
+  });
+  test('clients that keep asking do not hold up the stop', async () => {
+    const own = await start(settings({ DRAIN_TIMEOUT_MS: '600000' }));
+    const agent = new Agent({ keepAlive: true });
+    let asking = true;
+    const ask = () =>
+      new Promise<boolean>((done) => {
+        httpGet({ host: '127.0.0.1', port: own.port, path: '/a', agent }, (answer) => {
+          answer.on('end', () => done(answer.complete)).resume();
+        }).on('error', () => {
+          // Refused: the port is closed.
+          asking = false;
+          done(true);
+        });
+      });
+    const client = async () => {
+      while (asking) assert.ok(await ask(), 'cut off');
+    };
+    const clients = Promise.all(Array.from({ length: 8 }, client));
+    await ask();
+    await own.stop();
+    await clients;
+    agent.destroy();
   });
   test('a taken port is named', async () => {
     await assert.rejects(
