@@ -100,6 +100,18 @@ const steps: Step[] = [
     counts: 'line',
   },
   {
+    name: 'documentation site (types, build, checks in Chromium)',
+    command: 'make',
+    args: ['--no-print-directory', 'site-test'],
+    counts: 'line',
+  },
+  {
+    name: 'samples of the guides (curl, Node, Python)',
+    command: 'make',
+    args: ['--no-print-directory', 'site-samples'],
+    counts: 'line',
+  },
+  {
     name: 'conformance kit against the simulated headset',
     command: bin('node'),
     args: ['--disable-warning=ExperimentalWarning', 'tests/conformance/self.ts'],
