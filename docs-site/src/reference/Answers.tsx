@@ -1,4 +1,4 @@
-import type { ReactElement } from 'react';
+import { Fragment, type ReactElement } from 'react';
 import { apiWords } from '../strings/api';
 import type { View } from './context';
 import { reasonOf } from './describe';
@@ -60,10 +60,13 @@ function AnswerView({ view, answer }: { readonly view: View; readonly answer: An
       {isError
         ? bodies.flatMap((body) =>
             body.examples.map((example) => (
-              // biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard
-              <pre key={body.mediaType + example.name} className="api-snippet" tabIndex={0}>
-                {pretty(example.value)}
-              </pre>
+              <Fragment key={body.mediaType + example.name}>
+                <p className="api-answer__case">{example.name}</p>
+                {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard */}
+                <pre className="api-snippet" tabIndex={0}>
+                  {pretty(example.value)}
+                </pre>
+              </Fragment>
             )),
           )
         : null}
