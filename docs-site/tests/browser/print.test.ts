@@ -48,16 +48,20 @@ describe('on paper', () => {
     assert.equal(await shown(page, '.tabs__list'), 0);
   });
 
-  check('details are open: in a guide, every field and every message of an error', paper, async ({ page }) => {
-    await print(page, '/docs/components');
-    assert.ok(((await page.locator('#inside-details').boundingBox())?.height ?? 0) > 0);
-    await print(page, '/apis/v1/cws_api');
-    const hidden = await page
-      .locator('.api-field__head, .api-snippet')
-      .evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().height === 0).length);
-    assert.equal(hidden, 0);
-    assert.ok((await page.locator('.api-snippet').count()) > 300);
-  });
+  check(
+    'details are open: in a guide, every field and every message of an error',
+    paper,
+    async ({ page }) => {
+      await print(page, '/docs/components');
+      assert.ok(((await page.locator('#inside-details').boundingBox())?.height ?? 0) > 0);
+      await print(page, '/apis/v1/cws_api');
+      const hidden = await page
+        .locator('.api-field__head, .api-snippet')
+        .evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().height === 0).length);
+      assert.equal(hidden, 0);
+      assert.ok((await page.locator('.api-snippet').count()) > 300);
+    },
+  );
 
   for (const route of ['/docs/introduction/preparation', '/docs/components', '/apis/v1/cws_notification']) {
     check(`${route}: no code, table or address is cut at the edge of the page`, paper, async ({ page }) => {
