@@ -14,6 +14,8 @@ export const wrapPageElement: GatsbyBrowser['wrapPageElement'] = ({ element, pro
 export const onClientEntry: GatsbyBrowser['onClientEntry'] = () => {
   startBehaviours();
   watchLoader();
+  if (process.env['NODE_ENV'] === 'development')
+    import('./src/authors').then(({ followContent }) => followContent());
 };
 
 export const onInitialClientRender: GatsbyBrowser['onInitialClientRender'] = () => {

@@ -16,34 +16,42 @@ const settleMs = 100;
 /** Names of the scripts of this build; those of earlier ones lie beside them. */
 let scripts = [];
 
-async function makePages(actions) {
-  const site = await buildSite({ root, settings, drafts: forAuthors });
-  writeFragments(site, output);
-  writeOutputs(site, settings, root, output);
-  const component = resolve(root, 'src/templates/document.tsx');
-  for (const { page } of site.pages) actions.createPage({ path: page.route, component, context: page });
-}
+/** What was rendered last: a change that cannot be rendered leaves the pages as they are. */
+let site;
 
-/** Renders anew after a change; what cannot be rendered is told of and leaves the pages as they are. */
-function follow(actions, reporter) {
+/**
+ * One node that stands for all content. Only a changed node makes Gatsby's own server create the pages anew and tell
+ * the browsers; a page that is created at any other time waits for the next event.
+ */
+const contentNode = (revision) => ({
+  id: 'site-content',
+  internal: { type: 'SiteContent', contentDigest: String(revision) },
+});
+
+/** @type {import('gatsby').GatsbyNode['sourceNodes']} */
+export const sourceNodes = ({ actions }) => {
+  actions.createNode(contentNode(0));
+  if (!forAuthors || site) return;
   let timer;
   const changed = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      makePages(actions).catch((error) => reporter.error(error.message));
-    }, settleMs);
+    timer = setTimeout(() => actions.createNode(contentNode(Date.now())), settleMs);
   };
   for (const folder of sources) watch(folder, { recursive: true }, changed);
-}
+};
 
-/** @type {import('gatsby').GatsbyNode['createPagesStatefully']} */
-export const createPagesStatefully = async ({ actions, reporter }) => {
+/** @type {import('gatsby').GatsbyNode['createPages']} */
+export const createPages = async ({ actions, reporter }) => {
   try {
-    await makePages(actions);
+    site = await buildSite({ root, settings, drafts: forAuthors });
+    writeFragments(site, output);
+    writeOutputs(site, settings, root, output);
   } catch (error) {
-    reporter.panic(error.message);
+    if (!site) reporter.panic(error.message);
+    reporter.error(error.message);
   }
-  if (forAuthors) follow(actions, reporter);
+  const component = resolve(root, 'src/templates/document.tsx');
+  for (const { page } of site.pages) actions.createPage({ path: page.route, component, context: page });
 };
 
 /** Source maps of a production build are of no use to readers and cost seconds. */

@@ -37,15 +37,50 @@ export async function loadGuides(content: string, highlight: Highlight, drafts: 
   return guides.filter((one) => drafts || !one.data.draft).sort((a, b) => a.data.position - b.data.position);
 }
 
-const componentLine = /^<\/?[A-Z][\w]*(?:\s[^>]*)?\/?>\s*$/gm;
+const fence = /^(`{3,}|~{3,})[^\n]*\n[\s\S]*?^\1[ \t]*$/gm;
+
+const attributesOf = (tag: string): Record<string, string> =>
+  Object.fromEntries([...tag.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, name, value]) => [name, value]));
+
+/** What a component of src/content says in words; the others are only a frame for their content. */
+const inWords: Readonly<Record<string, (attributes: Record<string, string>, words: TwinWords) => string>> = {
+  Card: ({ to, title }) => `### [${title}](${to})`,
+  Admonition: ({ type = 'note', title }, words) => `**${title ?? words[type as keyof TwinWords]}**`,
+  Figure: ({ src, alt, caption }) => `![${alt}](${src})${caption ? `\n\n${caption}` : ''}`,
+};
+
+/** The titles that an admonition has without one of its own. */
+export type TwinWords = Readonly<Record<'note' | 'tip' | 'warning' | 'danger', string>>;
+
+function proseOf(text: string, words: TwinWords): string {
+  return (
+    text
+      // A drawing says what it shows in its title.
+      .replace(/^[ \t]*<svg[\s\S]*?<\/svg>/gm, (svg) => /<title[^>]*>([^<]*)<\/title>/.exec(svg)?.[1] ?? '')
+      .replace(/^[ \t]*<figcaption>([\s\S]*?)<\/figcaption>/gm, '\n$1')
+      .replace(/^<summary>([\s\S]*?)<\/summary>/gm, '\n**$1**\n')
+      .replace(/^[ \t]*<\/?(?:figure|details)(?:\s[^>]*)?>[ \t]*$/gm, '')
+      .replace(/^<\/?([A-Z]\w*)((?:\s[^>]*?)?)\/?>[ \t]*$/gm, (tag, name: string, attributes: string) =>
+        tag.startsWith('</') ? '' : (inWords[name]?.(attributesOf(attributes), words) ?? ''),
+      )
+      .replace(/^(#{2,6} .*?)[ \t]*\{#[^}]+\}[ \t]*$/gm, '$1')
+      .replace(/\n{3,}/g, '\n\n')
+  );
+}
 
 /** The `.md` twin of a guide: its source without front matter and components, values filled with examples. */
-export function twinOf({ data, source }: Guide, values: (text: string) => string): string {
-  const body = source
-    .replace(/^---[\s\S]*?\n---\n/, '')
-    .replace(componentLine, '')
-    .replace(/^(#{2,6} .*?)\s*\{#[^}]+\}\s*$/gm, '$1')
-    .replace(/^(```\w+) .*$/gm, '$1')
-    .replace(/\n{3,}/g, '\n\n');
-  return `# ${data.title}\n\n${data.description}\n\n${values(body).trim()}\n`;
+export function twinOf(
+  { data, source }: Pick<Guide, 'data' | 'source'>,
+  values: (text: string) => string,
+  words: TwinWords,
+): string {
+  const body = source.replace(/^---[\s\S]*?\n---\n/, '');
+  let twin = '';
+  let at = 0;
+  for (const { 0: block, index } of body.matchAll(fence)) {
+    twin += proseOf(body.slice(at, index), words) + block.replace(/^(`{3,}\w+) .*/, '$1');
+    at = index + block.length;
+  }
+  twin += proseOf(body.slice(at), words);
+  return `# ${data.title}\n\n${data.description}\n\n${values(twin).trim()}\n`;
 }

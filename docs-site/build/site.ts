@@ -135,7 +135,7 @@ export async function buildSite({ root, settings, drafts, content, openapi }: Si
         throw new Error(`${guide.file}: ${(error as Error).message}`);
       }
     },
-    (guide) => twinOf(guide, (text) => fill(text, values)),
+    (guide) => twinOf(guide, (text) => fill(text, values), renderer.ja.admonition),
   );
   const references = apis.map((api) => apiPage(api, apis, renderer, highlight));
   return {

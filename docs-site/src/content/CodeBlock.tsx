@@ -22,12 +22,16 @@ export const languageNames: Readonly<Record<string, string>> = {
   text: '',
 };
 
+/** More lines than this may be parted by the end of a printed page. */
+const longLines = 20;
+
 /** Static markup; copying and wrapping are done by src/behaviour/code.ts. */
 export function CodeBlock({ language, html, title, output }: CodeBlockProps): ReactElement {
   const caption = title ?? (output ? ja.code.output : undefined);
+  const isLong = html.split('\n').length > longLines;
   return (
     <figure
-      className={output ? 'code code--output' : 'code'}
+      className={`code${output ? ' code--output' : ''}${isLong ? ' code--long' : ''}`}
       data-language={language}
       aria-label={caption ? undefined : ja.code.label(languageNames[language] ?? '')}
     >

@@ -1,11 +1,14 @@
-import type { ReactElement } from 'react';
+import { Fragment, type ReactElement } from 'react';
 import { apiWords } from '../strings/api';
 import type { View } from './context';
 import { reasonOf } from './describe';
 import { Fields, ShapeBody } from './Fields';
 import { pretty } from './literals';
 import { Text } from './Text';
-import type { Answer, Body, Header } from './types';
+import type { Answer, Body, Header, Json } from './types';
+
+/** The body of an error is one message: it stands in one line. */
+const compact = (value: Json): string => pretty(value).replace(/^\{\n {2}([^\n]*)\n\}$/, '{ $1 }');
 
 function Headers({ headers }: { readonly headers: readonly Header[] }): ReactElement | null {
   const shared = headers.filter((one) => one.shared);
@@ -60,10 +63,13 @@ function AnswerView({ view, answer }: { readonly view: View; readonly answer: An
       {isError
         ? bodies.flatMap((body) =>
             body.examples.map((example) => (
-              // biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard
-              <pre key={body.mediaType + example.name} className="api-snippet" tabIndex={0}>
-                {pretty(example.value)}
-              </pre>
+              <Fragment key={body.mediaType + example.name}>
+                <p className="api-answer__case">{example.name}</p>
+                {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard */}
+                <pre className="api-snippet" tabIndex={0}>
+                  {compact(example.value)}
+                </pre>
+              </Fragment>
             )),
           )
         : null}

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readFrontMatter } from '../../build/front-matter.ts';
+import { twinOf } from '../../build/guides.ts';
 import { createHighlight, type Highlight } from '../../build/highlight.ts';
 import { renderMarkdown } from '../../build/markdown.ts';
 import { compileGuide } from '../../build/mdx.ts';
@@ -31,6 +32,49 @@ const write = (path: string, text: string) => {
 };
 const front = (extra = '', title = 'T', position = 1) =>
   `---\ntitle: ${title}\nposition: ${position}\ndescription: d\n${extra}---\n`;
+
+describe('the .md twin of a guide', () => {
+  const words = { note: '補足', tip: 'ヒント', warning: '注意', danger: '重要' };
+  const twin = (body: string) =>
+    twinOf({ data: { title: 'T', position: 1, description: 'd' }, source: front() + body }, String, words)
+      .split('\n')
+      .slice(4)
+      .join('\n');
+
+  test('keeps the titles and the addresses of cards', () => {
+    assert.equal(
+      twin('<Cards>\n\n<Card to="/docs/x" title="概要">\n\n説明\n\n</Card>\n\n</Cards>\n'),
+      '### [概要](/docs/x)\n\n説明\n',
+    );
+  });
+  test('keeps the title of a box, or says what kind it is', () => {
+    const box = (attributes: string) => twin(`<Admonition ${attributes}>\n\n文\n\n</Admonition>\n`);
+    assert.equal(box('type="danger" title="鍵"'), '**鍵**\n\n文\n');
+    assert.equal(box('type="warning"'), '**注意**\n\n文\n');
+  });
+  test('shows a picture by its words, a drawing by its title', () => {
+    assert.equal(twin('<Figure src="/a.png" alt="図" caption="説明" />\n'), '![図](/a.png)\n\n説明\n');
+    assert.equal(
+      twin(
+        '<figure className="figure">\n  <svg viewBox="0 0 1 1">\n    <title id="t">図</title>\n    <text x="1">語</text>\n  </svg>\n  <figcaption>説明</figcaption>\n</figure>\n',
+      ),
+      '図\n\n説明\n',
+    );
+  });
+  test('leaves code as it is and a blank line under a heading', () => {
+    const code = '```js title="a" sample="b"\n<Card to="/x" title="y">\n## h {#id}\n```\n';
+    assert.equal(twin(`## 見出し {#id}\n\n${code}`), `## 見出し\n\n${code.replace(/ title.*/, '')}`);
+  });
+  test('has no markup left in any guide', async () => {
+    const { pages } = await buildSite({ root, settings, drafts: true });
+    const guides = pages.filter(({ page }) => page.kind === 'guide');
+    assert.ok(guides.length > 5);
+    for (const { page, twin: text } of guides) {
+      const prose = text.replace(/^(`{3,})[^\n]*\n[\s\S]*?^\1$/gm, '').replace(/`[^`\n]+`/g, '');
+      assert.doesNotMatch(prose, /<\/?[A-Za-z]/, page.route);
+    }
+  });
+});
 
 describe('front matter', () => {
   const cases: readonly [string, string, RegExp][] = [

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { Page } from 'playwright-core';
+import { hydrated } from '../support/browser.ts';
+import { check } from '../support/check.ts';
+
+/** The width of A4 without its margins, at 96 dots an inch. */
+const paper = { viewport: { width: 688, height: 1009 } } as const;
+const dark = { ...paper, before: () => localStorage.setItem('theme', 'dark') } as const;
+
+async function print(page: Page, route: string): Promise<void> {
+  await page.goto(route);
+  await hydrated(page);
+  await page.emulateMedia({ media: 'print' });
+}
+
+const shown = (page: Page, selector: string) =>
+  page.locator(selector).evaluateAll((all) => all.filter((one) => one.checkVisibility()).length);
+
+describe('on paper', () => {
+  for (const route of ['/docs/introduction/sora', '/apis/v1/cws_presigned_url', '/']) {
+    check(`${route} has no navigation and no control`, paper, async ({ page }) => {
+      await print(page, route);
+      for (const part of ['nav', 'footer', 'button', 'form', 'input', '.skip', '.toc', '.doc-sidebar'])
+        assert.equal(await shown(page, part), 0, part);
+      assert.ok((await shown(page, 'h1')) === 1);
+    });
+  }
+
+  check('every language of a sample is there, under its name', paper, async ({ page }) => {
+    await print(page, '/docs/introduction/sora');
+    const panels = await page.locator('.tabs__panel').evaluateAll((all) =>
+      all.map((one) => ({
+        name: one.querySelector('.tabs__name')?.checkVisibility() && one.textContent?.slice(0, 4),
+        height: one.querySelector('code')?.getBoundingClientRect().height ?? 0,
+      })),
+    );
+    assert.ok(panels.length >= 18 && panels.length % 3 === 0, String(panels.length));
+    assert.deepEqual([...new Set(panels.map(({ name }) => name))], ['curl', 'Node', 'Pyth']);
+    assert.ok(panels.every(({ height }) => height > 10));
+  });
+
+  check('also before the page has loaded its scripts', paper, async ({ page }) => {
+    await page.route('**/*.js', (route) => route.abort());
+    await page.goto('/docs/introduction/sora');
+    await page.emulateMedia({ media: 'print' });
+    assert.equal(await shown(page, '.tabs__panel'), await page.locator('.tabs__panel').count());
+    assert.equal(await shown(page, '.tabs__list'), 0);
+  });
+
+  check(
+    'details are open: in a guide, every field and every message of an error',
+    paper,
+    async ({ page }) => {
+      await print(page, '/docs/components');
+      assert.ok(((await page.locator('#inside-details').boundingBox())?.height ?? 0) > 0);
+      await print(page, '/apis/v1/cws_api');
+      const hidden = await page
+        .locator('.api-field__head, .api-snippet')
+        .evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().height === 0).length);
+      assert.equal(hidden, 0);
+      assert.ok((await page.locator('.api-snippet').count()) > 300);
+    },
+  );
+
+  for (const route of ['/docs/introduction/preparation', '/docs/components', '/apis/v1/cws_notification']) {
+    check(`${route}: no code, table or address is cut at the edge of the page`, paper, async ({ page }) => {
+      await print(page, route);
+      const cut = await page
+        .locator('.prose pre, .prose .table, .prose p, .prose li')
+        .evaluateAll((all) =>
+          all
+            .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1)
+            .map((one) => `${one.className} ${one.textContent?.slice(0, 40)}`),
+        );
+      assert.deepEqual(cut, []);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(width <= paper.viewport.width, String(width));
+    });
+  }
+
+  check('a link says where it leads, unless it leads within the page', paper, async ({ page }) => {
+    await print(page, '/docs/introduction/sora');
+    const links = await page
+      .locator('.prose :not(td) > a[href]')
+      .evaluateAll((all) =>
+        all
+          .filter((one) => one.checkVisibility())
+          .map((one) => [one.getAttribute('href') ?? '', getComputedStyle(one, '::after').content] as const),
+      );
+    assert.ok(links.length > 5, String(links.length));
+    for (const [href, after] of links) {
+      if (href.startsWith('#')) assert.ok(!after.includes('#'), href);
+      else assert.equal(after, `" (" "${href}" ")"`.replaceAll('" "', ''), href);
+    }
+  });
+
+  check('the dark theme stays on the screen', dark, async ({ page }) => {
+    await page.goto('/docs/introduction/about');
+    await hydrated(page);
+    const colours = () =>
+      page.evaluate(() => {
+        const style = getComputedStyle(document.body);
+        return [style.backgroundColor, style.color, getComputedStyle(document.documentElement).colorScheme];
+      });
+    const [background] = await colours();
+    assert.equal(background, 'rgb(20, 23, 28)');
+    await page.emulateMedia({ media: 'print' });
+    assert.deepEqual(await colours(), ['rgb(255, 255, 255)', 'rgb(27, 36, 48)', 'light']);
+  });
+
+  check('short code, a row and a box stay on one page, long code may be parted', paper, async ({ page }) => {
+    await print(page, '/docs/introduction/sora');
+    const inside = (selector: string) =>
+      page
+        .locator(selector)
+        .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).breakInside))]);
+    assert.deepEqual(await inside('.code:not(.code--long), tr, .admonition'), ['avoid']);
+    assert.deepEqual(await inside('.code--long'), ['auto']);
+    const after = await page
+      .locator('.prose h2, .prose h3, .tabs__name, .code__title')
+      .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).breakAfter))]);
+    assert.deepEqual(after, ['avoid']);
+    // Scrolling boxes are never parted, so that what is too long for a page would be cut.
+    const overflows = await page
+      .locator('.code, .code__pre, .table')
+      .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).overflow))]);
+    assert.deepEqual(overflows, ['visible']);
+  });
+});
