@@ -37,9 +37,9 @@ export interface Compiled {
   readonly sections: readonly Section[];
 }
 
-/** Japanese has no spaces: a line break between two of its letters is none on the page. */
+/** Japanese has no spaces: a line break between two of its letters is none on the page. Beside an arrow it is a space. */
 export const joinLines = (text: string): string =>
-  text.replace(/([^\p{ASCII}])\n[ \t]*(?=[^\p{ASCII}])/gu, '$1');
+  text.replace(/([^\p{ASCII}\p{S}])\n[ \t]*(?=[^\p{ASCII}\p{S}])/gu, '$1');
 
 export const textOf = (node: Node): string =>
   node.value !== undefined && node.type !== 'mdxFlowExpression' && node.type !== 'mdxTextExpression'

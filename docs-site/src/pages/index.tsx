@@ -6,7 +6,7 @@ import { PageHead } from '../theme/PageHead';
 import { useSite } from '../theme/useSite';
 
 const description =
-  'ウェアラブルヘッドセットを管理するクラウド API の開発者向けガイドです。認証からコールバックの検証まで、動くサンプルで説明します。';
+  'ウェアラブルヘッドセットを管理するクラウド API の開発者向けガイドです。認証から通知の検証まで、動くサンプルで説明します。';
 
 const ways: readonly { icon: IconName; title: string; href: string; text: string; more: string }[] = [
   {
@@ -27,8 +27,8 @@ const ways: readonly { icon: IconName; title: string; href: string; text: string
     icon: 'webhook',
     title: '通知 API リファレンス',
     href: '/apis/v1/cws_notification',
-    text: '操作の結果とデバイスの状態を届けるコールバックの、項目と例を掲載しています。',
-    more: 'コールバックを調べる',
+    text: '操作の結果とデバイスの状態を届ける通知 (コールバック) の、項目と例を掲載しています。',
+    more: '通知を調べる',
   },
 ];
 
@@ -45,7 +45,7 @@ const steps = [
   },
   {
     title: '結果を受け取る',
-    text: '結果はコールバックで届きます。署名を検証してから使います。',
+    text: '結果は通知で届きます。署名を検証してから使います。',
     href: '/apis/v1/cws_notification',
   },
 ];
@@ -61,7 +61,7 @@ export default function Home(): ReactElement {
             <h1 className="hero__title">ヘッドセットを、あなたのサーバーから動かす。</h1>
             <p className="hero__lead">
               設定、更新、コマンド、遠隔支援。現場のウェアラブルヘッドセットを HTTP API
-              で管理し、結果をコールバックで受け取ります。
+              で管理し、結果を通知 (コールバック) で受け取ります。
             </p>
             <div className="hero__buttons">
               <Link className="button" to="/docs/introduction/tutorial">

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import type { UploadFile } from '../../../services/communication/src/domain/recording.ts';
 import { readSignedUrls } from '../../../services/communication/src/domain/signed-urls.ts';
 import { signatureHeaders } from '../../../services/notifier/src/domain/signing.ts';
-import { readGuide } from './extract.ts';
+import { verifyCallback } from '../../../tests/support/integrator/verify.ts';
+import { fill, readGuide } from './extract.ts';
 
 // What the guides say of the contract, against the contract itself.
 
@@ -134,6 +141,27 @@ describe('recordings', () => {
     const shown = JSON.parse(readGuide('sora.mdx', guide).outputs.get('signed-urls')?.text ?? '');
     assert.deepEqual(readSignedUrls(shown, files), { urls: shown });
     assert.ok('problem' in readSignedUrls({ ...shown, [metaFile]: undefined }, files));
+  });
+  test('the request by which readers try their server is signed as the platform signs', async (t) => {
+    const key = '3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+    const arrived = Promise.withResolvers<{ headers: IncomingMessage['headers']; rawBody: Buffer }>();
+    const server = createServer(async (request, response) => {
+      const rawBody = await buffer(request);
+      arrived.resolve({ headers: request.headers, rawBody });
+      response.end();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const { samples } = readGuide('sora.mdx', guide);
+    const tried = samples.find(({ name, language }) => name === 'signed-urls' && language === 'bash');
+    const integratorUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/urls`;
+    const values = { integratorUrl, applicationId: 'app-1', authenticationKey: key };
+    await promisify(execFile)('bash', ['-euc', fill(tried?.code ?? '', values)]);
+    const { headers, rawBody } = await arrived.promise;
+    assert.ok(verifyCallback({ headers, rawBody }, [key]));
+    assert.equal(headers['applicationid'], 'app-1');
+    assert.deepEqual(JSON.parse(rawBody.toString()), example);
   });
   test('the completion that is shown has the parts of the notification in the contract', () => {
     const { multipart } =

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { makeApk } from '../../../tests/support/apk.ts';
 import { type Guide, type Language, languages, readGuides } from './extract.ts';
 import { startPlatform } from './platform.ts';
 import { testRecordings } from './recordings.ts';
@@ -33,6 +34,13 @@ function missing({ samples }: Guide, language: Language): string | undefined {
   return undefined;
 }
 
+/** The package that a sample uploads. Each language names a version of its own: none is ever overwritten. */
+async function filesOf({ samples }: Guide, language: Language): Promise<Record<string, Uint8Array>> {
+  const upload = samples.find((sample) => sample.language === language && sample.name === 'upload');
+  const versionName = /version\W+(\d[\d.]*)/.exec(upload?.code ?? '')?.[1];
+  return versionName ? { 'app.apk': await makeApk({ package: 'com.example.app', versionName }) } : {};
+}
+
 const platform = await startPlatform().catch((error: Error) => error);
 if (!(platform instanceof Error)) after(() => platform.stop());
 
@@ -50,6 +58,7 @@ for (const guide of guides) {
         const values = await platform.renew();
         outcomes = await runSession(guide, language, values, {
           port: platform.port,
+          files: await filesOf(guide, language),
           ...('path' in express && { nodeModules: express.path }),
           ...('path' in flask ? { python: flask.path } : 'path' in python && { python: python.path }),
         });

@@ -14,6 +14,8 @@ export interface SessionTools {
   /** Where the sample's own server listens. */
   readonly port?: number;
   readonly deadlineMs?: number;
+  /** What the page expects in the reader's folder, by name. */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
 }
 
 /** How a sample ended. */
@@ -51,6 +53,8 @@ export async function runSession(
   const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-samples-'));
   try {
     writeFileSync(join(folder, file), [begin, ...parts, mark('end'), ''].join('\n'));
+    for (const [name, content] of Object.entries(tools.files ?? {}))
+      writeFileSync(join(folder, name), content);
     if (tools.nodeModules) symlinkSync(tools.nodeModules, join(folder, 'node_modules'));
     const ended = await execute(folder, language, tools);
     return judge(guide, samples, values, ended);

@@ -6,8 +6,8 @@ import { npmEnvironment } from '../support/npm.ts';
 
 const run = promisify(execFile);
 
-/** Kept between runs; nothing of it is committed. */
-const cache = resolve(import.meta.dirname, '../../.cache/samples');
+/** Kept between runs; nothing of it is committed. Not in .cache: Gatsby empties that when it builds anew. */
+const cache = resolve(import.meta.dirname, '../../node_modules/.cache/samples');
 
 /** The frameworks that readers are told to install. */
 const express = 'express@5';

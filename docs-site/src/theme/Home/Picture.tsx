@@ -5,7 +5,7 @@ export function Picture(): ReactElement {
   return (
     <svg className="picture" viewBox="0 0 520 380" role="img" aria-labelledby="picture-title">
       <title id="picture-title">
-        サーバーが API を呼び出し、クラウドがヘッドセットを操作し、結果をコールバックで通知する流れ
+        サーバーが API を呼び出し、クラウドがヘッドセットを操作し、結果を通知する流れ
       </title>
       <g className="picture__grid">
         <path d="M20 60h480M20 120h480M20 180h480M20 240h480M20 300h480M80 20v340M160 20v340M240 20v340M320 20v340M400 20v340" />
@@ -50,7 +50,7 @@ export function Picture(): ReactElement {
         <text>PUT /commands</text>
       </g>
       <g className="picture__label" transform="translate(128 252)">
-        <text>コールバック: processed</text>
+        <text>通知: processed</text>
       </g>
     </svg>
   );
