@@ -63,5 +63,9 @@ export interface SearchRecord {
   /** Titles of what it stands in, outermost first. */
   readonly path: readonly string[];
   readonly text: string;
-  readonly kind: 'page' | 'heading' | 'operation' | 'field' | 'status';
+  /** Names for programs: a call's method, path and id. */
+  readonly names?: string;
+  /** Other words of readers for it, never shown. */
+  readonly words?: string;
+  readonly kind: 'page' | 'heading' | 'operation' | 'notification' | 'field' | 'status';
 }

@@ -183,7 +183,10 @@ function checkAnchors(input: ApiInput): void {
 
 function searchOf(input: ApiInput, title: string): SearchRecord[] {
   const href = (anchor: string) => `${input.route}#${anchor}`;
-  const factsText = (shape: Shape) => shape.facts.flatMap((fact) => fact.values).join(' ');
+  // A pattern is nothing that anybody types.
+  const factsText = ({ facts }: Shape) =>
+    facts.filter((fact) => fact.label !== apiWords.facts.pattern).map((fact) => fact.values.join(' '));
+  const groups = groupsOf(input);
   return operationsOf(input.document).flatMap((operation): SearchRecord[] => {
     const path = [title, operation.summary];
     const field = (
@@ -195,9 +198,14 @@ function searchOf(input: ApiInput, title: string): SearchRecord[] {
       href: href(anchor),
       title: [...within, name].join('.'),
       path,
-      text: [shape.type, plain(shape.description ?? ''), factsText(shape), factsText(shape.item ?? shape)]
+      text: [
+        plain(shape.description ?? ''),
+        shape.type,
+        ...factsText(shape),
+        ...(shape.item ? factsText(shape.item) : []),
+      ]
         .filter(Boolean)
-        .join(' '),
+        .join(' · '),
       kind: 'field',
     });
     // An error's body is the same everywhere: its status is found, its field is not worth 300 entries.
@@ -209,14 +217,16 @@ function searchOf(input: ApiInput, title: string): SearchRecord[] {
       {
         href: href(operation.id),
         title: operation.summary,
-        path: [title, ...(operation.tag ? [operation.tag] : [])],
-        text: [
-          operation.method.toUpperCase(),
-          operation.path,
-          operation.id,
-          plain(operation.description),
-        ].join(' '),
-        kind: 'operation',
+        path: [
+          title,
+          ...groups
+            .filter((one) => one.operations.some(({ id }) => id === operation.id))
+            .map((one) => one.title),
+        ],
+        text: plain(operation.description),
+        names: [operation.method.toUpperCase(), operation.path, operation.id].join(' '),
+        ...(operation.tag ? { words: operation.tag } : {}),
+        kind: input.name === 'cws_notification' ? 'notification' : 'operation',
       },
       ...operation.parameters.map((one) => field(one.field.name, one.field.anchor, one.field.shape)),
       ...bodies.flatMap((body) =>

@@ -1,9 +1,44 @@
 import { navigate } from 'gatsby';
-import { type KeyboardEvent, type ReactElement, useEffect, useId, useRef, useState } from 'react';
+import {
+  Fragment,
+  type KeyboardEvent,
+  type ReactElement,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { ja } from '../strings/ja';
 import { Icon } from '../theme/Icon';
-import type { Engine, Hit } from './engine';
+import type { Engine, Found, Hit } from './engine';
+import type { Piece } from './excerpt';
 import { loadEngine } from './load';
+
+const none: Found = { hits: [], total: 0, partial: false };
+
+function foundText({ hits, total, partial }: Found): string {
+  const text = ja.search.count(total, hits.length);
+  return partial ? ja.search.partial(text) : text;
+}
+
+/** A call's parts have names; what is left is a status. */
+const partText = (part: string): string =>
+  Object.hasOwn(ja.search.parts, part)
+    ? ja.search.parts[part as keyof typeof ja.search.parts]
+    : ja.search.answer(part);
+
+/** Text only, never HTML: React escapes it. */
+function Marked({ pieces }: { pieces: readonly Piece[] }): ReactElement {
+  return (
+    <>
+      {pieces.map(({ text, marked }, index) =>
+        // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a text have no other name
+        marked ? <mark key={index}>{text}</mark> : <Fragment key={index}>{text}</Fragment>,
+      )}
+    </>
+  );
+}
 
 interface Props {
   /** Closes and gives the focus back. */
@@ -45,7 +80,8 @@ export default function SearchDialog({ close, leave }: Props): ReactElement {
   }, [attempt]);
 
   const asked = query.trim() !== '';
-  const hits = asked && engine ? engine.find(query) : [];
+  const found = useMemo(() => (asked && engine ? engine.find(query) : none), [asked, engine, query]);
+  const { hits } = found;
   const chosen = Math.min(active, hits.length - 1);
 
   useEffect(() => {
@@ -77,7 +113,7 @@ export default function SearchDialog({ close, leave }: Props): ReactElement {
         ? ja.search.hint
         : hits.length === 0
           ? ja.search.none(query.trim())
-          : ja.search.count(hits.length);
+          : foundText(found);
 
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard has Escape and the close button
@@ -150,8 +186,19 @@ export default function SearchDialog({ close, leave }: Props): ReactElement {
               onClick={() => go(hit)}
             >
               <span className="search__kind">{ja.search.kinds[hit.kind]}</span>
-              <span className="search__title">{hit.title}</span>
-              {hit.path.length > 0 ? <span className="search__path">{hit.path.join(' › ')}</span> : null}
+              <span className="search__title">
+                <Marked pieces={hit.title} />
+              </span>
+              {hit.path.length > 0 ? (
+                <span className="search__path">
+                  {[...hit.path, ...(hit.part ? [partText(hit.part)] : [])].join(' › ')}
+                </span>
+              ) : null}
+              {hit.excerpt.length > 0 ? (
+                <span className="search__excerpt">
+                  <Marked pieces={hit.excerpt} />
+                </span>
+              ) : null}
             </div>
           ))}
         </div>

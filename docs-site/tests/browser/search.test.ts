@@ -86,6 +86,37 @@ describe('search', () => {
         );
     }
   });
+  check(
+    'a hit shows its text with the words marked, and the status how many there are',
+    phone,
+    async ({ page }) => {
+      await open(page);
+      await page.getByRole('button', { name: 'ドキュメントを検索' }).click();
+      await ask(page, 'webhook-id 重複');
+      const hit = page.locator('.search__hit').first();
+      assert.ok((await hit.locator('.search__excerpt mark').allTextContents()).includes('webhook-id'));
+      await ask(page, 'デバイス');
+      await status(page)
+        .getByText(/^\d{2,} 件見つかりました。上位 30 件を表示しています$/)
+        .waitFor();
+      await ask(page, '録画 冷蔵庫');
+      await status(page)
+        .getByText(/^すべての語を含むものはありません。一部の語で \d+ 件/)
+        .waitFor();
+      assert.equal(
+        await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth),
+        false,
+      );
+    },
+  );
+  check('the same field of a call’s request and answer is told apart', desktop, async ({ page }) => {
+    await open(page);
+    await page.keyboard.press('/');
+    await ask(page, 'deviceEvent');
+    const paths = await page.locator('.search__path').allTextContents();
+    assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 本文'), paths.join('\n'));
+    assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 応答 200'));
+  });
   check('a failed index is told of and can be tried again', phone, async ({ page }) => {
     await page.route('**/search.json', (route) => route.abort());
     await open(page);

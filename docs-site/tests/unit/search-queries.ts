@@ -1,10 +1,13 @@
 /**
  * Queries and where their first hit must lead, written before the search. `none` means no hit at all; `first` is the
- * beginning of the first hit's address; `same` is a query that must give the same hits.
+ * beginning of the first hit's address; `top` is the beginning of one of the first three; `same` is a query that must
+ * give the same hits; `partial` says that no hit has all words, and stands for false where it is missing.
  */
 export interface SearchQuery {
   readonly query: string;
   readonly first?: string;
+  readonly top?: string;
+  readonly partial?: true;
   readonly none?: true;
   readonly same?: string;
 }
@@ -48,4 +51,61 @@ export const queries: readonly SearchQuery[] = [
   { query: 'battery percentage', first: '/apis/v1/' },
   { query: 'スコープ トークン', first: '/docs/introduction/authentication' },
   { query: 'webhook-id', first: '/' },
+  // Compounds with and without particles, endings and sentences
+  { query: 'コマンド実行', first: '/apis/v1/cws_api#put-v1-applications-devices-commands' },
+  { query: 'コマンドの実行', first: '/apis/v1/cws_api#put-v1-applications-devices-commands' },
+  { query: 'トークン取得', first: '/docs/introduction/' },
+  { query: 'ファームウェア更新', first: '/apis/v1/cws_api#put-v1-applications-devices-firmware' },
+  { query: '設定更新', first: '/apis/v1/cws_api#patch-v1-applications' },
+  { query: '署名を検証したい', first: '/docs/introduction/preparation#verify' },
+  { query: '通知が届かない', first: '/docs/introduction/preparation#answer' },
+  { query: 'エラーコード', first: '/docs/introduction/authentication#errors' },
+  // Spelling
+  { query: 'チャンネル', same: 'チャネル' },
+  {
+    query: 'チャンネル',
+    first: '/docs/introduction/sora#channels',
+    top: '/apis/v1/cws_api#post-v1-applications-channels',
+  },
+  { query: '受信サーバ', first: '/docs/introduction/tutorial#receiver' },
+  { query: 'パスパラメーター', same: 'パスパラメータ' },
+  { query: 'ファームウエア', same: 'ファームウェア' },
+  // Other words for the same
+  { query: 'APK', first: '/apis/v1/cws_api#post-v1-applications-apps' },
+  { query: 'APK アップロード', first: '/apis/v1/cws_api#post-v1-applications-apps' },
+  { query: '冪等', first: '/docs/introduction/authentication#repeat' },
+  { query: 'べき等', first: '/docs/introduction/authentication#repeat' },
+  { query: 'idempotent', first: '/docs/introduction/authentication#repeat' },
+  { query: 'Idempotency-Key', top: '/docs/introduction/authentication#repeat' },
+  { query: 'タイムアウト', first: '/docs/introduction/preparation#answer' },
+  { query: 'timeout', first: '/docs/introduction/preparation#answer' },
+  { query: 'レート制限', first: '/docs/introduction/authentication#retry-after' },
+  { query: 'rate limit', first: '/docs/introduction/authentication#retry-after' },
+  { query: '重複', first: '/docs/introduction/preparation#duplicates' },
+  { query: 'webhook-id 重複', first: '/docs/introduction/preparation#duplicates' },
+  { query: '認証キー 入れ替え', first: '/docs/introduction/preparation#rotation' },
+  { query: 'キーの更新', first: '/docs/introduction/preparation#rotation' },
+  { query: 'アプリ 起動', first: '/apis/v1/cws_api#put-v1-applications-devices-commands' },
+  { query: 'OAuth', first: '/docs/introduction/authentication' },
+  // English words
+  { query: 'token', first: '/docs/introduction/authentication#token' },
+  { query: 'access token', first: '/docs/introduction/authentication#token' },
+  { query: 'リトライ', first: '/docs/introduction/authentication#retry-after' },
+  { query: 'token expired', first: '/docs/introduction/authentication' },
+  { query: 'error 403', first: '/docs/introduction/authentication#errors' },
+  { query: '401', top: '/docs/introduction/authentication#errors' },
+  { query: 'transactions list', first: '/apis/v1/cws_api#get-v1-applications-transactions' },
+  { query: 'wifi', first: '/apis/v1/cws_api#put-v1-applications-devices-settings-wifi' },
+  { query: 'Wi-Fi', same: 'wifi' },
+  { query: 'status', first: '/apis/v1/cws_api#get-v1-applications-devices-status' },
+  { query: 'uninstall', first: '/apis/v1/cws_api#delete-v1-applications-devices-package' },
+  { query: 'アンインストール', first: '/apis/v1/cws_api#delete-v1-applications-devices-package' },
+  { query: 'Bluetooth pairing', first: '/apis/v1/cws_api#post-v1-applications-bluetooth-device' },
+  { query: 'Bluetooth ペアリング', first: '/apis/v1/cws_api#post-v1-applications-bluetooth-device' },
+  { query: 'webhook signature', first: '/' },
+  { query: '署名 検証', first: '/docs/introduction/preparation#verify' },
+  // Nothing has all of the words: the hits have some
+  { query: '録画 冷蔵庫', first: '/', partial: true },
+  { query: 'ランチャー 請求', first: '/apis/v1/cws_api#', partial: true },
+  { query: 'トークンの冷蔵庫', none: true },
 ];

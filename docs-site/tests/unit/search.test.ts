@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { loadModule } from '../../build/renderer.ts';
 import { readSettings } from '../../build/settings.ts';
-import { buildSite } from '../../build/site.ts';
+import { buildSite, type Site } from '../../build/site.ts';
 import { queries } from './search-queries.ts';
 
 type EngineModule = typeof import('../../src/search/engine.ts');
@@ -12,6 +12,8 @@ type AnalyseModule = typeof import('../../src/search/analyse.ts');
 const root = resolve(import.meta.dirname, '../..');
 let engine: Awaited<ReturnType<EngineModule['createEngine']>>;
 let analyse: AnalyseModule;
+let records: Site['search'];
+let pages: Site['pages'];
 
 before(async () => {
   const [{ createEngine }, loaded, site] = await Promise.all([
@@ -20,31 +22,40 @@ before(async () => {
     buildSite({ root, settings: readSettings({}), drafts: false }),
   ]);
   analyse = loaded;
-  engine = await createEngine(site.search);
+  ({ search: records, pages } = site);
+  engine = await createEngine(records);
 });
 
 describe('search: the table of queries', () => {
   test('it has at least 30', () => assert.ok(queries.length >= 30));
-  for (const { query, first, none, same } of queries) {
-    test(`${query} → ${none ? 'nothing' : (first ?? `as ${same}`)}`, () => {
-      const hits = engine.find(query).map((hit) => hit.href);
+  for (const { query, first, top, none, same, partial = false } of queries) {
+    test(`${query} → ${none ? 'nothing' : (first ?? top ?? `as ${same}`)}`, () => {
+      const found = engine.find(query);
+      const hits = found.hits.map((hit) => hit.href);
       if (none) assert.deepEqual(hits, []);
       else assert.ok(hits.length > 0, 'no hit');
       if (first) assert.ok(hits[0]?.startsWith(first), `${hits.slice(0, 3).join(' ')}`);
+      assert.equal(found.partial, partial);
+      if (top)
+        assert.ok(
+          hits.slice(0, 3).some((href) => href.startsWith(top)),
+          hits.slice(0, 3).join(' '),
+        );
       if (same)
         assert.deepEqual(
           hits,
-          engine.find(same).map((hit) => hit.href),
+          engine.find(same).hits.map((hit) => hit.href),
         );
     });
   }
 });
 
 describe('search: words', () => {
+  const terms = (query: string) => analyse.queryWords(query).flatMap((one) => one.forms[0]?.terms);
   test('identifiers stay whole and fall into their parts', () => {
     assert.deepEqual(analyse.indexTerms('soraRecGetUrl'), ['sorarecgeturl', 'sora', 'rec', 'get', 'url']);
     assert.deepEqual(analyse.indexTerms('notify-battery_changed'), [
-      'notify-battery_changed',
+      'notifybatterychanged',
       'notify',
       'battery',
       'changed',
@@ -52,12 +63,110 @@ describe('search: words', () => {
   });
   test('Japanese becomes bigrams, and its border to other letters divides', () => {
     assert.deepEqual(analyse.indexTerms('API認証'), ['api', '認証']);
-    assert.deepEqual(analyse.queryTerms('位置情報'), ['位置', '置情', '情報']);
+    assert.deepEqual(terms('位置情報'), ['位置', '置情', '情報']);
   });
   test('half width and full width are the same', () => {
-    assert.deepEqual(analyse.queryTerms('ｱｯﾌﾟﾛｰﾄﾞ'), analyse.queryTerms('アップロード'));
+    assert.deepEqual(terms('ｱｯﾌﾟﾛｰﾄﾞ'), terms('アップロード'));
   });
-  test('a query of signs only finds nothing', () => assert.deepEqual(engine.find('!?。「」'), []));
+  test('a query of signs only finds nothing', () => assert.deepEqual(engine.find('!?。「」').total, 0));
+});
+
+describe('search: what a hit shows', () => {
+  const textOf = (pieces: readonly { text: string; marked: boolean }[]) =>
+    pieces.map(({ text, marked }) => (marked ? `[${text}]` : text)).join('');
+  const first = (query: string) => {
+    const [hit] = engine.find(query).hits;
+    assert.ok(hit);
+    return hit;
+  };
+
+  test('a text around the words of the query, which are marked', () => {
+    const excerpt = textOf(first('webhook-id 重複').excerpt);
+    assert.match(excerpt, /\[webhook-id\]/);
+    assert.ok(excerpt.length < 120, excerpt);
+    const page = engine.find('署名 検証').hits.find(({ href }) => href === '/docs');
+    assert.ok(page);
+    assert.match(textOf(page.excerpt), /\[検証\]/);
+  });
+  test('spellings and synonyms are marked as they stand in the text', () => {
+    assert.match(textOf(first('wifi').title), /^\[Wi-Fi\]/);
+    assert.match(textOf(first('uninstall').title), /\[アンインストール\]/);
+    assert.match(textOf(first('チャンネル').title), /^\[チャネル\]/);
+    assert.match(textOf(first('受信サーバ').title), /\[受信\]\[サーバー\]|\[受信サーバー\]/);
+  });
+  test('a call that only its path names shows the path', () => {
+    assert.match(textOf(first('put commands').excerpt), /\/\[commands\]/);
+  });
+  test('words far from each other are both shown, a long name whole', async () => {
+    const { createEngine } = await loadModule<EngineModule>(root, 'src/search/engine.ts');
+    const name = 'notify-battery-percentage-changed';
+    const text = `${'あ'.repeat(100)}。冷蔵庫${'い'.repeat(100)}、${name}${'う'.repeat(100)}`;
+    const own = await createEngine([{ href: '/x', title: '題', path: [], text, kind: 'page' }]);
+    assert.match(
+      textOf(own.find(`冷蔵庫 ${name}`).hits[0]?.excerpt ?? []),
+      /^….*\[冷蔵庫\].*…\[notify.*changed\].*…$/,
+    );
+  });
+  test('HTML in a text is text', async () => {
+    const { createEngine } = await loadModule<EngineModule>(root, 'src/search/engine.ts');
+    const text = '<img src=x onerror=alert(1)> 冷蔵庫 <b>太字</b>';
+    const own = await createEngine([{ href: '/x', title: '<i>題</i>', path: [], text, kind: 'page' }]);
+    const [hit] = own.find('冷蔵庫').hits;
+    assert.equal(hit?.excerpt.map((one) => one.text).join(''), text);
+    assert.equal(textOf(hit?.title ?? []), '<i>題</i>');
+  });
+  test('no two hits of a query look the same', () => {
+    for (const query of [
+      ...queries.map((one) => one.query),
+      'deviceEvent',
+      'deviceId',
+      'applicationId',
+      '200',
+    ]) {
+      const rows = engine
+        .find(query)
+        .hits.map(({ kind, title, path, part }) => [kind, textOf(title), ...path, part].join(' › '));
+      assert.deepEqual(
+        rows.filter((row, index) => rows.indexOf(row) !== index),
+        [],
+        query,
+      );
+    }
+    const events = engine
+      .find('deviceEvent')
+      .hits.filter(({ path }) => path[1] === 'アプリケーション設定の更新');
+    assert.deepEqual(new Set(events.slice(0, 2).map(({ part }) => part)), new Set(['request', '200']));
+  });
+  test('the count is that of all, the list that of the best', () => {
+    const { hits, total } = engine.find('デバイス');
+    assert.equal(hits.length, 30);
+    assert.ok(total > 30);
+  });
+  test('a call stands under the heading of its page, not under the name of its tag', () => {
+    assert.deepEqual(first('コマンドの実行').path, ['API リファレンス', 'デバイスの操作']);
+    const headings = new Set(pages.flatMap(({ page }) => page.sidebar.map(({ label }) => label)));
+    for (const { kind, path } of records)
+      if (kind === 'operation' || kind === 'notification')
+        assert.ok(headings.has(path[1] ?? ''), path.join(' › '));
+  });
+});
+
+test('every line of the synonyms is needed by a query of the table', async () => {
+  const { synonyms, spellings } = await loadModule<typeof import('../../src/search/synonyms.ts')>(
+    root,
+    'src/search/synonyms.ts',
+  );
+  const asked = queries.map((one) => one.query.toLowerCase());
+  for (const line of synonyms)
+    assert.ok(
+      line.some((one) => asked.some((query) => query.includes(one))),
+      line.join(),
+    );
+  for (const [from] of spellings)
+    assert.ok(
+      asked.some((query) => query.match(from)),
+      String(from),
+    );
 });
 
 test('the navigation names the guides as their own titles do', async () => {
@@ -65,7 +174,6 @@ test('the navigation names the guides as their own titles do', async () => {
     root,
     'src/theme/Navbar/items.ts',
   );
-  const { pages } = await buildSite({ root, settings: readSettings({}), drafts: false });
   const sidebar = pages.find(({ page }) => page.route === '/docs')?.page.sidebar ?? [];
   assert.deepEqual(
     guideLinks,
