@@ -18,7 +18,7 @@ const words: readonly (readonly [title: RegExp, other: string])[] = [
   [/^API 認証/, 'OAuth ログイン'],
   [/^コマンドの実行/, 'アプリ 起動 呼び出し'],
   [/^ソフトウェアのアップロード/, 'APK apk'],
-  [/^安全に繰り返す/, 'Idempotency-Key 冪等 冪等性 idempotent idempotency 二重実行'],
+  [/^安全に再試行する/, '安全に繰り返す Idempotency-Key 冪等 冪等性 idempotent idempotency 二重実行'],
   [/^キーを入れ替える/, '認証キー 更新 ローテーション'],
   [/^同じ通知が/, '重複 二重'],
   [/^通知を検証する/, '署名 検証'],
