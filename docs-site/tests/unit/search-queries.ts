@@ -58,7 +58,7 @@ export const queries: readonly SearchQuery[] = [
   { query: 'ファームウェア更新', first: '/apis/v1/cws_api#put-v1-applications-devices-firmware' },
   { query: '設定更新', first: '/apis/v1/cws_api#patch-v1-applications' },
   { query: '署名を検証したい', first: '/docs/introduction/preparation#verify' },
-  { query: '通知が届かない', first: '/docs/introduction/preparation#answer' },
+  { query: '通知が届かない', first: '/docs/introduction/tutorial#no-callback' },
   { query: 'エラーコード', first: '/docs/introduction/authentication#errors' },
   // Spelling
   { query: 'チャンネル', same: 'チャネル' },
@@ -90,7 +90,7 @@ export const queries: readonly SearchQuery[] = [
   // English words
   { query: 'token', first: '/docs/introduction/authentication#token' },
   { query: 'access token', first: '/docs/introduction/authentication#token' },
-  { query: 'リトライ', first: '/docs/introduction/authentication#retry-after' },
+  { query: 'リトライ', first: '/docs/introduction/authentication#repeat' },
   { query: 'token expired', first: '/docs/introduction/authentication' },
   { query: 'error 403', first: '/docs/introduction/authentication#errors' },
   { query: '401', top: '/docs/introduction/authentication#errors' },
