@@ -1,9 +1,9 @@
 import { watch } from 'node:fs';
 import { resolve } from 'node:path';
-import { makeDist } from './build/dist.ts';
+import { gatsbyFiles, makeDist } from './build/dist.ts';
 import { writeOutputs } from './build/outputs.ts';
 import { readSettings } from './build/settings.ts';
-import { buildSite, writeFragments } from './build/site.ts';
+import { buildSite } from './build/site.ts';
 
 const root = import.meta.dirname;
 const output = resolve(root, 'public');
@@ -13,13 +13,13 @@ const forAuthors = process.env.NODE_ENV !== 'production';
 const sources = [resolve(root, 'content'), resolve(root, '../gateway/openapi')];
 const settleMs = 100;
 
-/** Names of the scripts of this build; those of earlier ones lie beside them. */
+/** What this build wrote itself, and the names of its scripts: files of earlier builds lie beside them. */
+let written = [];
 let scripts = [];
 
 async function makePages(actions) {
   const site = await buildSite({ root, settings, drafts: forAuthors });
-  writeFragments(site, output);
-  writeOutputs(site, settings, root, output);
+  written = writeOutputs(site, settings, root, output);
   const component = resolve(root, 'src/templates/document.tsx');
   for (const { page } of site.pages) actions.createPage({ path: page.route, component, context: page });
 }
@@ -46,22 +46,30 @@ export const createPagesStatefully = async ({ actions, reporter }) => {
   if (forAuthors) follow(actions, reporter);
 };
 
-/** Source maps of a production build are of no use to readers and cost seconds. */
-export const onCreateWebpackConfig = ({ actions, stage }) => {
+/** The settings that pages show (src/theme/useSite.ts). */
+const { siteName, providerName, siteUrl, announcementsUrl, inquiryUrl, mailingUrl } = settings;
+const shown = { siteName, providerName, siteUrl, announcementsUrl, inquiryUrl, mailingUrl };
+
+/** @type {import('gatsby').GatsbyNode['onCreateWebpackConfig']} */
+export const onCreateWebpackConfig = ({ actions, stage, plugins }) => {
+  actions.setWebpackConfig({ plugins: [plugins.define({ __SITE__: JSON.stringify(shown) })] });
   if (stage !== 'build-javascript') return;
   const remember = (compilation) => {
     scripts = Object.keys(compilation.assets);
   };
   actions.setWebpackConfig({
+    // Source maps of a production build are of no use to readers and cost seconds.
     devtool: false,
     plugins: [{ apply: (compiler) => compiler.hooks.afterEmit.tap('docs-site', remember) }],
   });
 };
 
 /** @type {import('gatsby').GatsbyNode['onPostBuild']} */
-export const onPostBuild = async ({ reporter }) => {
+export const onPostBuild = async ({ reporter, getNodesByType }) => {
+  const routes = getNodesByType('SitePage').map(({ path }) => path);
+  const files = [...written, ...gatsbyFiles(routes, scripts, resolve(root, 'static'))];
   try {
-    await makeDist(output, resolve(root, 'dist'), settings, scripts);
+    await makeDist(output, files, resolve(root, 'dist'), settings);
   } catch (error) {
     reporter.panic(error.message);
   }

@@ -18,34 +18,36 @@ import { type HtmlFacts, readHtml } from './html.ts';
 import type { Settings } from './settings.ts';
 
 const compressible = /\.(?:html|js|css|json|md|txt|svg|xml|yaml|webmanifest)$/;
-/** Of Gatsby's output, what no reader asks for. */
-const internal =
-  /^\/(?:webpack\.stats\.json|chunk-map\.json|~partytown\/|_gatsby\/|.*\.LICENSE\.txt$|.*\.map$)/;
+/** Of Gatsby's scripts, what no reader asks for. */
+const internal = /^(?:webpack\.stats\.json|chunk-map\.json)$|\.(?:LICENSE\.txt|map)$/;
 
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 
-export function filesIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
+export const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile())
-    .map((one) => `/${relative(folder, join(one.parentPath, one.name))}`)
-    .filter((file) => !internal.test(file))
-    .sort();
-}
+    .map((one) => `/${relative(folder, join(one.parentPath, one.name))}`);
 
-/** Scripts of earlier builds lie in Gatsby's output as well: only those of this one are taken. */
-function currentOnly(files: readonly string[], scripts: readonly string[]): string[] {
-  const current = new Set(scripts.map((name) => `/${name}`));
-  return files.filter((file) => !/^\/[^/]+\.(?:js|css)$/.test(file) || current.has(file));
-}
-
-/** Checks what Gatsby built; throws with every broken link on a line of its own. */
-export function inspect(
-  folder: string,
-  settings: Settings,
+/** What Gatsby wrote in this build: `routes` are its pages, `scripts` the files of its bundler. */
+export function gatsbyFiles(
+  routes: readonly string[],
   scripts: readonly string[],
-): { files: string[]; pages: Map<string, HtmlFacts> } {
-  const files = currentOnly(filesIn(folder), scripts);
+  staticFolder: string,
+): string[] {
+  return [
+    ...routes.flatMap((route) => [
+      route.endsWith('.html') ? route : join(route, 'index.html'),
+      `/page-data/${route === '/' ? 'index' : route.slice(1)}/page-data.json`,
+    ]),
+    '/page-data/app-data.json',
+    ...scripts.filter((name) => !internal.test(name)).map((name) => `/${name}`),
+    ...filesIn(staticFolder),
+  ];
+}
+
+/** Checks what was built; throws with every broken link on a line of its own. */
+function inspect(folder: string, files: readonly string[], settings: Settings): Map<string, HtmlFacts> {
   const pages = new Map(
     files
       .filter((file) => file.endsWith('.html'))
@@ -57,20 +59,22 @@ export function inspect(
     const more = problems.length > lines.length ? [`  … and ${problems.length - lines.length} more`] : [];
     throw new Error([`${problems.length} broken links:`, ...lines, ...more].join('\n'));
   }
-  return { files, pages };
+  return pages;
 }
 
 /**
- * Makes `dist` from what Gatsby built: files, their compressed copies, and what the server must know of them. `dist` is
- * a link that is changed last, so a build that fails leaves the last good one, and a server that runs keeps its files.
+ * Makes `dist` from the files of this build: Gatsby's output folder holds those of earlier ones as well. Beside them lie
+ * their compressed copies and what the server must know of them. `dist` is a link that is changed last, so a build that
+ * fails leaves the last good one.
  */
 export async function makeDist(
   folder: string,
+  written: readonly string[],
   dist: string,
   settings: Settings,
-  scripts: readonly string[],
 ): Promise<void> {
-  const { files, pages } = inspect(folder, settings, scripts);
+  const files = [...new Set(written)].sort();
+  const pages = inspect(folder, files, settings);
   const made = `${dist}-${Date.now().toString(36)}`;
   const site = join(made, 'site');
   try {
@@ -121,7 +125,7 @@ async function compress(site: string, files: readonly string[]): Promise<void> {
   await Promise.all([worker(), worker(), worker(), worker()]);
 }
 
-/** The build before this one stays: a server may still read from it. */
+/** The build before this one stays: a server that starts at this moment may be reading it. */
 function switchTo(made: string, dist: string): void {
   const parent = join(dist, '..');
   let before: string | undefined;
@@ -130,6 +134,7 @@ function switchTo(made: string, dist: string): void {
   } catch {
     rmSync(dist, { recursive: true, force: true });
   }
+  rmSync(`${dist}.next`, { force: true });
   symlinkSync(basename(made), `${dist}.next`);
   renameSync(`${dist}.next`, dist);
   const own = new RegExp(`^${basename(dist)}-[0-9a-z]+$`);

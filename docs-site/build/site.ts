@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DocumentPage, SearchRecord, SidebarCategory } from '../src/types.ts';
 import { type Guide, loadGuides, twinOf } from './guides.ts';
@@ -189,13 +188,4 @@ function apiPage(
       },
     },
   };
-}
-
-/** Writes the fragments into Gatsby's output; those of an earlier build go away. */
-export function writeFragments(site: Site, output: string): void {
-  const folder = join(output, 'fragments');
-  mkdirSync(folder, { recursive: true });
-  const names = new Set(site.pages.map(({ page }) => page.fragment.split('/').at(-1)));
-  for (const name of readdirSync(folder)) if (!names.has(name)) rmSync(join(folder, name));
-  for (const { page, html } of site.pages) writeFileSync(join(output, page.fragment), html);
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -8,7 +8,7 @@ import { createHighlight, type Highlight } from '../../build/highlight.ts';
 import { renderMarkdown } from '../../build/markdown.ts';
 import { compileGuide } from '../../build/mdx.ts';
 import { loadApi } from '../../build/openapi.ts';
-import { llms, sitemap } from '../../build/outputs.ts';
+import { llms, sitemap, writeOutputs } from '../../build/outputs.ts';
 import { loadRenderer } from '../../build/renderer.ts';
 import { readSettings } from '../../build/settings.ts';
 import { buildSite, type Site } from '../../build/site.ts';
@@ -162,6 +162,26 @@ describe('drafts and unlisted pages', () => {
   test('the paginator passes over what is not listed', () => {
     const listed = production.pages.find((one) => one.page.route === '/docs/listed')?.page;
     assert.equal(listed?.next?.href, '/docs/last');
+  });
+  test('what is written beside the pages is listed, without drafts and without what is no longer there', () => {
+    const output = join(folder, 'public');
+    write('announcements-root/content/announcements/production.md', 'news');
+    const written = writeOutputs(production, settings, join(folder, 'announcements-root'), output);
+    assert.deepEqual(
+      written.filter((file) => /\.md$/.test(file)).sort(),
+      [
+        ...['/announcements/production.md', '/apis/v1/cws_api.md', '/apis/v1/cws_notification.md'],
+        ...[
+          '/apis/v1/cws_presigned_url.md',
+          '/docs.md',
+          '/docs/hidden.md',
+          '/docs/last.md',
+          '/docs/listed.md',
+        ],
+      ].sort(),
+    );
+    for (const file of written) assert.ok(existsSync(join(output, file)), file);
+    assert.ok(written.some((file) => /^\/fragments\/docs-listed\.[0-9a-f]{10}\.txt$/.test(file)));
   });
   test('two pages at one position stop the build', async () => {
     write('clash/docs/a.mdx', front());
