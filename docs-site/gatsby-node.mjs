@@ -2,6 +2,7 @@ import { watch } from 'node:fs';
 import { resolve } from 'node:path';
 import { gatsbyFiles, makeDist } from './build/dist.ts';
 import { writeOutputs } from './build/outputs.ts';
+import { loadModule } from './build/renderer.ts';
 import { readSettings } from './build/settings.ts';
 import { buildSite } from './build/site.ts';
 
@@ -10,15 +11,17 @@ const output = resolve(root, 'public');
 const settings = readSettings(process.env);
 /** `make site-dev` is for authors: it shows drafts and follows changes. */
 const forAuthors = process.env.NODE_ENV !== 'production';
-const sources = [resolve(root, 'content'), resolve(root, '../gateway/openapi')];
+const watched = [resolve(root, 'content'), resolve(root, '../gateway/openapi')];
 const settleMs = 100;
 
 /** What this build wrote itself, and the names of its scripts: files of earlier builds lie beside them. */
 let written = [];
+let sources = new Map();
 let scripts = [];
 
 async function makePages(actions) {
   const site = await buildSite({ root, settings, drafts: forAuthors });
+  sources = site.sources;
   written = writeOutputs(site, settings, root, output);
   const component = resolve(root, 'src/templates/document.tsx');
   for (const { page } of site.pages) actions.createPage({ path: page.route, component, context: page });
@@ -33,7 +36,7 @@ function follow(actions, reporter) {
       makePages(actions).catch((error) => reporter.error(error.message));
     }, settleMs);
   };
-  for (const folder of sources) watch(folder, { recursive: true }, changed);
+  for (const folder of watched) watch(folder, { recursive: true }, changed);
 }
 
 /** @type {import('gatsby').GatsbyNode['createPagesStatefully']} */
@@ -66,10 +69,11 @@ export const onCreateWebpackConfig = ({ actions, stage, plugins }) => {
 
 /** @type {import('gatsby').GatsbyNode['onPostBuild']} */
 export const onPostBuild = async ({ reporter, getNodesByType }) => {
-  const routes = getNodesByType('SitePage').map(({ path }) => path);
-  const files = [...written, ...gatsbyFiles(routes, scripts, resolve(root, 'static'))];
   try {
-    await makeDist(output, files, resolve(root, 'dist'), settings);
+    const routes = getNodesByType('SitePage').map(({ path }) => path);
+    const files = [...written, ...gatsbyFiles(routes, scripts, resolve(root, 'static'))];
+    const { headScript } = await loadModule(root, 'src/theme/headScript.ts');
+    await makeDist({ folder: output, files, headScript, sources }, resolve(root, 'dist'), settings);
   } catch (error) {
     reporter.panic(error.message);
   }

@@ -13,7 +13,7 @@ import { basename, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Manifest } from '../server/manifest.ts';
-import { checkLinks } from './check-links.ts';
+import { checkLinks, lineOfAddress, pageOf, type Source } from './check-links.ts';
 import { type HtmlFacts, readHtml } from './html.ts';
 import type { Settings } from './settings.ts';
 
@@ -46,35 +46,53 @@ export function gatsbyFiles(
   ];
 }
 
-/** Checks what was built; throws with every broken link on a line of its own. */
-function inspect(folder: string, files: readonly string[], settings: Settings): Map<string, HtmlFacts> {
+export interface Built {
+  /** Gatsby's output folder; it holds files of earlier builds as well. */
+  readonly folder: string;
+  /** The files of this build, as paths from the folder. */
+  readonly files: readonly string[];
+  /** The one inline script of the site itself. */
+  readonly headScript: string;
+  /** What pages were made of, by route. */
+  readonly sources: ReadonlyMap<string, Source>;
+}
+
+/** On one screen: the first problems. */
+const shownProblems = 20;
+
+/** Checks what was built; throws with every problem on a line of its own. */
+function inspect({ folder, files, headScript, sources }: Built, siteUrl: string): Map<string, HtmlFacts> {
   const pages = new Map(
     files
       .filter((file) => file.endsWith('.html'))
-      .map((file) => [file, readHtml(readFileSync(join(folder, file), 'utf8'))]),
+      .map((file) => [file, readHtml(readFileSync(join(folder, file), 'utf8'), headScript)]),
   );
-  const problems = checkLinks(new Set(files), pages, settings.siteUrl);
+  const links = checkLinks(new Set(files), pages, siteUrl).map(({ page, target, reason }) => {
+    const source = sources.get(page);
+    const line = source && lineOfAddress(source, target);
+    const place = source && line ? `${source.file}:${line}: ` : '';
+    return `${place}${page} → ${target}: ${reason}`;
+  });
+  const refused = [...pages].flatMap(([file, facts]) =>
+    facts.refused.map((one) => `${pageOf(file)}: ${one}`),
+  );
+  const problems = [...refused, ...links];
   if (problems.length > 0) {
-    const lines = problems.slice(0, 30).map(({ page, target, reason }) => `  ${page} → ${target}: ${reason}`);
-    const more = problems.length > lines.length ? [`  … and ${problems.length - lines.length} more`] : [];
-    throw new Error([`${problems.length} broken links:`, ...lines, ...more].join('\n'));
+    const shown = problems.slice(0, shownProblems);
+    if (problems.length > shown.length) shown.push(`… and ${problems.length - shown.length} more`);
+    throw new Error(shown.join('\n'));
   }
   return pages;
 }
 
 /**
- * Makes `dist` from the files of this build: Gatsby's output folder holds those of earlier ones as well. Beside them lie
- * their compressed copies and what the server must know of them. `dist` is a link that is changed last, so a build that
- * fails leaves the last good one.
+ * Makes `dist` from the files of this build, with their compressed copies and what the server must know of them. `dist`
+ * is a link that is changed last, so a build that fails leaves the last good one.
  */
-export async function makeDist(
-  folder: string,
-  written: readonly string[],
-  dist: string,
-  settings: Settings,
-): Promise<void> {
-  const files = [...new Set(written)].sort();
-  const pages = inspect(folder, files, settings);
+export async function makeDist(built: Built, dist: string, settings: Settings): Promise<void> {
+  const pages = inspect(built, settings.siteUrl);
+  const { folder } = built;
+  const files = [...new Set(built.files)].sort();
   const made = `${dist}-${Date.now().toString(36)}`;
   const site = join(made, 'site');
   try {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import type { DocumentPage, SearchRecord, SidebarCategory } from '../src/types.ts';
+import type { Source } from './check-links.ts';
+import { ContentError } from './front-matter.ts';
 import { type Guide, loadGuides, twinOf } from './guides.ts';
 import { createHighlight } from './highlight.ts';
 import { renderMarkdown } from './markdown.ts';
@@ -17,6 +19,8 @@ export interface BuiltPage {
 }
 
 export interface Site {
+  /** What each page was made of, by its route. */
+  readonly sources: ReadonlyMap<string, Source>;
   readonly pages: readonly BuiltPage[];
   readonly apis: readonly LoadedApi[];
   readonly search: readonly SearchRecord[];
@@ -131,6 +135,7 @@ export async function buildSite({ root, settings, drafts, content, openapi }: Si
       try {
         return renderer.renderGuide(guide.Content as Parameters<typeof renderer.renderGuide>[0]);
       } catch (error) {
+        if (error instanceof ContentError) throw error;
         throw new Error(`${guide.file}: ${(error as Error).message}`);
       }
     },
@@ -138,6 +143,10 @@ export async function buildSite({ root, settings, drafts, content, openapi }: Si
   );
   const references = apis.map((api) => apiPage(api, apis, renderer, highlight));
   return {
+    sources: new Map([
+      ...guides.map(({ route, file, source }) => [route, { file, text: source }] as const),
+      ...apis.map(({ route, file, text }) => [route, { file: basename(file), text }] as const),
+    ]),
     pages: [...pages, ...references.map((one) => one.built)],
     apis,
     search: [...guideSearch(guides), ...references.flatMap((one) => one.search)].map(withOtherWords),

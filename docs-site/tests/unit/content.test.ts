@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readFrontMatter } from '../../build/front-matter.ts';
+import { guideComponents } from '../../build/guide-rules.ts';
 import { createHighlight, type Highlight } from '../../build/highlight.ts';
 import { renderMarkdown } from '../../build/markdown.ts';
 import { compileGuide } from '../../build/mdx.ts';
 import { loadApi } from '../../build/openapi.ts';
 import { llms, sitemap, writeOutputs } from '../../build/outputs.ts';
-import { loadRenderer } from '../../build/renderer.ts';
+import { loadModule, loadRenderer } from '../../build/renderer.ts';
 import { readSettings } from '../../build/settings.ts';
 import { buildSite, type Site } from '../../build/site.ts';
 import { exampleValues } from '../../build/values.ts';
@@ -68,6 +69,11 @@ describe('guides', () => {
       message: 'f.mdx:3: the anchor #x stands already in line 1',
     });
   });
+  test('so does one of a figure', async () => {
+    await assert.rejects(compile('## a {#x}\n\n<svg>\n<title id="x">a</title>\n</svg>\n'), {
+      message: 'f.mdx:4: the anchor #x stands already in line 1',
+    });
+  });
   test('an h1 stops', async () => {
     await assert.rejects(compile('# a\n'), { message: /^f\.mdx:1: the h1 comes from the title/ });
   });
@@ -85,6 +91,60 @@ describe('guides', () => {
     await assert.rejects(compile('```bash norun=""\nx\n```\n'), {
       message: /"norun" of the code block is empty/,
     });
+  });
+  const refused: readonly [string, RegExp][] = [
+    ['<script>alert(1)</script>', /^f\.mdx:3: <script> is not allowed in a guide/],
+    ['text <img src="x" onError="alert(1)" />', /^f\.mdx:3: <img> is not allowed/],
+    ['<iframe src="https://other.example" />', /^f\.mdx:3: <iframe> is not allowed/],
+    ['<CodeBlock language="bash" html="<script>" />', /^f\.mdx:3: <CodeBlock> is not allowed/],
+    ['<Nope />', /^f\.mdx:3: <Nope> is not allowed in a guide \(components: Admonition, /],
+    ['<a.b />', /^f\.mdx:3: <a\.b> is not allowed/],
+    ['<details>\n<b>x</b>\n</details>', /^f\.mdx:4: <b> is not allowed/],
+    ['<svg onLoad="alert(1)" />', /^f\.mdx:3: "onLoad" is not allowed on <svg>/],
+    ['<svg onload="alert(1)" />', /^f\.mdx:3: "onload" is not allowed on <svg>/],
+    ['<svg style="color: red" />', /^f\.mdx:3: "style" is not allowed on <svg>/],
+    ['<g dangerouslySetInnerHTML="x" />', /^f\.mdx:3: "dangerouslySetInnerHTML" is not allowed on <g>/],
+    ['<svg width={1} />', /^f\.mdx:3: "width" of <svg> must be a text in quotes/],
+    ['<svg {...props} />', /^f\.mdx:3: an expression is not allowed on <svg>/],
+    ['<Card to="/docs" titel="x" />', /^f\.mdx:3: "titel" is not allowed on <Card> \(known: to, title\)/],
+    ['<Card to="/docs" />', /^f\.mdx:3: "title" is missing on <Card>/],
+    ['<Card to="" title="x" />', /^f\.mdx:3: "to" is missing on <Card>/],
+    ['{undefined.x}', /^f\.mdx:3: \{undefined\.x\}: an expression is not allowed in a guide/],
+    ['text {1 + 1}', /^f\.mdx:3: \{1 \+ 1\}: an expression/],
+    ['{<script>alert(1)</script>}', /^f\.mdx:3: .*: an expression/],
+    ['export const x = 1', /^f\.mdx:3: import and export are not allowed/],
+    ['{{apiUrl}}', /^f\.mdx:3: \{\{apiUrl\}\}: values of the reader are filled in code blocks only/],
+    ['{{nobody}}', /^f\.mdx:3: \{\{nobody\}\}: values of the reader are filled in code blocks only/],
+    ['text `{{nobody}}`', /^f\.mdx:3: \{\{nobody\}\}: values of the reader are filled/],
+    ['```bash title="{{apiUrl}}"\nx\n```', /^f\.mdx:3: \{\{apiUrl\}\}: values of the reader/],
+    ['[x]({{nobody}})', /^f\.mdx:3: \{\{nobody\}\}: values of the reader are filled/],
+  ];
+  for (const [body, expected] of refused) {
+    test(`${JSON.stringify(body)} stops with file, line and reason`, async () => {
+      await assert.rejects(compile(`before\n\n${body}\n`), (error: Error) => {
+        assert.match(error.message, expected);
+        assert.equal(error.message.split('\n').length, 1);
+        return true;
+      });
+    });
+  }
+  test('what a component refuses has the line of the component', async () => {
+    const { Content } = await compile(
+      'before\n\n<Steps>\n\n<Admonition type="bad">\n\nx\n\n</Admonition>\n\n</Steps>\n',
+    );
+    const { renderGuide } = await loadRenderer(root);
+    assert.throws(() => renderGuide(Content as Parameters<typeof renderGuide>[0]), {
+      message: /^f\.mdx:5: <Admonition type="bad">: none of note/,
+    });
+  });
+  test('the components that guides may use are those of src/content', async () => {
+    const { components } = await loadModule<typeof import('../../src/content/index.tsx')>(
+      root,
+      'src/content/index.tsx',
+    );
+    // A code block is written as markdown, so that its code is escaped.
+    const names = Object.keys(components).filter((name) => /^[A-Z]/.test(name) && name !== 'CodeBlock');
+    assert.deepEqual(Object.keys(guideComponents).sort(), names.sort());
   });
   test('a value of the reader becomes a span that the page fills', () => {
     const html = highlight("curl '{{apiUrl}}/x'", 'bash');
@@ -195,7 +255,7 @@ describe('drafts and unlisted pages', () => {
     write('unknown/docs/a.mdx', `${front()}<Nobody />\n`);
     await assert.rejects(
       buildSite({ root, settings, drafts: false, content: join(folder, 'unknown') }),
-      /^Error: docs\/a\.mdx: .*Nobody/,
+      /^Error: docs\/a\.mdx:6: <Nobody> is not allowed/,
     );
   });
 });

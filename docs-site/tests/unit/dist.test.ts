@@ -22,6 +22,7 @@ const settingsModule = resolve(import.meta.dirname, '../../build/settings.ts');
 describe('a build that fails leaves the last good one', () => {
   let root: string;
   let dist: string;
+  const sources = new Map([['/a', { file: 'docs/a.mdx', text: '---\n---\n[x](/none)\n' }]]);
   const page = (words: string) => `<html lang="ja"><body><h1>${words}</h1></body></html>`;
   const built = (files: Record<string, string>): string => {
     const folder = join(root, 'public');
@@ -37,12 +38,14 @@ describe('a build that fails leaves the last good one', () => {
       .filter((one) => one.isFile())
       .map((one) => `/${relative(folder, join(one.parentPath, one.name))}`)
       .sort();
+  const make = (folder: string, files: string[]) =>
+    makeDist({ folder, files, headScript: 'known()', sources }, dist, readSettings({}));
   const shown = () => readFileSync(join(dist, 'site/index.html'), 'utf8');
 
   beforeEach(async () => {
     root = mkdtempSync(join(tmpdir(), 'docs-site-dist-'));
     dist = join(root, 'dist');
-    await makeDist(built({ 'index.html': page('good') }), ['/index.html'], dist, readSettings({}));
+    await make(built({ 'index.html': page('good') }), ['/index.html']);
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
@@ -55,7 +58,7 @@ describe('a build that fails leaves the last good one', () => {
       'announcements/removed.md': 'a removed announcement',
       'app-0123456789abcdef0123.js': '',
     });
-    await makeDist(folder, ['/index.html', '/docs.md'], dist, readSettings({}));
+    await make(folder, ['/index.html', '/docs.md']);
     assert.deepEqual(files(join(dist, 'site')), ['/docs.md', '/index.html']);
     assert.deepEqual(Object.keys(JSON.parse(readFileSync(join(dist, 'server.json'), 'utf8')).etags), [
       '/docs.md',
@@ -65,30 +68,51 @@ describe('a build that fails leaves the last good one', () => {
 
   test('a file that the build should have written and did not is named', async () => {
     const folder = built({ 'index.html': page('new') });
-    await assert.rejects(makeDist(folder, ['/index.html', '/docs.md'], dist, readSettings({})), /\/docs\.md/);
+    await assert.rejects(make(folder, ['/index.html', '/docs.md']), /\/docs\.md/);
     assert.equal(shown(), page('good'));
   });
 
   test('a build that was killed while it changed the link does not stop the next', async () => {
     symlinkSync('dist-half', `${dist}.next`);
-    await makeDist(built({ 'index.html': page('better') }), ['/index.html'], dist, readSettings({}));
+    await make(built({ 'index.html': page('better') }), ['/index.html']);
     assert.equal(shown(), page('better'));
   });
 
   test('a good one takes its place, and the one before stays for a server that is reading it', async () => {
     const before = readlinkSync(dist);
-    await makeDist(built({ 'index.html': page('better') }), ['/index.html'], dist, readSettings({}));
+    await make(built({ 'index.html': page('better') }), ['/index.html']);
     assert.equal(shown(), page('better'));
     assert.ok(readdirSync(root).includes(before));
   });
 
   test('a broken link', async () => {
     const folder = built({ 'index.html': `${page('bad')}<a href="/none">` });
-    await assert.rejects(
-      makeDist(folder, ['/index.html'], dist, readSettings({})),
-      /\/none: no such page or file/,
-    );
+    await assert.rejects(make(folder, ['/index.html']), /\/none: no such page or file/);
     assert.equal(shown(), page('good'));
+  });
+
+  test('a broken link of a guide is told with file, line, page, target and reason', async () => {
+    const folder = built({ 'index.html': page('new'), 'a/index.html': `${page('bad')}<a href="/none">` });
+    await assert.rejects(make(folder, ['/index.html', '/a/index.html']), {
+      message: 'docs/a.mdx:3: /a → /none: no such page or file',
+    });
+  });
+
+  test('a script that the build does not know', async () => {
+    const folder = built({ 'index.html': `${page('bad')}<script>known()</script><script>alert(1)</script>` });
+    await assert.rejects(make(folder, ['/index.html']), {
+      message: '/: the build does not know the inline script "alert(1)"',
+    });
+    assert.equal(shown(), page('good'));
+  });
+
+  test('many problems are told on one screen', async () => {
+    const folder = built({ 'index.html': page('bad') + '<a href="/none">'.repeat(100) });
+    await assert.rejects(make(folder, ['/index.html']), (error: Error) => {
+      assert.match(error.message, /… and 80 more$/);
+      assert.equal(error.message.split('\n').length, 21);
+      return true;
+    });
   });
 
   test('a disk that takes no more', () => {
@@ -97,7 +121,8 @@ describe('a build that fails leaves the last good one', () => {
     const script = `
       const { makeDist } = await import(${JSON.stringify(module)});
       const { readSettings } = await import(${JSON.stringify(settingsModule)});
-      await makeDist(${JSON.stringify(folder)}, ['/index.html', '/large.json'], ${JSON.stringify(dist)}, readSettings({}));`;
+      const built = { folder: ${JSON.stringify(folder)}, files: ['/index.html', '/large.json'], headScript: '', sources: new Map() };
+      await makeDist(built, ${JSON.stringify(dist)}, readSettings({}));`;
     const run = () =>
       execFileSync(
         'bash',
