@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { filesIn } from './dist.ts';
-import type { Settings } from './settings.ts';
+import { escapeHtml } from './highlight.ts';
+import { announcementsSetting, type Settings, SettingsError } from './settings.ts';
 import type { Site } from './site.ts';
 
 /** Pages that Gatsby builds from src/pages: they have no fragment, but stand in the sitemap. */
@@ -11,7 +12,7 @@ export const listed = (site: Site) => site.pages.filter(({ page }) => !page.unli
 
 export function sitemap(site: Site, { siteUrl }: Settings): string {
   const routes = [...ownRoutes, ...listed(site).map(({ page }) => page.route)];
-  const entries = routes.map((route) => `  <url><loc>${encodeURI(siteUrl + route)}</loc></url>`);
+  const entries = routes.map((route) => `  <url><loc>${escapeHtml(siteUrl + encodeURI(route))}</loc></url>`);
   return `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n${entries.join('\n')}\n</urlset>\n`;
 }
 
@@ -62,6 +63,13 @@ export function writeOutputs(site: Site, settings: Settings, root: string, outpu
   const announcements = join(root, 'content/announcements');
   for (const file of filesIn(announcements)) {
     write(`/announcements${file}`, readFileSync(join(announcements, file)));
+  }
+  const { announcementsUrl, environment } = settings;
+  if (announcementsUrl.startsWith('/') && !written.includes(announcementsUrl)) {
+    if (!existsSync(join(root, 'static', announcementsUrl)))
+      throw new SettingsError(
+        `${announcementsSetting(environment)}: "${announcementsUrl}" is no file of the site (content/announcements, static)`,
+      );
   }
   return written;
 }

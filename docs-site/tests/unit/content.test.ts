@@ -291,6 +291,48 @@ describe('settings', () => {
     [{ SITE_URL: 'docs' }, /SITE_URL: "docs" is not an address/],
     [{ SITE_API_URL: 'ftp://x' }, /SITE_API_URL: .* must begin with http/],
     [{ SITE_NAME: ' ' }, /SITE_NAME: 1 to 80 characters/],
+    [
+      { SITE_URL: 'https://docs.example?x=1' },
+      /SITE_URL: "https:\/\/docs\.example\?x=1" must have no query and no hash/,
+    ],
+    [{ SITE_URL: 'https://docs.example/#a' }, /SITE_URL: .* must have no query and no hash/],
+    [{ SITE_URL: 'https://docs.example/?' }, /SITE_URL: .* must have no query and no hash/],
+    [{ SITE_URL: 'https://docs.example/a\nb' }, /SITE_URL: .*a\\nb" holds a space, a quote, \$/],
+    [{ SITE_URL: 'https://docs.example/a b' }, /SITE_URL: .* holds a space/],
+    [
+      { SITE_API_URL: 'https://user:secret@api.example' },
+      /SITE_API_URL: the address must have no user and no password$/,
+    ],
+    [
+      { SITE_API_URL: 'https://user@api.example' },
+      /SITE_API_URL: the address must have no user and no password$/,
+    ],
+    [{ SITE_API_URL: "https://api.example/'$(id)" }, /SITE_API_URL: .* holds a space, a quote/],
+    [{ SITE_API_URL: 'https://api.example/$HOME' }, /SITE_API_URL: .* holds a space, a quote, \$/],
+    [{ SITE_TOKEN_URL: 'https://auth.example/`id`' }, /SITE_TOKEN_URL: .* holds a space, a quote/],
+    [{ SITE_TOKEN_URL: 'https://auth.example/"' }, /SITE_TOKEN_URL: .* holds a space, a quote/],
+    [{ SITE_TOKEN_URL: 'https://auth.example/a\\b' }, /SITE_TOKEN_URL: .* holds a space, a quote/],
+    [{ SITE_TOKEN_URL: 'https:/auth.example' }, /SITE_TOKEN_URL: .* must begin with http/],
+    [{ SITE_INQUIRY_URL: 'https://' }, /SITE_INQUIRY_URL: .* is not an address/],
+    [
+      { SITE_ANNOUNCEMENTS_URL_PRODUCTION: '/\\evil.example/x.md' },
+      /SITE_ANNOUNCEMENTS_URL_PRODUCTION: .* holds a space/,
+    ],
+    [
+      { SITE_ANNOUNCEMENTS_URL_PRODUCTION: '/a/../b.md' },
+      /SITE_ANNOUNCEMENTS_URL_PRODUCTION: .* is not a path/,
+    ],
+    [
+      { SITE_ANNOUNCEMENTS_URL_STAGING: 'nonsense' },
+      /SITE_ANNOUNCEMENTS_URL_STAGING: "nonsense" is not an address/,
+    ],
+    [
+      { SITE_ANNOUNCEMENTS_URL_DEVELOPMENT: 'ftp://x' },
+      /SITE_ANNOUNCEMENTS_URL_DEVELOPMENT: .* must begin with/,
+    ],
+    [{ SITE_PORT: 'abc' }, /SITE_PORT: "abc" is no port/],
+    [{ SITE_PORT: '65536' }, /SITE_PORT: "65536" is no port/],
+    [{ SITE_NAME: 'a\nb' }, /SITE_NAME: .* one line/],
     [{ SITE_COLOUR: 'red' }, /SITE_COLOUR: no such setting/],
     [{ SITE_ANNOUNCEMENTS_URL_PRODUCTION: '//other.example' }, /SITE_ANNOUNCEMENTS_URL_PRODUCTION/],
   ];
@@ -299,6 +341,38 @@ describe('settings', () => {
       assert.throws(() => readSettings(env), expected);
     });
   }
+  test('an address is read as a browser reads it, without spaces around it and a slash at its end', () => {
+    const read = (SITE_URL: string) => readSettings({ SITE_URL }).siteUrl;
+    assert.equal(read(' https://Docs.Example/ '), 'https://docs.example');
+    assert.equal(read('https://docs.example:443/base/'), 'https://docs.example/base');
+    assert.equal(read('https://例え.example/文書'), 'https://xn--r8jz45g.example/%E6%96%87%E6%9B%B8');
+    assert.equal(
+      readSettings({ SITE_INQUIRY_URL: 'https://support.example/form?product=headset&lang=ja' }).inquiryUrl,
+      'https://support.example/form?product=headset&lang=ja',
+    );
+  });
+  test('the sitemap of an address with & is XML', () => {
+    const xml = sitemap(
+      { pages: [], apis: [], search: [], sources: new Map() },
+      readSettings({ SITE_URL: 'https://docs.example/a&b' }),
+    );
+    assert.match(xml, /<loc>https:\/\/docs\.example\/a&amp;b\/information<\/loc>/);
+  });
+  // proves site/announcement-variants
+  test('announcements that are not there stop the build', async () => {
+    const wrong = readSettings({ SITE_ANNOUNCEMENTS_URL_PRODUCTION: '/nope.md' });
+    const site = { pages: [], apis: [], search: [], sources: new Map() };
+    write('announced/content/announcements/production.md', 'news');
+    write('announced/static/news.md', 'news');
+    const at = join(folder, 'announced');
+    assert.throws(() => writeOutputs(site, wrong, at, join(folder, 'out')), {
+      message:
+        'SITE_ANNOUNCEMENTS_URL_PRODUCTION: "/nope.md" is no file of the site (content/announcements, static)',
+    });
+    for (const url of ['/announcements/production.md', '/news.md', 'https://news.example/a.md']) {
+      writeOutputs(site, readSettings({ SITE_ANNOUNCEMENTS_URL_PRODUCTION: url }), at, join(folder, 'out'));
+    }
+  });
   // proves site/announcement-variants
   test('each environment has its announcements', () => {
     for (const environment of ['production', 'staging', 'development']) {
