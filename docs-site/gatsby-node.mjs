@@ -8,16 +8,26 @@ import { buildSite } from './build/site.ts';
 
 const root = import.meta.dirname;
 const output = resolve(root, 'public');
-const settings = readSettings(process.env);
 /** `make site-dev` is for authors: it shows drafts and follows changes. */
 const forAuthors = process.env.NODE_ENV !== 'production';
 const watched = [resolve(root, 'content'), resolve(root, '../gateway/openapi')];
 const settleMs = 100;
 
+let settings;
 /** What this build wrote itself, and the names of its scripts: files of earlier builds lie beside them. */
 let written = [];
-let sources = new Map();
 let scripts = [];
+/** What its pages were made of, by route. */
+let sources = new Map();
+
+/** @type {import('gatsby').GatsbyNode['onPreInit']} */
+export const onPreInit = ({ reporter }) => {
+  try {
+    settings = readSettings(process.env);
+  } catch (error) {
+    reporter.panic(error.message);
+  }
+};
 
 async function makePages(actions) {
   const site = await buildSite({ root, settings, drafts: forAuthors });
@@ -49,12 +59,11 @@ export const createPagesStatefully = async ({ actions, reporter }) => {
   if (forAuthors) follow(actions, reporter);
 };
 
-/** The settings that pages show (src/theme/useSite.ts). */
-const { siteName, providerName, siteUrl, announcementsUrl, inquiryUrl, mailingUrl } = settings;
-const shown = { siteName, providerName, siteUrl, announcementsUrl, inquiryUrl, mailingUrl };
-
 /** @type {import('gatsby').GatsbyNode['onCreateWebpackConfig']} */
 export const onCreateWebpackConfig = ({ actions, stage, plugins }) => {
+  // The settings that pages show (src/theme/useSite.ts).
+  const { siteName, providerName, siteUrl, announcementsUrl, inquiryUrl, mailingUrl } = settings;
+  const shown = { siteName, providerName, siteUrl, announcementsUrl, inquiryUrl, mailingUrl };
   actions.setWebpackConfig({ plugins: [plugins.define({ __SITE__: JSON.stringify(shown) })] });
   if (stage !== 'build-javascript') return;
   const remember = (compilation) => {

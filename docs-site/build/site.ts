@@ -10,6 +10,7 @@ import { type LoadedApi, loadApis, located } from './openapi.ts';
 import { loadRenderer } from './renderer.ts';
 import { withOtherWords } from './search-words.ts';
 import type { Settings } from './settings.ts';
+import { checkStrings } from './strings.ts';
 import { exampleValues, fill } from './values.ts';
 
 export interface BuiltPage {
@@ -123,6 +124,7 @@ function guideSearch(guides: readonly Guide[]): SearchRecord[] {
 
 /** Renders every guide and reference; nothing is written yet. */
 export async function buildSite({ root, settings, drafts, content, openapi }: SiteOptions): Promise<Site> {
+  await checkStrings(root);
   const values = exampleValues(settings);
   const highlight = await createHighlight(values);
   const renderer = await loadRenderer(root);

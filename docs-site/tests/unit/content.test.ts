@@ -248,7 +248,7 @@ describe('drafts and unlisted pages', () => {
     write('clash/docs/b.mdx', front());
     await assert.rejects(
       buildSite({ root, settings, drafts: false, content: join(folder, 'clash') }),
-      /position 1 is taken by docs\/a\.mdx/,
+      /^Error: docs\/b\.mdx:3: position 1 is taken by docs\/a\.mdx$/,
     );
   });
   test('an unknown component stops with the file', async () => {

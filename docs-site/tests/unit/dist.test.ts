@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import type { Source } from '../../build/check-links.ts';
 import { gatsbyFiles, makeDist } from '../../build/dist.ts';
 import { readSettings } from '../../build/settings.ts';
 
@@ -22,7 +23,7 @@ const settingsModule = resolve(import.meta.dirname, '../../build/settings.ts');
 describe('a build that fails leaves the last good one', () => {
   let root: string;
   let dist: string;
-  const sources = new Map([['/a', { file: 'docs/a.mdx', text: '---\n---\n[x](/none)\n' }]]);
+  const sources = new Map<string, Source>();
   const page = (words: string) => `<html lang="ja"><body><h1>${words}</h1></body></html>`;
   const built = (files: Record<string, string>): string => {
     const folder = join(root, 'public');
@@ -91,12 +92,20 @@ describe('a build that fails leaves the last good one', () => {
     assert.equal(shown(), page('good'));
   });
 
-  test('a broken link of a guide is told with file, line, page, target and reason', async () => {
-    const folder = built({ 'index.html': page('new'), 'a/index.html': `${page('bad')}<a href="/none">` });
-    await assert.rejects(make(folder, ['/index.html', '/a/index.html']), {
-      message: 'docs/a.mdx:3: /a → /none: no such page or file',
+  for (const [what, html, target, reason] of [
+    ['link', '<a href="/none">', '/none', 'no such page or file'],
+    ['anchor', '<a href="/#none">', '/#none', 'no element with the id "none"'],
+    ['anchor of the page itself', '<a href="#none">', '#none', 'no element with the id "none"'],
+    ['image', '<img src="/none.png">', '/none.png', 'no such page or file'],
+  ] as const) {
+    test(`a broken ${what} of a guide is told with file, line, page, target and reason`, async () => {
+      sources.set('/a', { file: 'docs/a.mdx', text: `---\n---\n[x](${target})\n` });
+      const folder = built({ 'index.html': page('new'), 'a/index.html': `${page('bad')}${html}` });
+      await assert.rejects(make(folder, ['/index.html', '/a/index.html']), {
+        message: `docs/a.mdx:3: /a → ${target}: ${reason}`,
+      });
     });
-  });
+  }
 
   test('a script that the build does not know', async () => {
     const folder = built({ 'index.html': `${page('bad')}<script>known()</script><script>alert(1)</script>` });
