@@ -1,20 +1,33 @@
 import { watch } from 'node:fs';
 import { resolve } from 'node:path';
-import { makeDist } from './build/dist.ts';
+import { gatsbyFiles, makeDist } from './build/dist.ts';
 import { writeOutputs } from './build/outputs.ts';
+import { loadModule } from './build/renderer.ts';
 import { readSettings } from './build/settings.ts';
-import { buildSite, writeFragments } from './build/site.ts';
+import { buildSite } from './build/site.ts';
 
 const root = import.meta.dirname;
 const output = resolve(root, 'public');
-const settings = readSettings(process.env);
 /** `make site-dev` is for authors: it shows drafts and follows changes. */
 const forAuthors = process.env.NODE_ENV !== 'production';
-const sources = [resolve(root, 'content'), resolve(root, '../gateway/openapi')];
+const watched = [resolve(root, 'content'), resolve(root, '../gateway/openapi')];
 const settleMs = 100;
 
-/** Names of the scripts of this build; those of earlier ones lie beside them. */
+let settings;
+/** What this build wrote itself, and the names of its scripts: files of earlier builds lie beside them. */
+let written = [];
 let scripts = [];
+/** What its pages were made of, by route. */
+let sources = new Map();
+
+/** @type {import('gatsby').GatsbyNode['onPreInit']} */
+export const onPreInit = ({ reporter }) => {
+  try {
+    settings = readSettings(process.env);
+  } catch (error) {
+    reporter.panic(error.message);
+  }
+};
 
 /** What was rendered last: a change that cannot be rendered leaves the pages as they are. */
 let site;
@@ -37,15 +50,15 @@ export const sourceNodes = ({ actions }) => {
     clearTimeout(timer);
     timer = setTimeout(() => actions.createNode(contentNode(Date.now())), settleMs);
   };
-  for (const folder of sources) watch(folder, { recursive: true }, changed);
+  for (const folder of watched) watch(folder, { recursive: true }, changed);
 };
 
 /** @type {import('gatsby').GatsbyNode['createPages']} */
 export const createPages = async ({ actions, reporter }) => {
   try {
     site = await buildSite({ root, settings, drafts: forAuthors });
-    writeFragments(site, output);
-    writeOutputs(site, settings, root, output);
+    sources = site.sources;
+    written = writeOutputs(site, settings, root, output);
   } catch (error) {
     if (!site) reporter.panic(error.message);
     reporter.error(error.message);
@@ -54,22 +67,30 @@ export const createPages = async ({ actions, reporter }) => {
   for (const { page } of site.pages) actions.createPage({ path: page.route, component, context: page });
 };
 
-/** Source maps of a production build are of no use to readers and cost seconds. */
-export const onCreateWebpackConfig = ({ actions, stage }) => {
+/** @type {import('gatsby').GatsbyNode['onCreateWebpackConfig']} */
+export const onCreateWebpackConfig = ({ actions, stage, plugins }) => {
+  // The settings that pages show (src/theme/useSite.ts).
+  const { siteName, providerName, siteUrl, announcementsUrl, inquiryUrl, mailingUrl } = settings;
+  const shown = { siteName, providerName, siteUrl, announcementsUrl, inquiryUrl, mailingUrl };
+  actions.setWebpackConfig({ plugins: [plugins.define({ __SITE__: JSON.stringify(shown) })] });
   if (stage !== 'build-javascript') return;
   const remember = (compilation) => {
     scripts = Object.keys(compilation.assets);
   };
   actions.setWebpackConfig({
+    // Source maps of a production build are of no use to readers and cost seconds.
     devtool: false,
     plugins: [{ apply: (compiler) => compiler.hooks.afterEmit.tap('docs-site', remember) }],
   });
 };
 
 /** @type {import('gatsby').GatsbyNode['onPostBuild']} */
-export const onPostBuild = async ({ reporter }) => {
+export const onPostBuild = async ({ reporter, getNodesByType }) => {
   try {
-    await makeDist(output, resolve(root, 'dist'), settings, scripts);
+    const routes = getNodesByType('SitePage').map(({ path }) => path);
+    const files = [...written, ...gatsbyFiles(routes, scripts, resolve(root, 'static'))];
+    const { headScript } = await loadModule(root, 'src/theme/headScript.ts');
+    await makeDist({ folder: output, files, headScript, sources }, resolve(root, 'dist'), settings);
   } catch (error) {
     reporter.panic(error.message);
   }

@@ -10,6 +10,32 @@ export interface LinkProblem {
 export const pageOf = (file: string): string => file.replace(/(?:\/index)?\.html$/, '') || '/';
 
 const external = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
+const allowed = /^(?:https?:\/\/|mailto:)/i;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: browsers drop some of them, so that they hide a scheme
+const unreadable = /[\u0000-\u0020]/;
+
+/** What a page was made of. */
+export interface Source {
+  readonly file: string;
+  readonly text: string;
+}
+
+function decoded(address: string): string {
+  try {
+    return decodeURI(address);
+  } catch {
+    return address;
+  }
+}
+
+/** The line of a source that holds an address; none where the page's frame holds it. */
+export function lineOfAddress({ text }: Source, target: string): number | undefined {
+  const spellings = [target, decoded(target)].flatMap((one) =>
+    ['(', '"', ' '].flatMap((before) => [')', '"', ' '].map((after) => before + one + after)),
+  );
+  const index = text.split('\n').findIndex((line) => spellings.some((one) => ` ${line} `.includes(one)));
+  return index < 0 ? undefined : index + 1;
+}
 
 /**
  * Resolves every address of every page: a path to a file, a hash to an id. `files` are paths from the folder,
@@ -27,7 +53,6 @@ export function checkLinks(
       problems.push({ page, target: `#${id}`, reason: 'the anchor stands twice on the page' });
     for (const { target } of facts.references) {
       const inside = target.startsWith(`${siteUrl}/`) ? target.slice(siteUrl.length) : target;
-      if (external.test(inside)) continue;
       const reason = problemOf(inside, file, files, pages);
       if (reason) problems.push({ page, target, reason });
     }
@@ -42,6 +67,10 @@ function problemOf(
   pages: ReadonlyMap<string, HtmlFacts>,
 ): string | undefined {
   if (target === '') return 'the address is empty';
+  if (unreadable.test(target)) return 'the address holds a space';
+  if (external.test(target)) {
+    return allowed.test(target) ? undefined : 'links begin with /, #, https:, http: or mailto:';
+  }
   let path: string;
   let hash: string;
   try {

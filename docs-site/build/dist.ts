@@ -13,64 +13,86 @@ import { basename, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Manifest } from '../server/manifest.ts';
-import { checkLinks } from './check-links.ts';
+import { checkLinks, lineOfAddress, pageOf, type Source } from './check-links.ts';
 import { type HtmlFacts, readHtml } from './html.ts';
 import type { Settings } from './settings.ts';
 
 const compressible = /\.(?:html|js|css|json|md|txt|svg|xml|yaml|webmanifest)$/;
-/** Of Gatsby's output, what no reader asks for. */
-const internal =
-  /^\/(?:webpack\.stats\.json|chunk-map\.json|~partytown\/|_gatsby\/|.*\.LICENSE\.txt$|.*\.map$)/;
+/** Of Gatsby's scripts, what no reader asks for. */
+const internal = /^(?:webpack\.stats\.json|chunk-map\.json)$|\.(?:LICENSE\.txt|map)$/;
 
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 
-export function filesIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
+export const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile())
-    .map((one) => `/${relative(folder, join(one.parentPath, one.name))}`)
-    .filter((file) => !internal.test(file))
-    .sort();
-}
+    .map((one) => `/${relative(folder, join(one.parentPath, one.name))}`);
 
-/** Scripts of earlier builds lie in Gatsby's output as well: only those of this one are taken. */
-function currentOnly(files: readonly string[], scripts: readonly string[]): string[] {
-  const current = new Set(scripts.map((name) => `/${name}`));
-  return files.filter((file) => !/^\/[^/]+\.(?:js|css)$/.test(file) || current.has(file));
-}
-
-/** Checks what Gatsby built; throws with every broken link on a line of its own. */
-export function inspect(
-  folder: string,
-  settings: Settings,
+/** What Gatsby wrote in this build: `routes` are its pages, `scripts` the files of its bundler. */
+export function gatsbyFiles(
+  routes: readonly string[],
   scripts: readonly string[],
-): { files: string[]; pages: Map<string, HtmlFacts> } {
-  const files = currentOnly(filesIn(folder), scripts);
+  staticFolder: string,
+): string[] {
+  return [
+    ...routes.flatMap((route) => [
+      route.endsWith('.html') ? route : join(route, 'index.html'),
+      `/page-data/${route === '/' ? 'index' : route.slice(1)}/page-data.json`,
+    ]),
+    '/page-data/app-data.json',
+    ...scripts.filter((name) => !internal.test(name)).map((name) => `/${name}`),
+    ...filesIn(staticFolder),
+  ];
+}
+
+export interface Built {
+  /** Gatsby's output folder; it holds files of earlier builds as well. */
+  readonly folder: string;
+  /** The files of this build, as paths from the folder. */
+  readonly files: readonly string[];
+  /** The one inline script of the site itself. */
+  readonly headScript: string;
+  /** What pages were made of, by route. */
+  readonly sources: ReadonlyMap<string, Source>;
+}
+
+/** On one screen: the first problems. */
+const shownProblems = 20;
+
+/** Checks what was built; throws with every problem on a line of its own. */
+function inspect({ folder, files, headScript, sources }: Built, siteUrl: string): Map<string, HtmlFacts> {
   const pages = new Map(
     files
       .filter((file) => file.endsWith('.html'))
-      .map((file) => [file, readHtml(readFileSync(join(folder, file), 'utf8'))]),
+      .map((file) => [file, readHtml(readFileSync(join(folder, file), 'utf8'), headScript)]),
   );
-  const problems = checkLinks(new Set(files), pages, settings.siteUrl);
+  const links = checkLinks(new Set(files), pages, siteUrl).map(({ page, target, reason }) => {
+    const source = sources.get(page);
+    const line = source && lineOfAddress(source, target);
+    const place = source && line ? `${source.file}:${line}: ` : '';
+    return `${place}${page} → ${target}: ${reason}`;
+  });
+  const refused = [...pages].flatMap(([file, facts]) =>
+    facts.refused.map((one) => `${pageOf(file)}: ${one}`),
+  );
+  const problems = [...refused, ...links];
   if (problems.length > 0) {
-    const lines = problems.slice(0, 30).map(({ page, target, reason }) => `  ${page} → ${target}: ${reason}`);
-    const more = problems.length > lines.length ? [`  … and ${problems.length - lines.length} more`] : [];
-    throw new Error([`${problems.length} broken links:`, ...lines, ...more].join('\n'));
+    const shown = problems.slice(0, shownProblems);
+    if (problems.length > shown.length) shown.push(`… and ${problems.length - shown.length} more`);
+    throw new Error(shown.join('\n'));
   }
-  return { files, pages };
+  return pages;
 }
 
 /**
- * Makes `dist` from what Gatsby built: files, their compressed copies, and what the server must know of them. `dist` is
- * a link that is changed last, so a build that fails leaves the last good one, and a server that runs keeps its files.
+ * Makes `dist` from the files of this build, with their compressed copies and what the server must know of them. `dist`
+ * is a link that is changed last, so a build that fails leaves the last good one.
  */
-export async function makeDist(
-  folder: string,
-  dist: string,
-  settings: Settings,
-  scripts: readonly string[],
-): Promise<void> {
-  const { files, pages } = inspect(folder, settings, scripts);
+export async function makeDist(built: Built, dist: string, settings: Settings): Promise<void> {
+  const pages = inspect(built, settings.siteUrl);
+  const { folder } = built;
+  const files = [...new Set(built.files)].sort();
   const made = `${dist}-${Date.now().toString(36)}`;
   const site = join(made, 'site');
   try {
@@ -121,7 +143,7 @@ async function compress(site: string, files: readonly string[]): Promise<void> {
   await Promise.all([worker(), worker(), worker(), worker()]);
 }
 
-/** The build before this one stays: a server may still read from it. */
+/** The build before this one stays: a server that starts at this moment may be reading it. */
 function switchTo(made: string, dist: string): void {
   const parent = join(dist, '..');
   let before: string | undefined;
@@ -130,6 +152,7 @@ function switchTo(made: string, dist: string): void {
   } catch {
     rmSync(dist, { recursive: true, force: true });
   }
+  rmSync(`${dist}.next`, { force: true });
   symlinkSync(basename(made), `${dist}.next`);
   renameSync(`${dist}.next`, dist);
   const own = new RegExp(`^${basename(dist)}-[0-9a-z]+$`);

@@ -28,10 +28,13 @@ export async function loadGuides(content: string, highlight: Highlight, drafts: 
     }),
   );
   const positions = new Map<string, string>();
-  for (const { file, data, route } of guides) {
+  for (const { file, data, route, source } of guides) {
     const folder = `${route.slice(0, route.lastIndexOf('/'))}#${data.position}`;
     const other = positions.get(folder);
-    if (other) throw new ContentError(file, undefined, `position ${data.position} is taken by ${other}`);
+    if (other) {
+      const line = source.split('\n').findIndex((one) => one.startsWith('position:')) + 1;
+      throw new ContentError(file, line, `position ${data.position} is taken by ${other}`);
+    }
     positions.set(folder, file);
   }
   return guides.filter((one) => drafts || !one.data.draft).sort((a, b) => a.data.position - b.data.position);

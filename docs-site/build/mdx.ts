@@ -1,10 +1,11 @@
 import { compile, run } from '@mdx-js/mdx';
 import GithubSlugger from 'github-slugger';
 import type { FunctionComponent } from 'react';
-import * as runtime from 'react/jsx-runtime';
+import { Fragment, jsx, jsxs } from 'react/jsx-runtime';
 import remarkGfm from 'remark-gfm';
 import type { TocItem } from '../src/types.ts';
 import { ContentError } from './front-matter.ts';
+import { checkGuide } from './guide-rules.ts';
 import type { Highlight } from './highlight.ts';
 
 /** The little of hast and mdast that is needed here. */
@@ -19,7 +20,7 @@ export interface Node {
   properties?: Record<string, unknown>;
   attributes?: unknown[];
   children?: Node[];
-  position?: { start: { line: number } };
+  position?: { start: { line: number }; end: { line: number } };
 }
 
 export interface Section {
@@ -105,10 +106,34 @@ function codeBlock(file: string, node: Node, highlight: Highlight): Node {
       name: 'CodeBlock',
       attributes: Object.entries(props).map(([name, value]) => ({ type: 'mdxJsxAttribute', name, value })),
       children: [],
+      position: node.position,
     };
   } catch (error) {
     throw new ContentError(file, line, (error as Error).message);
   }
+}
+
+const attributeOf = (node: Node, name: string): string | undefined =>
+  (node.attributes as { name?: string; value?: string }[] | undefined)?.find((one) => one.name === name)
+    ?.value;
+
+type Source = { readonly lineNumber?: number } | undefined;
+
+/** React's JSX for one guide: what a component refuses is told with file and line. */
+function jsxOf(file: string) {
+  return (type: unknown, props: object, key: string | undefined, isStatic: boolean, source: Source) => {
+    const make = isStatic ? jsxs : jsx;
+    if (typeof type !== 'function') return make(type as 'p', props, key);
+    const Component = (given: object) => {
+      try {
+        return type(given);
+      } catch (error) {
+        if (error instanceof ContentError) throw error;
+        throw new ContentError(file, source?.lineNumber, (error as Error).message);
+      }
+    };
+    return make(Component, props, key);
+  };
 }
 
 /** Compiles one guide; headings get their ids, code its colours. */
@@ -126,10 +151,17 @@ export async function compileGuide(file: string, body: string, highlight: Highli
         if (last)
           last.body += `${(child.type === 'tableRow' ? (child.children ?? []).map(textOf).join(' ') : textOf(child)).replace(/\s+/g, ' ')}\n`;
       }
-      if (child.type === 'html')
-        throw new ContentError(file, child.position?.start.line, 'HTML is not allowed in a guide');
+      const id = attributeOf(child, 'id');
+      if (id) anchor(id, child, seen);
       visit(child, slugger, seen);
     }
+  };
+  const anchor = (id: string, node: Node, seen: Map<string, number>) => {
+    const line = node.position?.start.line;
+    const before = seen.get(id);
+    if (before !== undefined)
+      throw new ContentError(file, line, `the anchor #${id} stands already in line ${before}`);
+    seen.set(id, line ?? 0);
   };
   const heading = (node: Node, slugger: GithubSlugger, seen: Map<string, number>) => {
     const line = node.position?.start.line;
@@ -140,10 +172,7 @@ export async function compileGuide(file: string, body: string, highlight: Highli
     if (last && given) last.value = (last.value ?? '').replace(stableId, '');
     const text = textOf(node).trim();
     const id = given?.[1] ?? slugger.slug(text);
-    const before = seen.get(id);
-    if (before !== undefined)
-      throw new ContentError(file, line, `the anchor #${id} stands already in line ${before}`);
-    seen.set(id, line ?? 0);
+    anchor(id, node, seen);
     node.data = { hProperties: { id } };
     sections.push({ id, text, level, body: '' });
   };
@@ -154,9 +183,14 @@ export async function compileGuide(file: string, body: string, highlight: Highli
         { value: escapeIds(body), path: file },
         {
           outputFormat: 'function-body',
+          // Components know their line in the guide.
+          development: true,
           remarkPlugins: [
             remarkGfm,
-            () => (tree: unknown) => visit(tree as Node, new GithubSlugger(), new Map()),
+            () => (tree: unknown) => {
+              checkGuide(file, body, tree as Node);
+              visit(tree as Node, new GithubSlugger(), new Map());
+            },
           ],
         },
       ),
@@ -166,9 +200,11 @@ export async function compileGuide(file: string, body: string, highlight: Highli
     const { line, reason, message } = error as { line?: number; reason?: string; message: string };
     throw new ContentError(file, line, reason ?? message);
   }
-  const { default: Content } = await run(code, { ...runtime, baseUrl: import.meta.url } as Parameters<
-    typeof run
-  >[1]);
+  const { default: Content } = await run(code, {
+    Fragment,
+    jsxDEV: jsxOf(file),
+    baseUrl: import.meta.url,
+  } as Parameters<typeof run>[1]);
   return {
     Content: Content as Compiled['Content'],
     sections,

@@ -13,6 +13,7 @@ export interface LoadedApi {
   readonly name: ApiName;
   readonly route: string;
   readonly file: string;
+  readonly text: string;
   readonly document: OpenApiDocument;
   /** The line of a place in the file (`#/paths/…`), or of what holds it. */
   readonly lineOf: (pointer: string) => number | undefined;
@@ -87,12 +88,31 @@ function lineFinder(file: string): (pointer: string) => number | undefined {
   };
 }
 
+/** Before all other rules, which speak of a version's own members; what is no YAML is left to them. */
+function checkVersion(file: string, text: string): void {
+  const lineCounter = new LineCounter();
+  const { contents, errors } = parseDocument(text, { lineCounter });
+  if (errors.length > 0) return;
+  const pair = isMap(contents)
+    ? contents.items.find((one) => isScalar(one.key) && one.key.value === 'openapi')
+    : undefined;
+  const version = isScalar(pair?.value) ? pair.value.value : undefined;
+  if (typeof version === 'string' && /^3\.1\./.test(version)) return;
+  const range = isScalar(pair?.key) ? pair.key.range : undefined;
+  throw new ContentError(
+    basename(file),
+    range ? lineCounter.linePos(range[0]).line : 1,
+    `OpenAPI 3.1 is needed${version === undefined ? ': "openapi" is missing' : `, not ${version}`}`,
+  );
+}
+
 /** Loads one document; any problem stops with file, line and reason. */
 export async function loadApi(folder: string, name: ApiName): Promise<LoadedApi> {
   const file = join(folder, `${name}.yaml`);
   const config = await createConfig({ rules });
+  let text: string;
   try {
-    readFileSync(file);
+    text = readFileSync(file, 'utf8');
   } catch (error) {
     throw new ContentError(
       basename(file),
@@ -100,6 +120,7 @@ export async function loadApi(folder: string, name: ApiName): Promise<LoadedApi>
       `cannot be read (${(error as NodeJS.ErrnoException).code})`,
     );
   }
+  checkVersion(file, text);
   let bundled: Awaited<ReturnType<typeof bundle>>;
   try {
     stop(file, await lint({ ref: file, config }));
@@ -113,13 +134,12 @@ export async function loadApi(folder: string, name: ApiName): Promise<LoadedApi>
   }
   stop(file, bundled.problems);
   const document = bundled.bundle.parsed as OpenApiDocument;
-  if (!/^3\.1\./.test(document.openapi))
-    throw new ContentError(basename(file), 1, `OpenAPI 3.1 is needed, not ${document.openapi}`);
   return {
     name,
     file,
+    text,
     route: `/apis/v1/${name}`,
-    document: keepNumerals(document, readFileSync(file, 'utf8')),
+    document: keepNumerals(document, text),
     lineOf: lineFinder(file),
   };
 }

@@ -1,6 +1,8 @@
-import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Settings } from './settings.ts';
+import { filesIn } from './dist.ts';
+import { escapeHtml } from './highlight.ts';
+import { announcementsSetting, type Settings, SettingsError } from './settings.ts';
 import type { Site } from './site.ts';
 
 /** Pages that Gatsby builds from src/pages: they have no fragment, but stand in the sitemap. */
@@ -10,7 +12,7 @@ export const listed = (site: Site) => site.pages.filter(({ page }) => !page.unli
 
 export function sitemap(site: Site, { siteUrl }: Settings): string {
   const routes = [...ownRoutes, ...listed(site).map(({ page }) => page.route)];
-  const entries = routes.map((route) => `  <url><loc>${encodeURI(siteUrl + route)}</loc></url>`);
+  const entries = routes.map((route) => `  <url><loc>${escapeHtml(siteUrl + encodeURI(route))}</loc></url>`);
   return `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n${entries.join('\n')}\n</urlset>\n`;
 }
 
@@ -37,22 +39,37 @@ export function llms(site: Site, { siteName, siteUrl }: Settings): string {
   ].join('\n');
 }
 
-/** Writes everything beside the pages into Gatsby's output. */
-export function writeOutputs(site: Site, settings: Settings, root: string, output: string): void {
-  const write = (path: string, text: string) => {
+/** Writes everything beside the pages into Gatsby's output; returns the paths of what it wrote. */
+export function writeOutputs(site: Site, settings: Settings, root: string, output: string): string[] {
+  const written: string[] = [];
+  const write = (path: string, content: string | Uint8Array) => {
     const file = join(output, path);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text);
+    writeFileSync(file, content);
+    written.push(path);
   };
-  write('sitemap.xml', sitemap(site, settings));
-  write('search.json', JSON.stringify(site.search));
-  cpSync(join(root, 'content/announcements'), join(output, 'announcements'), { recursive: true });
-  write('llms.txt', llms(site, settings));
-  write('robots.txt', `User-agent: *\nAllow: /\nSitemap: ${settings.siteUrl}/sitemap.xml\n`);
-  for (const { page, twin } of site.pages) if (!page.draft) write(`${page.route}.md`, twin);
-  for (const { name, file, document: bundled } of site.apis) {
-    mkdirSync(join(output, 'apis/v1'), { recursive: true });
-    copyFileSync(file, join(output, `apis/v1/${name}.yaml`));
-    write(`apis/v1/${name}.json`, `${JSON.stringify(bundled, null, 2)}\n`);
+  write('/sitemap.xml', sitemap(site, settings));
+  write('/search.json', JSON.stringify(site.search));
+  write('/llms.txt', llms(site, settings));
+  write('/robots.txt', `User-agent: *\nAllow: /\nSitemap: ${settings.siteUrl}/sitemap.xml\n`);
+  for (const { page, html, twin } of site.pages) {
+    write(page.fragment, html);
+    if (!page.draft) write(`${page.route}.md`, twin);
   }
+  for (const { route, file, document } of site.apis) {
+    write(`${route}.yaml`, readFileSync(file));
+    write(`${route}.json`, `${JSON.stringify(document, null, 2)}\n`);
+  }
+  const announcements = join(root, 'content/announcements');
+  for (const file of filesIn(announcements)) {
+    write(`/announcements${file}`, readFileSync(join(announcements, file)));
+  }
+  const { announcementsUrl, environment } = settings;
+  if (announcementsUrl.startsWith('/') && !written.includes(announcementsUrl)) {
+    if (!existsSync(join(root, 'static', announcementsUrl)))
+      throw new SettingsError(
+        `${announcementsSetting(environment)}: "${announcementsUrl}" is no file of the site (content/announcements, static)`,
+      );
+  }
+  return written;
 }

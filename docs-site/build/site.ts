@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import type { DocumentPage, SearchRecord, SidebarCategory } from '../src/types.ts';
+import type { Source } from './check-links.ts';
+import { ContentError } from './front-matter.ts';
 import { type Guide, loadGuides, twinOf } from './guides.ts';
 import { createHighlight } from './highlight.ts';
 import { renderMarkdown } from './markdown.ts';
@@ -9,6 +10,7 @@ import { type LoadedApi, loadApis, located } from './openapi.ts';
 import { loadRenderer } from './renderer.ts';
 import { withOtherWords } from './search-words.ts';
 import type { Settings } from './settings.ts';
+import { checkStrings } from './strings.ts';
 import { exampleValues, fill } from './values.ts';
 
 export interface BuiltPage {
@@ -18,6 +20,8 @@ export interface BuiltPage {
 }
 
 export interface Site {
+  /** What each page was made of, by its route. */
+  readonly sources: ReadonlyMap<string, Source>;
   readonly pages: readonly BuiltPage[];
   readonly apis: readonly LoadedApi[];
   readonly search: readonly SearchRecord[];
@@ -120,6 +124,7 @@ function guideSearch(guides: readonly Guide[]): SearchRecord[] {
 
 /** Renders every guide and reference; nothing is written yet. */
 export async function buildSite({ root, settings, drafts, content, openapi }: SiteOptions): Promise<Site> {
+  await checkStrings(root);
   const values = exampleValues(settings);
   const highlight = await createHighlight(values);
   const renderer = await loadRenderer(root);
@@ -132,6 +137,7 @@ export async function buildSite({ root, settings, drafts, content, openapi }: Si
       try {
         return renderer.renderGuide(guide.Content as Parameters<typeof renderer.renderGuide>[0]);
       } catch (error) {
+        if (error instanceof ContentError) throw error;
         throw new Error(`${guide.file}: ${(error as Error).message}`);
       }
     },
@@ -139,6 +145,10 @@ export async function buildSite({ root, settings, drafts, content, openapi }: Si
   );
   const references = apis.map((api) => apiPage(api, apis, renderer, highlight));
   return {
+    sources: new Map([
+      ...guides.map(({ route, file, source }) => [route, { file, text: source }] as const),
+      ...apis.map(({ route, file, text }) => [route, { file: basename(file), text }] as const),
+    ]),
     pages: [...pages, ...references.map((one) => one.built)],
     apis,
     search: [...guideSearch(guides), ...references.flatMap((one) => one.search)].map(withOtherWords),
@@ -189,13 +199,4 @@ function apiPage(
       },
     },
   };
-}
-
-/** Writes the fragments into Gatsby's output; those of an earlier build go away. */
-export function writeFragments(site: Site, output: string): void {
-  const folder = join(output, 'fragments');
-  mkdirSync(folder, { recursive: true });
-  const names = new Set(site.pages.map(({ page }) => page.fragment.split('/').at(-1)));
-  for (const name of readdirSync(folder)) if (!names.has(name)) rmSync(join(folder, name));
-  for (const { page, html } of site.pages) writeFileSync(join(output, page.fragment), html);
 }

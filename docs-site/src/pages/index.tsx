@@ -60,8 +60,8 @@ export default function Home(): ReactElement {
             <p className="hero__name">{siteName}</p>
             <h1 className="hero__title">ヘッドセットを、あなたのサーバーから動かす。</h1>
             <p className="hero__lead">
-              設定、更新、コマンド、遠隔支援。現場のウェアラブルヘッドセットを HTTP API
-              で管理し、結果を通知 (コールバック) で受け取ります。
+              設定、更新、コマンド、遠隔支援。現場のウェアラブルヘッドセットを HTTP API で管理し、結果を通知
+              (コールバック) で受け取ります。
             </p>
             <div className="hero__buttons">
               <Link className="button" to="/docs/introduction/tutorial">

@@ -1,5 +1,3 @@
-import { graphql, useStaticQuery } from 'gatsby';
-
 export interface SiteMetadata {
   readonly siteName: string;
   readonly providerName: string;
@@ -9,21 +7,10 @@ export interface SiteMetadata {
   readonly mailingUrl: string;
 }
 
+/** A constant of the bundle (gatsby-node.mjs): no page asks for it, and no cache holds another one. */
+declare const __SITE__: SiteMetadata;
+
+const site = __SITE__;
+
 /** The build's settings that pages show. */
-export function useSite(): SiteMetadata {
-  const { site } = useStaticQuery<{ site: { siteMetadata: SiteMetadata } }>(graphql`
-    query SiteSettings {
-      site {
-        siteMetadata {
-          siteName
-          providerName
-          siteUrl
-          announcementsUrl
-          inquiryUrl
-          mailingUrl
-        }
-      }
-    }
-  `);
-  return site.siteMetadata;
-}
+export const useSite = (): SiteMetadata => site;

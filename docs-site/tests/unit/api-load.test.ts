@@ -105,7 +105,30 @@ const bad: readonly (readonly [string, (text: string) => string, RegExp])[] = [
     (text) => text.replace('/a/{id}', '/a/{id}/{other}'),
     /^cws_api\.yaml:\d+: .*other/,
   ],
-  ['OpenAPI 3.0', (text) => text.replace('3.1.0', '3.0.3'), /^cws_api\.yaml:\d+: /],
+  [
+    'OpenAPI 3.0',
+    (text) =>
+      text
+        .replace('openapi: 3.1.0', '# the contract\nopenapi: 3.0.3')
+        .replace('description: ok', 'sumary: ok'),
+    /^cws_api\.yaml:2: OpenAPI 3\.1 is needed, not 3\.0\.3$/,
+  ],
+  [
+    'OpenAPI 3.1 as a number',
+    (text) => text.replace('3.1.0', '3.1'),
+    /^cws_api\.yaml:1: OpenAPI 3\.1 is needed, not 3\.1$/,
+  ],
+  [
+    'Swagger 2.0',
+    (text) => text.replace('openapi: 3.1.0', 'swagger: "2.0"'),
+    /^cws_api\.yaml:1: OpenAPI 3\.1 is needed: "openapi" is missing$/,
+  ],
+  [
+    'a document that is a list',
+    () => '- a\n',
+    /^cws_api\.yaml:1: OpenAPI 3\.1 is needed: "openapi" is missing$/,
+  ],
+  ['an empty document', () => '', /^cws_api\.yaml:1: OpenAPI 3\.1 is needed: "openapi" is missing$/],
 ];
 
 for (const [what, change, reason] of bad) {

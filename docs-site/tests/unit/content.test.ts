@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readFrontMatter } from '../../build/front-matter.ts';
+import { guideComponents } from '../../build/guide-rules.ts';
 import { twinOf } from '../../build/guides.ts';
 import { createHighlight, type Highlight } from '../../build/highlight.ts';
 import { renderMarkdown } from '../../build/markdown.ts';
 import { compileGuide } from '../../build/mdx.ts';
 import { loadApi } from '../../build/openapi.ts';
-import { llms, sitemap } from '../../build/outputs.ts';
-import { loadRenderer } from '../../build/renderer.ts';
+import { llms, sitemap, writeOutputs } from '../../build/outputs.ts';
+import { loadModule, loadRenderer } from '../../build/renderer.ts';
 import { readSettings } from '../../build/settings.ts';
 import { buildSite, type Site } from '../../build/site.ts';
 import { exampleValues } from '../../build/values.ts';
@@ -112,6 +113,11 @@ describe('guides', () => {
       message: 'f.mdx:3: the anchor #x stands already in line 1',
     });
   });
+  test('so does one of a figure', async () => {
+    await assert.rejects(compile('## a {#x}\n\n<svg>\n<title id="x">a</title>\n</svg>\n'), {
+      message: 'f.mdx:4: the anchor #x stands already in line 1',
+    });
+  });
   test('an h1 stops', async () => {
     await assert.rejects(compile('# a\n'), { message: /^f\.mdx:1: the h1 comes from the title/ });
   });
@@ -129,6 +135,60 @@ describe('guides', () => {
     await assert.rejects(compile('```bash norun=""\nx\n```\n'), {
       message: /"norun" of the code block is empty/,
     });
+  });
+  const refused: readonly [string, RegExp][] = [
+    ['<script>alert(1)</script>', /^f\.mdx:3: <script> is not allowed in a guide/],
+    ['text <img src="x" onError="alert(1)" />', /^f\.mdx:3: <img> is not allowed/],
+    ['<iframe src="https://other.example" />', /^f\.mdx:3: <iframe> is not allowed/],
+    ['<CodeBlock language="bash" html="<script>" />', /^f\.mdx:3: <CodeBlock> is not allowed/],
+    ['<Nope />', /^f\.mdx:3: <Nope> is not allowed in a guide \(components: Admonition, /],
+    ['<a.b />', /^f\.mdx:3: <a\.b> is not allowed/],
+    ['<details>\n<b>x</b>\n</details>', /^f\.mdx:4: <b> is not allowed/],
+    ['<svg onLoad="alert(1)" />', /^f\.mdx:3: "onLoad" is not allowed on <svg>/],
+    ['<svg onload="alert(1)" />', /^f\.mdx:3: "onload" is not allowed on <svg>/],
+    ['<svg style="color: red" />', /^f\.mdx:3: "style" is not allowed on <svg>/],
+    ['<g dangerouslySetInnerHTML="x" />', /^f\.mdx:3: "dangerouslySetInnerHTML" is not allowed on <g>/],
+    ['<svg width={1} />', /^f\.mdx:3: "width" of <svg> must be a text in quotes/],
+    ['<svg {...props} />', /^f\.mdx:3: an expression is not allowed on <svg>/],
+    ['<Card to="/docs" titel="x" />', /^f\.mdx:3: "titel" is not allowed on <Card> \(known: to, title\)/],
+    ['<Card to="/docs" />', /^f\.mdx:3: "title" is missing on <Card>/],
+    ['<Card to="" title="x" />', /^f\.mdx:3: "to" is missing on <Card>/],
+    ['{undefined.x}', /^f\.mdx:3: \{undefined\.x\}: an expression is not allowed in a guide/],
+    ['text {1 + 1}', /^f\.mdx:3: \{1 \+ 1\}: an expression/],
+    ['{<script>alert(1)</script>}', /^f\.mdx:3: .*: an expression/],
+    ['export const x = 1', /^f\.mdx:3: import and export are not allowed/],
+    ['{{apiUrl}}', /^f\.mdx:3: \{\{apiUrl\}\}: values of the reader are filled in code blocks only/],
+    ['{{nobody}}', /^f\.mdx:3: \{\{nobody\}\}: values of the reader are filled in code blocks only/],
+    ['text `{{nobody}}`', /^f\.mdx:3: \{\{nobody\}\}: values of the reader are filled/],
+    ['```bash title="{{apiUrl}}"\nx\n```', /^f\.mdx:3: \{\{apiUrl\}\}: values of the reader/],
+    ['[x]({{nobody}})', /^f\.mdx:3: \{\{nobody\}\}: values of the reader are filled/],
+  ];
+  for (const [body, expected] of refused) {
+    test(`${JSON.stringify(body)} stops with file, line and reason`, async () => {
+      await assert.rejects(compile(`before\n\n${body}\n`), (error: Error) => {
+        assert.match(error.message, expected);
+        assert.equal(error.message.split('\n').length, 1);
+        return true;
+      });
+    });
+  }
+  test('what a component refuses has the line of the component', async () => {
+    const { Content } = await compile(
+      'before\n\n<Steps>\n\n<Admonition type="bad">\n\nx\n\n</Admonition>\n\n</Steps>\n',
+    );
+    const { renderGuide } = await loadRenderer(root);
+    assert.throws(() => renderGuide(Content as Parameters<typeof renderGuide>[0]), {
+      message: /^f\.mdx:5: <Admonition type="bad">: none of note/,
+    });
+  });
+  test('the components that guides may use are those of src/content', async () => {
+    const { components } = await loadModule<typeof import('../../src/content/index.tsx')>(
+      root,
+      'src/content/index.tsx',
+    );
+    // A code block is written as markdown, so that its code is escaped.
+    const names = Object.keys(components).filter((name) => /^[A-Z]/.test(name) && name !== 'CodeBlock');
+    assert.deepEqual(Object.keys(guideComponents).sort(), names.sort());
   });
   test('a value of the reader becomes a span that the page fills', () => {
     const html = highlight("curl '{{apiUrl}}/x'", 'bash');
@@ -207,19 +267,39 @@ describe('drafts and unlisted pages', () => {
     const listed = production.pages.find((one) => one.page.route === '/docs/listed')?.page;
     assert.equal(listed?.next?.href, '/docs/last');
   });
+  test('what is written beside the pages is listed, without drafts and without what is no longer there', () => {
+    const output = join(folder, 'public');
+    write('announcements-root/content/announcements/production.md', 'news');
+    const written = writeOutputs(production, settings, join(folder, 'announcements-root'), output);
+    assert.deepEqual(
+      written.filter((file) => /\.md$/.test(file)).sort(),
+      [
+        ...['/announcements/production.md', '/apis/v1/cws_api.md', '/apis/v1/cws_notification.md'],
+        ...[
+          '/apis/v1/cws_presigned_url.md',
+          '/docs.md',
+          '/docs/hidden.md',
+          '/docs/last.md',
+          '/docs/listed.md',
+        ],
+      ].sort(),
+    );
+    for (const file of written) assert.ok(existsSync(join(output, file)), file);
+    assert.ok(written.some((file) => /^\/fragments\/docs-listed\.[0-9a-f]{10}\.txt$/.test(file)));
+  });
   test('two pages at one position stop the build', async () => {
     write('clash/docs/a.mdx', front());
     write('clash/docs/b.mdx', front());
     await assert.rejects(
       buildSite({ root, settings, drafts: false, content: join(folder, 'clash') }),
-      /position 1 is taken by docs\/a\.mdx/,
+      /^Error: docs\/b\.mdx:3: position 1 is taken by docs\/a\.mdx$/,
     );
   });
   test('an unknown component stops with the file', async () => {
     write('unknown/docs/a.mdx', `${front()}<Nobody />\n`);
     await assert.rejects(
       buildSite({ root, settings, drafts: false, content: join(folder, 'unknown') }),
-      /^Error: docs\/a\.mdx: .*Nobody/,
+      /^Error: docs\/a\.mdx:6: <Nobody> is not allowed/,
     );
   });
 });
@@ -255,6 +335,48 @@ describe('settings', () => {
     [{ SITE_URL: 'docs' }, /SITE_URL: "docs" is not an address/],
     [{ SITE_API_URL: 'ftp://x' }, /SITE_API_URL: .* must begin with http/],
     [{ SITE_NAME: ' ' }, /SITE_NAME: 1 to 80 characters/],
+    [
+      { SITE_URL: 'https://docs.example?x=1' },
+      /SITE_URL: "https:\/\/docs\.example\?x=1" must have no query and no hash/,
+    ],
+    [{ SITE_URL: 'https://docs.example/#a' }, /SITE_URL: .* must have no query and no hash/],
+    [{ SITE_URL: 'https://docs.example/?' }, /SITE_URL: .* must have no query and no hash/],
+    [{ SITE_URL: 'https://docs.example/a\nb' }, /SITE_URL: .*a\\nb" holds a space, a quote, \$/],
+    [{ SITE_URL: 'https://docs.example/a b' }, /SITE_URL: .* holds a space/],
+    [
+      { SITE_API_URL: 'https://user:secret@api.example' },
+      /SITE_API_URL: the address must have no user and no password$/,
+    ],
+    [
+      { SITE_API_URL: 'https://user@api.example' },
+      /SITE_API_URL: the address must have no user and no password$/,
+    ],
+    [{ SITE_API_URL: "https://api.example/'$(id)" }, /SITE_API_URL: .* holds a space, a quote/],
+    [{ SITE_API_URL: 'https://api.example/$HOME' }, /SITE_API_URL: .* holds a space, a quote, \$/],
+    [{ SITE_TOKEN_URL: 'https://auth.example/`id`' }, /SITE_TOKEN_URL: .* holds a space, a quote/],
+    [{ SITE_TOKEN_URL: 'https://auth.example/"' }, /SITE_TOKEN_URL: .* holds a space, a quote/],
+    [{ SITE_TOKEN_URL: 'https://auth.example/a\\b' }, /SITE_TOKEN_URL: .* holds a space, a quote/],
+    [{ SITE_TOKEN_URL: 'https:/auth.example' }, /SITE_TOKEN_URL: .* must begin with http/],
+    [{ SITE_INQUIRY_URL: 'https://' }, /SITE_INQUIRY_URL: .* is not an address/],
+    [
+      { SITE_ANNOUNCEMENTS_URL_PRODUCTION: '/\\evil.example/x.md' },
+      /SITE_ANNOUNCEMENTS_URL_PRODUCTION: .* holds a space/,
+    ],
+    [
+      { SITE_ANNOUNCEMENTS_URL_PRODUCTION: '/a/../b.md' },
+      /SITE_ANNOUNCEMENTS_URL_PRODUCTION: .* is not a path/,
+    ],
+    [
+      { SITE_ANNOUNCEMENTS_URL_STAGING: 'nonsense' },
+      /SITE_ANNOUNCEMENTS_URL_STAGING: "nonsense" is not an address/,
+    ],
+    [
+      { SITE_ANNOUNCEMENTS_URL_DEVELOPMENT: 'ftp://x' },
+      /SITE_ANNOUNCEMENTS_URL_DEVELOPMENT: .* must begin with/,
+    ],
+    [{ SITE_PORT: 'abc' }, /SITE_PORT: "abc" is no port/],
+    [{ SITE_PORT: '65536' }, /SITE_PORT: "65536" is no port/],
+    [{ SITE_NAME: 'a\nb' }, /SITE_NAME: .* one line/],
     [{ SITE_COLOUR: 'red' }, /SITE_COLOUR: no such setting/],
     [{ SITE_ANNOUNCEMENTS_URL_PRODUCTION: '//other.example' }, /SITE_ANNOUNCEMENTS_URL_PRODUCTION/],
   ];
@@ -263,6 +385,38 @@ describe('settings', () => {
       assert.throws(() => readSettings(env), expected);
     });
   }
+  test('an address is read as a browser reads it, without spaces around it and a slash at its end', () => {
+    const read = (SITE_URL: string) => readSettings({ SITE_URL }).siteUrl;
+    assert.equal(read(' https://Docs.Example/ '), 'https://docs.example');
+    assert.equal(read('https://docs.example:443/base/'), 'https://docs.example/base');
+    assert.equal(read('https://例え.example/文書'), 'https://xn--r8jz45g.example/%E6%96%87%E6%9B%B8');
+    assert.equal(
+      readSettings({ SITE_INQUIRY_URL: 'https://support.example/form?product=headset&lang=ja' }).inquiryUrl,
+      'https://support.example/form?product=headset&lang=ja',
+    );
+  });
+  test('the sitemap of an address with & is XML', () => {
+    const xml = sitemap(
+      { pages: [], apis: [], search: [], sources: new Map() },
+      readSettings({ SITE_URL: 'https://docs.example/a&b' }),
+    );
+    assert.match(xml, /<loc>https:\/\/docs\.example\/a&amp;b\/information<\/loc>/);
+  });
+  // proves site/announcement-variants
+  test('announcements that are not there stop the build', async () => {
+    const wrong = readSettings({ SITE_ANNOUNCEMENTS_URL_PRODUCTION: '/nope.md' });
+    const site = { pages: [], apis: [], search: [], sources: new Map() };
+    write('announced/content/announcements/production.md', 'news');
+    write('announced/static/news.md', 'news');
+    const at = join(folder, 'announced');
+    assert.throws(() => writeOutputs(site, wrong, at, join(folder, 'out')), {
+      message:
+        'SITE_ANNOUNCEMENTS_URL_PRODUCTION: "/nope.md" is no file of the site (content/announcements, static)',
+    });
+    for (const url of ['/announcements/production.md', '/news.md', 'https://news.example/a.md']) {
+      writeOutputs(site, readSettings({ SITE_ANNOUNCEMENTS_URL_PRODUCTION: url }), at, join(folder, 'out'));
+    }
+  });
   // proves site/announcement-variants
   test('each environment has its announcements', () => {
     for (const environment of ['production', 'staging', 'development']) {
