@@ -1,7 +1,7 @@
 import type { GatsbyBrowser } from 'gatsby';
 import './src/css/index.css';
 import { startBehaviours } from './src/behaviour';
-import { watchLoader } from './src/loader';
+import { isNavigating, watchLoader } from './src/loader';
 import { Layout } from './src/theme/Layout';
 import { setLoading } from './src/theme/Loading';
 
@@ -21,6 +21,7 @@ export const onInitialClientRender: GatsbyBrowser['onInitialClientRender'] = () 
   document.getElementById('gatsby-announcer')?.setAttribute('aria-live', 'off');
 };
 
-export const onRouteUpdateDelayed: GatsbyBrowser['onRouteUpdateDelayed'] = () => setLoading(true);
+// Gatsby tells of a navigation that was given up as well.
+export const onRouteUpdateDelayed: GatsbyBrowser['onRouteUpdateDelayed'] = () => setLoading(isNavigating());
 
 export const onRouteUpdate: GatsbyBrowser['onRouteUpdate'] = () => setLoading(false);
