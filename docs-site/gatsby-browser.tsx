@@ -1,9 +1,14 @@
 import type { GatsbyBrowser } from 'gatsby';
 import './src/css/index.css';
 import { startBehaviours } from './src/behaviour';
+import { watchHashes } from './src/behaviour/hash';
 import { isNavigating, watchLoader } from './src/loader';
 import { Layout } from './src/theme/Layout';
 import { setLoading } from './src/theme/Loading';
+import { Root } from './src/theme/Root';
+
+/** As gatsby-ssr has it. */
+export const wrapRootElement: GatsbyBrowser['wrapRootElement'] = ({ element }) => <Root>{element}</Root>;
 
 export const wrapPageElement: GatsbyBrowser['wrapPageElement'] = ({ element, props }) => (
   <Layout location={props.location} pageContext={props.pageContext}>
@@ -13,6 +18,7 @@ export const wrapPageElement: GatsbyBrowser['wrapPageElement'] = ({ element, pro
 
 export const onClientEntry: GatsbyBrowser['onClientEntry'] = () => {
   startBehaviours();
+  watchHashes();
   watchLoader();
 };
 
