@@ -3,6 +3,7 @@ import './src/css/index.css';
 import { startBehaviours } from './src/behaviour';
 import { watchHashes } from './src/behaviour/hash';
 import { isNavigating, watchLoader } from './src/loader';
+import { repeatEarlyClick } from './src/theme/earlyClick';
 import { Layout } from './src/theme/Layout';
 import { setLoading } from './src/theme/Loading';
 import { Root } from './src/theme/Root';
@@ -18,6 +19,7 @@ export const wrapPageElement: GatsbyBrowser['wrapPageElement'] = ({ element, pro
 
 export const onClientEntry: GatsbyBrowser['onClientEntry'] = () => {
   startBehaviours();
+  repeatEarlyClick(true);
   watchHashes();
   watchLoader();
 };
