@@ -63,8 +63,12 @@ function fillForms(root: ParentNode): void {
 function say(input: HTMLInputElement, problem: string): void {
   if (problem) input.setAttribute('aria-invalid', 'true');
   else input.removeAttribute('aria-invalid');
-  const place = document.getElementById(input.getAttribute('aria-describedby') ?? '');
-  if (place) place.textContent = problem;
+  const place = input.closest('.values__field')?.querySelector('.values__problem');
+  if (!place) return;
+  // No id of the page's own: those of its HTML are anchors that never change.
+  place.id = `values-${input.name}`;
+  input.setAttribute('aria-describedby', place.id);
+  place.textContent = problem;
 }
 
 const inputOf = (event: Event): HTMLInputElement | null =>

@@ -28,13 +28,12 @@ export function ValuesForm(): ReactElement {
                   name={name}
                   type={name === 'clientSecret' ? 'password' : 'text'}
                   placeholder={ja.values.forms[name]}
-                  aria-describedby={`values-${name}`}
                   autoComplete="off"
                   spellCheck={false}
                   maxLength={200}
                 />
               </label>
-              <p className="values__problem" id={`values-${name}`} aria-live="polite" />
+              <p className="values__problem" aria-live="polite" />
             </div>
           ))}
         </div>
