@@ -1,9 +1,15 @@
 import type { GatsbyBrowser } from 'gatsby';
 import './src/css/index.css';
 import { startBehaviours } from './src/behaviour';
-import { watchLoader } from './src/loader';
+import { watchHashes } from './src/behaviour/hash';
+import { isNavigating, watchLoader } from './src/loader';
+import { repeatEarlyClick } from './src/theme/earlyClick';
 import { Layout } from './src/theme/Layout';
 import { setLoading } from './src/theme/Loading';
+import { Root } from './src/theme/Root';
+
+/** As gatsby-ssr has it. */
+export const wrapRootElement: GatsbyBrowser['wrapRootElement'] = ({ element }) => <Root>{element}</Root>;
 
 export const wrapPageElement: GatsbyBrowser['wrapPageElement'] = ({ element, props }) => (
   <Layout location={props.location} pageContext={props.pageContext}>
@@ -13,6 +19,8 @@ export const wrapPageElement: GatsbyBrowser['wrapPageElement'] = ({ element, pro
 
 export const onClientEntry: GatsbyBrowser['onClientEntry'] = () => {
   startBehaviours();
+  repeatEarlyClick(true);
+  watchHashes();
   watchLoader();
   if (process.env['NODE_ENV'] === 'development')
     import('./src/authors').then(({ followContent }) => followContent());
@@ -23,6 +31,7 @@ export const onInitialClientRender: GatsbyBrowser['onInitialClientRender'] = () 
   document.getElementById('gatsby-announcer')?.setAttribute('aria-live', 'off');
 };
 
-export const onRouteUpdateDelayed: GatsbyBrowser['onRouteUpdateDelayed'] = () => setLoading(true);
+// Gatsby tells of a navigation that was given up as well.
+export const onRouteUpdateDelayed: GatsbyBrowser['onRouteUpdateDelayed'] = () => setLoading(isNavigating());
 
 export const onRouteUpdate: GatsbyBrowser['onRouteUpdate'] = () => setLoading(false);

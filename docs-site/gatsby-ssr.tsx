@@ -4,11 +4,14 @@ import type { GatsbySSR } from 'gatsby';
 import { FragmentContext } from './src/theme/Fragment/context';
 import { headScript } from './src/theme/headScript';
 import { Layout } from './src/theme/Layout';
+import { Root } from './src/theme/Root';
 
 const read = (address: string) => readFileSync(join(process.cwd(), 'public', address), 'utf8');
 
 export const wrapRootElement: GatsbySSR['wrapRootElement'] = ({ element }) => (
-  <FragmentContext.Provider value={read}>{element}</FragmentContext.Provider>
+  <FragmentContext.Provider value={read}>
+    <Root>{element}</Root>
+  </FragmentContext.Provider>
 );
 
 export const wrapPageElement: GatsbySSR['wrapPageElement'] = ({ element, props }) => (

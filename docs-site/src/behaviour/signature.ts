@@ -74,9 +74,14 @@ async function calculate(form: HTMLFormElement): Promise<void> {
     if (element) element.textContent = result[name] || '—';
   }
   values.hidden = false;
+  const missing = [
+    ...(input.id === '' ? [words.id] : []),
+    ...(input.timestamp === '' ? [words.timestamp] : []),
+  ];
   const received = read('received');
   if (received.trim() === '') show(words.result, 'done');
   else if (isReceived(received, result)) show(words.matches, 'matches');
+  else if (missing.length > 0 && /\bv1,/.test(received)) show(words.missing(missing.join(' と ')), 'missing');
   else show(words.differs, 'differs');
 }
 

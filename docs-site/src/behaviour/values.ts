@@ -1,3 +1,4 @@
+import { ja } from '../strings/ja';
 import { onFragment } from './fragments';
 
 const key = 'sample-values';
@@ -5,6 +6,25 @@ const key = 'sample-values';
 const secret = new Set(['clientSecret', 'authenticationKey']);
 const given = new Map<string, string>();
 const examples = new WeakMap<HTMLElement, string>();
+
+const words = ja.values.problems;
+/** Values stand between quotes of a shell, of JavaScript and of Python: none of these may end or change them. */
+const unsafe = /['"`\\$\p{Cc}\p{Zl}\p{Zp}]/u;
+const forms: Readonly<Record<string, readonly [RegExp, string]>> = {
+  apiUrl: [/^https?:\/\/[^\s/]\S*$/i, words.url],
+  tokenUrl: [/^https?:\/\/[^\s/]\S*$/i, words.url],
+  integratorUrl: [/^https?:\/\/[^\s/]\S*$/i, words.url],
+  deviceId: [/^\d{15}$/, words.imei],
+  applicationId: [/^[\w.-]{1,128}$/, words.id],
+  clientId: [/^[!-~]+$/, words.client],
+};
+
+/** Why a value cannot stand in the samples; '' when it can. */
+export function problemOf(name: string, value: string): string {
+  if (unsafe.test(value)) return words.characters;
+  const [form, problem] = forms[name] ?? [/./, ''];
+  return value === '' || form.test(value) ? '' : problem;
+}
 
 function keep(): void {
   try {
@@ -19,7 +39,8 @@ function restore(): void {
   try {
     const kept: unknown = JSON.parse(sessionStorage.getItem(key) ?? '{}');
     for (const [name, value] of Object.entries(kept as Record<string, unknown>)) {
-      if (typeof value === 'string' && !secret.has(name)) given.set(name, value);
+      if (typeof value === 'string' && !secret.has(name) && problemOf(name, value) === '')
+        given.set(name, value);
     }
   } catch {
     // Nothing kept, or not ours.
@@ -28,11 +49,9 @@ function restore(): void {
 
 function show(root: ParentNode): void {
   for (const span of root.querySelectorAll<HTMLElement>('[data-value]')) {
-    const name = span.dataset['value'] ?? '';
-    if (!examples.has(span)) examples.set(span, span.dataset['example'] ?? span.textContent ?? '');
-    // A fragment that comes back from the store has its example beside the shown value.
-    span.dataset['example'] = examples.get(span) ?? '';
-    span.textContent = given.get(name) || (examples.get(span) ?? '');
+    const example = examples.get(span) ?? span.textContent ?? '';
+    examples.set(span, example);
+    span.textContent = given.get(span.dataset['value'] ?? '') || example;
   }
 }
 
@@ -41,7 +60,21 @@ function fillForms(root: ParentNode): void {
     input.value = given.get(input.name) ?? '';
 }
 
-/** The reader's own values in every sample. Text only: nothing that is typed becomes markup. */
+function say(input: HTMLInputElement, problem: string): void {
+  if (problem) input.setAttribute('aria-invalid', 'true');
+  else input.removeAttribute('aria-invalid');
+  const place = input.closest('.values__field')?.querySelector('.values__problem');
+  if (!place) return;
+  // No id of the page's own: those of its HTML are anchors that never change.
+  place.id = `values-${input.name}`;
+  input.setAttribute('aria-describedby', place.id);
+  place.textContent = problem;
+}
+
+const inputOf = (event: Event): HTMLInputElement | null =>
+  event.target instanceof HTMLInputElement && event.target.closest('[data-values]') ? event.target : null;
+
+/** The reader's own values in every sample. Text only: nothing that is typed becomes markup, or code. */
 export function startValues(): void {
   restore();
   onFragment((root) => {
@@ -49,19 +82,28 @@ export function startValues(): void {
     fillForms(root);
   });
   document.addEventListener('input', (event) => {
-    const input = event.target as HTMLInputElement | null;
-    if (!input?.closest('[data-values]')) return;
+    const input = inputOf(event);
+    if (!input) return;
     const value = input.value.trim();
-    if (value === '') given.delete(input.name);
+    const problem = problemOf(input.name, value);
+    // While a value is being typed it is not yet complete; a wrong character never becomes right.
+    if (problem === '' || problem === words.characters) say(input, problem);
+    if (value === '' || problem !== '') given.delete(input.name);
     else given.set(input.name, value);
     keep();
     show(document);
   });
+  document.addEventListener('change', (event) => {
+    const input = inputOf(event);
+    if (input) say(input, problemOf(input.name, input.value.trim()));
+  });
   document.addEventListener('reset', (event) => {
-    if (!(event.target as Element | null)?.closest('[data-values]')) return;
+    const form = (event.target as Element | null)?.closest('[data-values]');
+    if (!form) return;
     given.clear();
     keep();
     show(document);
+    for (const input of form.querySelectorAll('input')) say(input, '');
   });
   document.addEventListener('submit', (event) => {
     if ((event.target as Element | null)?.closest('[data-values]')) event.preventDefault();

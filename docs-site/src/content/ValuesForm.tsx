@@ -20,17 +20,21 @@ export function ValuesForm(): ReactElement {
         <p className="values__note">{ja.values.note}</p>
         <div className="values__fields">
           {fields.map((name) => (
-            <label key={name} className="values__field">
-              <span className="values__label">{ja.values.fields[name]}</span>
-              <input
-                className="values__input"
-                name={name}
-                type={name === 'clientSecret' ? 'password' : 'text'}
-                autoComplete="off"
-                spellCheck={false}
-                maxLength={200}
-              />
-            </label>
+            <div key={name} className="values__field">
+              <label>
+                <span className="values__label">{ja.values.fields[name]}</span>
+                <input
+                  className="values__input"
+                  name={name}
+                  type={name === 'clientSecret' ? 'password' : 'text'}
+                  placeholder={ja.values.forms[name]}
+                  autoComplete="off"
+                  spellCheck={false}
+                  maxLength={200}
+                />
+              </label>
+              <p className="values__problem" aria-live="polite" />
+            </div>
           ))}
         </div>
         <button type="reset" className="button button--plain">

@@ -53,6 +53,7 @@ export default function Information(): ReactElement {
             {renderAnnouncements(
               withoutTitle(loaded.text),
               new URL(announcementsUrl, window.location.href).href,
+              window.location.origin,
             )}
           </div>
         )}

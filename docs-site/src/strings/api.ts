@@ -84,6 +84,7 @@ export const apiWords = {
     clear: '入力を消す',
     result: '計算した署名',
     matches: '届いた署名と一致します。',
+    missing: (names: string) => `${names} が空のため、webhook-signature を計算できません。`,
     differs: '届いた署名と一致しません。本文が 1 バイトでも違うか、認証キーが違います。',
     empty: '認証キーと本文を入力すると、ここに署名が出ます。',
     unavailable: 'このブラウザーでは計算できません (https または localhost で開いてください)。',

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Page, Route } from 'playwright-core';
+import { mostBytes } from '../../src/theme/Announcements/load.ts';
+import { hydrated } from '../support/browser.ts';
 import { check, desktop } from '../support/check.ts';
 
 const address = '**/announcements/production.md';
@@ -63,6 +65,155 @@ async function isHarmless(page: Page): Promise<void> {
 
 // proves site/information
 describe('announcements', () => {
+  const show = async (page: Page, body: string) => {
+    await page.route(address, markdown(body));
+    await page.goto('/information');
+    await loaded(page);
+  };
+  /** Milliseconds of processor time that the page takes from the document's coming to its next frame. */
+  async function costOf(page: Page, body: string): Promise<number> {
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((done) => {
+      release = done;
+    });
+    await page.route(address, async (route) => {
+      await held;
+      await markdown(body)(route);
+    });
+    await page.goto('/information');
+    await hydrated(page);
+    await page.getByText('お知らせを読み込んでいます。').waitFor();
+    const client = await page.context().newCDPSession(page);
+    await client.send('Performance.enable', { timeDomain: 'threadTicks' });
+    const used = async () =>
+      ((await client.send('Performance.getMetrics')).metrics.find((one) => one.name === 'TaskDuration')
+        ?.value ?? 0) * 1000;
+    const before = await used();
+    release();
+    await loaded(page);
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+    return (await used()) - before;
+  }
+  const filled = (pattern: string) => pattern.repeat(Math.floor(mostBytes / pattern.length));
+  for (const [name, body] of [
+    ['emphasis', filled('*a_')],
+    ['emphasis of three kinds', filled('a*b_c~d')],
+    ['links that do not end', filled('[a](b')],
+    ['marks in brackets', filled('[*a')],
+    ['paragraphs', filled('a\n\n')],
+    ['items', filled('- a\n')],
+    ['columns', `${'|a'.repeat(16_000)}\n${'|-'.repeat(16_000)}\n`],
+    ['cells', `${'|a'.repeat(40)}\n${'|-'.repeat(40)}\n${'|*a*\n'.repeat(12_000)}`],
+    ['quotes in quotes', filled('>')],
+    ['lists in lists', filled('- * ')],
+    ['emphasis in emphasis', `${'*'.repeat(32_000)}a${'*'.repeat(32_000)}`],
+    ['links', filled('[a](b)')],
+  ] as const) {
+    check(`the largest document of ${name} does not hold the page up`, desktop, async ({ page }) => {
+      const ms = await costOf(page, body);
+      process.stdout.write(`    ${name}: ${ms.toFixed(0)} ms\n`);
+      assert.ok((await page.locator('.information .prose').innerText()).length > 0);
+      // Less than 200 ms on an idle machine.
+      assert.ok(ms > 0 && ms < 600, `${ms} ms`);
+    });
+  }
+  check('more than 64 KiB is not read to its end', desktop, async ({ page }) => {
+    await show(page, 'a'.repeat(mostBytes + 1));
+    await page.getByText(/文書が大きすぎます/).waitFor();
+    await page.unroute(address);
+    await show(page, 'a'.repeat(mostBytes));
+    assert.equal(await page.locator('.information .prose').count(), 1);
+  });
+  for (const contentType of ['text/html; charset=utf-8', 'application/json', '']) {
+    check(`an answer of the type '${contentType}' is an error`, desktop, async ({ page }) => {
+      await page.route(address, (route) =>
+        route.fulfill({ headers: { 'content-type': contentType }, body: '## Sign in' }),
+      );
+      await page.goto('/information');
+      await page.getByText(/お知らせの文書ではない応答です/).waitFor();
+      assert.equal(await page.getByText('Sign in').count(), 0);
+    });
+  }
+  check('addresses are seen from the document', desktop, async ({ page }) => {
+    await show(
+      page,
+      [
+        '![絵](pic.png) [近く](next.md#a) [ここ](#b) [よそ](//other.example/x) [メール](mailto:a@b.example)',
+        '[ガイド](/docs/introduction/about) https://example.com/をご覧 ![なし](javascript:1)',
+      ].join('\n'),
+    );
+    const links = await page
+      .locator('.information .prose a')
+      .evaluateAll((all) => all.map((one) => [one.getAttribute('href'), one.getAttribute('target')]));
+    assert.deepEqual(links, [
+      ['/announcements/next.md#a', null],
+      ['/announcements/production.md#b', null],
+      ['http://other.example/x', '_blank'],
+      ['mailto:a@b.example', '_blank'],
+      ['/docs/introduction/about', null],
+      ['https://example.com/', '_blank'],
+    ]);
+    const image = page.locator('.information .prose img');
+    assert.equal(await image.getAttribute('src'), '/announcements/pic.png');
+    assert.match(await page.locator('.information .prose').innerText(), /なし/);
+  });
+  check('what announcements are made of is shown as it is meant', desktop, async ({ page }) => {
+    await show(
+      page,
+      `# お知らせ
+
+## 見出し ##
+
+**「重要」**です。*強調*と~~取り消し~~、\`code\`、snake_case_name、\\*そのまま\\*。  
+次の行
+
+- 一
+  - 一の一
+    続き
+- 二
+
+3. 三
+4. 四
+
+> 引用
+>
+> [定義]: https://quote.example/
+> [同じ]: https://first.example/
+
+[同じ]: https://second.example/
+[絵]: pic.png
+
+[定義]と[文][同じ]と![代わりの*文*][絵]
+
+| 列 | 値 |
+|---|:-:|
+| a \\| b | \`c\` |
+
+\`\`\`json
+{ "a":  1 }
+\`\`\`
+---
+`,
+    );
+    const html = await page.locator('.information .prose').innerHTML();
+    for (const part of [
+      '<h2>見出し</h2>',
+      '<strong>「重要」</strong>です。<em>強調</em>と<del>取り消し</del>、<code>code</code>、snake_case_name、*そのまま*。',
+      '<br>',
+      '<ul><li><p>一</p><ul><li><p>一の一\n続き</p></li></ul></li><li><p>二</p></li></ul>',
+      '<ol start="3"><li><p>三</p></li><li><p>四</p></li></ol>',
+      '<blockquote><p>引用</p></blockquote>',
+      '<a href="https://quote.example/"',
+      '<a href="https://first.example/"',
+      '<img src="/announcements/pic.png" alt="代わりの文"',
+      '<tr><th>列</th><th>値</th></tr>',
+      '<tr><td>a | b</td><td><code>c</code></td></tr>',
+      '<code>{ "a":  1 }</code>',
+      '<hr>',
+    ])
+      assert.ok(html.includes(part), `${part} is not in\n${html}`);
+    assert.ok(!html.includes('second.example'));
+  });
   check('the document of the environment is fetched and shown', desktop, async ({ page }) => {
     await page.goto('/information');
     await loaded(page);

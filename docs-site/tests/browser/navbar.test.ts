@@ -287,3 +287,29 @@ describe('skip link, back to top, announcement bar', () => {
     },
   );
 });
+
+// proves site/navigation
+describe('arrow keys in the top menu', () => {
+  const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('href') ?? '');
+  check('move between its entries, and open it', desktop, async ({ page }) => {
+    await open(page);
+    await button(page).focus();
+    await page.keyboard.press('ArrowDown');
+    await isOpen(page, true);
+    const all = await menu(page)
+      .locator('a')
+      .evaluateAll((links) => links.map((one) => one.getAttribute('href') ?? ''));
+    assert.equal(await focused(page), all[0]);
+    await page.keyboard.press('ArrowDown');
+    assert.equal(await focused(page), all[1]);
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowUp');
+    assert.equal(await focused(page), all.at(-1));
+    await page.keyboard.press('ArrowDown');
+    assert.equal(await focused(page), all[0]);
+    assert.equal(await page.evaluate(() => window.scrollY), 0);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('ArrowUp');
+    assert.equal(await focused(page), all.at(-1));
+  });
+});

@@ -1,12 +1,29 @@
 /** Why the announcements are not there. */
 export type LoadFailure =
   | { readonly kind: 'status'; readonly status: number }
-  | { readonly kind: 'timeout' | 'offline' | 'tooLarge' };
+  | { readonly kind: 'timeout' | 'offline' | 'tooLarge' | 'notText' };
 
 export type Loaded = { readonly text: string } | { readonly failure: LoadFailure };
 
 export const timeoutMs = 10_000;
-const mostCharacters = 500_000;
+export const mostBytes = 64 * 1024;
+
+/** Reads what is allowed and no more; undefined when there is more. */
+async function readText({ body }: Response): Promise<string | undefined> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  let text = '';
+  for (let part = await reader?.read(); reader && part && !part.done; part = await reader.read()) {
+    bytes += part.value.length;
+    if (bytes > mostBytes) {
+      void reader.cancel().catch(() => undefined);
+      return undefined;
+    }
+    text += decoder.decode(part.value, { stream: true });
+  }
+  return text + decoder.decode();
+}
 
 /** Fetches the document; never throws. */
 export async function loadAnnouncements(address: string, signal: AbortSignal): Promise<Loaded> {
@@ -18,8 +35,11 @@ export async function loadAnnouncements(address: string, signal: AbortSignal): P
       cache: 'no-cache',
     });
     if (!response.ok) return { failure: { kind: 'status', status: response.status } };
-    const text = await response.text();
-    return text.length > mostCharacters ? { failure: { kind: 'tooLarge' } } : { text };
+    // A portal or a proxy answers with a page of its own.
+    const isText = /^text\/(?:markdown|x-markdown|plain)\b/i.test(response.headers.get('content-type') ?? '');
+    if (!isText) return { failure: { kind: 'notText' } };
+    const text = await readText(response);
+    return text === undefined ? { failure: { kind: 'tooLarge' } } : { text };
   } catch {
     return { failure: { kind: timeout.aborted ? 'timeout' : 'offline' } };
   }

@@ -1,4 +1,13 @@
-import { type ReactElement, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import {
+  type KeyboardEvent as Pressed,
+  type ReactElement,
+  type ReactNode,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
+import { flushSync } from 'react-dom';
 import { Icon, type IconName } from '../Icon';
 
 interface Props {
@@ -12,7 +21,7 @@ interface Props {
 
 /**
  * A disclosure of links. The pointer opens it by hovering; a click or Enter and Space pin it. It closes on Escape, on a
- * click outside and when the focus leaves it.
+ * click outside and when the focus leaves it. The keys ↓ and ↑ move between its entries, and open it.
  */
 export function Dropdown({ label, icon, name, current, end, children }: Props): ReactElement {
   const [state, setState] = useState<'closed' | 'hovered' | 'pinned'>('closed');
@@ -39,6 +48,18 @@ export function Dropdown({ label, icon, name, current, end, children }: Props): 
     };
   }, [open]);
 
+  const moved = (event: Pressed) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    // Only what is shown can have the focus.
+    if (!open) flushSync(() => setState('pinned'));
+    const entries = [...(root.current?.querySelectorAll<HTMLElement>('ul a') ?? [])];
+    const now = entries.indexOf(document.activeElement as HTMLElement);
+    const next = now < 0 && step < 0 ? -1 : (now + step) % entries.length;
+    entries.at(next)?.focus();
+  };
+
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: hovering is an addition to the button inside
     <div
@@ -51,6 +72,7 @@ export function Dropdown({ label, icon, name, current, end, children }: Props): 
       onPointerLeave={(event) => {
         if (event.pointerType === 'mouse' && state === 'hovered') setState('closed');
       }}
+      onKeyDown={moved}
       onBlur={(event) => {
         if (!event.currentTarget.contains(event.relatedTarget)) setState('closed');
       }}

@@ -1,4 +1,4 @@
-import { Component, type ReactElement, type ReactNode } from 'react';
+import { Component, type ReactElement, type ReactNode, useEffect } from 'react';
 import { ja } from '../../strings/ja';
 
 interface ErrorPageProps {
@@ -24,6 +24,12 @@ export function ErrorPage({ error, again }: ErrorPageProps): ReactElement {
 
 /** The last resort: navigation or footer themselves threw. */
 export function CrashPage({ error, again }: ErrorPageProps): ReactElement {
+  // Back leads to a page that did not throw. The router follows in the next frame, this in the one after it.
+  useEffect(() => {
+    const back = () => requestAnimationFrame(() => requestAnimationFrame(again));
+    window.addEventListener('popstate', back);
+    return () => window.removeEventListener('popstate', back);
+  }, [again]);
   return (
     <main id="main" className="status status--crash" tabIndex={-1}>
       <h1>

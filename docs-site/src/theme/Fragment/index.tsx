@@ -22,11 +22,10 @@ export function Fragment({
   const html = read ? read(address) : (fragmentOf(address) ?? '');
   useBrowserLayoutEffect(() => {
     const node = element.current;
-    if (!node) return;
-    if (node.firstChild) announceFragment(node);
-    return () => {
-      if (node.firstChild) keepFragment(address, node.innerHTML);
-    };
+    if (!node?.firstChild) return;
+    // Before anything changes it: a form that comes back is empty, and so is what was made of it.
+    keepFragment(address, () => node.innerHTML);
+    announceFragment(node);
   });
   useEffect(() => {
     // Only where nobody fetched it before: Gatsby's own development server.

@@ -7,6 +7,7 @@ import { AnnouncementBar } from '../AnnouncementBar';
 import { BackToTopButton } from '../BackToTopButton';
 import { DocSidebar } from '../DocSidebar';
 import { CrashPage, ErrorBoundary, ErrorPage } from '../ErrorBoundary';
+import { repeatEarlyClick } from '../earlyClick';
 import { Footer } from '../Footer';
 import { Loading } from '../Loading';
 import { Navbar } from '../Navbar';
@@ -45,7 +46,9 @@ export function Layout({ location, pageContext, children }: LayoutProps): ReactE
   const parts = useRef(kind && sidebar ? 4 : 3);
   const partDone = useCallback(() => {
     parts.current -= 1;
-    if (parts.current === 0) document.documentElement.dataset['ready'] = 'true';
+    if (parts.current !== 0) return;
+    document.documentElement.dataset['ready'] = 'true';
+    repeatEarlyClick(false);
   }, []);
   const page = (
     <Part then={partDone}>

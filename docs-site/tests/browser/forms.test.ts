@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { Page } from 'playwright-core';
+import { hydrated } from '../support/browser.ts';
+import { check, desktop } from '../support/check.ts';
+
+const route = '/docs/introduction/tutorial';
+const reference = '/apis/v1/cws_notification';
+
+async function openValues(page: Page): Promise<void> {
+  await page.goto(route);
+  await hydrated(page);
+  await page.locator('[data-values] summary').click();
+}
+
+const typed = async (page: Page, name: string, value: string) => {
+  await page.locator(`input[name=${name}]`).fill(value);
+  await page.locator(`input[name=${name}]`).blur();
+};
+const shown = (page: Page, name: string) => page.locator(`[data-value=${name}]`).allTextContents();
+const problem = async (page: Page, name: string): Promise<string> => {
+  const input = page.locator(`input[name=${name}]`);
+  if ((await input.getAttribute('aria-invalid')) !== 'true') return '';
+  const id = await input.getAttribute('aria-describedby');
+  return (await page.locator(`#${id}`).innerText()).trim();
+};
+
+// proves site/code-blocks
+describe('the reader’s own values', () => {
+  for (const character of ["'", '"', '\\', '$', '`']) {
+    check(`${character} is refused with a reason and not inserted`, desktop, async ({ page }) => {
+      await openValues(page);
+      await typed(page, 'clientSecret', 'good-secret');
+      await typed(page, 'clientSecret', `a${character}b`);
+      assert.match(await problem(page, 'clientSecret'), /使えない文字/);
+      for (const text of await shown(page, 'clientSecret')) assert.equal(text, 'your-client-secret');
+      await typed(page, 'clientSecret', 'a<b>&c%/+=');
+      assert.equal(await problem(page, 'clientSecret'), '');
+      for (const text of await shown(page, 'clientSecret')) assert.equal(text, 'a<b>&c%/+=');
+    });
+  }
+  for (const [name, wrong, right, reason] of [
+    ['apiUrl', 'api.example.com', 'https://api.example.com', /http/],
+    ['tokenUrl', 'javascript:alert(1)', 'https://token.example.com/token', /http/],
+    ['deviceId', '12345', '350000000000006', /15 桁/],
+    ['applicationId', 'a b/c', 'app-1_x.Y', /半角/],
+    ['clientId', 'あいう', 'client-1', /半角/],
+  ] as const) {
+    check(`${name}: the form is checked when the field is left`, desktop, async ({ page }) => {
+      await openValues(page);
+      const before = await shown(page, name);
+      assert.ok(((await page.locator(`input[name=${name}]`).getAttribute('placeholder')) ?? '') !== '');
+      await typed(page, name, wrong);
+      assert.match(await problem(page, name), reason);
+      assert.deepEqual(await shown(page, name), before);
+      await typed(page, name, right);
+      assert.equal(await problem(page, name), '');
+      for (const text of await shown(page, name)) assert.equal(text, right);
+    });
+  }
+  check('what a form before this one kept is checked as well', desktop, async ({ page }) => {
+    await page.goto('/');
+    await page.evaluate(() =>
+      sessionStorage.setItem('sample-values', JSON.stringify({ applicationId: "x'; rm -rf /" })),
+    );
+    await openValues(page);
+    for (const text of await shown(page, 'applicationId')) assert.equal(text, 'your-application-id');
+  });
+  check('emptying the form takes the reasons away', desktop, async ({ page }) => {
+    await openValues(page);
+    await typed(page, 'deviceId', '1');
+    await page.getByRole('button', { name: '入力を消す' }).click();
+    assert.equal(await problem(page, 'deviceId'), '');
+  });
+  check(
+    'copying gives what is shown',
+    { ...desktop, permissions: ['clipboard-read', 'clipboard-write'] },
+    async ({ page }) => {
+      await openValues(page);
+      await typed(page, 'clientSecret', 'a<b>&c');
+      const block = page.locator('.code:has([data-value=clientSecret])').filter({ visible: true }).first();
+      await block.locator('[data-code=copy]').click();
+      await page.locator('[data-state=done]').first().waitFor();
+      const copied = await page.evaluate(() => navigator.clipboard.readText());
+      assert.equal(copied, await block.locator('code').textContent());
+      assert.ok(copied.includes('a<b>&c'));
+    },
+  );
+  check('on a reference, too, the box shows that it opens', desktop, async ({ page }) => {
+    for (const where of [route, '/apis/v1/cws_api']) {
+      await page.goto(where);
+      const summary = page.locator('[data-values] > summary');
+      const marked = await summary.evaluate(
+        (node) =>
+          getComputedStyle(node).listStyleType !== 'none' ||
+          getComputedStyle(node, '::before').content !== 'none',
+      );
+      assert.equal(marked, true, where);
+    }
+  });
+});
+
+describe('signature calculator', () => {
+  const open = async (page: Page) => {
+    await page.goto(reference);
+    await hydrated(page);
+    await page.locator('[data-signature-use]').click();
+    await page.locator('[data-signature-say][data-state=done]').waitFor();
+  };
+  const say = (page: Page) => page.locator('[data-signature-say]').innerText();
+  for (const [emptied, named] of [
+    [['id'], /webhook-id が空/],
+    [['timestamp'], /webhook-timestamp が空/],
+    [['id', 'timestamp'], /webhook-id と webhook-timestamp が空/],
+  ] as const) {
+    check(`${emptied.join(' and ')} left out: it is named`, desktop, async ({ page }) => {
+      await open(page);
+      const standard = await page.locator('[data-signature-standard]').innerText();
+      await page.locator('form[data-signature] [name=received]').fill(standard);
+      await page.locator('[data-signature-say][data-state=matches]').waitFor();
+      for (const name of emptied) await page.locator(`form[data-signature] [name=${name}]`).fill('');
+      await page.locator('[data-signature-say][data-state=missing]').waitFor();
+      assert.match(await say(page), named);
+      // The other signature needs neither.
+      const simple = await page.locator('[data-signature-simple]').innerText();
+      await page.locator('form[data-signature] [name=received]').fill(simple);
+      await page.locator('[data-signature-say][data-state=matches]').waitFor();
+      await page.locator('form[data-signature] [name=received]').fill('0'.repeat(64));
+      await page.locator('[data-signature-say][data-state=differs]').waitFor();
+    });
+  }
+  check('after leaving and coming back form and result are both empty', desktop, async ({ page }) => {
+    await open(page);
+    await page.evaluate(() =>
+      (window as unknown as { ___navigate(path: string): void }).___navigate('/docs/introduction/about'),
+    );
+    await page.locator('h1', { hasText: '概要' }).waitFor();
+    await page.goBack();
+    await page.locator('form[data-signature]').waitFor();
+    assert.equal(await page.locator('form[data-signature] [name=key]').inputValue(), '');
+    assert.equal(await page.locator('.api-signature__values').isVisible(), false);
+    assert.match(await say(page), /入力すると/);
+  });
+});

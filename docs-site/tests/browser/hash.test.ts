@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { Page } from 'playwright-core';
+import { hydrated } from '../support/browser.ts';
+import { check, desktop } from '../support/check.ts';
+
+const about = '/docs/introduction/about';
+const tutorial = '/docs/introduction/tutorial';
+const hashes = ['#100%', '#%', '#%E0%A4%A'];
+
+const stands = async (page: Page, title: string) => {
+  await page.locator('h1', { hasText: title }).waitFor();
+  assert.equal(await page.locator('.navbar').isVisible(), true);
+  assert.equal(await page.locator('.status--crash').count(), 0);
+};
+
+/** A link that somebody put into the text. */
+async function followLink(page: Page, href: string): Promise<void> {
+  await page.evaluate((to) => {
+    const link = document.createElement('a');
+    link.href = to;
+    link.textContent = 'link of the test';
+    document.querySelector('.prose')?.prepend(link);
+  }, href);
+  await page.getByText('link of the test').click();
+}
+
+describe('a hash that is no valid encoding', () => {
+  for (const hash of hashes) {
+    check(`${hash}: the page opens`, desktop, async ({ page, complaints }) => {
+      await page.goto(`${about}?a=%20b${hash}`);
+      await hydrated(page);
+      await stands(page, '概要');
+      assert.equal(new URL(page.url()).search, '?a=%20b');
+      assert.deepEqual(complaints, []);
+    });
+    check(`${hash}: a link in the page keeps the page`, desktop, async ({ page, complaints }) => {
+      await page.goto(about);
+      await hydrated(page);
+      await followLink(page, hash);
+      await page.waitForFunction(() => window.location.hash !== '');
+      await stands(page, '概要');
+      await page.goBack();
+      await page.waitForFunction(() => window.location.hash === '');
+      await page.goForward();
+      await page.waitForFunction(() => window.location.hash !== '');
+      await stands(page, '概要');
+      assert.deepEqual(complaints, []);
+    });
+    check(`${hash}: a link to another page leads there`, desktop, async ({ page, complaints }) => {
+      await page.goto(about);
+      await hydrated(page);
+      await followLink(page, tutorial + hash);
+      await stands(page, 'チュートリアル');
+      assert.deepEqual(complaints, []);
+    });
+  }
+  check('a valid one is kept as it is', desktop, async ({ page }) => {
+    await page.goto(`${about}#%E6%A6%82%E8%A6%81`);
+    await hydrated(page);
+    assert.equal(new URL(page.url()).hash, '#%E6%A6%82%E8%A6%81');
+  });
+});
+
+// proves site/error-pages
+check(
+  'what throws above navigation and page leaves a page that says so; Back leads out of it',
+  {
+    ...desktop,
+    before:
+      "const real=window.decodeURI;window.decodeURI=(text)=>{if(String(text).includes('throw-here'))throw new Error('thrown above');return real(text)}",
+  },
+  async ({ page }) => {
+    await page.goto(about);
+    await hydrated(page);
+    await page.evaluate(() =>
+      (window as unknown as { ___navigate(path: string): void }).___navigate(
+        '/docs/introduction/tutorial#throw-here',
+      ),
+    );
+    await page.locator('.status--crash', { hasText: 'This page crashed.' }).waitFor();
+    await page.goBack();
+    await stands(page, '概要');
+  },
+);

@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { Page, Route } from 'playwright-core';
+import { hydrated } from '../support/browser.ts';
+import { check, desktop, phone } from '../support/check.ts';
+
+const about = '/docs/introduction/about';
+const tutorial = '/docs/introduction/tutorial';
+const sora = '/docs/introduction/sora';
+
+const goTo = (page: Page, route: string) =>
+  page.evaluate(
+    (path) => (window as unknown as { ___navigate(path: string): void }).___navigate(path),
+    route,
+  );
+
+/** Holds what matches until it is let go. */
+async function hold(page: Page, pattern: string, end: (route: Route) => Promise<void>) {
+  let letGo: () => void = () => undefined;
+  let seen: () => void = () => undefined;
+  const free = new Promise<void>((done) => {
+    letGo = done;
+  });
+  const asked = new Promise<void>((done) => {
+    seen = done;
+  });
+  let ended: Promise<void> = Promise.resolve();
+  await page.route(pattern, (route) => {
+    seen();
+    ended = free.then(() => end(route)).catch(() => undefined);
+    return ended;
+  });
+  return {
+    asked,
+    /** Lets go, and waits until the page has had time to follow. */
+    async release() {
+      letGo();
+      await ended;
+      await page.evaluate(() => new Promise((done) => setTimeout(done, 500)));
+    },
+  };
+}
+
+const goesOn = (route: Route) => route.continue();
+const fails = (route: Route) => route.abort();
+
+// proves site/loading
+describe('a navigation that another has overtaken', () => {
+  for (const [how, end] of [
+    ['comes late', goesOn],
+    ['fails late', fails],
+  ] as const) {
+    check(`by a click: the older page ${how} and changes nothing`, desktop, async ({ page, complaints }) => {
+      await page.goto(tutorial);
+      await hydrated(page);
+      const held = await hold(page, '**/fragments/*sora*', end);
+      await goTo(page, sora);
+      await held.asked;
+      await goTo(page, about);
+      await page.locator('h1', { hasText: '概要' }).waitFor();
+      await held.release();
+      assert.equal(new URL(page.url()).pathname, about);
+      assert.equal(await page.locator('h1').textContent(), '概要');
+      assert.deepEqual(
+        complaints.filter((one) => one.startsWith('warning')),
+        [],
+      );
+      assert.equal(await page.locator('.load-failure').count(), 0);
+    });
+    check(`by Back: the older page ${how} and changes nothing`, desktop, async ({ page }) => {
+      await page.goto(tutorial);
+      await hydrated(page);
+      await goTo(page, about);
+      await page.locator('h1', { hasText: '概要' }).waitFor();
+      const held = await hold(page, '**/fragments/*sora*', end);
+      await goTo(page, sora);
+      await held.asked;
+      await page.goBack();
+      await page.locator('h1', { hasText: 'チュートリアル' }).waitFor();
+      await held.release();
+      assert.equal(new URL(page.url()).pathname, tutorial);
+      assert.equal(await page.locator('h1').textContent(), 'チュートリアル');
+    });
+  }
+  check('leaves no spinner', desktop, async ({ page }) => {
+    await page.goto(tutorial);
+    await hydrated(page);
+    const held = await hold(page, '**/fragments/*sora*', goesOn);
+    await goTo(page, sora);
+    await held.asked;
+    await goTo(page, about);
+    await page.locator('h1', { hasText: '概要' }).waitFor();
+    // Gatsby tells of a delay after one second.
+    await page.evaluate(() => new Promise((done) => setTimeout(done, 1200)));
+    assert.equal(await page.locator('.loading .spinner').count(), 0);
+    await held.release();
+  });
+  check('a second click on the same link leads there', desktop, async ({ page }) => {
+    await page.goto(tutorial);
+    await hydrated(page);
+    const held = await hold(page, '**/fragments/*sora*', goesOn);
+    await goTo(page, sora);
+    await held.asked;
+    await goTo(page, sora);
+    await held.release();
+    await page.waitForURL(`**${sora}`);
+  });
+});
+
+describe('a fragment that is not what the address promises', () => {
+  for (const [name, answer] of [
+    ['empty', { contentType: 'text/plain; charset=utf-8', body: '' }],
+    ['changed', { contentType: 'text/plain; charset=utf-8', body: '<p>another</p>' }],
+    ['the page of a portal', { contentType: 'text/html', body: '<h2>Sign in to the network</h2>' }],
+  ] as const) {
+    check(`${name}: is not shown; the page is loaded as a whole`, desktop, async ({ page, complaints }) => {
+      await page.goto(tutorial);
+      await hydrated(page);
+      await page.route('**/fragments/*about*', (route) => route.fulfill({ status: 200, ...answer }));
+      await goTo(page, about);
+      await page.locator('h1', { hasText: '概要' }).waitFor();
+      await hydrated(page);
+      assert.ok((await page.locator('.prose > *').count()) > 3);
+      assert.equal(await page.getByText('Sign in to the network').count(), 0);
+      assert.equal(complaints.filter((one) => one.startsWith('warning: The page')).length, 1);
+    });
+  }
+});
+
+describe('where the network is down', () => {
+  const down = async (page: Page) => {
+    await page.route('**/page-data/docs/**', fails);
+    await page.route('**/docs/**', fails);
+  };
+  const up = async (page: Page) => {
+    await page.unroute('**/page-data/docs/**');
+    await page.unroute('**/docs/**');
+  };
+  check('a click stays on the page and says so; Retry goes on', desktop, async ({ page }) => {
+    await page.goto('/information');
+    await hydrated(page);
+    await down(page);
+    await page.locator('.footer a[href="/docs/introduction/sora"]').click();
+    const box = page.locator('.load-failure');
+    await box.waitFor();
+    assert.equal(new URL(page.url()).pathname, '/information');
+    assert.match(await box.innerText(), /ページを読み込めませんでした/);
+    assert.equal(await page.locator('.loading .spinner').count(), 0);
+    // Still down: it says so again, and the page stays.
+    await box.getByRole('button', { name: /Retry/ }).click();
+    await page.waitForFunction(() => document.querySelector('.load-failure')?.textContent !== '');
+    assert.equal(new URL(page.url()).pathname, '/information');
+    await box.getByRole('button', { name: /Retry/ }).waitFor();
+    await up(page);
+    await box.getByRole('button', { name: /Retry/ }).click();
+    await page.locator('h1', { hasText: '遠隔支援' }).waitFor();
+    assert.equal(await box.count(), 0);
+  });
+  check('the notice can be closed', desktop, async ({ page }) => {
+    await page.goto('/information');
+    await hydrated(page);
+    await down(page);
+    await page.locator('.footer a[href="/docs/introduction/sora"]').click();
+    const box = page.locator('.load-failure');
+    await box.getByRole('button', { name: '閉じる' }).click();
+    assert.equal(await box.count(), 0);
+  });
+  check('a later page that comes takes the notice away', desktop, async ({ page }) => {
+    await page.goto('/information');
+    await hydrated(page);
+    await down(page);
+    await page.locator('.footer a[href="/docs/introduction/sora"]').click();
+    await page.locator('.load-failure').waitFor();
+    await goTo(page, '/');
+    await page.locator('.hero').waitFor();
+    assert.equal(await page.locator('.load-failure').count(), 0);
+  });
+});
+
+describe('a page that came without its data', () => {
+  for (const [name, answer] of [
+    ['cut off', fails],
+    ['answered with 503', (route: Route) => route.fulfill({ status: 503 })],
+  ] as const) {
+    for (const [device, options] of [
+      ['desktop', desktop],
+      ['phone', phone],
+    ] as const) {
+      check(`${name}, ${device}: the notice covers nothing and can be closed`, options, async ({ page }) => {
+        await page.route('**/page-data/docs/introduction/about/**', answer);
+        await page.goto(about);
+        const box = page.locator('.load-failure');
+        await box.waitFor();
+        const notice = await box.boundingBox();
+        assert.ok(notice);
+        for (const part of ['.navbar', 'h1', '.prose > :first-child']) {
+          const other = await page.locator(part).first().boundingBox();
+          assert.ok(other && other.y >= notice.y + notice.height - 1, `${part} is covered`);
+        }
+        for (const english of await box.getByText(/An error occurred|Retry/).all())
+          assert.equal(await english.evaluate((node) => node.closest('[lang=en]') !== null), true);
+        await box.getByRole('button', { name: '閉じる' }).click();
+        assert.equal(await box.count(), 0);
+        assert.equal(await page.locator('h1', { hasText: '概要' }).isVisible(), true);
+      });
+    }
+  }
+  for (const chunk of ['framework', 'app']) {
+    check(
+      `whose script ${chunk} does not come, says so and offers to load again`,
+      desktop,
+      async ({ page }) => {
+        await page.route(`**/${chunk}-*.js`, fails);
+        await page.goto(about);
+        const box = page.locator('.load-failure');
+        await box.waitFor();
+        assert.match(await box.innerText(), /一部の機能/);
+        assert.equal(await page.locator('h1', { hasText: '概要' }).isVisible(), true);
+        await page.unroute(`**/${chunk}-*.js`);
+        await box.getByRole('button', { name: '再読み込み' }).click();
+        await hydrated(page);
+        assert.equal(await box.count(), 0);
+      },
+    );
+  }
+});
+
+describe('a click before the page is taken over', () => {
+  const early = async (page: Page, route: string, click: () => Promise<void>) => {
+    const held = await hold(page, '**/app-*.js', goesOn);
+    await page.goto(route, { waitUntil: 'commit' });
+    await held.asked;
+    await page.locator('.footer').waitFor({ state: 'attached' });
+    await click();
+    await held.release();
+    await hydrated(page);
+  };
+  check('the colour is changed', desktop, async ({ page }) => {
+    await early(page, about, () => page.locator('[data-colour-toggle]').click());
+    await page.waitForFunction(() => document.documentElement.dataset['theme'] === 'dark');
+  });
+  check('the dropdown opens', desktop, async ({ page }) => {
+    await early(page, about, () => page.locator('[data-dropdown=guides] > button').click());
+    await page.locator('[data-dropdown=guides] > ul').waitFor({ state: 'visible' });
+  });
+  check('a category of the sidebar opens', desktop, async ({ page }) => {
+    const category = page.locator('.doc-sidebar__toggle').nth(2);
+    await early(page, '/apis/v1/cws_api', () => category.click());
+    await page.waitForFunction(
+      () => document.querySelectorAll('.doc-sidebar__toggle')[2]?.getAttribute('aria-expanded') === 'true',
+    );
+  });
+  check('the sidebar is hidden', desktop, async ({ page }) => {
+    await early(page, about, () => page.locator('.doc-sidebar__hide').click());
+    await page.locator('.doc-sidebar__scroll').waitFor({ state: 'hidden' });
+  });
+  check('the mobile menu opens', phone, async ({ page }) => {
+    await early(page, about, () => page.locator('.navbar__menu').click());
+    await page.locator('dialog.mobile-menu[open]').waitFor();
+  });
+  check('a language is chosen', desktop, async ({ page }) => {
+    await early(page, '/docs/components', () => page.getByRole('tab', { name: 'Python' }).first().click());
+    await page.locator('.tabs__panel[data-language=python]').first().waitFor({ state: 'visible' });
+    assert.equal(await page.locator('.tabs__panel[data-language=bash]').first().isVisible(), false);
+  });
+  check('a click elsewhere afterwards takes it back', desktop, async ({ page }) => {
+    await early(page, about, async () => {
+      await page.locator('[data-dropdown=guides] > button').click();
+      await page.locator('h1').click();
+    });
+    assert.equal(await page.locator('[data-dropdown=guides] > ul').isVisible(), false);
+  });
+  check('an old click is not repeated', desktop, async ({ page }) => {
+    await page.addInitScript(
+      'const now = performance.now.bind(performance); performance.now = () => now() + (window.later ?? 0);',
+    );
+    await early(page, about, async () => {
+      await page.locator('[data-colour-toggle]').click();
+      await page.evaluate('window.later = 60000');
+    });
+    assert.equal(await page.evaluate(() => document.documentElement.dataset['theme']), 'light');
+  });
+  check('a click while React takes over counts once', desktop, async ({ page }) => {
+    await page.goto(about);
+    await hydrated(page);
+    await page.locator('[data-colour-toggle]').click();
+    await page.evaluate(
+      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+    );
+    assert.equal(await page.evaluate(() => document.documentElement.dataset['theme']), 'dark');
+  });
+});
