@@ -24,7 +24,7 @@ test: install ## Every check that CI runs
 	@exec $(NODE) tests/run.ts
 
 .PHONY: check
-check: install ## Format, lint, types, cycles, generated code, unit and architecture tests: about 150 s on two cores (goal: 90)
+check: install ## Format, lint, types, cycles, generated code, unit and architecture tests: about 70 s on two cores
 	@exec $(NODE) tests/run.ts check
 
 .PHONY: unit

@@ -56,9 +56,10 @@ export const sourceNodes = ({ actions }) => {
 /** @type {import('gatsby').GatsbyNode['createPages']} */
 export const createPages = async ({ actions, reporter }) => {
   try {
-    site = await buildSite({ root, settings, drafts: forAuthors });
-    sources = site.sources;
-    written = writeOutputs(site, settings, root, output);
+    const made = await buildSite({ root, settings, drafts: forAuthors });
+    written = writeOutputs(made, settings, root, output);
+    sources = made.sources;
+    site = made;
   } catch (error) {
     if (!site) reporter.panic(error.message);
     reporter.error(error.message);

@@ -15,6 +15,12 @@ import { routeOf } from './routing.ts';
 const idleMs = 30_000;
 const mostConnections = 4096;
 
+/** What Node says of a request that never came to be one; everything else is 400. */
+const refusals: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_HEADER_OVERFLOW: 431,
+};
+
 const text = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
 
 /** The public server: it answers GET and HEAD from the built site and from nothing else, with the policies on every answer. */
@@ -75,7 +81,7 @@ export function buildApp(content: Content, onAnswer: (status: number) => void): 
   server.on('connect', (_request, socket: Socket) => refuse(socket, 405));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
-    return refuse(socket, error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400);
+    return refuse(socket, refusals[error.code ?? ''] ?? 400);
   });
 
   /** Where Node has no request to answer. */

@@ -312,7 +312,7 @@ describe('server: operation', () => {
     }
     await own.stop();
   });
-  test('readers who leave in the middle leave nothing behind', async () => {
+  test('readers who leave in the middle leave nothing behind', { timeout: 60_000 }, async () => {
     const files = () => readdirSync('/proc/self/fd').length;
     const before = files();
     for (let i = 0; i < 200; i += 1) {
@@ -324,14 +324,17 @@ describe('server: operation', () => {
     while (files() > before + 20) await new Promise((done) => setTimeout(done, 10));
     assert.equal((await get('/a')).status, 200);
   });
-  test('clients that keep asking do not hold up the stop', async () => {
+  test('clients that keep asking do not hold up the stop', { timeout: 60_000 }, async () => {
     const own = await start(settings({ DRAIN_TIMEOUT_MS: '600000' }));
     const agent = new Agent({ keepAlive: true });
     let asking = true;
     const ask = () =>
       new Promise<boolean>((done) => {
         httpGet({ host: '127.0.0.1', port: own.port, path: '/a', agent }, (answer) => {
-          answer.on('end', () => done(answer.complete)).resume();
+          answer
+            .on('end', () => done(answer.complete))
+            .on('error', () => done(false))
+            .resume();
         }).on('error', () => {
           // Refused: the port is closed.
           asking = false;
