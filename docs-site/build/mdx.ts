@@ -136,6 +136,21 @@ function jsxOf(file: string) {
   };
 }
 
+/** Puts each h2 with what follows it into a section: the browser lays out only those near the screen (prose.css). */
+function divide(tree: Node): void {
+  const divided: Node[] = [];
+  let section: Node[] | undefined;
+  for (const child of tree.children ?? []) {
+    if (child.type === 'heading' && (child as { depth?: number }).depth === 2) {
+      section = [];
+      const data = { hName: 'section', hProperties: { className: ['prose-part'] } };
+      divided.push({ type: 'section', data, children: section });
+    }
+    (section ?? divided).push(child);
+  }
+  tree.children = divided;
+}
+
 /** Compiles one guide; headings get their ids, code its colours. */
 export async function compileGuide(file: string, body: string, highlight: Highlight): Promise<Compiled> {
   const sections: Section[] = [{ id: '', text: '', level: 1, body: '' }];
@@ -190,6 +205,7 @@ export async function compileGuide(file: string, body: string, highlight: Highli
             () => (tree: unknown) => {
               checkGuide(file, body, tree as Node);
               visit(tree as Node, new GithubSlugger(), new Map());
+              divide(tree as Node);
             },
           ],
         },

@@ -1,6 +1,7 @@
 import { startCode } from './code';
 import { startDetails } from './details';
 import { startLinks } from './links';
+import { startParts } from './parts';
 import { startSignature } from './signature';
 import { startTabs } from './tabs';
 import { startValues } from './values';
@@ -12,5 +13,6 @@ export function startBehaviours(): void {
   startValues();
   startDetails();
   startLinks();
+  startParts();
   startSignature();
 }

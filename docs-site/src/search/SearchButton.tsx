@@ -1,8 +1,7 @@
-import { lazy, type ReactElement, Suspense, useEffect, useRef, useState } from 'react';
+import { type ReactElement, useEffect, useRef, useState } from 'react';
 import { ja } from '../strings/ja';
 import { Icon } from '../theme/Icon';
-
-const SearchDialog = lazy(() => import('./SearchDialog'));
+import { SearchDialog } from './SearchDialog';
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
@@ -50,15 +49,13 @@ export function SearchButton(): ReactElement {
         <kbd className="search-button__key">Ctrl K</kbd>
       </button>
       {open ? (
-        <Suspense fallback={null}>
-          <SearchDialog
-            close={() => {
-              comesBack.current = true;
-              setOpen(false);
-            }}
-            leave={() => setOpen(false)}
-          />
-        </Suspense>
+        <SearchDialog
+          close={() => {
+            comesBack.current = true;
+            setOpen(false);
+          }}
+          leave={() => setOpen(false)}
+        />
       ) : null}
     </>
   );

@@ -47,7 +47,8 @@ interface Props {
   leave(): void;
 }
 
-export default function SearchDialog({ close, leave }: Props): ReactElement {
+/** Part of every page, as it is small: what it loads by itself, engine and index, it can tell of and try again. */
+export function SearchDialog({ close, leave }: Props): ReactElement {
   const dialog = useRef<HTMLDialogElement>(null);
   const [query, setQuery] = useState('');
   const [engine, setEngine] = useState<Engine>();

@@ -1,5 +1,16 @@
 import { useEffect, useState } from 'react';
 
+/**
+ * Where a heading begins. A part far from the screen has no layout (`content-visibility`), and asking for the place of
+ * what lies in it would make the browser lay it out: the part's own place says enough.
+ */
+function topOf(id: string): number | undefined {
+  const heading = document.getElementById(id);
+  const part = heading?.closest('.api-operation, .prose-part')?.getBoundingClientRect();
+  if (part && (part.bottom < 0 || part.top > window.innerHeight)) return part.top;
+  return heading?.getBoundingClientRect().top;
+}
+
 /** The id of the heading that is being read: the last one above a line below the navigation bar. `ids` in the order of the page. */
 export function useActiveHeading(ids: readonly string[]): string | undefined {
   const [active, setActive] = useState<string>();
@@ -10,7 +21,7 @@ export function useActiveHeading(ids: readonly string[]): string | undefined {
       const line = Math.max(100, window.innerHeight * 0.18);
       let found: string | undefined;
       for (const id of ids) {
-        const top = document.getElementById(id)?.getBoundingClientRect().top;
+        const top = topOf(id);
         if (top !== undefined && top <= line) found = id;
       }
       // At the very end the last heading may never reach the line.

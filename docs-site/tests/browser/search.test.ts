@@ -126,4 +126,18 @@ describe('search', () => {
     await page.getByRole('button', { name: '再試行' }).click();
     await status(page).getByText('検索できます').waitFor();
   });
+  check(
+    'an engine that cannot be loaded leaves the page as it is, and can be tried again',
+    desktop,
+    async ({ page }) => {
+      await open(page);
+      await page.route('**/*.js', (route) => route.abort());
+      await page.keyboard.press('/');
+      await status(page).getByText('検索の準備に失敗しました。').waitFor();
+      assert.equal(await page.locator('.status--crash').count(), 0);
+      await page.unroute('**/*.js');
+      await page.getByRole('button', { name: '再試行' }).click();
+      await status(page).getByText('検索できます').waitFor();
+    },
+  );
 });

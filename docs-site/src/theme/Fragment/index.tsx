@@ -23,9 +23,17 @@ export function Fragment({
   useBrowserLayoutEffect(() => {
     const node = element.current;
     if (!node?.firstChild) return;
-    // Before anything changes it: a form that comes back is empty, and so is what was made of it.
-    keepFragment(address, () => node.innerHTML);
-    announceFragment(node);
+    if (fragmentOf(address) !== undefined) {
+      announceFragment(node);
+      return;
+    }
+    // The first visit. Both are tasks of their own: a large page answers the reader between them.
+    let next = setTimeout(() => {
+      // Before anything changes it: a form that comes back is empty, and so is what was made of it.
+      keepFragment(address, () => node.innerHTML);
+      next = setTimeout(() => announceFragment(node));
+    });
+    return () => clearTimeout(next);
   });
   useEffect(() => {
     // Only where nobody fetched it before: Gatsby's own development server.
