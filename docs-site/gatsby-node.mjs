@@ -1,5 +1,6 @@
 import { watch } from 'node:fs';
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { gatsbyFiles, makeDist } from './build/dist.ts';
 import { writeOutputs } from './build/outputs.ts';
 import { loadModule } from './build/renderer.ts';
@@ -73,7 +74,17 @@ export const onCreateWebpackConfig = ({ actions, stage, plugins }) => {
   // The settings that pages show (src/theme/useSite.ts).
   const { siteName, providerName, siteUrl, announcementsUrl, inquiryUrl, mailingUrl } = settings;
   const shown = { siteName, providerName, siteUrl, announcementsUrl, inquiryUrl, mailingUrl };
-  actions.setWebpackConfig({ plugins: [plugins.define({ __SITE__: JSON.stringify(shown) })] });
+  actions.setWebpackConfig({
+    plugins: [plugins.define({ __SITE__: JSON.stringify(shown) })],
+    // Its form for browsers needs `document`, which the worker that parses announcements has not.
+    resolve: {
+      alias: {
+        'decode-named-character-reference$': fileURLToPath(
+          import.meta.resolve('decode-named-character-reference'),
+        ),
+      },
+    },
+  });
   if (stage !== 'build-javascript') return;
   const remember = (compilation) => {
     scripts = Object.keys(compilation.assets);

@@ -19,6 +19,8 @@ export function contentSecurityPolicy(manifest: Manifest, file: string): string 
     "default-src 'none'",
     ["script-src 'self'", ...inline.scripts].join(' '),
     ["style-src 'self'", ...inline.styles].join(' '),
+    // The parser of announcements; a worker from `blob:` or `data:` stays forbidden.
+    "worker-src 'self'",
     "style-src-attr 'unsafe-inline'",
     `img-src 'self' data:${origin}`,
     `connect-src 'self'${origin}`,

@@ -1,7 +1,7 @@
 import { type ReactElement, useEffect, useState } from 'react';
 import { ja } from '../strings/ja';
 import { type Loaded, type LoadFailure, loadAnnouncements } from '../theme/Announcements/load';
-import { renderAnnouncements, withoutTitle } from '../theme/Announcements/markdown';
+import { renderAnnouncements } from '../theme/Announcements/markdown';
 import { PageHead } from '../theme/PageHead';
 import { useSite } from '../theme/useSite';
 
@@ -46,12 +46,12 @@ export default function Information(): ReactElement {
               {ja.error.retry} <span lang="en">({ja.error.retryEnglish})</span>
             </button>
           </div>
-        ) : withoutTitle(loaded.text).trim() === '' ? (
+        ) : loaded.nodes.length === 0 ? (
           <p className="information__empty">{ja.information.empty}</p>
         ) : (
           <div className="prose">
             {renderAnnouncements(
-              withoutTitle(loaded.text),
+              loaded.nodes,
               new URL(announcementsUrl, window.location.href).href,
               window.location.origin,
             )}

@@ -133,6 +133,8 @@ export const ja = {
     offline: 'ネットワークに接続できませんでした',
     tooLarge: '文書が大きすぎます',
     notText: 'お知らせの文書ではない応答です',
+    tooComplex: '文書が複雑すぎるため、時間内に処理できませんでした',
+    noParser: '表示に使うスクリプトを読み込めませんでした',
     status: (status: number) => `サーバーの応答: ${status}`,
     noScript: 'お知らせの表示には JavaScript が必要です。文書を直接開くこともできます:',
     external: '新しいタブで開きます',

@@ -240,6 +240,7 @@ describe('server: headers', () => {
     const policy = (await get('/a')).headers.get('content-security-policy') ?? '';
     assert.match(policy, /script-src 'self' 'sha256-AAA='/);
     assert.match(policy, /style-src 'self' 'sha256-BBB='/);
+    assert.match(policy, /worker-src 'self';/);
     assert.match(policy, /connect-src 'self' https:\/\/news\.example/);
     assert.doesNotMatch((await get('/')).headers.get('content-security-policy') ?? '', /sha256-AAA/);
   });

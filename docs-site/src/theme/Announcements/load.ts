@@ -1,9 +1,12 @@
+import { parseAnnouncements } from './parser.ts';
+import type { Node } from './tree';
+
 /** Why the announcements are not there. */
 export type LoadFailure =
   | { readonly kind: 'status'; readonly status: number }
-  | { readonly kind: 'timeout' | 'offline' | 'tooLarge' | 'notText' };
+  | { readonly kind: 'timeout' | 'offline' | 'tooLarge' | 'notText' | 'tooComplex' | 'noParser' };
 
-export type Loaded = { readonly text: string } | { readonly failure: LoadFailure };
+export type Loaded = { readonly nodes: readonly Node[] } | { readonly failure: LoadFailure };
 
 export const timeoutMs = 10_000;
 export const mostBytes = 64 * 1024;
@@ -25,8 +28,10 @@ async function readText({ body }: Response): Promise<string | undefined> {
   return text + decoder.decode();
 }
 
-/** Fetches the document; never throws. */
-export async function loadAnnouncements(address: string, signal: AbortSignal): Promise<Loaded> {
+async function fetchText(
+  address: string,
+  signal: AbortSignal,
+): Promise<string | { readonly failure: LoadFailure }> {
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(address, {
@@ -39,8 +44,14 @@ export async function loadAnnouncements(address: string, signal: AbortSignal): P
     const isText = /^text\/(?:markdown|x-markdown|plain)\b/i.test(response.headers.get('content-type') ?? '');
     if (!isText) return { failure: { kind: 'notText' } };
     const text = await readText(response);
-    return text === undefined ? { failure: { kind: 'tooLarge' } } : { text };
+    return text ?? { failure: { kind: 'tooLarge' } };
   } catch {
     return { failure: { kind: timeout.aborted ? 'timeout' : 'offline' } };
   }
+}
+
+/** Fetches and parses the document; never throws. */
+export async function loadAnnouncements(address: string, signal: AbortSignal): Promise<Loaded> {
+  const text = await fetchText(address, signal);
+  return typeof text === 'string' ? parseAnnouncements(text, signal) : text;
 }

@@ -1,6 +1,14 @@
 import { createElement, Fragment, type ReactNode } from 'react';
-import type { Inline } from './inline';
-import { type Block, parse } from './parse';
+import type { Node } from './tree';
+
+const tags = {
+  paragraph: 'p',
+  blockquote: 'blockquote',
+  listItem: 'li',
+  emphasis: 'em',
+  strong: 'strong',
+  delete: 'del',
+} as const;
 
 /**
  * Where an address of the document leads, seen from the document; `javascript:`, `data:` and other schemes lead
@@ -20,93 +28,78 @@ export function safeAddress(
 }
 
 /**
- * Markdown from elsewhere → React elements. There is no way from its text to HTML: only the elements named here are
- * made, HTML in it is shown as text, and addresses pass a list of schemes. `base` is the document's own address,
- * `origin` the page's.
+ * Parts of a document from elsewhere → React elements. There is no way from its text to HTML: only the elements named
+ * here are made, and addresses pass a list of schemes. `base` is the document's own address, `origin` the page's.
  */
-export function renderAnnouncements(text: string, base: string, origin: string): ReactNode {
+export function renderAnnouncements(nodes: readonly Node[], base: string, origin: string): ReactNode {
   // Spread children need no keys: the document is rendered once and never reordered.
   const make = (
     tag: string | typeof Fragment,
-    children: readonly ReactNode[],
+    children: readonly Node[],
     props: object | null = null,
-  ): ReactNode => createElement(tag, props, ...children);
-
-  const inline = (node: Inline): ReactNode => {
-    const inside = () => (node.children ?? []).map(inline);
+  ): ReactNode => createElement(tag, props, ...children.map(render));
+  const rows = (tag: 'thead' | 'tbody', cell: 'th' | 'td', all: readonly Node[]): ReactNode =>
+    createElement(
+      tag,
+      null,
+      ...all.map((row) =>
+        createElement('tr', null, ...childrenOf(row).map((one) => make(cell, childrenOf(one)))),
+      ),
+    );
+  const render = (node: Node): ReactNode => {
     switch (node.type) {
-      case 'emphasis':
-        return make('em', inside());
-      case 'strong':
-        return make('strong', inside());
-      case 'delete':
-        return make('del', inside());
+      case 'text':
+        return node.value;
       case 'inlineCode':
         return <code>{node.value}</code>;
+      case 'code':
+        return (
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard
+          <pre className="code code__pre" tabIndex={0}>
+            <code>{node.value}</code>
+          </pre>
+        );
       case 'break':
         return <br />;
+      case 'thematicBreak':
+        return <hr />;
+      // The page has its h1.
+      case 'heading':
+        return make(`h${Math.max(2, node.depth)}`, node.children);
+      case 'list':
+        return node.start === undefined
+          ? make('ul', node.children)
+          : make('ol', node.children, { start: node.start });
       case 'link': {
-        const address = safeAddress(node.url ?? '', base, origin);
-        if (!address) return make(Fragment, inside());
+        const address = safeAddress(node.url, base, origin);
+        if (!address) return make(Fragment, node.children);
         const isAway = !address.startsWith('/');
-        return make('a', inside(), {
+        return make('a', node.children, {
           href: address,
           ...(isAway ? { target: '_blank', rel: 'noopener noreferrer' } : {}),
         });
       }
       case 'image': {
-        const address = safeAddress(node.url ?? '', base, origin, true);
-        return address ? <img src={address} alt={node.value ?? ''} loading="lazy" /> : node.value;
+        const address = safeAddress(node.url, base, origin, true);
+        return address ? <img src={address} alt={node.alt} loading="lazy" /> : node.alt;
       }
-      default:
-        return node.value;
-    }
-  };
-  const row = (cells: readonly (readonly Inline[])[], cell: 'th' | 'td'): ReactNode =>
-    make(
-      'tr',
-      cells.map((one) => make(cell, one.map(inline))),
-    );
-  const render = (block: Block): ReactNode => {
-    switch (block.type) {
-      case 'paragraph':
-        return make('p', block.content.map(inline));
-      // The page has its h1.
-      case 'heading':
-        return make(`h${Math.max(2, block.depth)}`, block.content.map(inline));
-      case 'code':
-        return (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard
-          <pre className="code code__pre" tabIndex={0}>
-            <code>{block.value}</code>
-          </pre>
-        );
-      case 'rule':
-        return <hr />;
-      case 'quote':
-        return make('blockquote', block.blocks.map(render));
-      case 'list': {
-        const items = block.items.map((one) => make('li', one.map(render)));
-        return block.start === undefined ? make('ul', items) : make('ol', items, { start: block.start });
-      }
-      case 'table': {
-        const [head, ...rows] = block.rows;
+      case 'table':
         return (
           <div className="table">
             <table>
-              <thead>{row(head ?? [], 'th')}</thead>
-              {make(
-                'tbody',
-                rows.map((one) => row(one, 'td')),
-              )}
+              {rows('thead', 'th', node.children.slice(0, 1))}
+              {rows('tbody', 'td', node.children.slice(1))}
             </table>
           </div>
         );
-      }
+      case 'tableRow':
+      case 'tableCell':
+        return make(Fragment, node.children);
+      default:
+        return make(tags[node.type], node.children);
     }
   };
-  return make(Fragment, parse(text).map(render));
+  return make(Fragment, nodes);
 }
 
-/** The document's own first `#` heading would repeat the page's title. */
-export const withoutTitle = (text: string): string => text.replace(/^\uFEFF?\s*# [^\n]*(?:\n|$)/, '');
+const childrenOf = (node: Node): readonly Node[] => ('children' in node ? node.children : []);

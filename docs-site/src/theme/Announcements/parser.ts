@@ -1,0 +1,44 @@
+import type { Node } from './tree';
+
+export type Parsed =
+  | { readonly nodes: readonly Node[] }
+  | { readonly failure: { readonly kind: 'tooComplex' | 'noParser' } };
+
+export const parserLoadTimeoutMs = 10_000;
+export const parseTimeoutMs = 2000;
+
+/**
+ * Parses in a worker of its own, which ends with the answer, with `signal`, or with its time: a hostile document takes
+ * as much time as it likes, but not the page's. The time counts from the worker's 'ready', so that a slow network is
+ * not taken for a slow document. Never throws.
+ */
+export function parseAnnouncements(text: string, signal: AbortSignal): Promise<Parsed> {
+  const { promise, resolve } = Promise.withResolvers<Parsed>();
+  const fail = (kind: 'tooComplex' | 'noParser') => () => resolve({ failure: { kind } });
+  let worker: Worker;
+  try {
+    worker = new Worker(
+      /* webpackChunkName: "announcement-parser" */ new URL('./parser.worker.ts', import.meta.url),
+    );
+  } catch {
+    fail('noParser')();
+    return promise;
+  }
+  let timer = setTimeout(fail('noParser'), parserLoadTimeoutMs);
+  worker.addEventListener('message', ({ data }: MessageEvent<'ready' | Parsed>) => {
+    if (data !== 'ready') {
+      resolve(data);
+      return;
+    }
+    clearTimeout(timer);
+    timer = setTimeout(fail('tooComplex'), parseTimeoutMs);
+    worker.postMessage(text);
+  });
+  worker.addEventListener('error', fail('noParser'));
+  signal.addEventListener('abort', fail('noParser'), { once: true });
+  if (signal.aborted) fail('noParser')();
+  return promise.finally(() => {
+    clearTimeout(timer);
+    worker.terminate();
+  });
+}
