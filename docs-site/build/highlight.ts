@@ -6,7 +6,7 @@ export type Language = (typeof languages)[number];
 
 const theme = createCssVariablesTheme({ name: 'site', variablePrefix: '--tok-', fontStyle: false });
 
-/** Short class names, since a long page holds thousands of them; src/css/code.css colours them. */
+/** Short class names, since a long page holds thousands of them; src/css/code.css colours them. Punctuation is plain text. */
 const classes: Readonly<Record<string, string>> = {
   'token-constant': 'tc',
   'token-string': 'ts',
@@ -15,7 +15,6 @@ const classes: Readonly<Record<string, string>> = {
   'token-keyword': 'tk',
   'token-parameter': 'tp',
   'token-function': 'tf',
-  'token-punctuation': 'tu',
   'token-link': 'tl',
 };
 

@@ -35,16 +35,20 @@ function wrap(button: HTMLElement): void {
 }
 
 /** The wrap button is offered only where a line is too long, or where wrapping is on. */
-function measure(pre: Element): void {
-  const button = pre.closest('.code')?.querySelector<HTMLElement>('[data-code=wrap]');
-  if (!button) return;
-  button.hidden = !pre.classList.contains('code__pre--wrapped') && pre.scrollWidth <= pre.clientWidth;
-}
+const offersWrap = (pre: Element): boolean =>
+  pre.classList.contains('code__pre--wrapped') || pre.scrollWidth > pre.clientWidth;
 
 /** Copying and wrapping of code blocks. */
 export function startCode(): void {
   const sizes = new ResizeObserver((entries) => {
-    for (const { target } of entries) measure(target);
+    // Blocks without a width are in a part that is not laid out yet: to ask would lay it out. All are asked before one
+    // is changed: each answer after a change costs a layout.
+    const shown = entries.filter(({ contentRect }) => contentRect.width > 0);
+    const offers = shown.map(({ target }) => offersWrap(target));
+    for (const [index, { target }] of shown.entries()) {
+      const button = target.closest('.code')?.querySelector<HTMLElement>('[data-code=wrap]');
+      if (button) button.hidden = !offers[index];
+    }
   });
   onFragment((root) => {
     for (const pre of root.querySelectorAll('.code__pre')) sizes.observe(pre);

@@ -1,6 +1,5 @@
 import type { ReactElement } from 'react';
 import { ja } from '../strings/ja';
-import { Icon } from '../theme/Icon';
 
 export interface CodeBlockProps {
   readonly language: string;
@@ -25,7 +24,7 @@ export const languageNames: Readonly<Record<string, string>> = {
 /** More lines than this may be parted by the end of a printed page. */
 const longLines = 20;
 
-/** Static markup; copying and wrapping are done by src/behaviour/code.ts. */
+/** Static markup; copying and wrapping are done by src/behaviour/code.ts. A reference has hundreds: the buttons' icons come from code.css, not from elements. */
 export function CodeBlock({ language, html, title, output }: CodeBlockProps): ReactElement {
   const caption = title ?? (output ? ja.code.output : undefined);
   const isLong = html.split('\n').length > longLines;
@@ -54,19 +53,14 @@ export function CodeBlock({ language, html, title, output }: CodeBlockProps): Re
             aria-label={ja.code.wrap}
             title={ja.code.wrap}
             hidden
-          >
-            <Icon name="wrap" />
-          </button>
+          />
           <button
             type="button"
             className="code__button"
             data-code="copy"
             aria-label={ja.code.copy}
             title={ja.code.copy}
-          >
-            <Icon name="copy" />
-            <Icon name="check" />
-          </button>
+          />
         </div>
       </div>
     </figure>

@@ -2,9 +2,6 @@ import type { ReactElement } from 'react';
 
 /** Drawn on a grid of 24 with lines of 1.75, in the text's colour. */
 const paths = {
-  copy: 'M9 9h10v11H9zM5 15V4h10',
-  check: 'M5 12.5l4.5 4.5L19 7.5',
-  wrap: 'M4 6h16M4 12h13a3 3 0 010 6h-4m0 0l2.5-2.5M13 18l2.5 2.5M4 18h5',
   info: 'M12 21a9 9 0 100-18 9 9 0 000 18zM12 11v5.5M12 7.6v.1',
   tip: 'M9 18h6M10 21h4M12 3a6 6 0 00-3.6 10.8c.7.6 1.1 1.3 1.1 2.2h5c0-.9.4-1.6 1.1-2.2A6 6 0 0012 3z',
   warning: 'M12 4L2.8 19.5h18.4zM12 10v4.5M12 17v.1',
