@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import { goal, measure } from '../../bench/lighthouse.ts';
+import { hydrated } from '../support/browser.ts';
+import { check, desktop, phone } from '../support/check.ts';
+
+const reference = '/apis/v1/cws_api';
+
+/** How fast the machine is decides over performance: `make bench-site` judges it, and here it is only told. */
+describe('Lighthouse, as on a phone', () => {
+  for (const route of ['/', '/docs/introduction/tutorial', reference]) {
+    check(
+      `${route}: at least ${goal} in accessibility, best practices and SEO`,
+      desktop,
+      async ({ site }) => {
+        const { scores } = await measure(site.url + route);
+        process.stdout.write(`    ${route}: ${JSON.stringify(scores)}\n`);
+        for (const name of ['accessibility', 'best-practices', 'seo'] as const)
+          assert.ok(scores[name] >= goal, `${name}: ${scores[name]}`);
+      },
+    );
+  }
+});
+
+describe('parts far from the screen cost nothing', () => {
+  for (const route of ['/docs/introduction/tutorial', reference]) {
+    check(`${route}: nothing asks for the place or size of what is not laid out`, phone, async ({ page }) => {
+      await page.addInitScript(() => {
+        const asked: string[] = [];
+        Object.assign(window, { asked });
+        const place = Element.prototype.getBoundingClientRect;
+        const tell = (element: Element, what: string) => {
+          const part = element.parentElement?.closest<HTMLElement>('.api-operation, .prose-part');
+          if (!part || part.style.contentVisibility === 'visible') return;
+          const { top, bottom } = place.call(part);
+          // The browser lays out what is near the screen as well.
+          const near = window.innerHeight * 3;
+          if (bottom < -near || top > window.innerHeight + near)
+            asked.push(`${what} of ${element.tagName} ${element.id || element.className}`);
+        };
+        Element.prototype.getBoundingClientRect = function () {
+          tell(this, 'place');
+          return place.call(this);
+        };
+        for (const name of ['scrollWidth', 'clientWidth', 'scrollHeight', 'clientHeight'] as const) {
+          const found = Object.getOwnPropertyDescriptor(Element.prototype, name);
+          Object.defineProperty(Element.prototype, name, {
+            get(this: Element) {
+              tell(this, name);
+              return found?.get?.call(this);
+            },
+          });
+        }
+      });
+      await page.goto(route);
+      await hydrated(page);
+      await page.waitForTimeout(500);
+      await page.mouse.wheel(0, 3000);
+      await page.waitForTimeout(500);
+      const asked = await page.evaluate(() => (window as unknown as { asked: string[] }).asked);
+      assert.deepEqual(asked.slice(0, 5), []);
+    });
+  }
+});
