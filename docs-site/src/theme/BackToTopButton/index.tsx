@@ -3,6 +3,8 @@ import { ja } from '../../strings/ja';
 import { Icon } from '../Icon';
 
 const fromTop = 300;
+/** What a reader scrolls with. */
+const byReader = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
 
 /** Comes when the reader scrolls up, far enough from the top; goes when scrolling down or following a hash. */
 export function BackToTopButton(): ReactElement {
@@ -12,10 +14,7 @@ export function BackToTopButton(): ReactElement {
     let followsHash = false;
     const scrolled = () => {
       const now = window.scrollY;
-      if (followsHash) {
-        followsHash = false;
-        setShown(false);
-      } else if (now < fromTop) setShown(false);
+      if (followsHash || now < fromTop) setShown(false);
       else if (now < last) setShown(true);
       else if (now > last) setShown(false);
       last = now;
@@ -24,9 +23,15 @@ export function BackToTopButton(): ReactElement {
       followsHash = true;
       setShown(false);
     };
+    // What lies above the target gets its height on the way (prose.css): the browser scrolls more than once for a hash.
+    const moved = () => {
+      followsHash = false;
+    };
     window.addEventListener('scroll', scrolled, { passive: true });
     window.addEventListener('hashchange', hash);
+    for (const name of byReader) window.addEventListener(name, moved, { passive: true });
     return () => {
+      for (const name of byReader) window.removeEventListener(name, moved);
       window.removeEventListener('scroll', scrolled);
       window.removeEventListener('hashchange', hash);
     };
