@@ -70,7 +70,7 @@ site-build: install docs-site/node_modules/.installed ## Build the documentation
 
 .PHONY: site
 site: site-build ## Build the documentation site and serve it (SITE_PORT=8090)
-	@SITE_LISTEN=127.0.0.1:$(SITE_PORT) ADMIN_LISTEN=127.0.0.1:$$(($(SITE_PORT) + 1020)) exec $(NODE) docs-site/server/main.ts
+	@SITE_LISTEN=127.0.0.1:$(SITE_PORT) ADMIN_LISTEN=127.0.0.1:$$(($(SITE_PORT) + 1020)) exec $(NODE) --max-semi-space-size=1 docs-site/dist/server.mjs
 
 .PHONY: site-dev
 site-dev: install docs-site/node_modules/.installed ## The documentation site for authors: changes appear at once, drafts are shown

@@ -9,9 +9,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { build } from 'esbuild';
 import type { Manifest } from '../server/manifest.ts';
 import { checkLinks, lineOfAddress, pageOf, type Source } from './check-links.ts';
 import { type HtmlFacts, readHtml } from './html.ts';
@@ -113,6 +114,7 @@ export async function makeDist(built: Built, dist: string, settings: Settings): 
       : null;
     const manifest: Manifest = { etags, inline, announcementsOrigin };
     writeFileSync(join(made, 'server.json'), JSON.stringify(manifest));
+    await bundleServer(join(made, 'server.mjs'));
     switchTo(made, dist);
   } catch (error) {
     rmSync(made, { recursive: true, force: true });
@@ -141,6 +143,23 @@ async function compress(site: string, files: readonly string[]): Promise<void> {
     }
   };
   await Promise.all([worker(), worker(), worker(), worker()]);
+}
+
+/** The server as one file beside its site: it needs nothing but Node, and Node need not strip its types (ADR 0028). */
+async function bundleServer(outfile: string): Promise<void> {
+  await build({
+    entryPoints: [resolve(import.meta.dirname, '../server/main.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node26',
+    // Packages in CommonJS ask for Node's own modules by require.
+    banner: {
+      js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
+    },
+    logLevel: 'silent',
+  });
 }
 
 /** The build before this one stays: a server that starts at this moment may be reading it. */

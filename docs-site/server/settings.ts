@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 
 export interface ListenAddress {
   readonly host: string;
@@ -24,6 +24,12 @@ function address(name: string, text: string): ListenAddress {
   if (!match || port > 65_535)
     throw new SettingsError(`${name}: "${text}" is no address (host:port or port)`);
   return { host: (match[1] ?? '').replace(/^\[|\]$/g, '') || '0.0.0.0', port };
+}
+
+/** The built server stands in the folder that it serves; its source stands beside it. */
+function ownDist(): string {
+  const { dirname } = import.meta;
+  return existsSync(join(dirname, 'server.json')) ? dirname : resolve(dirname, '../dist');
 }
 
 /** Reads the settings; `X_FILE` names a file that holds the secret X. */
@@ -52,7 +58,7 @@ export function readServerSettings(env: Readonly<Record<string, string | undefin
     listen,
     adminListen,
     adminToken,
-    dist: resolve(env['SITE_DIST'] || resolve(import.meta.dirname, '../dist')),
+    dist: resolve(env['SITE_DIST'] || ownDist()),
     drainTimeoutMs: Number(drain),
   });
 }
