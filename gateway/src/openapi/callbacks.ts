@@ -1,3 +1,4 @@
+import { operationById, ResultForm } from '@headset-cloud/proto/operations.ts';
 import { bodyRefOf, type DocumentName, type JsonObject, readDocument } from './document.ts';
 import { SchemaCompiler } from './validators.ts';
 
@@ -19,18 +20,14 @@ const byOperation = {
   'notify-sora-event': 'soraEvent',
 } as const;
 
-/** The ends of operations that have a form of their own, by operationId. */
-const byEndedOperation = {
-  'put-v1-applications-devices-apps': 'updateResult',
-  'put-v1-applications-devices-firmware': 'updateResult',
-  'delete-v1-applications-devices-package': 'uninstallResult',
-  'get-v1-applications-connectivity-list': 'connectivityList',
-  'get-v1-applications-connectivity-state': 'connectivityState',
-  'put-v1-applications-connectivity-state': 'connectivityState',
-  'delete-v1-applications-connectivity-reset': 'connectivityReset',
-  'post-v1-applications-bluetooth-device': 'bluetoothPairing',
-  'put-v1-applications-bluetooth-device': 'bluetoothPairing',
-  'delete-v1-applications-bluetooth-device': 'bluetoothPairing',
+/** The ends of operations that have a form of their own. */
+const byResultForm = {
+  [ResultForm.UPDATE]: 'updateResult',
+  [ResultForm.UNINSTALL]: 'uninstallResult',
+  [ResultForm.CONNECTIVITY_LIST]: 'connectivityList',
+  [ResultForm.CONNECTIVITY_STATE]: 'connectivityState',
+  [ResultForm.CONNECTIVITY_RESET]: 'connectivityReset',
+  [ResultForm.BLUETOOTH_PAIRING]: 'bluetoothPairing',
 } as const;
 
 /** The callbacks that the notification document describes. */
@@ -41,7 +38,7 @@ export type CallbackName =
   | 'recording'
   | 'fileUpload'
   | (typeof byOperation)[keyof typeof byOperation]
-  | (typeof byEndedOperation)[keyof typeof byEndedOperation];
+  | (typeof byResultForm)[keyof typeof byResultForm];
 
 /** What is wrong with a callback's body; empty when it is as documented. */
 export type CallbackCheck = (name: CallbackName, body: unknown) => readonly string[];
@@ -57,7 +54,7 @@ export function callbackNameOf(body: Readonly<Record<string, unknown>>): Callbac
   if (type === 'processed' && String(body['message']).startsWith('The transaction was canceled')) {
     return 'transactionCanceled';
   }
-  const own = byEndedOperation[operationId as keyof typeof byEndedOperation];
+  const own = byResultForm[operationById(operationId)?.resultForm as keyof typeof byResultForm];
   return own && (type !== 'accepted' || own === 'updateResult') ? own : 'transactionResult';
 }
 

@@ -72,7 +72,7 @@ export function decodeCommand(body: JsonText): MessageInitShape<typeof CommandSc
 export function commandHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'put-v1-applications-devices-commands': async (call) =>
-      operate(devices, call, 'put-v1-applications-devices-commands', {
+      operate(devices, call, {
         case: 'command',
         value: decodeCommand(call.body as JsonText),
       }),

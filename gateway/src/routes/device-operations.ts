@@ -7,7 +7,7 @@ import type { Handlers } from './types.ts';
 export function deviceOperationHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'delete-v1-applications-devices-package': (call) =>
-      operate(devices, call, 'delete-v1-applications-devices-package', {
+      operate(devices, call, {
         case: 'uninstall',
         value: { package: call.package },
       }),

@@ -1,25 +1,15 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { type OperationInit, type OperationKind, operationRequest } from '@headset-cloud/proto/operations.ts';
 import type { GatewayClients } from '../clients.ts';
 import type { Answer } from '../http/answer.ts';
 import { transactionCreated } from './encode.ts';
 import type { Call } from './types.ts';
 
-/** What the headset is to do. */
-export type OperationKind = NonNullable<MessageInitShape<typeof OperationSchema>['kind']>;
-
-/** Has the devices service create an operation's transaction, and answers it (decision 8: operationId). */
+/** Has the devices service create an operation's transaction, and answers it. */
 export async function operate(
   devices: Pick<GatewayClients['devices'], 'sendOperation'>,
   { applicationId, deviceId, caller }: Call,
-  operationId: string,
-  kind: OperationKind,
+  kind: OperationInit & { case: OperationKind },
 ): Promise<Answer> {
-  const { transactionId } = await devices.sendOperation({
-    caller,
-    deviceId,
-    operationId,
-    operation: { kind },
-  });
+  const { transactionId } = await devices.sendOperation({ caller, deviceId, ...operationRequest(kind) });
   return transactionCreated(applicationId, transactionId);
 }

@@ -33,7 +33,7 @@ export function settingsHandlers({ devices }: Pick<GatewayClients, 'devices'>): 
   return {
     'put-v1-applications-devices-settings-apn': (call) => {
       const apns = bodyOf<readonly ApnEntry[]>(call).map(decodeApn);
-      return operate(devices, call, 'put-v1-applications-devices-settings-apn', {
+      return operate(devices, call, {
         case: 'applyApns',
         value: { apns },
       });
@@ -41,7 +41,7 @@ export function settingsHandlers({ devices }: Pick<GatewayClients, 'devices'>): 
 
     'put-v1-applications-devices-settings-wifi': (call) => {
       const networks = [...bodyOf<readonly WifiEntry[]>(call)];
-      return operate(devices, call, 'put-v1-applications-devices-settings-wifi', {
+      return operate(devices, call, {
         case: 'applyWifi',
         value: { networks },
       });
@@ -49,7 +49,7 @@ export function settingsHandlers({ devices }: Pick<GatewayClients, 'devices'>): 
 
     'put-v1-applications-devices-settings-lang': (call) => {
       const languages = [...bodyOf<readonly string[]>(call)];
-      return operate(devices, call, 'put-v1-applications-devices-settings-lang', {
+      return operate(devices, call, {
         case: 'applyLanguages',
         value: { languages },
       });
@@ -57,7 +57,7 @@ export function settingsHandlers({ devices }: Pick<GatewayClients, 'devices'>): 
 
     // Passed on as it was written: only its format is the cloud's to check (specification section 5).
     'put-v1-applications-devices-apps-launcher-keys': (call) =>
-      operate(devices, call, 'put-v1-applications-devices-apps-launcher-keys', {
+      operate(devices, call, {
         case: 'applyLauncherKeys',
         value: { configJson: compact(call.body?.text ?? '') },
       }),

@@ -285,20 +285,27 @@ describe('operations of other kinds', () => {
     expect(world.transactions.created).toHaveLength(1);
   });
 
-  test('an operation without its operationId, or without anything, is refused', async () => {
-    const kind = { case: 'uninstall', value: { package: 'a.b' } } as const;
-    await expect(operate(kind, { operationId: '' })).rejects.toMatchObject({ code: 'invalid_argument' });
+  test('a call without an operation is refused', async () => {
     const nothing = world.devices.sendOperation({ caller: callerOf('app'), operationId: 'x' });
     await expect(nothing).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 
-  test('what latest is judged by goes along', async () => {
-    await operate({ case: 'updateApp', value: { package: 'a.b', version: '2' } }, { subject: 'a.b@2' });
-    expect(world.transactions.created.at(-1)).toMatchObject({
-      operationId: 'some-operation',
-      subject: 'a.b@2',
-    });
-  });
+  test.each(['', 'put-v1-applications-devices-reset', 'no-operation'])(
+    'the operation decides its operationId and what latest is judged by, not the call (%p)',
+    async (operationId) => {
+      const update = { case: 'updateApp', value: { package: 'a.b', version: '2' } } as const;
+      await operate(update, { operationId, subject: 'x@1' });
+      expect(world.transactions.created.at(-1)).toMatchObject({
+        operationId: 'put-v1-applications-devices-apps',
+        subject: 'a.b@2',
+      });
+      await operate({ case: 'uninstall', value: { package: 'a.b' } }, { operationId, subject: 'x@1' });
+      expect(world.transactions.created.at(-1)).toMatchObject({
+        operationId: 'delete-v1-applications-devices-package',
+        subject: '',
+      });
+    },
+  );
 
   test('one Idempotency-Key, ten callers at once: one uninstallation', async () => {
     const kind = { case: 'uninstall', value: { package: 'a.b' } } as const;

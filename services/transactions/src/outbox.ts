@@ -6,6 +6,7 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import { operationById } from '@headset-cloud/proto/operations.ts';
 import { LRUCache } from 'lru-cache';
 import {
   callbackBody,
@@ -14,7 +15,6 @@ import {
   needsOperation,
   type OwedCallback,
 } from './domain/callbacks.ts';
-import { formOf } from './domain/forms/operations.ts';
 import type { CanceledTransaction, StoredTransaction, TransactionStore } from './ports.ts';
 
 /** A transaction that owes callbacks; those of a cancellation need nothing of its operation. */
@@ -87,7 +87,9 @@ export function createOutbox(deps: {
         else fresh.push(owed);
       }
       // A report of progress takes the place of the one before, which may still be on the way.
-      const lastProgress = formOf(t.operationId) === 'update' ? known.get(progressKey(t.id)) : undefined;
+      const lastProgress = operationById(t.operationId)?.reportsProgress
+        ? known.get(progressKey(t.id))
+        : undefined;
       if (lastProgress) earlier.push(lastProgress);
       // From the head, always: what is on the way must have arrived before the next goes.
       const published = Promise.all(earlier).then(() => (fresh.length > 0 ? publish(t, fresh) : undefined));

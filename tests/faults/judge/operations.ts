@@ -1,6 +1,6 @@
 import type { CallKind } from '../evidence.ts';
 
-/** The OpenAPI operationId of each call that makes a transaction (decision 8). */
+/** The OpenAPI operationId of each call that makes a transaction: a table of the judge's own (ADR 0030). */
 export const operations = {
   command: 'put-v1-applications-devices-commands',
   activate: 'post-v1-applications-devices',

@@ -472,7 +472,7 @@ export type SendOperationRequest = Message<"headset.devices.v1.SendOperationRequ
   deviceId: string;
 
   /**
-   * The operationId of the call (decision 8).
+   * Only services of 0.1.0 read it: the kind of the operation decides (proto/operations.ts).
    *
    * @generated from field: string operation_id = 3;
    */
@@ -484,7 +484,7 @@ export type SendOperationRequest = Message<"headset.devices.v1.SendOperationRequ
   operation?: Operation | undefined;
 
   /**
-   * What 'latest' is judged by beside operation_id; empty, or "package@version" for updates.
+   * Only services of 0.1.0 read it, as operation_id.
    *
    * @generated from field: string subject = 5;
    */

@@ -10,7 +10,7 @@ export function addPairingHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ConnectivityService>['addPairing'] {
   return async (request) =>
-    operate(deps, request, 'post-v1-applications-bluetooth-device', {
+    operate(deps, request, {
       case: 'addPairing',
       value: create(AddPairingSchema, { macAddress: requireMacAddress(request.macAddress) }),
     });

@@ -10,7 +10,7 @@ export function changePairingHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ConnectivityService>['changePairing'] {
   return async (request) =>
-    operate(deps, request, 'put-v1-applications-bluetooth-device', {
+    operate(deps, request, {
       case: 'changePairing',
       value: create(ChangePairingSchema, {
         macAddress: requireMacAddress(request.macAddress),

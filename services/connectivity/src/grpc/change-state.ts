@@ -12,7 +12,7 @@ export function changeStateHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ConnectivityService>['changeState'] {
   return async (request) =>
-    operate(deps, request, 'put-v1-applications-connectivity-state', {
+    operate(deps, request, {
       case: 'setConnectivityState',
       value: create(SetConnectivityStateSchema, {
         networkType: NetworkType.BLUETOOTH,

@@ -10,7 +10,7 @@ export function deletePairingHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ConnectivityService>['deletePairing'] {
   return async (request) =>
-    operate(deps, request, 'delete-v1-applications-bluetooth-device', {
+    operate(deps, request, {
       case: 'deletePairing',
       value: create(DeletePairingSchema, { macAddress: requireMacAddress(request.macAddress) }),
     });

@@ -10,7 +10,7 @@ export function listConnectivityHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ConnectivityService>['listConnectivity'] {
   return async (request) =>
-    operate(deps, request, 'get-v1-applications-connectivity-list', {
+    operate(deps, request, {
       case: 'listConnectivity',
       value: create(ListConnectivitySchema, {
         networkType: listedNetwork(request.networkType),

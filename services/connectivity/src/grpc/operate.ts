@@ -1,8 +1,8 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
-import type { Operation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { type OperationInit, type OperationKind, operationRequest } from '@headset-cloud/proto/operations.ts';
 
 /** What the RPCs work with. */
 export interface HandlerDependencies {
@@ -15,16 +15,6 @@ interface Subject {
   readonly deviceId: string;
 }
 
-/** The operationIds that the specification names (callbacks-and-site.md section 3). */
-export type ConnectivityOperationId =
-  | 'get-v1-applications-connectivity-list'
-  | 'get-v1-applications-connectivity-state'
-  | 'put-v1-applications-connectivity-state'
-  | 'delete-v1-applications-connectivity-reset'
-  | 'post-v1-applications-bluetooth-device'
-  | 'put-v1-applications-bluetooth-device'
-  | 'delete-v1-applications-bluetooth-device';
-
 /**
  * Makes the operation's transaction. devices judges whether the application may operate the device
  * now and answers a repeat with the same Idempotency-Key as the first time; its refusals go on as
@@ -33,15 +23,9 @@ export type ConnectivityOperationId =
 export async function operate(
   { devices }: HandlerDependencies,
   { caller, deviceId }: Subject,
-  operationId: ConnectivityOperationId,
-  kind: Operation['kind'],
+  kind: OperationInit & { case: OperationKind },
 ): Promise<{ transactionId: bigint }> {
   if (!caller?.applicationId) throw new DomainError('invalid_argument', 'The call names no caller.');
-  const { transactionId } = await devices.sendOperation({
-    caller,
-    deviceId,
-    operationId,
-    operation: { kind } as Operation,
-  });
+  const { transactionId } = await devices.sendOperation({ caller, deviceId, ...operationRequest(kind) });
   return { transactionId };
 }

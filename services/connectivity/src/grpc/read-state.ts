@@ -12,7 +12,7 @@ export function readStateHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ConnectivityService>['readState'] {
   return async (request) =>
-    operate(deps, request, 'get-v1-applications-connectivity-state', {
+    operate(deps, request, {
       case: 'readConnectivityState',
       value: create(ReadConnectivityStateSchema, { networkType: NetworkType.BLUETOOTH }),
     });

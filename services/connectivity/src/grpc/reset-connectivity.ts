@@ -9,7 +9,7 @@ export function resetConnectivityHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ConnectivityService>['resetConnectivity'] {
   return async (request) =>
-    operate(deps, request, 'delete-v1-applications-connectivity-reset', {
+    operate(deps, request, {
       case: 'resetConnectivity',
       value: create(ResetConnectivitySchema, { networkType: NetworkType.BLUETOOTH }),
     });

@@ -1,5 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { DomainError, errorCatalogue } from '@headset-cloud/kit/errors.ts';
+import { operationOf } from '@headset-cloud/proto/operations.ts';
 import {
   type CreateTransactionRequestSchema,
   FloorReason,
@@ -93,14 +94,14 @@ function activatePart(
 ): Part {
   const clientSecret = sealed === undefined ? '' : deps.openClientSecret(deviceId, sealed);
   return {
-    operationId: 'post-v1-applications-devices',
+    operationId: operationOf('activate').id,
     operation: { kind: { case: 'activate', value: { applicationId, clientId, clientSecret } } },
   };
 }
 
 function deactivatePart(applicationId: string): Part {
   return {
-    operationId: 'delete-v1-applications-devices',
+    operationId: operationOf('deactivate').id,
     operation: { kind: { case: 'deactivate', value: { applicationId } } },
     // Everything earlier and unprocessed is canceled in the same update (ruling B4).
     raisesFloor: FloorReason.DEACTIVATION,
@@ -109,7 +110,7 @@ function deactivatePart(applicationId: string): Part {
 
 function resetPart(applicationId: string): Part {
   return {
-    operationId: 'put-v1-applications-devices-reset',
+    operationId: operationOf('reset').id,
     operation: { kind: { case: 'reset', value: { applicationId } } },
     // As with a deactivation, but with its own message.
     raisesFloor: FloorReason.RESET,

@@ -3,15 +3,9 @@ import {
   BluetoothMode,
   type Report,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { operationById, ResultForm } from '@headset-cloud/proto/operations.ts';
 import type { DeviceNotification, ReportSubject } from './notification.ts';
 import { clip } from './text.ts';
-
-/** What connects and disconnects Bluetooth devices (ruling A16). */
-const pairingOperations: ReadonlySet<string> = new Set([
-  'post-v1-applications-bluetooth-device',
-  'put-v1-applications-bluetooth-device',
-  'delete-v1-applications-bluetooth-device',
-]);
 
 /** The transaction that a report names as the cause of a connection; undefined: none that can be one. */
 export function namedCause({ body }: Pick<Report, 'body'>): number | undefined {
@@ -25,7 +19,9 @@ export function isPairing(
   transaction: { readonly deviceId: string; readonly operationId: string } | undefined,
   deviceId: string,
 ): boolean {
-  return transaction?.deviceId === deviceId && pairingOperations.has(transaction.operationId);
+  if (transaction?.deviceId !== deviceId) return false;
+  // Only pairings connect and disconnect Bluetooth devices (ruling A16).
+  return operationById(transaction.operationId)?.resultForm === ResultForm.BLUETOOTH_PAIRING;
 }
 
 /** Bounds of what headsets say (protocol page, "Limits"); characters. */

@@ -1,35 +1,8 @@
 import { isOlder } from '@headset-cloud/kit/version.ts';
 import type { Operation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { MinimumVersions } from '@headset-cloud/proto/operations.ts';
 import { refusals } from './refusals.ts';
 import type { ReportedVersions } from './reported.ts';
-
-/** What an operation does, by the name of its kind. */
-export type OperationKind = NonNullable<Operation['kind']['case']>;
-
-/** Kinds that change the device's activation and have calls of their own. */
-export const ownCalls: ReadonlySet<OperationKind> = new Set(['activate', 'deactivate', 'reset']);
-
-/** The oldest client and firmware that know an operation. */
-export interface MinimumVersions {
-  readonly client: string;
-  /** Empty: any. */
-  readonly firmware: string;
-}
-
-const connectivity: MinimumVersions = { client: '2.3.1', firmware: '9.001.0' };
-
-/** What an operation needs (decision 14, ruling A13); absent: every headset knows it. */
-export const minimumVersions: Readonly<Partial<Record<OperationKind, MinimumVersions>>> = {
-  applyLauncherKeys: { client: '2.1.1', firmware: '' },
-  uninstall: { client: '3.4.0', firmware: '' },
-  listConnectivity: connectivity,
-  readConnectivityState: connectivity,
-  setConnectivityState: connectivity,
-  resetConnectivity: connectivity,
-  addPairing: connectivity,
-  changePairing: connectivity,
-  deletePairing: connectivity,
-};
 
 /**
  * Throws where a version that is known (not empty) is older than the operation needs. The refusal names

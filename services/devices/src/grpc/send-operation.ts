@@ -2,9 +2,10 @@ import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import { isOlder } from '@headset-cloud/kit/version.ts';
 import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { operationOf, subjectOf } from '@headset-cloud/proto/operations.ts';
 import { completePending } from '../activation/complete.ts';
 import { requireActivated } from '../domain/activation.ts';
-import { certainFailure, minimumVersions, ownCalls, requireVersions } from '../domain/operations.ts';
+import { certainFailure, requireVersions } from '../domain/operations.ts';
 import { refusals } from '../domain/refusals.ts';
 import { requireDestination } from '../domain/settings.ts';
 import type { Standing } from '../ports.ts';
@@ -29,14 +30,15 @@ const mostTries = 10;
 export function sendOperationHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof DevicesService>['sendOperation'] {
-  return async ({ caller: given, deviceId, operationId, operation, subject }) => {
+  return async ({ caller: given, deviceId, operation }) => {
     const caller = requireCaller(given);
     const { applicationId } = caller;
     const kind = operation?.kind.case;
-    if (!operation || !kind || ownCalls.has(kind) || !operationId) {
+    const entry = kind && operationOf(kind);
+    if (!operation || !entry || entry.changesActivation) {
       throw new DomainError('invalid_argument', 'The call carries no operation.');
     }
-    const minimum = minimumVersions[kind];
+    const { minimum } = entry;
 
     const create = async (transactionId: bigint) => {
       const [standing, destination] = await Promise.all([
@@ -57,8 +59,8 @@ export function sendOperationHandler(
           transactionId,
           deviceId,
           applicationId,
-          operationId,
-          subject,
+          operationId: entry.id,
+          subject: subjectOf(operation.kind),
           activationEpoch: BigInt(standing.epoch),
           operation,
           failMessage: certainFailure(operation),

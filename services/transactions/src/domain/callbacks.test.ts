@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { ResultForm } from '@headset-cloud/proto/operations.ts';
 import {
   callbackBody,
   callbackId,
@@ -77,7 +78,7 @@ describe('bodies of callbacks', () => {
     expect(body(id, owed('canceled', false), 0.5)).toBe(JSON.stringify(general(id, 'processed', 'failure')));
   });
 
-  it.each(everyOperation.filter((id) => formOf(id) !== 'update'))(
+  it.each(everyOperation.filter((id) => formOf(id) !== ResultForm.UPDATE))(
     '%s: accepted has the general form',
     (id) => {
       expect(body(id, owed('accepted'))).toBe(JSON.stringify(general(id, 'accepted', 'success')));

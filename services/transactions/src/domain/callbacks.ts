@@ -1,6 +1,7 @@
 import type { Operation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { ResultForm } from '@headset-cloud/proto/operations.ts';
 import { type ConnectivityFinding, connectivityBody } from './forms/connectivity.ts';
-import { formOf } from './forms/operations.ts';
+import { formOf, isConnectivity } from './forms/operations.ts';
 import type { CallbackKind } from './state.ts';
 
 /** One callback a transaction owes, as it waits in the transaction's outbox. */
@@ -78,7 +79,7 @@ export function callbackId(transactionId: number, owed: OwedCallback): string {
 export function needsOperation(operationId: string, kind: CallbackKind): boolean {
   if (kind !== 'processed') return false;
   const form = formOf(operationId);
-  return form === 'uninstall' || form === 'connectivity';
+  return form === ResultForm.UNINSTALL || isConnectivity(form);
 }
 
 /**
@@ -104,7 +105,7 @@ export function callbackBody(subject: CallbackSubject, owed: OwedCallback): Reco
     };
   }
   const form = formOf(subject.operationId);
-  if (form === 'connectivity' && owed.kind === 'processed') {
+  if (isConnectivity(form) && owed.kind === 'processed') {
     return { ...common, ...connectivityBody(subject.operation, owed) };
   }
   const general = {
@@ -115,8 +116,8 @@ export function callbackBody(subject: CallbackSubject, owed: OwedCallback): Reco
   };
   // A cancellation has no extras, whatever was canceled.
   if (owed.kind === 'canceled') return general;
-  if (form === 'update') return { ...general, progress: progressOf(subject, owed) };
-  if (form === 'uninstall' && owed.kind === 'processed') {
+  if (form === ResultForm.UPDATE) return { ...general, progress: progressOf(subject, owed) };
+  if (form === ResultForm.UNINSTALL && owed.kind === 'processed') {
     const { operation } = subject;
     return { ...general, package: operation?.case === 'uninstall' ? operation.value.package : '' };
   }

@@ -1,7 +1,7 @@
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { Filter } from 'mongodb';
 import { maxProgressReports } from '../domain/callbacks.ts';
-import { updateOperations } from '../domain/forms/operations.ts';
+import { operationsWithProgress } from '../domain/forms/operations.ts';
 import { statesThatTake } from '../domain/state.ts';
 import type { ReportedProgress, TransactionStore } from '../ports.ts';
 import { type createChanges, toStored } from './changes.ts';
@@ -32,7 +32,7 @@ export function createProgressStore(
   });
   const running: Filter<TransactionDocument> = {
     status: { $in: statesThatTake('progress', 'accepted') },
-    operationId: { $in: [...updateOperations] },
+    operationId: { $in: [...operationsWithProgress] },
   };
   const fields = ({ reportId, value, message, atMs }: ReportedProgress) => ({
     'progress.reportId': reportId,

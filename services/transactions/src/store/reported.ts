@@ -1,7 +1,7 @@
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { Filter } from 'mongodb';
 import type { OwedCallback } from '../domain/callbacks.ts';
-import { commandOperation } from '../domain/forms/operations.ts';
+import { answeredOperations } from '../domain/forms/operations.ts';
 import { callbacksOf, type EventType, type Status } from '../domain/state.ts';
 import type { ReportedEnd, Reporter, TransactionStore } from '../ports.ts';
 import { type Change, type createChanges, takenIn, toStored } from './changes.ts';
@@ -92,7 +92,11 @@ export function createReportedStore(
       const owed: OwedCallback = { kind: 'answer', ...answer };
       const { success, message, atMs } = answer;
       const answered = await reportable(id, reporter, async (filter) => {
-        const unanswered = { ...filter, operationId: commandOperation, answeredAt: { $exists: false } };
+        const unanswered: Filter<TransactionDocument> = {
+          ...filter,
+          operationId: { $in: [...answeredOperations] },
+          answeredAt: { $exists: false },
+        };
         const after = await reported.findOneAndUpdate(
           { ...unanswered, status: 'processed' },
           {

@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
-import type { ArtifactSchema, OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { ArtifactSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { type OperationInit, type OperationKind, operationRequest } from '@headset-cloud/proto/operations.ts';
 import { issueTicket } from '../tickets.ts';
 import type { Chosen } from './deliverable.ts';
 import type { HandlerDependencies } from './dependencies.ts';
@@ -15,15 +16,11 @@ export async function sendUpdate(
   call: {
     caller: Caller;
     deviceId: string;
-    operationId: string;
-    subject: string;
     choose: () => Promise<Chosen>;
-    operation: (
-      artifact: MessageInitShape<typeof ArtifactSchema>,
-    ) => MessageInitShape<typeof OperationSchema>;
+    operation: (artifact: MessageInitShape<typeof ArtifactSchema>) => OperationInit & { case: OperationKind };
   },
 ): Promise<{ transactionId: bigint }> {
-  const { caller, deviceId, operationId, subject } = call;
+  const { caller, deviceId } = call;
   const transactionId = await deps.idempotency.run(caller, {
     draw: async () => ({ ...(await call.choose()) }),
     work: async (artifact) => {
@@ -32,7 +29,7 @@ export async function sendUpdate(
         sha256: Buffer.from(artifact.sha256, 'hex'),
         ticket: issueTicket(deps.secrets, deviceId, artifact),
       });
-      return (await deps.devices.sendOperation({ caller, deviceId, operationId, operation, subject }))
+      return (await deps.devices.sendOperation({ caller, deviceId, ...operationRequest(operation) }))
         .transactionId;
     },
   });

@@ -20,8 +20,6 @@ export function updateAppHandler(deps: HandlerDependencies): Handlers<typeof Upd
     return sendUpdate(deps, {
       caller,
       deviceId,
-      operationId: 'put-v1-applications-devices-apps',
-      subject: `${packageName}@${version}`,
       choose: async () => {
         const developerId = await developerOf(deps, caller);
         const found = await findArtifact(deps, { kind: 'software', package: packageName, version });
@@ -29,9 +27,7 @@ export function updateAppHandler(deps: HandlerDependencies): Handlers<typeof Upd
         if (own?.state !== 'deliverable') throw refusals.notDeliverable(packageName, version, own);
         return chosen(own);
       },
-      operation: (artifact) => ({
-        kind: { case: 'updateApp', value: { package: packageName, version, artifact } },
-      }),
+      operation: (artifact) => ({ case: 'updateApp', value: { package: packageName, version, artifact } }),
     });
   };
 }

@@ -22,14 +22,12 @@ export function updateFirmwareHandler(
     return sendUpdate(deps, {
       caller,
       deviceId,
-      operationId: 'put-v1-applications-devices-firmware',
-      subject: version,
       choose: async () => {
         const found = await findArtifact(deps, { kind: 'firmware', package: '', version });
         if (found?.state !== 'deliverable') throw refusals.firmwareNotDeliverable(version);
         return chosen(found);
       },
-      operation: (artifact) => ({ kind: { case: 'updateFirmware', value: { version, artifact } } }),
+      operation: (artifact) => ({ case: 'updateFirmware', value: { version, artifact } }),
     });
   };
 }

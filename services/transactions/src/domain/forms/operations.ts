@@ -1,32 +1,28 @@
-/** Which form the callbacks of an operation have (specification callbacks-and-site.md section 3). */
-export type Form = 'general' | 'update' | 'uninstall' | 'connectivity';
+import { operationById, operationOf, operations, ResultForm } from '@headset-cloud/proto/operations.ts';
 
-/** Software and firmware updates: the only ones that report progress. */
-export const updateOperations: readonly string[] = [
-  'put-v1-applications-devices-apps',
-  'put-v1-applications-devices-firmware',
-];
+/** The operations that report progress, by operationId. */
+export const operationsWithProgress: readonly string[] = operations
+  .filter(({ reportsProgress }) => reportsProgress)
+  .map(({ id }) => id);
 
-/** The only operation whose called app answers by itself (ruling A8). */
-export const commandOperation = 'put-v1-applications-devices-commands';
+/** The operations whose called app answers by itself, by operationId. */
+export const answeredOperations: readonly string[] = operations
+  .filter(({ appAnswers }) => appAnswers)
+  .map(({ id }) => id);
 
 /** A reset ends without a report of its own (ruling B7). */
-export const resetOperation = 'put-v1-applications-devices-reset';
+export const resetOperation = operationOf('reset').id;
 
-const forms = new Map<string, Form>([
-  ...updateOperations.map((id) => [id, 'update'] as const),
-  ['delete-v1-applications-devices-package', 'uninstall'],
-  ...[
-    'get-v1-applications-connectivity-list',
-    'get-v1-applications-connectivity-state',
-    'put-v1-applications-connectivity-state',
-    'delete-v1-applications-connectivity-reset',
-    'post-v1-applications-bluetooth-device',
-    'put-v1-applications-bluetooth-device',
-    'delete-v1-applications-bluetooth-device',
-  ].map((id) => [id, 'connectivity'] as const),
+/** The form of an operation's callbacks; that of a newer version's operation is not known here. */
+export const formOf = (operationId: string): ResultForm =>
+  operationById(operationId)?.resultForm ?? ResultForm.GENERAL;
+
+const connectivityForms: ReadonlySet<ResultForm> = new Set([
+  ResultForm.CONNECTIVITY_LIST,
+  ResultForm.CONNECTIVITY_STATE,
+  ResultForm.CONNECTIVITY_RESET,
+  ResultForm.BLUETOOTH_PAIRING,
 ]);
 
-export function formOf(operationId: string): Form {
-  return forms.get(operationId) ?? 'general';
-}
+/** True: the end tells what the headset found. */
+export const isConnectivity = (form: ResultForm): boolean => connectivityForms.has(form);

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { OperationSchema } from './gen/device_link/v1/device_link_pb.ts';
+import {
+  LatestBy,
+  operationById,
+  operationOf,
+  operationRequest,
+  operations,
+  ResultForm,
+  subjectOf,
+} from './operations.ts';
+
+describe('the catalogue of operations', () => {
+  it('has an entry for each kind, and for nothing else', () => {
+    expect(operations.map(({ kind }) => kind)).toEqual(
+      OperationSchema.fields.map((field) => field.localName),
+    );
+  });
+
+  it('ties each kind to one operationId, and back', () => {
+    for (const entry of operations) {
+      expect(operationOf(entry.kind)).toBe(entry);
+      expect(operationById(entry.id)).toBe(entry);
+    }
+    expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length);
+  });
+
+  it('names calls that the contract describes', () => {
+    const contract = readFileSync(new URL('../gateway/openapi/cws_api.yaml', import.meta.url), 'utf8');
+    for (const { id } of operations) expect(contract).toContain(`operationId: ${id}\n`);
+  });
+
+  it.each(operations)('$kind says its form and what latest is judged by', (entry) => {
+    expect(entry.resultForm).not.toBe(ResultForm.UNSPECIFIED);
+    expect(entry.latestBy).not.toBe(LatestBy.UNSPECIFIED);
+    expect(entry.id).toMatch(/^(?:get|put|post|delete)-v1-applications-[a-z-]+$/);
+    for (const version of [entry.minimum?.client, entry.minimum?.firmware])
+      expect(version || '0').toMatch(/^\d+(?:\.\d+)*$/);
+  });
+
+  // Written again from the specification, section 5.
+  it('knows the oldest versions that the specification names', () => {
+    const minima = operations.filter(({ minimum }) => minimum);
+    expect(Object.fromEntries(minima.map(({ id, minimum }) => [id, minimum]))).toEqual({
+      'put-v1-applications-devices-apps-launcher-keys': { client: '2.1.1', firmware: '' },
+      'delete-v1-applications-devices-package': { client: '3.4.0', firmware: '' },
+      ...Object.fromEntries(
+        [
+          'get-v1-applications-connectivity-list',
+          'get-v1-applications-connectivity-state',
+          'put-v1-applications-connectivity-state',
+          'delete-v1-applications-connectivity-reset',
+          'post-v1-applications-bluetooth-device',
+          'put-v1-applications-bluetooth-device',
+          'delete-v1-applications-bluetooth-device',
+        ].map((id) => [id, { client: '2.3.1', firmware: '9.001.0' }]),
+      ),
+    });
+  });
+
+  it('an id of a newer version is not known', () => {
+    expect(operationById('put-v1-applications-devices-photo')).toBeUndefined();
+    expect(operationById('')).toBeUndefined();
+  });
+});
+
+describe('what latest is judged by', () => {
+  it('is the package and version of an update, the version of a firmware', () => {
+    expect(subjectOf({ case: 'updateApp', value: { package: 'a.b', version: '1.2' } })).toBe('a.b@1.2');
+    expect(subjectOf({ case: 'updateFirmware', value: { version: '9.002.0' } })).toBe('9.002.0');
+  });
+
+  it('is nothing beside the operation for the others, whatever fields they have', () => {
+    expect(subjectOf({ case: 'uninstall', value: { package: 'a.b' } })).toBe('');
+    expect(subjectOf({ case: 'command', value: { package: 'a.b' } })).toBe('');
+    expect(subjectOf({ case: undefined })).toBe('');
+  });
+
+  it('goes with an operation that is sent', () => {
+    const kind = { case: 'updateApp', value: { package: 'a.b', version: '1.2' } } as const;
+    expect(operationRequest(kind)).toEqual({
+      operation: { kind },
+      operationId: 'put-v1-applications-devices-apps',
+      subject: 'a.b@1.2',
+    });
+  });
+});
