@@ -38,7 +38,7 @@ describe('the catalogue of operations', () => {
       expect(version || '0').toMatch(/^\d+(?:\.\d+)*$/);
   });
 
-  // Written again from the specification, section 5.
+  // Written again from the specification (API 5).
   it('knows the oldest versions that the specification names', () => {
     const minima = operations.filter(({ minimum }) => minimum);
     expect(Object.fromEntries(minima.map(({ id, minimum }) => [id, minimum]))).toEqual({

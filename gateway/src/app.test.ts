@@ -12,7 +12,7 @@ const command = '{"launchType":"activity","package":"com.example.app"}';
 const message = (text: string) => JSON.parse(text).message as string;
 
 // proves api/8/403-url
-describe('paths and methods (ruling A3)', () => {
+describe('paths and methods (rule A3)', () => {
   test.each([
     ['GET', '/'],
     ['GET', '/v1'],
@@ -58,7 +58,7 @@ describe('paths and methods (ruling A3)', () => {
   });
 });
 
-describe('order of checks (ruling A3): the earlier refusal wins', () => {
+describe('order of checks (rule A3): the earlier refusal wins', () => {
   const bad = '/v1/applications/app-2/devices/x/commands';
   const body = '{';
   // proves api/8/401

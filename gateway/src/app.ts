@@ -34,7 +34,7 @@ export interface Gateway {
 
 /**
  * Builds the gateway from cws_api.yaml: the document's paths are the routes, its schemas the checks
- * (decision 19). Throws when the document and the handlers do not name the same operations.
+ * (rule C19). Throws when the document and the handlers do not name the same operations.
  */
 export function buildGateway(options: GatewayOptions): Gateway {
   const { clients, tokens, config, logger, clock, metrics } = options;
@@ -83,14 +83,14 @@ function literalFirst(operations: readonly ApiOperation[]): ApiOperation[] {
 
 function serve(router: Router<RequestState>, operation: ApiOperation, run: CallRunner): void {
   router.register(routerPath(operation.path), [operation.method], (ctx) => {
-    // The router lets HEAD into every GET; a method that the document lacks is 403 (ruling A3).
+    // The router lets HEAD into every GET; a method that the document lacks is 403 (rule A3).
     if (ctx.method !== operation.method) throw unknownPath();
     ctx.state.route = operation.path;
     return run(ctx as unknown as Context, ctx['params']);
   });
 }
 
-/** The paths that document 405 answer it for every method but their own, before any other check (ruling A3). */
+/** The paths that document 405 answer it for every method but their own, before any other check (rule A3). */
 function refuseOtherMethods(router: Router<RequestState>, operations: readonly ApiOperation[]): void {
   for (const { path, method } of operations.filter((o) => '405' in o.responses)) {
     const others = METHODS.filter((m) => m !== method);

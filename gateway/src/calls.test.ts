@@ -51,7 +51,7 @@ describe('settings', () => {
   });
 
   const long = (length: number) => `https://a.test/${'x'.repeat(length - 15)}`;
-  // The letters of a scheme have no case (ruling A22).
+  // The letters of a scheme have no case (rule A22).
   test.each([
     ...[long(255), 'http://a', 'https://日本.test/パス?q=1#f', 'https://u:p@a.test:8443/'],
     ...['HTTP://a.test/', 'hTTpS://a.test/'],

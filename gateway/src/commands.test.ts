@@ -59,7 +59,7 @@ test('Location escapes the application id', async () => {
   );
 });
 
-test('a command without a target goes on: its failure is a callback (ruling A8)', async () => {
+test('a command without a target goes on: its failure is a callback (rule A8)', async () => {
   expect((await put('{"launchType":"broadcast"}')).status).toBe(201);
   expect(command()).toMatchObject({ package: '', classpath: '', action: '', extrasJson: '' });
 });
@@ -211,7 +211,7 @@ describe('Content-Type', () => {
     'Application/JSON',
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
-    // Any other parameter may stand beside it (ruling A22).
+    // Any other parameter may stand beside it (rule A22).
     'application/json; profile=a',
     'application/json ; profile="a; charset=latin1" ; charset=Utf-8;',
     'application/json; charset=utf-8; odata.metadata=minimal',

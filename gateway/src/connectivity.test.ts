@@ -28,7 +28,7 @@ function expectAsked<D extends DescMessage>(rpc: string, schema: D, more: object
   );
 }
 
-/** Every call makes a transaction: 201 and Location, the GETs included (ruling A2). */
+/** Every call makes a transaction: 201 and Location, the GETs included (rule A2). */
 async function expectTransaction(id: number, method: string, at: string, body?: unknown): Promise<void> {
   const answer = await send(method, at, body);
   expect([answer.status, answer.text, answer.headers['location']]).toEqual([

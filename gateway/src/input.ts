@@ -42,7 +42,7 @@ export function inputReader(
       );
     }
     if (check) requireJson(ctx.req);
-    // A body that the call does not need is read only where the key must be tied to it (ruling A19).
+    // A body that the call does not need is read only where the key must be tied to it (rule A19).
     const bytes = check || key !== undefined ? await readBytes(ctx.req, ctx.res, limitBytes) : noBytes;
     const body = check ? parseJson(bytes) : undefined;
     check?.(body?.value);

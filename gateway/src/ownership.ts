@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 const keepMs = 5000;
 
 /**
- * Asks whether the token's client owns the application (decision 11), or, for a call that names none,
+ * Asks whether the token's client owns the application (rule C11), or, for a call that names none,
  * whether it belongs to a developer at all, and remembers the good answers for a moment. Throws what
  * devices throws: developer_not_registered (500), application_forbidden (403).
  */

@@ -26,7 +26,7 @@ export interface PipelineOptions {
 export type CallRunner = (ctx: Context, params: Readonly<Record<string, string>>) => Promise<void>;
 
 /**
- * The checks of ruling A3 after path and method, in its order, compiled once for an operation: token
+ * The checks of rule A3 after path and method, in its order, compiled once for an operation: token
  * 401, scope 403, developer 500, ownership 403, path parameter 404, query and body 400. What depends
  * on the device is the service's to check.
  */
@@ -76,7 +76,7 @@ function scopeMissing(scope: string): GatewayError {
 type PathValues = Pick<Call, 'deviceId' | 'transactionId' | 'package'>;
 
 /**
- * Reads the path parameters beside applicationId. Throws not_found for a wrong one (ruling A3), or the
+ * Reads the path parameters beside applicationId. Throws not_found for a wrong one (rule A3), or the
  * code that the document gives it: those come after the others.
  */
 function pathReader(

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 /**
- * The digest that ties an Idempotency-Key to what is asked (ruling A19): the body, byte by byte, and the
+ * The digest that ties an Idempotency-Key to what is asked (rule A19): the body, byte by byte, and the
  * call's parameters in the query where there are some, however they are spelled.
  */
 export function requestDigest(body: Uint8Array, query: string, parameters: readonly string[]): Uint8Array {

@@ -301,7 +301,7 @@ describe('launcher keys', () => {
   ])('%j is refused: %s', (wrong, detail) => refused('PUT', path, wrong, detail));
 });
 
-// Ruling A22.
+// Rule A22.
 describe('the body of a list of networks', () => {
   const mib = 1024 * 1024;
   test.each([
@@ -329,7 +329,7 @@ describe('uninstall', () => {
     expect(await send('DELETE', `${device}/package/${encodeURIComponent(name)}`)).toMatchObject(created);
     expectSent('delete-v1-applications-devices-package', { case: 'uninstall', value: { package: name } });
   });
-  // The form of PUT apps (ruling A15).
+  // The form of PUT apps (rule A15).
   test.each([
     'a.'.padEnd(129, 'x'),
     'app',

@@ -8,7 +8,7 @@ const product = (file: string) => !file.endsWith('.test.ts') && !file.includes('
 
 /** Rules as functions from an import to a complaint; each is shown to be able to fail below. */
 const rules: Record<string, (i: Import) => boolean> = {
-  'the domain imports neither transport, storage nor telemetry (style 5)': ({ file, target }) =>
+  'the domain imports neither transport, storage nor telemetry': ({ file, target }) =>
     /^(services\/[^/]+|gateway)\/src\/domain\//.test(file) &&
     (/^(@grpc|@connectrpc|@opentelemetry|mongodb|kafkajs|koa|@koa|undici|prom-client|pino|bson|node:(http|net|tls|http2|sqlite))/.test(
       target,
@@ -27,14 +27,14 @@ const rules: Record<string, (i: Import) => boolean> = {
     /^(services\/(?!kit|standalone)|gateway)/.test(file) &&
     !/\/(main|main\..*)\.ts$/.test(file) &&
     /kit\/(embedded\/|store\/mongo|eventlog\/kafka|host)/.test(target),
-  'kafkajs stays behind the EventLog port (decision 4)': ({ file, target }) =>
+  'kafkajs stays behind the EventLog port (rule C4)': ({ file, target }) =>
     target === 'kafkajs' && !/^(tests\/|services\/kit\/src\/eventlog\/kafka)/.test(file),
   'nothing of the product imports tests': ({ file, target }) =>
     !file.startsWith('tests/') && /^(tests\/|@headset-cloud\/tests)/.test(target),
 };
 
 const seeds: Record<string, Import> = {
-  'the domain imports neither transport, storage nor telemetry (style 5)': {
+  'the domain imports neither transport, storage nor telemetry': {
     file: 'services/devices/src/domain/x.ts',
     target: 'mongodb',
   },
@@ -46,7 +46,7 @@ const seeds: Record<string, Import> = {
     file: 'services/devices/src/x.ts',
     target: '@headset-cloud/kit/embedded/store.ts',
   },
-  'kafkajs stays behind the EventLog port (decision 4)': {
+  'kafkajs stays behind the EventLog port (rule C4)': {
     file: 'services/devices/src/x.ts',
     target: 'kafkajs',
   },

@@ -43,7 +43,7 @@ function shown(value: unknown): string {
   return `\`${String(value)}\``;
 }
 
-/** docs/configuration.md, from the specifications that the processes read (style 13). */
+/** docs/configuration.md, from the specifications that the processes read. */
 export function configurationDocument(): string {
   const sections = parts.map(([title, spec]) => {
     const rows = Object.entries(spec).map(([key, k]) => {

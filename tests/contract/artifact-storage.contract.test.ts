@@ -8,7 +8,7 @@ import { type ArtifactStorage, ObjectChanged } from '@headset-cloud/updates/port
 import { request } from 'undici';
 import { localStorageStack, s3StorageStack } from './artifact-storages.ts';
 
-/** The storage of packages and firmware: the same promises on this machine's disk and on S3 (decision 16). */
+/** The storage of packages and firmware: the same promises on this machine's disk and on S3 (rule C16). */
 const contentType = 'application/vnd.android.package-archive';
 const secondsNow = () => Math.floor(Date.now() / 1000) * 1000;
 const uploadKey = () => `uploads/${randomUUID()}`;

@@ -16,7 +16,7 @@ import {
 import { embeddedStack, type Stack, serverStack, whyNoServer } from './store-stacks.ts';
 
 /**
- * The embedded store and a MongoDB server answer alike (decision 5). The embedded store's answers are
+ * The embedded store and a MongoDB server answer alike (rule C5). The embedded store's answers are
  * also kept as a snapshot, so that they are held to the same where there is no server.
  */
 const missing = orDemanded(whyNoServer());

@@ -4,7 +4,7 @@ import jwt from 'jsonwebtoken';
 import type { HeadsetKeyFile } from '../support/provision.ts';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
 
-/** What belongs to an activation stays in it (ruling A7), and the network status is the cloud's (ruling A21). */
+/** What belongs to an activation stays in it (rule A7), and the network status is the cloud's (rule A21). */
 describeOnStack('what an application sees of a headset', () => {
   let first: Tenant;
   let next: Tenant;

@@ -217,7 +217,7 @@ describeOnStack('billing', () => {
     expect(body).toEqual({ message: expect.stringContaining(parameter) });
   });
 
-  // Ruling A22.
+  // Rule A22.
   it.each(['year=2022&month=1', 'year=2022&month=12', 'year=9999&month=12'])(
     '?%s can be asked for',
     async (query) => {

@@ -59,7 +59,7 @@ describeOnStack('callbacks', () => {
     const { method, path, headers, headerNames, bytes, body } = arrival as Arrival;
     const key = await currentKey();
     expect({ method, path }).toEqual({ method: 'POST', path: '/hook?source=cloud' });
-    // Some servers compare header names letter by letter (ruling A22).
+    // Some servers compare header names letter by letter (rule A22).
     expect(headerNames).toEqual(expect.arrayContaining(['X-TLPF-NOTIFICATION-KEY', 'applicationId']));
     expect(headers).toMatchObject({
       'content-type': 'application/json',
@@ -84,7 +84,7 @@ describeOnStack('callbacks', () => {
     expect(Math.abs(body.timestamp - Date.now())).toBeLessThan(60_000);
   });
 
-  // Ruling A22.
+  // Rule A22.
   it('reach a destination whose scheme is written in capitals', async () => {
     const taking = await receiver(() => 200);
     const deviceEvent = taking.url.replace('http:', 'HTTP:');

@@ -8,7 +8,7 @@ const keys = {
   ],
 };
 
-/** The operations that need a client of some age (decision 14), with the oldest that knows them. */
+/** The operations that need a client of some age (rule C14), with the oldest that knows them. */
 const operations = [
   {
     what: 'launcher keys',
@@ -100,7 +100,7 @@ describeOnStack('minimum client versions', () => {
     },
   );
 
-  /** Connectivity's calls, one of each (decision 14, ruling A13). */
+  /** Connectivity's calls, one of each (rule C14, rule A13). */
   const connectivity = [
     ['GET', '', undefined],
     ['GET', '/bluetooth/state', undefined],

@@ -5,7 +5,7 @@ import type { ReportBody, ReportDetails } from '../support/headset/outbox.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 import { startReceiver } from './receiver.ts';
 
-/** Each device-originated notification (specification callbacks-and-site.md section 3): report and body. */
+/** Each device-originated notification (specification Callbacks 3): report and body. */
 const notifications: readonly (readonly [string, ReportBody, Readonly<Record<string, unknown>>])[] = [
   ...(['started', 'finished'] as const).map(
     (status) =>

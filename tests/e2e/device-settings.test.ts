@@ -99,7 +99,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
   describe('Wi-Fi', () => {
     const operationId = 'put-v1-applications-devices-settings-wifi';
 
-    // Ruling A22.
+    // Rule A22.
     it('a list of 1 MiB reaches the headset, one of a byte more is 413', async () => {
       const entry = { ssid: 's'.repeat(32), password: 'p'.repeat(1000), security: 'WPA' };
       const list = Array.from({ length: 970 }, () => entry);
@@ -201,7 +201,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
       const old = tenant.headset(device, { clientVersion: '3.3.99', apps });
       old.connect();
       await tenant.ended(await tenant.activate(device));
-      // Only what it says under this activation may be named to the application (ruling A7).
+      // Only what it says under this activation may be named to the application (rule A7).
       const earlier = old.sessionEpoch;
       old.disconnect();
       await waitFor('the next session', () => old.sessionEpoch > earlier);

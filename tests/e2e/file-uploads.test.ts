@@ -72,7 +72,7 @@ describeOnStack('files from headsets', () => {
       { body: { deviceId: headset.deviceId, file }, verified: true },
     ]);
     expect(asked[0]?.headers['applicationid']).toBe(tenant.applicationId);
-    // Some servers compare header names letter by letter (ruling A22).
+    // Some servers compare header names letter by letter (rule A22).
     expect(asked[0]?.headerNames).toEqual(
       expect.arrayContaining(['X-TLPF-NOTIFICATION-KEY', 'applicationId']),
     );
@@ -142,7 +142,7 @@ describeOnStack('files from headsets', () => {
     expect((await told(file)).body).toEqual(end(file, 'failure', messages.noUrl));
   });
 
-  // Ruling A22.
+  // Rule A22.
   it('the scheme of a signed URL may be in capitals', async () => {
     const file = path('capitals');
     const url = `${store.signUrl.replace('http:', 'HTTP:').replace('/sign', '/files')}?file=${encodeURIComponent(file)}`;

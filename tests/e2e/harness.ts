@@ -256,7 +256,7 @@ export function newIssuerClient(): IssuerClient {
 
 let checkAnswer: ReturnType<typeof answerCheck> | undefined;
 
-/** Holds every answer against the document (decision 19). */
+/** Holds every answer against the document (rule C19). */
 export function contractChecked(api: ApiClient, applicationId: string): ApiClient {
   const call: ApiClient['call'] = async (method, path, body, headers) => {
     const answer = await api.call(method, path, body, headers);

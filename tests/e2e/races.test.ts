@@ -8,7 +8,7 @@ const beforeDeactivation = 'The transaction was canceled because it occurred bef
 const command = { package: 'com.example.app', launchType: 'activity' };
 const times = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-/** The races that the rulings close (part B), driven on purpose, through the doors an integrator has. */
+/** The races that part B of docs/rules.md closes, driven on purpose, through the doors an integrator has. */
 describeOnStack('races', () => {
   let tenant: Tenant;
   beforeAll(async () => {

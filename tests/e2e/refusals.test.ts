@@ -9,7 +9,7 @@ interface Refusal {
   readonly body?: unknown;
   readonly status: number;
   readonly message: string;
-  /** Where the field and the rule are told (ruling A4). */
+  /** Where the field and the rule are told (rule A4). */
   readonly detail?: string;
   readonly headers?: Record<string, string>;
   readonly good?: { readonly body?: unknown; readonly headers?: Record<string, string> };

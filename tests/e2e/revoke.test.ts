@@ -9,7 +9,7 @@ import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 const newer = 'The transaction was canceled because there is a new transaction.';
 const command = { package: 'com.example.app', launchType: 'activity' };
 
-// by rulings A11 and B6
+// by rules A11 and B6
 describeOnStack('what a headset has started when its connection is cut', () => {
   let tenant: Tenant;
   const name = `com.example.r${randomBytes(6).toString('hex')}`;

@@ -200,7 +200,7 @@ describeOnStack('tokens and tenants', () => {
       const on = `/devices/${tenant.devices[0]?.deviceId}`;
       const answer = await stranger.api.app('DELETE', `${on}/transactions`);
       expect(await everything()).toEqual(before);
-      // Specification api.md section 4; cws_api.yaml documents it for this call too.
+      // Specification API 4; cws_api.yaml documents it for this call too.
       expect([answer.status, answer.body]).toEqual([
         403,
         { message: 'The device is activated by another application.' },
@@ -216,7 +216,7 @@ describeOnStack('tokens and tenants', () => {
         expect([answer.status, answer.body]).toEqual([500, { message: 'The developer is not registered.' }]);
         expect(answer.headers['retry-after']).toBeUndefined();
       }
-      // The call that names no application, also with a device id that is none (ruling A3).
+      // The call that names no application, also with a device id that is none (rule A3).
       for (const deviceId of [tenant.devices[0]?.deviceId, 'x']) {
         const answer = await api.call('GET', `/v1/devices/${deviceId}/hardware-properties`);
         expect([answer.status, answer.body]).toEqual([500, { message: 'The developer is not registered.' }]);

@@ -184,7 +184,7 @@ async function deadDeliveries(admin: Admin): Promise<DeadDelivery[]> {
 
 /**
  * Of the notifications that arrived behind later ones, those that were tried before: a first attempt
- * that fails, as when the notifier is frozen in it, holds up nothing (ruling A20).
+ * that fails, as when the notifier is frozen in it, holds up nothing (rule A20).
  */
 async function triedBefore(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
   const late = [...overtaken(arrivals, new Set()).values()].flat();

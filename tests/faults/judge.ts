@@ -12,7 +12,7 @@ import { judgeTransactions } from './judge/transactions.ts';
 import { judgeUpdates } from './judge/updates.ts';
 import { judgeUsage } from './judge/usage.ts';
 
-/** Judges a run from outside: each check is one promise of the rulings. */
+/** Judges a run from outside: each check is one promise of docs/rules.md. */
 export function judge(evidence: Evidence): Check[] {
   const c = openCase(evidence);
   return [

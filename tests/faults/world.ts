@@ -58,7 +58,7 @@ const shortTimes = {
   DEVICES_SLOT_GRACE_MS: '5000',
   DEVICE_LINK_OFFER_DEADLINE_MS: '5000',
   DEVICE_LINK_LEASE_MS: String(leaseMs),
-  // Nothing waits for a reconnect (ruling B5): within a run, too.
+  // Nothing waits for a reconnect (rule B5): within a run, too.
   DEVICE_LINK_REJUDGE_MS: '2000',
   KAFKA_SESSION_TIMEOUT_MS: String(sessionMs),
   COMMUNICATION_EVENT_CLAIM_MS: String(leaseMs),

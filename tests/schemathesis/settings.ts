@@ -24,7 +24,7 @@ unsupported_method.enabled = false
 positive_data_acceptance.enabled = false
 
 [checks]
-# An unknown path or method is 403 here (ruling A3).
+# An unknown path or method is 403 here (rule A3).
 unsupported_method.enabled = false
 # What a device or the platform's state refuses is documented, but not for a schema to know.
 positive_data_acceptance.enabled = false

@@ -1,13 +1,13 @@
-/** The types that the specification (api.md section 5) gives a top-level extra. */
+/** The types that the specification (API 5) gives a top-level extra. */
 export type ExtraKind = 'string' | 'boolean' | 'integer' | 'long' | 'double' | 'array' | 'object';
 
-/** Bytes of UTF-8 that extras may have, as sent but without insignificant white space (ruling A8). */
+/** Bytes of UTF-8 that extras may have, as sent but without insignificant white space (rule A8). */
 export const extrasLimitBytes = 4096;
 
 /**
  * The type of a top-level extra by its JSON text (no null, no surrounding white space): numbers
  * written without fraction and exponent are integer where they fit 32 bits, long where they fit 64,
- * else double; `1.0` and `1e3` are doubles (ruling A8, decision 15).
+ * else double; `1.0` and `1e3` are doubles (rule A8, rule C15).
  */
 export function extraKind(text: string): ExtraKind {
   switch (text.charAt(0)) {

@@ -17,13 +17,13 @@ export function sendJson(ctx: Context, status: number, text: string): void {
 const passing = new Set(['unavailable', 'deadline_exceeded', 'database_failed']);
 const defaultRetryMs = 1000;
 
-/** Whole seconds, at least one, for what passes by itself (ruling A4); otherwise undefined. */
+/** Whole seconds, at least one, for what passes by itself (rule A4); otherwise undefined. */
 function retryAfter(error: DomainError): string | undefined {
   if (error.retryAfterMs === undefined && !passing.has(error.code)) return undefined;
   return String(Math.max(1, Math.ceil((error.retryAfterMs ?? defaultRetryMs) / 1000)));
 }
 
-/** Answers an error: status by the catalogue, body `{"message"}` and nothing else (decision 12). */
+/** Answers an error: status by the catalogue, body `{"message"}` and nothing else (rule C12). */
 export function sendError(ctx: Context, error: DomainError): void {
   const isBody = error.code === 'invalid_body';
   if (error instanceof GatewayError) ctx.set(error.headers as Record<string, string>);

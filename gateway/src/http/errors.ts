@@ -11,7 +11,7 @@ export class GatewayError extends DomainError {
   }
 }
 
-/** The message of every body that fails validation (specification api.md section 8, ruling A4). */
+/** The message of every body that fails validation (specification API 8, rule A4). */
 export const invalidBodyMessage = 'Invalid request body';
 
 const detailLimit = 256;
@@ -22,7 +22,7 @@ export function headerText(text: string): string {
   return ascii.length <= detailLimit ? ascii : `${ascii.slice(0, detailLimit - 3)}...`;
 }
 
-/** 400 with the JSON pointer and the reason in X-Error-Detail (ruling A4); the pointer of the whole body is empty. */
+/** 400 with the JSON pointer and the reason in X-Error-Detail (rule A4); the pointer of the whole body is empty. */
 export function invalidBody(pointer: string, reason: string): GatewayError {
   return new GatewayError('invalid_body', invalidBodyMessage, {
     'X-Error-Detail': headerText(pointer === '' ? reason : `${pointer} ${reason}`),

@@ -10,7 +10,7 @@ export interface Span {
   readonly to: number;
 }
 
-/** A parsed JSON text that still knows how each top-level member was written (decision 15). */
+/** A parsed JSON text that still knows how each top-level member was written (rule C15). */
 export interface JsonText {
   /** For validation; numbers are doubles here, so what must stay exact is taken from `text`. */
   readonly value: unknown;

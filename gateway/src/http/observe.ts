@@ -18,7 +18,7 @@ const bucketsS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.
 
 /**
  * The outermost middleware: request id, span, error answers, one log line and one measurement for each
- * request (decision 18). It logs no body, token or query.
+ * request (rule C18). It logs no body, token or query.
  */
 export function observe(options: {
   logger: Logger;

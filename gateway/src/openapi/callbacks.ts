@@ -58,7 +58,7 @@ export function callbackNameOf(body: Readonly<Record<string, unknown>>): Callbac
   return own && (type !== 'accepted' || own === 'updateResult') ? own : 'transactionResult';
 }
 
-/** Compiles cws_notification.yaml (decision 19): tests judge callbacks with it. */
+/** Compiles cws_notification.yaml (rule C19): tests judge callbacks with it. */
 export function callbackCheck(): CallbackCheck {
   return webhookCheck('cws_notification');
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { ErrorCode } from '@headset-cloud/kit/errors.ts';
 import { parse } from 'yaml';
 
-/** The documents of decision 19. */
+/** The documents of rule C19. */
 export type DocumentName = 'cws_api' | 'cws_notification' | 'cws_presigned_url';
 
 export type JsonObject = { readonly [key: string]: unknown };

@@ -14,7 +14,7 @@ test('handlers and document name the same operations', () => {
   expect(Object.keys(handlers).toSorted()).toEqual(operations.map((o) => o.operationId).toSorted());
 });
 
-test('operationIds are those of decision 8, each once', () => {
+test('operationIds are those of rule C8, each once', () => {
   expect(operations.map((o) => o.operationId).toSorted()).toEqual([
     'delete-v1-applications-bluetooth-device',
     'delete-v1-applications-connectivity-reset',

@@ -37,7 +37,7 @@ export class SchemaCompiler {
   }
 }
 
-/** Checks a body; throws invalid_body with the pointer and the reason (ruling A4). */
+/** Checks a body; throws invalid_body with the pointer and the reason (rule A4). */
 export type BodyValidator = (body: unknown) => void;
 
 export function bodyValidator(validate: ValidateFunction): BodyValidator {

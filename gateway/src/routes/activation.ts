@@ -6,7 +6,7 @@ type ActivationBody =
   | { readonly clientId: string }
   | { readonly mimiClientId: string; readonly mimiClientSecret?: string };
 
-/** Activation of devices (decision 13, ruling A7). */
+/** Activation of devices (rule C13, rule A7). */
 export function activationHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'get-v1-applications-devices': async ({ applicationId, deviceId }) => {

@@ -17,7 +17,7 @@ const settingNames = [
 
 type SettingName = (typeof settingNames)[number];
 
-/** The read form: what is not set is null, a key that was never issued is absent (ruling A1). */
+/** The read form: what is not set is null, a key that was never issued is absent (rule A1). */
 function settingsAnswer(settings: Settings | undefined): Answer {
   const json: Record<string, string | null> = {};
   if (settings?.authenticationKey) json['authenticationKey'] = settings.authenticationKey;
@@ -31,7 +31,7 @@ export function applicationHandlers({ applications }: Pick<GatewayClients, 'appl
     'get-v1-applications': async ({ applicationId }) =>
       settingsAnswer((await applications.getSettings({ applicationId })).settings),
 
-    // Missing: unchanged; null: removed (ruling A6).
+    // Missing: unchanged; null: removed (rule A6).
     'patch-v1-applications': async ({ caller, body }) => {
       const set: Partial<Record<SettingName, string>> = {};
       const remove: string[] = [];

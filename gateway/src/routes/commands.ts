@@ -38,7 +38,7 @@ interface CommandBody {
 
 type Extras = Required<Pick<MessageInitShape<typeof CommandSchema>, 'extrasJson' | 'extraTypes'>>;
 
-/** Extras as they were written, without insignificant white space, and each entry's type (ruling A8). */
+/** Extras as they were written, without insignificant white space, and each entry's type (rule A8). */
 function readExtras(body: JsonText): Extras {
   const span = body.members.get('extras');
   if (!span) return { extrasJson: '', extraTypes: {} };
@@ -68,7 +68,7 @@ export function decodeCommand(body: JsonText): MessageInitShape<typeof CommandSc
   };
 }
 
-/** Commands (ruling A8). A command without a target goes on: its failure is a callback. */
+/** Commands (rule A8). A command without a target goes on: its failure is a callback. */
 export function commandHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'put-v1-applications-devices-commands': async (call) =>

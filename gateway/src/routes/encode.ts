@@ -1,6 +1,6 @@
 import type { Answer } from '../http/answer.ts';
 
-/** RFC 3339 in UTC with milliseconds (ruling A1). */
+/** RFC 3339 in UTC with milliseconds (rule A1). */
 export function dateOf(ms: bigint): string {
   return new Date(Number(ms)).toISOString();
 }
@@ -10,7 +10,7 @@ export function dateOrNull(ms: bigint | undefined): string | null {
   return ms === undefined ? null : dateOf(ms);
 }
 
-/** 201 with the transaction's address (specification api.md section 7). */
+/** 201 with the transaction's address (specification API 7). */
 export function transactionCreated(applicationId: string, transactionId: bigint): Answer {
   return {
     status: 201,

@@ -23,7 +23,7 @@ function hardwareJson({ model, ...h }: GetHardwarePropertiesResponse): object {
   };
 }
 
-/** Hardware properties: the one call without an application; devices judges by the client (ruling A3). */
+/** Hardware properties: the one call without an application; devices judges by the client (rule A3). */
 export function hardwareHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'get-v1-devices-hardware-properties': async ({ caller, deviceId }) => ({

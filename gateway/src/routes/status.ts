@@ -5,7 +5,7 @@ import type { Handlers } from './types.ts';
 
 const pageSize = 200;
 
-/** The read form of a device's reported state; what is not known is null (ruling A1). */
+/** The read form of a device's reported state; what is not known is null (rule A1). */
 export function statusJson(s: DeviceStatus): object {
   return {
     deviceId: s.deviceId,
@@ -54,7 +54,7 @@ async function* statusList(
   }
 }
 
-/** Reported state of one device, and of all (ruling A12: streamed, not paged). */
+/** Reported state of one device, and of all (rule A12: streamed, not paged). */
 export function statusHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'get-v1-applications-devices-status': async ({ applicationId, deviceId }) => {

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, type webcrypto } from 'node:crypto';
 
-/** The signature algorithms that access tokens may use (decision 11): asymmetric ones only. */
+/** The signature algorithms that access tokens may use (rule C11): asymmetric ones only. */
 export const algorithms = [
   'RS256',
   'RS384',

@@ -21,7 +21,7 @@ export interface KeySetOptions {
 }
 
 /**
- * The issuer's public keys (decision 11): fetched when first needed, kept, fetched again when they are
+ * The issuer's public keys (rule C11): fetched when first needed, kept, fetched again when they are
  * old and, throttled, when a token names an unknown key. While the issuer is away the kept keys serve.
  */
 export class KeySet {

@@ -4,7 +4,7 @@ export interface Principal {
   readonly scopes: ReadonlySet<string>;
 }
 
-/** Judges access tokens (decision 11). */
+/** Judges access tokens (rule C11). */
 export interface TokenVerifier {
   /**
    * The principal of a token. Throws unauthenticated (401) when the token is not good, unavailable

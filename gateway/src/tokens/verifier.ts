@@ -68,7 +68,7 @@ function refusal(error: unknown): Error {
   return unauthenticated('the token is not valid');
 }
 
-/** Verifies access tokens (decision 11); verified ones are remembered by hash until they expire. */
+/** Verifies access tokens (rule C11); verified ones are remembered by hash until they expire. */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { keys, clock } = options;
   const verified = new LRUCache<string, Verified>({ max: options.cacheSize ?? 10_000 });

@@ -16,7 +16,7 @@ export interface BillSources {
 }
 
 /**
- * Adds up an application's month from the records (ruling B11), read in streams. The plans are those
+ * Adds up an application's month from the records (rule B11), read in streams. The plans are those
  * at the month's end, in the current month those of now. A month to come has nothing in it.
  */
 export async function makeBill(sources: BillSources, applicationId: string, month: Month): Promise<Bill> {

@@ -10,7 +10,7 @@ export interface BillingMetrics {
   bill<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Registers the service's metrics (decision 18). */
+/** Registers the service's metrics (rule C18). */
 export function createMetrics(registry: Registry): BillingMetrics {
   const usage = new Counter({
     name: 'headset_usage_events_total',

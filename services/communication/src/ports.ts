@@ -17,7 +17,7 @@ export interface EndpointWithPlaces extends Endpoint {
   readonly places: readonly Place[];
 }
 
-/** The endpoints; the set of an endpoint's places lives in its document (ruling B11). */
+/** The endpoints; the set of an endpoint's places lives in its document (rule B11). */
 export interface EndpointStore {
   put(endpoint: Endpoint, secretHash: string | undefined): Promise<'put' | 'secret_missing'>;
   /** No new channels there. False: it is not known. */

@@ -10,7 +10,7 @@ export interface ConnectivityMetrics {
   ): (...request: Request) => Promise<Answer>;
 }
 
-/** Registers the service's metrics (decision 18). */
+/** Registers the service's metrics (rule C18). */
 export function createMetrics(registry: Registry): ConnectivityMetrics {
   const calls = new Counter({
     name: 'headset_connectivity_calls_total',

@@ -58,7 +58,7 @@ export async function runCtl(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<number> {
   const program = new Command('ctl')
-    .description("The operators' command line of Headset Cloud (decision 17).")
+    .description("The operators' command line of Headset Cloud (rule C17).")
     .option('--admin <url>', "the operators' door of all services")
     .option('--devices-admin <url>', "devices' own")
     .option('--transactions-admin <url>', "transactions' own")

@@ -30,7 +30,7 @@ import { createAwaySessions } from './store/away-sessions.ts';
 import { createLeases } from './store/leases.ts';
 import { createSessionDirectory, directoryIndexes } from './store/session-directory.ts';
 
-/** A dead peer is noticed after a ping's turn and the wait for its answer: at most 28 s (decision 6). */
+/** A dead peer is noticed after a ping's turn and the wait for its answer: at most 28 s (rule C6). */
 const streamOptions = (config: DeviceLinkConfig): ChannelOptions => ({
   'grpc.keepalive_time_ms': config.DEVICE_LINK_KEEPALIVE_MS,
   'grpc.keepalive_timeout_ms': config.DEVICE_LINK_KEEPALIVE_TIMEOUT_MS,

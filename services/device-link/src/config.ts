@@ -26,14 +26,14 @@ export const deviceLinkConfig = {
     max: 300_000,
   }),
   DEVICE_LINK_REJUDGE_MS: integer({
-    doc: 'How often a session is judged again, so that nothing waits for a reconnect (ruling B5); milliseconds.',
+    doc: 'How often a session is judged again, so that nothing waits for a reconnect (rule B5); milliseconds.',
     example: '300000',
     default: 300_000,
     min: 100,
     max: 3_600_000,
   }),
   DEVICE_LINK_OFFER_DEADLINE_MS: integer({
-    doc: 'A headset that has not answered an offer for this long is disconnected as unresponsive (ruling B6); milliseconds.',
+    doc: 'A headset that has not answered an offer for this long is disconnected as unresponsive (rule B6); milliseconds.',
     example: '30000',
     default: 30_000,
     min: 100,
@@ -62,7 +62,7 @@ export const deviceLinkConfig = {
     max: 8000,
   }),
   DEVICE_LINK_OFFLINE_AFTER_MS: integer({
-    doc: 'A headset that has had no session for this long is offline (ruling A21); runs only while device-link and its store work; milliseconds.',
+    doc: 'A headset that has had no session for this long is offline (rule A21); runs only while device-link and its store work; milliseconds.',
     example: '60000',
     default: 60_000,
     min: 200,
@@ -80,7 +80,7 @@ export const deviceLinkConfig = {
 /** Shortest lease in production: a pause of the garbage collector or of the store must not end it. */
 const productionLeaseMs = 10_000;
 
-/** Throws ConfigError for what is allowed on a developer's machine only (ruling B5). */
+/** Throws ConfigError for what is allowed on a developer's machine only (rule B5). */
 export function requireProductionReady(
   config: Pick<DeviceLinkConfig, 'ADVERTISE_ADDRESS' | 'DEVICE_LINK_LEASE_MS'>,
   env: { NODE_ENV?: string | undefined },

@@ -23,7 +23,7 @@ async function online(at: Instance) {
 }
 const judgedAgain = () => world.online.filter((request) => request.again);
 
-// by ruling B5
+// by rule B5
 describe('an instance whose lease has run out', () => {
   it('has its sessions judged again when it is back, so that nothing waits for a reconnect', async () => {
     const [a, b] = [await world.start(short), await world.start(short)];

@@ -13,7 +13,7 @@ import type { AwaySessions, SessionDirectory } from './ports.ts';
 import { createAwaySessions } from './store/away-sessions.ts';
 import { createSessionDirectory, directoryIndexes } from './store/session-directory.ts';
 
-/** When headsets are told to be offline (ruling A21): every step of time is made by the test. */
+/** When headsets are told to be offline (rule A21): every step of time is made by the test. */
 
 const offlineAfterMs = 60_000;
 const stretchMs = offlineAfterMs / 20;

@@ -27,7 +27,7 @@ const batchSize = 500;
 const shortestOutageMs = 5_000;
 
 /**
- * Tells the platform which headsets have been without a session for a while (ruling A21). Time is
+ * Tells the platform which headsets have been without a session for a while (rule A21). Time is
  * counted in stretches by all instances together, in one document: who has seen the count stand for a
  * stretch of its own monotonic clock moves it on, and does the work of that step. So the time runs only
  * while an instance and the store work, no wall clock decides, a frozen process counts one stretch at

@@ -6,7 +6,7 @@ export interface Registration {
   readonly ackedReportId: number;
   /** The instance that held an earlier session, if one did. */
   readonly earlierInstanceId: string | undefined;
-  /** The session before was closed because the headset did not answer (ruling B6). */
+  /** The session before was closed because the headset did not answer (rule B6). */
   readonly afterUnresponsive: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface EndedSession {
 }
 
 /**
- * Which instance holds which headset (decision 6). Instances hold leases; a session counts only
+ * Which instance holds which headset (rule C6). Instances hold leases; a session counts only
  * while its instance's lease lives, so nothing needs to be undone when an instance dies.
  */
 export interface SessionDirectory {
@@ -75,7 +75,7 @@ export interface AwaySession {
   readonly endedAtMs: number;
 }
 
-/** Headsets that are away (ruling A21), in the session directory's documents. Every change is conditional. */
+/** Headsets that are away (rule A21), in the session directory's documents. Every change is conditional. */
 export interface AwaySessions {
   count(): Promise<WatchCount>;
   /** One step on from `count`; undefined: another instance made it. `anew`: what was counted so far is void. */

@@ -1,6 +1,6 @@
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
-/** What a headset's welcome tells of its activation (ruling A7). */
+/** What a headset's welcome tells of its activation (rule A7). */
 
 let world: World;
 beforeEach(async () => {

@@ -5,7 +5,7 @@ import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/eve
 import { notifications, receivedAtMs, report } from './testing/reports.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
-/** The network status is what the cloud sees (ruling A21). */
+/** The network status is what the cloud sees (rule A21). */
 
 let world: World;
 beforeEach(async () => {

@@ -108,7 +108,7 @@ test('a command that a reset overtakes is created after it, at the new epoch', a
   ]);
 });
 
-test('what refuses a reset, in the order of the rulings; nothing is changed', async () => {
+test('what refuses a reset, in the order of rule A3; nothing is changed', async () => {
   await provision(world);
   await provision(world, { name: 'other' });
   expect(await code(reset())).toBe('device_not_activated');

@@ -5,7 +5,7 @@ import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/eve
 import { notifications, receivedAtMs, report } from './testing/reports.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
-/** What applications read of a device's state belongs to their own activation (ruling A7). */
+/** What applications read of a device's state belongs to their own activation (rule A7). */
 
 let world: World;
 beforeEach(async () => {
@@ -234,7 +234,7 @@ test('a firmware downgrade is judged by what is known, which is named only where
     message: 'The firmware version 9.001.9 is older than the one that the device has.',
   });
   await world.applications.updateSettings({ caller: callerOf('other'), remove: ['deviceEvent'] });
-  // What the device says comes before the destination (ruling A3).
+  // What the device says comes before the destination (rule A3).
   await expect(update('other', '9.001.9')).rejects.toMatchObject({ code: 'invalid_argument' });
   await expect(update('other', '9.2')).rejects.toMatchObject({ code: 'destination_not_set' });
 });

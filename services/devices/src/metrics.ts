@@ -13,7 +13,7 @@ export interface DevicesMetrics {
   readonly uploadUrls: Pick<Counter<'outcome'>, 'inc'>;
 }
 
-/** Registers the service's metrics (decision 18). `pending` is asked at each scrape. */
+/** Registers the service's metrics (rule C18). `pending` is asked at each scrape. */
 export function createMetrics(
   registry: Registry,
   pending: () => Promise<number>,

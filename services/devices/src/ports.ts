@@ -63,7 +63,7 @@ export interface Standing {
   readonly epoch: number;
   /** As the headset said last. */
   readonly versions: ReportedVersions;
-  /** What of it the application may read (ruling A7). */
+  /** What of it the application may read (rule A7). */
   readonly readable: ReportedVersions;
   /** Changes of the activation have taken effect whose transactions may not exist yet. */
   readonly unsettled: boolean;
@@ -117,7 +117,7 @@ export interface HardwareModelStore {
   put(model: HardwareModel): Promise<void>;
 }
 
-/** For which activation a hello counts (ruling A7). */
+/** For which activation a hello counts (rule A7). */
 export interface IntroducedEpoch {
   /** The device's epoch as it was read when the session began; 0: it could not be read. */
   readonly read: number;
@@ -183,7 +183,7 @@ export interface Contract {
 export type TakeResult = { readonly take: Take } | 'none' | 'busy';
 
 /**
- * Contracts, each with the count of its slots (ADR 0011, ruling B8). No call costs more for a contract
+ * Contracts, each with the count of its slots (ADR 0011, rule B8). No call costs more for a contract
  * with more devices; only `devices` reads them, a page at a time.
  */
 export interface ContractStore {

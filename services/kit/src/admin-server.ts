@@ -23,7 +23,7 @@ export interface AdminServerOptions {
 }
 
 /**
- * The admin port (decisions 17, 18): /livez, /readyz with the reasons, /metrics, and the operators'
+ * The admin port (rules C17, C18): /livez, /readyz with the reasons, /metrics, and the operators'
  * door over Connect. Never beside the public API.
  */
 export function createAdminServer(options: AdminServerOptions): Component & { port(): number } {

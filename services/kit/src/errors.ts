@@ -2,8 +2,8 @@ import { status as GrpcStatus } from '@grpc/grpc-js';
 
 /**
  * The platform's error catalogue: one stable code for each thing that can go wrong, with the gRPC
- * status it travels as and the HTTP status an integrator sees (specification api.md section 8,
- * rulings A2 to A4). This is the only table of its kind.
+ * status it travels as and the HTTP status an integrator sees (specification API 8,
+ * rules A2 to A4). This is the only table of its kind.
  */
 export const errorCatalogue = {
   invalid_argument: { grpc: GrpcStatus.INVALID_ARGUMENT, http: 400 },

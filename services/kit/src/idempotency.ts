@@ -5,7 +5,7 @@ import { DomainError, errorCatalogue, isDuplicateKey } from './errors.ts';
 import type { SecretBox } from './secrets.ts';
 import type { StoreCollection } from './store/types.ts';
 
-/** Who calls, with the scope of an Idempotency-Key where one came (ruling A19); a proto `Caller` is one. */
+/** Who calls, with the scope of an Idempotency-Key where one came (rule A19); a proto `Caller` is one. */
 export interface IdempotentCaller {
   readonly clientId: string;
   readonly idempotency?: {
@@ -74,7 +74,7 @@ export const idempotencyIndexes: IndexDescription[] = [
 
 const keepForMs = 24 * 60 * 60 * 1000;
 
-/** Answers each Idempotency-Key once, over crashes and concurrent callers (rulings A19, B8). */
+/** Answers each Idempotency-Key once, over crashes and concurrent callers (rules A19, B8). */
 export function createIdempotency(options: {
   collection: StoreCollection<IdempotencyDocument>;
   secrets: SecretBox;

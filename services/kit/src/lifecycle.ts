@@ -14,8 +14,8 @@ export interface Component {
 }
 
 /**
- * Starts components in order and stops them in reverse, each within a deadline (style 15:
- * not ready, for a while → stop accepting → drain → consumers → stores → telemetry).
+ * Starts components in order and stops them in reverse, each within a deadline: not
+ * ready, for a while → stop accepting → drain → consumers → stores → telemetry (ADR 0021).
  */
 export class Lifecycle {
   readonly #logger: Logger;

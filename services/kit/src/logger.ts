@@ -4,7 +4,7 @@ import { type Logger, pino } from 'pino';
 export type { Logger };
 
 /**
- * JSON logs with the trace's ids (decision 18). Callers log ids and outcomes, never bodies, keys or
+ * JSON logs with the trace's ids (rule C18). Callers log ids and outcomes, never bodies, keys or
  * tokens; the redaction below is the second line of defence.
  */
 export function createLogger(options: { service?: string; level: string; destination?: number }): Logger {

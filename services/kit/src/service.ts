@@ -37,7 +37,7 @@ export interface ServiceContext {
   readonly instanceId: string;
 }
 
-/** A service as its `build…()` returns it: nothing runs before `start` (style 3, 4). */
+/** A service as its `build…()` returns it: nothing runs before `start`. */
 export interface Service extends Component {
   readonly name: ServiceName;
   /** For the other services, over gRPC. Reachable before `start` resolves. */

@@ -1,7 +1,7 @@
 import type { Component } from './lifecycle.ts';
 
 /**
- * OpenTelemetry (decision 18), configured by its own standard variables; off, and free of cost, while
+ * OpenTelemetry (rule C18), configured by its own standard variables; off, and free of cost, while
  * no exporter is named (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_TRACES_EXPORTER).
  */
 export function createTracing(serviceName: string, env: Record<string, string | undefined>): Component {

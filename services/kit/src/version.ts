@@ -1,5 +1,5 @@
 /**
- * Compares dotted versions part by part as numbers (ruling A13): negative, 0 or positive as `a` is
+ * Compares dotted versions part by part as numbers (rule A13): negative, 0 or positive as `a` is
  * older than, equal to or newer than `b`. Missing parts are 0; a part that is no number is compared
  * as text, after every number.
  */

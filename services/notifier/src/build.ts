@@ -45,7 +45,7 @@ export interface NotifierOverrides {
 }
 
 /**
- * The notifier: signed callbacks to integrators (decision 10). Throws when
+ * The notifier: signed callbacks to integrators (rule C10). Throws when
  * NOTIFIER_ALLOW_ADDRESSES cannot be read.
  */
 export function buildNotifier(

@@ -1,7 +1,7 @@
 import { type ConfigOf, decimal, integer, text } from '@headset-cloud/kit/config.ts';
 import { parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
 
-/** Every key of the notifier, with its default (decision 10, ruling B10). */
+/** Every key of the notifier, with its default (rule C10, rule B10). */
 export const notifierConfigSpec = {
   NOTIFIER_ALLOW_ADDRESSES: {
     ...text({

@@ -12,7 +12,7 @@ export interface NotifierMetrics {
   readonly signedUrlRequests: Pick<Counter<'outcome'>, 'inc'>;
 }
 
-/** Registers the notifier's metrics (decision 18). The backlog is asked of the database at each scrape. */
+/** Registers the notifier's metrics (rule C18). The backlog is asked of the database at each scrape. */
 export function createMetrics(
   registry: Registry,
   store: Pick<DeliveryStore, 'backlog'>,

@@ -55,7 +55,7 @@ export interface DeliveryStore {
   predecessors(orderKey: string, before: number, order: Order): Promise<Predecessor[]>;
   /**
    * True when something later of its order key is stored: a progress is useless then. One that was taken
-   * over is only where the later one has ended, since what is pending waits for it (ruling B10).
+   * over is only where the later one has ended, since what is pending waits for it (rule B10).
    */
   isOvertaken(progress: Delivery): Promise<boolean>;
   /** Marks an undelivered progress as replaced if nobody works, or may be working, on it. */
@@ -99,7 +99,7 @@ export interface DestinationAddress {
   readonly authenticationKey: string;
 }
 
-/** Reads destinations at each attempt (ruling A18). */
+/** Reads destinations at each attempt (rule A18). */
 export interface Destinations {
   /** Undefined: the address or the key is not set. Rejects when devices cannot tell now. */
   get(

@@ -1,7 +1,7 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ids, seen, useBench } from './testing/fixture.ts';
 
-// What headsets report goes out in the order of the reports' ids (ruling A20).
+// What headsets report goes out in the order of the reports' ids (rule A20).
 const use = useBench();
 const count = 30;
 const numbers = Array.from({ length: count }, (_, i) => i + 1);

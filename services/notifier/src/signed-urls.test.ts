@@ -81,7 +81,7 @@ test('one POST goes out as it is, signed like a callback under a fresh id, and i
   for (const one of seen) {
     expect(one.line).toBe('POST /sign?x=1');
     expect(one.body).toEqual(body);
-    // As the specification writes them (ruling A22).
+    // As the specification writes them (rule A22).
     expect(one.rawHeaders).toEqual(expect.arrayContaining(['X-TLPF-NOTIFICATION-KEY', 'applicationId']));
     expect(one.headers).toMatchObject({ applicationid: 'a-1', 'content-type': 'application/json' });
     expect(verifyCallback({ headers: one.headers, rawBody: one.body }, [key])).toBe(true);

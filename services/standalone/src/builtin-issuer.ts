@@ -7,7 +7,7 @@ import { type Issuer, type IssuerClient, startIssuer } from './issuer.ts';
 /** The audience of the built-in issuer's tokens: the gateway's OIDC_AUDIENCE beside it. */
 export const issuerAudience = 'urn:headset-cloud:api';
 
-/** Scopes that clients may ask for (decision 11). */
+/** Scopes that clients may ask for (rule C11). */
 const scopes = [
   'cws:application:read',
   'cws:application:write',

@@ -3,7 +3,7 @@ import { address, type ConfigOf, text } from '@headset-cloud/kit/config.ts';
 
 const { SECRET_KEY: secretKey, ...common } = commonConfig;
 
-/** Keys of the embedded default: the whole platform in one process (decision 5). */
+/** Keys of the embedded default: the whole platform in one process (rule C5). */
 export const standaloneConfig = {
   ...common,
   SECRET_KEY: { ...secretKey, required: false as const },

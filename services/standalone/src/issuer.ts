@@ -57,7 +57,7 @@ async function loadLibrary(): Promise<Library> {
 }
 
 /**
- * The embedded stack's identity provider (decision 11): a real OIDC issuer in the same process.
+ * The embedded stack's identity provider (rule C11): a real OIDC issuer in the same process.
  * Clients get JWT access tokens for the one audience by the client credentials grant, with HTTP Basic
  * authentication. For production any OIDC issuer takes its place.
  */

@@ -50,7 +50,7 @@ import { updatesFailpoints } from '@headset-cloud/updates/failpoints.ts';
 import { createBuiltinIssuer, issuerAudience } from './builtin-issuer.ts';
 import { standaloneConfig } from './config.ts';
 
-/** The whole platform in one process on the embedded default (decision 5), until a signal. */
+/** The whole platform in one process on the embedded default (rule C5), until a signal. */
 export async function runPlatform(given: Record<string, string | undefined>): Promise<void> {
   const config = readConfig(standaloneConfig, given);
   const issuerUrl = `http://${config.ISSUER_LISTEN.host}:${config.ISSUER_LISTEN.port}`;

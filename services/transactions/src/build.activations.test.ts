@@ -3,7 +3,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { Harness } from './testing/harness.ts';
 
-/** What a headset reports belongs to the activation in which it happened (ruling A7). */
+/** What a headset reports belongs to the activation in which it happened (rule A7). */
 describe('a report about a transaction of an earlier activation', () => {
   let h: Harness;
   beforeEach(async () => {

@@ -3,7 +3,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { application, device, Harness } from './testing/harness.ts';
 
-/** A firmware downgrade is judged against the updates that are unprocessed (ruling A13). */
+/** A firmware downgrade is judged against the updates that are unprocessed (rule A13). */
 
 const firmware = 'put-v1-applications-devices-firmware';
 

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { device, Harness } from './testing/harness.ts';
 
-// by ruling A11: several commands all run, in order
+// by rule A11: several commands all run, in order
 describe('what device-link needs to know of the order of operations', () => {
   let h: Harness;
   beforeEach(async () => {

@@ -61,7 +61,7 @@ describe('progress of updates', () => {
         },
         {
           ...common,
-          // The headset dates it before its acceptance: no time goes back (ruling A20).
+          // The headset dates it before its acceptance: no time goes back (rule A20).
           timestamp: h.of(id)[0]?.['timestamp'],
           notificationType: 'in_progress',
           result: 'success',
@@ -265,7 +265,7 @@ describe('progress of updates', () => {
     });
   });
 
-  // by ruling A20
+  // by rule A20
   it('is never dated before its acceptance, nor the end before it, whatever the clock says', async () => {
     const id = await update();
     const now = BigInt(Date.now());

@@ -7,7 +7,7 @@ import { device, Harness } from './testing/harness.ts';
 
 const update = 'put-v1-applications-devices-apps';
 
-// by rulings A11, B1, B5 and B6
+// by rules A11, B1, B5 and B6
 describe('what a headset has started and the cloud wishes to cancel', () => {
   let h: Harness;
   beforeEach(async () => {

@@ -8,7 +8,7 @@ import type { CanceledTransaction, Floor, Seen, TransactionStore } from './ports
 export interface Canceler {
   /** Answers those that it canceled: of `ids` what is unprocessed, with `seen` only what still is as it was seen. */
   cancel(ids: readonly number[], message: string, seen?: Seen): Promise<CanceledTransaction[]>;
-  /** What the floor of a deactivation or reset ends (ruling B4); `only` restricts it to some ids. */
+  /** What the floor of a deactivation or reset ends (rule B4); `only` restricts it to some ids. */
   cancelBelowFloor(deviceId: string, floor: Floor, only?: readonly number[]): Promise<CanceledTransaction[]>;
 }
 
@@ -39,7 +39,7 @@ export function createCanceler(deps: {
             .filter((t) => t.activationEpoch < floor.epoch)
             .map((t) => t.id);
       const canceled = await cancel(below, floorMessage(floor));
-      // A session that runs may have started them: nothing else takes them back (ruling A11).
+      // A session that runs may have started them: nothing else takes them back (rule A11).
       if (canceled.length > 0) deps.withdraw(canceled, floorMessage(floor));
       if (!only) await store.clearFloorDue(deviceId, floor.epoch);
       return canceled;

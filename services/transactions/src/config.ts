@@ -3,21 +3,21 @@ import { type ConfigOf, integer } from '@headset-cloud/kit/config.ts';
 /** Keys of the transactions service beside the common ones (kit/src/common-config.ts). */
 export const transactionsConfig = {
   TRANSACTIONS_RETRY_LIMIT: integer({
-    doc: 'Re-deliveries of one transaction; the next one cancels it (ruling B6).',
+    doc: 'Re-deliveries of one transaction; the next one cancels it (rule B6).',
     example: '5',
     default: 5,
     min: 1,
     max: 1000,
   }),
   TRANSACTIONS_RETRY_INTERVAL_MS: integer({
-    doc: 'Re-deliveries of one transaction within this time count once (ruling B6); milliseconds.',
+    doc: 'Re-deliveries of one transaction within this time count once (rule B6); milliseconds.',
     example: '60000',
     default: 60_000,
     min: 0,
     max: 3_600_000,
   }),
   TRANSACTIONS_PROGRESS_INTERVAL_MS: integer({
-    doc: "Time between two callbacks of one update's progress (ruling A9); milliseconds.",
+    doc: "Time between two callbacks of one update's progress (rule A9); milliseconds.",
     example: '10000',
     default: 10_000,
     min: 0,

@@ -10,7 +10,7 @@ import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link
 import type { Canceler } from './cancel.ts';
 import type { CanceledTransaction, StoredTransaction, TransactionStore } from './ports.ts';
 
-/** Hands new transactions to device-link (ruling B5: stored first, asked for presence afterwards). */
+/** Hands new transactions to device-link (rule B5: stored first, asked for presence afterwards). */
 export interface Delivery {
   /** Returns at once. What fails is left to the sweeper, which finds it still 'created'. */
   deliver(transaction: StoredTransaction): void;

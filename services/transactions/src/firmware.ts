@@ -9,7 +9,7 @@ const mostTries = 20;
 
 /**
  * Takes a firmware update into the device's queue, or throws where it would be a downgrade behind one
- * that is unprocessed (ruling A13). The queue is in the device's head, changed only as it was seen:
+ * that is unprocessed (rule A13). The queue is in the device's head, changed only as it was seen:
  * of two calls at the same time the later one sees the earlier, also before its transaction is stored.
  * Called after the id is drawn and before the transaction is stored. False: an update with a higher id
  * is in the queue already, which would come after this one: it needs a higher id yet. An id that its

@@ -41,9 +41,9 @@ type JudgedSession = Pick<OnlineSession, 'epoch' | 'held' | 'knowsRevoke' | 'aft
 };
 
 /**
- * A session has begun, or is judged again: judges, cancels, marks, and answers what to send (rulings
+ * A session has begun, or is judged again: judges, cancels, marks, and answers what to send (rules
  * B5, B6). May be repeated with the same session at any time: what it marked, it counts no more. Where
- * something was started between the look and its cancellation, it looks anew (ruling B1): states only go
+ * something was started between the look and its cancellation, it looks anew (rule B1): states only go
  * forward, so that ends.
  */
 export async function takeOnline(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAnswer> {

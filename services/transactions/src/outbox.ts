@@ -22,7 +22,7 @@ type Owing = CanceledTransaction | StoredTransaction;
 
 /**
  * Brings the callbacks that transactions owe into the log: always from the head of a transaction's
- * outbox, at once after the change, and by the sweeper for what a crash left (ruling B9).
+ * outbox, at once after the change, and by the sweeper for what a crash left (rule B9).
  */
 export interface Outbox {
   /** Publishes what the document owes; returns at once. A failure is left to the sweeper. */

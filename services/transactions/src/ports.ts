@@ -34,7 +34,7 @@ export interface StoredTransaction {
   readonly operation: Uint8Array;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  /** Re-deliveries that counted (ruling B6). */
+  /** Re-deliveries that counted (rule B6). */
   readonly attempts: number;
   readonly sentEpoch: number;
   /** When the newest re-delivery counted; 0 if none did. */
@@ -43,7 +43,7 @@ export interface StoredTransaction {
   readonly countedAdvance: number;
   /** The highest progress that was ever reported, 0.0 to 1.0. */
   readonly bestProgress: number;
-  /** Message of the cancellation that the headset is asked for (ruling A11); empty: none. */
+  /** Message of the cancellation that the headset is asked for (rule A11); empty: none. */
   readonly wish: string;
   readonly wishedAtMs: number;
   /** When the last callback of progress was owed, where a newer report waits for its interval. */
@@ -60,7 +60,7 @@ export interface StoredTransaction {
   readonly traceparent: string;
 }
 
-/** What a list shows of a transaction: nothing of its operation, which may have 1 MiB (ruling A22). */
+/** What a list shows of a transaction: nothing of its operation, which may have 1 MiB (rule A22). */
 export type ListedTransaction = Pick<
   StoredTransaction,
   'id' | 'deviceId' | 'applicationId' | 'operationId' | 'status' | 'createdAtMs' | 'updatedAtMs'
@@ -72,7 +72,7 @@ export type CanceledTransaction = Omit<StoredTransaction, 'operation'>;
 /** An unprocessed transaction without its operation: a device may have any number of 1 MiB each. */
 export type OpenOfDevice = OpenTransaction & Pick<StoredTransaction, 'applicationId'>;
 
-/** Everything below is over for the device (ruling B4). */
+/** Everything below is over for the device (rule B4). */
 export interface Floor {
   readonly epoch: number;
   readonly reason: 'deactivation' | 'reset';
@@ -134,7 +134,7 @@ export interface AskingSession {
   readonly meets?: Versions;
 }
 
-/** How a judgement saw a transaction that it cancels: one that has moved since is judged anew (ruling B1). */
+/** How a judgement saw a transaction that it cancels: one that has moved since is judged anew (rule B1). */
 export interface Seen {
   readonly accepted: boolean;
   /** The session that is judged: what a newer one has is not its matter. */
@@ -187,7 +187,7 @@ export interface TransactionStore {
   markJudged(marks: readonly Mark[], sessionEpoch: number, now: number): Promise<void>;
   /**
    * The start permit, given to a session; nothing below the floor gets one, nothing that was sent to
-   * a newer session or judged for one (ruling B1), and what needs minimum versions only a
+   * a newer session or judged for one (rule B1), and what needs minimum versions only a
    * session that is known to meet them.
    */
   accept(
@@ -206,12 +206,12 @@ export interface TransactionStore {
   ): Promise<StoredTransaction | null>;
   /**
    * What headsets report changes a transaction only where it happened while the application had the
-   * device without a break since (ruling A7): so too `progress`, `revoked` and `answer`.
+   * device without a break since (rule A7): so too `progress`, `revoked` and `answer`.
    */
   finish(id: number, reporter: Reporter, end: ReportedEnd, now: number): Promise<StoredTransaction | null>;
   /**
    * Only of an accepted update, and only what is newer than the last. A report that comes too soon
-   * after the last callback is deferred (ruling A9).
+   * after the last callback is deferred (rule A9).
    */
   progress(
     id: number,

@@ -25,9 +25,9 @@ export interface CreateDeps {
 }
 
 /**
- * Creates a transaction; idempotent where the request names the id (ruling B8). The device's head is
+ * Creates a transaction; idempotent where the request names the id (rule B8). The device's head is
  * raised first, so that a create which saw an activation that is over is refused, and one that was
- * overtaken by a floor finds out when it is delivered (ruling B4).
+ * overtaken by a floor finds out when it is delivered (rule B4).
  */
 export async function createTransaction(
   deps: CreateDeps,
@@ -129,7 +129,7 @@ async function assertSame(
 
 /** What one cancel request may cancel, judged once: a repeat of the request does not judge anew. */
 export type CancelPlan = {
-  /** Names the request; what it cancels bears this stamp (ruling B8). */
+  /** Names the request; what it cancels bears this stamp (rule B8). */
   readonly stamp: string;
   readonly ids: readonly number[];
   /** Whether the headset could be reached. */
@@ -141,12 +141,12 @@ interface CancelRequest {
   readonly deviceId: string;
 }
 
-/** Judges what a cancel request is about (section 4): the device's unprocessed transactions as they are now. */
+/** Judges what a cancel request is about (specification API 4): the device's unprocessed transactions as they are now. */
 export async function planCancel(
   deps: {
     store: TransactionStore;
     reachable: (deviceId: string) => Promise<boolean>;
-    /** Throws unless the application has the device activated (ruling A3). */
+    /** Throws unless the application has the device activated (rule A3). */
     requireActivated: (applicationId: string, deviceId: string) => Promise<void>;
   },
   { applicationId, deviceId }: CancelRequest,
@@ -159,7 +159,7 @@ export async function planCancel(
 }
 
 /**
- * Cancels what of the plan may be canceled (section 4, ruling A10); answers exactly those ids. Of the
+ * Cancels what of the plan may be canceled (specification API 4, rule A10); answers exactly those ids. Of the
  * planned ones, what one run could not cancel no later run can, since states only go forward: so all
  * runs of a plan answer the same.
  */

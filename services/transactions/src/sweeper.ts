@@ -29,7 +29,7 @@ export function createSweeper(deps: {
   let running: Promise<void> | undefined;
   let stopped = false;
 
-  /** A report of progress that came too soon is owed when its interval is over (ruling A9). */
+  /** A report of progress that came too soon is owed when its interval is over (rule A9). */
   const progressDue = async (t: StoredTransaction, sinceMs: number): Promise<void> => {
     const now = clock.now();
     const dueAt = sinceMs + deps.progressIntervalMs;

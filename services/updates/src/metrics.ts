@@ -5,7 +5,7 @@ import type { UploadStore } from './ports.ts';
 import type { CheckOutcome } from './uploads/checker.ts';
 
 /**
- * Registers the service's metrics (decision 18). What is due is asked of the database at each scrape.
+ * Registers the service's metrics (rule C18). What is due is asked of the database at each scrape.
  * Answers what counts a check; checks that found nothing are left out.
  */
 export function createMetrics(

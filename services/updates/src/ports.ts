@@ -17,7 +17,7 @@ export interface LocalCopy {
 export class ObjectChanged extends Error {}
 
 /**
- * Where packages and firmware lie (decision 16). Every call ends within a bounded time; storage that
+ * Where packages and firmware lie (rule C16). Every call ends within a bounded time; storage that
  * is away is DomainError `unavailable`. Keys are this service's own (domain/artifact.ts).
  */
 export interface ArtifactStorage {

@@ -33,7 +33,7 @@ const connectivity: ReadonlySet<unknown> = new Set([
   operations.deletePairing,
 ]);
 
-/** End message of what an integrator canceled (ruling A10). */
+/** End message of what an integrator canceled (rule A10). */
 export const canceledByRequest = 'The transaction was canceled by a cancel request.';
 
 /** End messages of what a deactivation or a reset has canceled. */

@@ -2,7 +2,7 @@ import type { Evidence } from '../evidence.ts';
 import type { Check } from './check.ts';
 
 const hourMs = 3_600_000;
-/** The least that a callback gets before it is given up, and the most (ruling B10). */
+/** The least that a callback gets before it is given up, and the most (rule B10). */
 const least = { attempts: 10, ageMs: 72 * hourMs };
 const hardEndMs = 96 * hourMs;
 /** A destination that says 410 wants no more. */

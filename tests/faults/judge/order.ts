@@ -3,7 +3,7 @@ import type { Check } from './check.ts';
 
 const shown = 3;
 
-/** The order of what headsets tell (ruling A20): first attempts, by device and destination, follow the reports' ids. */
+/** The order of what headsets tell (rule A20): first attempts, by device and destination, follow the reports' ids. */
 export function judgeOrder(c: Case): Check[] {
   return [
     { name: 'a headset’s notifications first arrive in the order of its reports', violations: inOrder(c) },
@@ -34,7 +34,7 @@ interface Overtaken {
 
 /**
  * Notifications whose first arrival came after that of a later report, by headset and destination. The
- * impatient ones may go ahead: none waits for another's first attempt longer than 60 s (ruling A20).
+ * impatient ones may go ahead: none waits for another's first attempt longer than 60 s (rule A20).
  */
 export function overtaken(
   arrivals: Case['evidence']['arrivals'],

@@ -174,7 +174,7 @@ function everySuccessTookEffect({ evidence, ends, effects }: Case): string[] {
     .map((t) => `${t.transactionId} (${t.operationId}, device ${t.deviceId}) succeeded without an effect`);
 }
 
-/** A deactivation and a reset cancel at once, whatever runs (ruling A11). */
+/** A deactivation and a reset cancel at once, whatever runs (rule A11). */
 function noCanceledEffect({ ends, effects }: Case): string[] {
   return [...ends]
     .filter(([id, end]) => isCanceled(end) && !isCanceledByFloor(end) && effects.has(id))

@@ -29,7 +29,7 @@ function recordedOnce({ spent, recorded }: Evidence): string[] {
   ];
 }
 
-/** One rounding up for each device and kind (ruling A17). What may not have been taken counts where it is recorded. */
+/** One rounding up for each device and kind (rule A17). What may not have been taken counts where it is recorded. */
 function billed({ spent, recorded, bills }: Evidence): string[] {
   const known = new Set(recorded.map(nameOf));
   const sums = new Map<string, number>();

@@ -91,7 +91,7 @@ async function twoAtOnce(target: LoadTarget, deviceId: string, r: Random): Promi
   await Promise.all(both);
 }
 
-/** The headset goes away while the command is on its way or being run, then it is canceled (ruling B1). */
+/** The headset goes away while the command is on its way or being run, then it is canceled (rule B1). */
 async function cancelWhileAway(target: LoadTarget, deviceId: string, r: Random): Promise<void> {
   await operate(target.client, deviceId, r.chance(0.7) ? 'command' : anyKind(r), r);
   await delay(r.between(0, 30));

@@ -1,6 +1,6 @@
 import { type Line, lines } from './line.ts';
 
-/** api.md, section by section: what the specification promises, in its own order. */
+/** What the specification of the API promises, section by section, in its own order. */
 export const apiLines: readonly Line[] = [
   ...lines(
     'api/1',

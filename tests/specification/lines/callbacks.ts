@@ -1,6 +1,6 @@
 import { type Line, lines } from './line.ts';
 
-/** callbacks-and-site.md but for the site, section by section. */
+/** What the specification of the callbacks promises, section by section. */
 export const callbackLines: readonly Line[] = [
   ...lines(
     'cb/3',

@@ -1,6 +1,6 @@
 import { type Line, lines } from './line.ts';
 
-/** The documentation site of callbacks-and-site.md. */
+/** What the specification of the documentation site promises. */
 export const siteLines: readonly Line[] = lines(
   'site',
   'Documentation site',

@@ -251,7 +251,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
       }, this.#options.welcomeMs ?? 10_000);
     }
     call.on('data', (message: ConnectResponse) => {
-      // Protocol page, "The session": nothing counts that still comes on an earlier stream (ruling B1).
+      // Protocol page, "The session": nothing counts that still comes on an earlier stream (rule B1).
       if (this.#call === call || breaks(this.behaviour, 'uses-old-stream')) this.#receive(message);
     });
     call.on('error', (error: ServiceError) => this.#ended(call, error));

@@ -58,7 +58,7 @@ const compactAboveLines = 1000;
 /**
  * What a headset must remember over restarts (protocol page, "What a headset keeps"): each step is
  * written before it is acted upon. It lives apart from the effects, as the area that a reset wipes
- * is apart from it (ruling B7).
+ * is apart from it (rule B7).
  */
 export class Journal {
   readonly held = new Map<number, Held>();

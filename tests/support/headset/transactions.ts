@@ -140,7 +140,7 @@ export class Transactions {
     journal.dropped(id);
   }
 
-  /** The cloud wishes to cancel it: never begun, or else its result is the answer (ruling A11). */
+  /** The cloud wishes to cancel it: never begun, or else its result is the answer (rule A11). */
   onRevoke(id: number, reason: string): void {
     const { journal, installer, behaviour, outbox, point } = this.#parts;
     if (!behaviour.knowsRevoke || breaks(behaviour, 'ignores-revoke')) return;

@@ -32,7 +32,7 @@ export interface Workplace {
 /** Why a started transaction must fail before anything is done for it; undefined when it may go on. */
 export function refusal(offer: Offer, { journal, behaviour, device }: Workplace): string | undefined {
   const kind = offer.operation?.kind ?? { case: undefined };
-  // Ruling A7; protocol page, "Activations". A deactivation has nothing left to end, see `work`.
+  // Rule A7; protocol page, "Activations". A deactivation has nothing left to end, see `work`.
   const isOld = Number(offer.activationEpoch) < journal.activationEpoch;
   if (isOld && kind.case !== 'deactivate' && !breaks(behaviour, 'acts-on-old-epoch')) {
     return 'The transaction belongs to an earlier activation.';
@@ -40,7 +40,7 @@ export function refusal(offer: Offer, { journal, behaviour, device }: Workplace)
   if (kind.case === undefined && !breaks(behaviour, 'succeeds-unknown')) {
     return 'This client does not know the operation.';
   }
-  // Ruling A13: an update that came before this one may have installed a newer firmware meanwhile.
+  // Rule A13: an update that came before this one may have installed a newer firmware meanwhile.
   if (kind.case === 'updateFirmware') {
     const installed = device.state.firmwareVersion;
     const refused = breaks(behaviour, 'refuses-equal-firmware')

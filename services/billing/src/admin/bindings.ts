@@ -12,7 +12,7 @@ export interface AdminDependencies extends BillSources {
   readonly plans: PlansStore;
 }
 
-/** The operators' door (decision 17). */
+/** The operators' door (rule C17). */
 export function adminBindings(deps: AdminDependencies): RpcBinding[] {
   return [
     bind(BillingAdminService, { ...plansHandlers(deps), ...usageHandlers(deps), ...billHandlers(deps) }),

@@ -12,7 +12,7 @@ export interface DeviceBill {
   readonly hours: Hours;
 }
 
-/** An application's month (specification api.md section 3, ruling A17). */
+/** An application's month (specification API 3, rule A17). */
 export interface Bill {
   /** That the application had activated at some time in the month. */
   readonly numberOfDevices: number;
@@ -31,7 +31,7 @@ const hourMs = 3_600_000;
 
 const noSums = (): Sums => ({ videoMeeting: 0, speechRecognition: 0 });
 
-/** One rounding for the whole month: any part of an hour counts as one (specification api.md section 9). */
+/** One rounding for the whole month: any part of an hour counts as one (specification API 9). */
 function roundUp(sums: Sums): Hours {
   const hours = noSums();
   for (const kind of usageKinds) hours[kind] = Math.ceil(sums[kind] / hourMs);

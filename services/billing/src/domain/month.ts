@@ -30,7 +30,7 @@ export function parseZone(text: string): Zone {
   throw new Error('is not a time zone such as UTC+9 (-12 to +14) or Asia/Tokyo');
 }
 
-/** Year and month of a bill (specification api.md section 5). Throws `invalid_argument`. */
+/** Year and month of a bill (specification API 5). Throws `invalid_argument`. */
 export function requireMonth({ year, month }: Month): Month {
   if (!Number.isInteger(year) || year < 2022 || year > 9999) {
     throw new DomainError('invalid_argument', 'year is not a whole number from 2022 to 9999.');

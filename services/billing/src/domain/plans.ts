@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
-/** What a device may use (specification api.md section 3); null: nothing. */
+/** What a device may use (specification API 3); null: nothing. */
 export interface Plans {
   readonly videoMeeting: 'lite' | 'basic 100' | 'basic 200' | null;
   readonly speechRecognition: 'ja' | null;

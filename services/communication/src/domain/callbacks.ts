@@ -17,7 +17,7 @@ export function soraEventBody(applicationId: string, deviceId: string | null, ev
   };
 }
 
-/** Body of the request for signed URLs (specification callbacks-and-site.md section 7). */
+/** Body of the request for signed URLs (specification Callbacks 7). */
 export function signedUrlsBody(recordingId: string, recording: RecordingState): Json {
   return {
     channel: channelOf(recordingId, recording, (file) => {

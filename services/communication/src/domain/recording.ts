@@ -54,7 +54,7 @@ export interface RecordingState {
   readonly endedAtMs: number;
 }
 
-/** The failures an integrator is told (specification callbacks-and-site.md section 8). */
+/** The failures an integrator is told (specification Callbacks 8). */
 export const failures = {
   archive: 'archive is not found.',
   signedUrls: 'soraRecGetPresignedUrl or soraRecGetMultiPresignedUrl is failed.',

@@ -11,7 +11,7 @@ const longestUploadId = 2048;
 const longestUrl = 8192;
 
 /**
- * Checks the integrator's answer (specification callbacks-and-site.md sections 5 and 7): a URL for
+ * Checks the integrator's answer (specification Callbacks 5 and 7): a URL for
  * each file; for one in parts an uploadId and exactly `splitted` URLs, in the order of the parts.
  * Answers what is wrong as a text for operators.
  */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 type Json = Record<string, unknown>;
 
-/** The events that are forwarded to the integrator (specification callbacks-and-site.md section 3). */
+/** The events that are forwarded to the integrator (specification Callbacks 3). */
 const forwarded: readonly string[] = [
   'connection.created',
   'connection.updated',

@@ -33,7 +33,7 @@ export function createConnectionEffects(deps: {
     }
   }
 
-  /** Only a device of the channel's own application (ruling A16); the first judgement stays. */
+  /** Only a device of the channel's own application (rule A16); the first judgement stays. */
   async function judge(stored: StoredEvent, event: SoraEvent, connectionId: string) {
     const { claimedDeviceId } = event;
     if (claimedDeviceId === null) return null;

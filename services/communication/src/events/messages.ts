@@ -30,7 +30,7 @@ export function notification(options: {
   };
 }
 
-/** A connection's time in a meeting, for billing; the same id whenever it is published (ruling B11). */
+/** A connection's time in a meeting, for billing; the same id whenever it is published (rule B11). */
 export function videoUsage(options: {
   connectionId: string;
   applicationId: string;

@@ -147,7 +147,7 @@ class Run {
     return this.#read();
   }
 
-  /** The multipart setting wins (specification callbacks-and-site.md section 3). */
+  /** The multipart setting wins (specification Callbacks 3). */
   async #setting(applicationId: string): Promise<Setting> {
     const { devices } = this.#o;
     if (await devices.isSet(applicationId, settings.multi)) return settings.multi;

@@ -14,7 +14,7 @@ export interface EndpointDocument {
   secretHash: string;
   /** False: no new channels; those that run go on. */
   enabled: boolean;
-  /** Reservations and connections, each with its end; nothing counts up and down (ruling B11). */
+  /** Reservations and connections, each with its end; nothing counts up and down (rule B11). */
   places: Place[];
 }
 

@@ -1,19 +1,19 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { ConnectivityTarget, NetworkType } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 
-/** What can be listed (ruling A15): mobile networks only as access points. */
+/** What can be listed (rule A15): mobile networks only as access points. */
 const listed: ReadonlySet<NetworkType> = new Set([NetworkType.BLUETOOTH, NetworkType.WIFI, NetworkType.APN]);
 
 const targets: ReadonlySet<ConnectivityTarget> = new Set(Object.values(ConnectivityTarget));
 
-/** What to list; bluetooth when it is not given (ruling A15). Throws `invalid_argument`. */
+/** What to list; bluetooth when it is not given (rule A15). Throws `invalid_argument`. */
 export function listedNetwork(given: NetworkType): NetworkType {
   const wanted = given || NetworkType.BLUETOOTH;
   if (listed.has(wanted)) return wanted;
   throw new DomainError('invalid_argument', 'networkType is not one of bluetooth, wifi, apn.');
 }
 
-/** Which of them; available when it is not given (specification api.md section 5). Throws `invalid_argument`. */
+/** Which of them; available when it is not given (specification API 5). Throws `invalid_argument`. */
 export function listedTarget(given: ConnectivityTarget): ConnectivityTarget {
   const wanted = given || ConnectivityTarget.AVAILABLE;
   if (targets.has(wanted)) return wanted;

@@ -2,7 +2,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 
 /**
  * The address AA:BB:CC:DD:EE:FF in upper case; it may be given in lower case, too. Throws
- * `invalid_body` with the JSON pointer and the rule (ruling A4).
+ * `invalid_body` with the JSON pointer and the rule (rule A4).
  */
 export function requireMacAddress(given: string): string {
   if (/^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$/.test(given)) return given.toUpperCase();

@@ -2,7 +2,7 @@
 export const limits = {
   /** The protocol version that this service speaks. */
   protocolVersion: 1,
-  /** Largest message of a headset; bytes. Those to it hold a list of networks of 1 MiB at most (ruling A22). */
+  /** Largest message of a headset; bytes. Those to it hold a list of networks of 1 MiB at most (rule A22). */
   maxMessageBytes: 256 * 1024,
   /** Offers that may be unanswered at a time; the rest waits. */
   maxInFlightOffers: 64,

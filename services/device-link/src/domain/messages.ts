@@ -7,7 +7,7 @@ export interface ProtocolProblem {
   readonly reason: string;
 }
 
-/** A transaction id as the platform uses it: positive and exact as a number (decision 3). */
+/** A transaction id as the platform uses it: positive and exact as a number (rule C3). */
 export function transactionId(id: bigint): number | undefined {
   return id > 0n && id <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(id) : undefined;
 }

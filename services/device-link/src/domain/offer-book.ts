@@ -27,9 +27,9 @@ interface InFlight {
 
 /**
  * The offers of one session: what waits, what is unanswered, what is over. Keeps three promises: a
- * transaction is offered once in a session (ruling B5); starts go out in the order of the offers,
- * whatever order the headset answers and the judge decides in (ruling A11); and only the judge's
- * answer ends an offer whose ready has come (ruling B1). `T` is the offer, opaque here.
+ * transaction is offered once in a session (rule B5); starts go out in the order of the offers,
+ * whatever order the headset answers and the judge decides in (rule A11); and only the judge's
+ * answer ends an offer whose ready has come (rule B1). `T` is the offer, opaque here.
  */
 export class OfferBook<T> {
   /** Not sent yet, rising by id. Without an offer: it is read when it is its turn. */

@@ -11,7 +11,7 @@ export type Taken = 'now' | 'waits' | 'refused';
 
 /**
  * Whose turn it is: keeps a session's offers in the order in which they were created where hand-overs
- * fail, overtake each other or are refused (ruling A11). Each names the operation before it. Where the
+ * fail, overtake each other or are refused (rule A11). Each names the operation before it. Where the
  * session has neither had that nor been judged since it was created, something is missing, and the judge's
  * answer, which is in order, comes first.
  */

@@ -26,7 +26,7 @@ export interface Wanted {
 }
 
 /**
- * Does something with a headset's session if it is here and the directory names it (ruling B5), or
+ * Does something with a headset's session if it is here and the directory names it (rule B5), or
  * says at which address the instance is that holds it (never for a call that was forwarded
  * already). 'away' is only said where the session that begins next is judged after this.
  */

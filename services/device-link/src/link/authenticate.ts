@@ -37,7 +37,7 @@ export interface AuthenticatorDeps {
 }
 
 /**
- * Answers the device id that a stream's metadata proves (decision 6). Throws LinkFailure:
+ * Answers the device id that a stream's metadata proves (rule C6). Throws LinkFailure:
  * UNAUTHENTICATED with the server's time in the trailer x-server-time-ms, so that a headset with a
  * wrong clock can correct itself; UNAVAILABLE when the keys cannot be read at the moment.
  */

@@ -7,7 +7,7 @@ import type { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service
 export type ActivationReader = (deviceId: string) => Promise<CurrentActivation | undefined>;
 
 /**
- * Asks devices for a headset's activation (ruling A7). Never throws and never takes longer than the
+ * Asks devices for a headset's activation (rule A7). Never throws and never takes longer than the
  * deadline, the wait at the gate included: a session begins without it. The answer holds the client
  * secret and is never logged.
  */

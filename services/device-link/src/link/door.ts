@@ -121,7 +121,7 @@ export class Door {
     await begun;
   }
 
-  /** Reads the activation only now that the session is registered: what changes later is sent to it (ruling A7). */
+  /** Reads the activation only now that the session is registered: what changes later is sent to it (rule A7). */
   async #begin(session: Session, hello: Hello, registration: Registration): Promise<void> {
     const activation = await this.#deps.currentActivation(session.deviceId);
     if (!session.ended) session.begin(hello, registration, activation);

@@ -3,7 +3,7 @@ import type { Leases } from '../store/leases.ts';
 import { pause } from './retry.ts';
 
 /**
- * Takes this instance's first lease (ruling B5). Whoever had the advertised address before is dead,
+ * Takes this instance's first lease (rule B5). Whoever had the advertised address before is dead,
  * since the address is now ours. Without an address nobody can tell: the instance waits for one lease,
  * and gives up with a ConfigError when another one without an address is alive. `exclusive`: nobody
  * else can have the store open, so all others are dead.

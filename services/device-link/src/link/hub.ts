@@ -14,7 +14,7 @@ const drainReportsMs = 1000;
 /** How long a verdict about sessions that are still registering is kept; milliseconds. */
 const verdictMs = 60_000;
 
-/** The sessions of this instance. The newest of a headset wins (decision 6). */
+/** The sessions of this instance. The newest of a headset wins (rule C6). */
 export class SessionHub {
   readonly #directory: SessionDirectory;
   readonly #clock: Clock;

@@ -2,7 +2,7 @@ import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { deviceId, otherDeviceId, World } from '../testing/world.ts';
 
-/** Headsets without a session, as the other services hear of them (ruling A21). */
+/** Headsets without a session, as the other services hear of them (rule A21). */
 
 let world: World;
 beforeEach(() => {

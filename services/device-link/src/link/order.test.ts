@@ -36,7 +36,7 @@ async function connected(waits: () => readonly number[]) {
   return headset;
 }
 
-// by ruling A11: several commands all run, in order
+// by rule A11: several commands all run, in order
 describe('operations for a headset that stays online are offered in the order of their creation', () => {
   it('without asking anybody while each comes behind the one before it', async () => {
     const headset = await connected(() => []);

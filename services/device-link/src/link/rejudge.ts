@@ -16,7 +16,7 @@ export interface RejudgeDeps {
 }
 
 /**
- * Has the sessions judged again, slowly, and at once after this instance's lease lapsed (ruling B5):
+ * Has the sessions judged again, slowly, and at once after this instance's lease lapsed (rule B5):
  * what was taken for undeliverable meanwhile is found, and nothing waits for a reconnect. Sessions
  * that the directory no longer names are closed first.
  */

@@ -23,7 +23,7 @@ export interface PumpHost {
 /**
  * Carries one session's reports to the log, in order: one publish at a time, so that a failed one is
  * never overtaken, each with everything that has come meanwhile. A report is acknowledged only
- * when it is durable (ruling B2). While the log is away nothing is acknowledged, the same batch is
+ * when it is durable (rule B2). While the log is away nothing is acknowledged, the same batch is
  * tried again, and the stream is not read beyond a bounded queue.
  */
 export class ReportPump {

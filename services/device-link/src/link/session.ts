@@ -282,7 +282,7 @@ export class Session {
   }
 
   /**
-   * Has it judged again (ruling B5): what waits for the headset and was not written to this session is
+   * Has it judged again (rule B5): what waits for the headset and was not written to this session is
    * offered now. A failure is tried again a little later.
    */
   async judgeAgain(): Promise<void> {
@@ -408,7 +408,7 @@ export class Session {
     }
   }
 
-  /** The judge left out the operations of the next offers: reads them, and goes on (ruling B5). */
+  /** The judge left out the operations of the next offers: reads them, and goes on (rule B5). */
   #readLacking(): void {
     const ids = this.#book.lacking(limits.maxOffersRead);
     if (ids.length > 0 && !this.#reading) void this.#readOffers(ids);
@@ -431,7 +431,7 @@ export class Session {
     this.#flushOffers();
   }
 
-  /** Before the session is judged nothing is asked: the judgement may be canceling it (ruling B1). */
+  /** Before the session is judged nothing is asked: the judgement may be canceling it (rule B1). */
   #onReady(id: number): void {
     if (!this.#online) {
       this.#early.add(id);
@@ -447,7 +447,7 @@ export class Session {
     this.#stall(stalledByReadies, false);
   }
 
-  /** Asks for the start permit until there is an answer; nothing else ever drops it (ruling B1). */
+  /** Asks for the start permit until there is an answer; nothing else ever drops it (rule B1). */
   async #ask(id: number): Promise<void> {
     this.#asking += 1;
     if (this.#asking >= limits.maxInFlightOffers) this.#stall(stalledByJudge, true);
@@ -477,7 +477,7 @@ export class Session {
     return parent ? inSpan('headset ready', { parent }, ask) : ask();
   }
 
-  /** A client that does not know revoke is not asked: what it has started goes on (ruling A11). */
+  /** A client that does not know revoke is not asked: what it has started goes on (rule A11). */
   #verdict({ start, revoke }: AcceptResponse): Verdict {
     if (revoke) return this.#knowsRevoke ? 'revoke' : 'start';
     return start ? 'start' : 'drop';

@@ -7,7 +7,7 @@ import { deviceId, type Instance, offer, World } from '../testing/world.ts';
 import { createActivationReader } from './current-activation.ts';
 import { createGate } from './retry.ts';
 
-/** The current activation in the welcome (ruling A7). */
+/** The current activation in the welcome (rule A7). */
 
 let world: World;
 let instance: Instance;

@@ -28,7 +28,7 @@ interface Seen {
 }
 
 /**
- * The instances' leases (decision 6). An instance is alive while its beat rises, as the reader sees
+ * The instances' leases (rule C6). An instance is alive while its beat rises, as the reader sees
  * it on a monotonic clock: wall clocks may be wrong or step.
  */
 export interface Leases {

@@ -24,7 +24,7 @@ const mostSteps = 200;
 const pollMs = 20;
 
 /**
- * Activates a device (specification api.md section 7, decision 13, rulings A7 and B8); resolves when
+ * Activates a device (specification API 7, rule C13, rules A7 and B8); resolves when
  * its transaction exists. A first activation: the device's document takes the intent, the contract's
  * counts a slot as taken, the device's turns both into the activation, and what is pending then is
  * done: the transaction is created, the take confirmed (ADR 0011). After a crash at any point the
@@ -83,7 +83,7 @@ export async function activateDevice(deps: ActivationDependencies, request: Acti
   throw refusals.busy();
 }
 
-/** Everything that refuses an activation before anything is written, in the order of ruling A3. */
+/** Everything that refuses an activation before anything is written, in the order of rule A3. */
 async function requireAllowed(
   deps: ActivationDependencies,
   { applicationId, deviceId, clientId }: ActivateRequest,

@@ -103,7 +103,7 @@ function deactivatePart(applicationId: string): Part {
   return {
     operationId: operationOf('deactivate').id,
     operation: { kind: { case: 'deactivate', value: { applicationId } } },
-    // Everything earlier and unprocessed is canceled in the same update (ruling B4).
+    // Everything earlier and unprocessed is canceled in the same update (rule B4).
     raisesFloor: FloorReason.DEACTIVATION,
   };
 }

@@ -10,7 +10,7 @@ import type { ActivationStore } from '../ports.ts';
 /**
  * Brings activations and deactivations that have taken effect into the log. They are owed by the
  * device's document since the very update that made them; what a crash or an outage left is
- * published by the sweeper (decision 3). No call waits for the log.
+ * published by the sweeper (rule C3). No call waits for the log.
  */
 export interface LifecycleEvents {
   /** Publishes what the device owes; resolves when it is durable and noted. */

@@ -16,7 +16,7 @@ export interface ReconcilerDependencies {
 const contractsAtOnce = 10;
 
 /**
- * Looks after contracts that are due (ruling B8, ADR 0011): settles what calls left under way, and now
+ * Looks after contracts that are due (rule B8, ADR 0011): settles what calls left under way, and now
  * and then recounts. Answers how many slots it put right.
  */
 export async function reconcileContracts(

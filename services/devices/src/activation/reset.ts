@@ -2,8 +2,8 @@ import { type ChangeActivatedRequest, changeActivated } from './change-activated
 import type { ActivationDependencies } from './dependencies.ts';
 
 /**
- * Resets a device (specification api.md sections 4 and 7, decision 13); resolves when its transaction
- * exists. The activation stays, at the next epoch (ruling A7): everything earlier and unprocessed is
+ * Resets a device (specification API 4 and 7, rule C13); resolves when its transaction
+ * exists. The activation stays, at the next epoch (rule A7): everything earlier and unprocessed is
  * canceled with its transaction, and what is sent afterwards carries the new epoch.
  *
  * Throws the refusals of the API, and `conflict` when a later change of the device came first.

@@ -8,7 +8,7 @@ import { deviceHandlers } from './devices.ts';
 import { hardwareModelHandlers } from './hardware-models.ts';
 import { headsetKeyHandlers } from './headset-keys.ts';
 
-/** The operators' door (decision 17). */
+/** The operators' door (rule C17). */
 export function adminBindings(deps: AdminDependencies): RpcBinding[] {
   return [
     bind(DevicesAdminService, {

@@ -5,7 +5,7 @@ import { mostKeys } from '../store/devices.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 import { unknownDevice } from './devices.ts';
 
-/** The public keys that headsets sign with (decision 6). */
+/** The public keys that headsets sign with (rule C6). */
 export function headsetKeyHandlers({
   registry,
 }: AdminDependencies): Pick<AdminHandlers, 'addHeadsetKey' | 'removeHeadsetKey'> {

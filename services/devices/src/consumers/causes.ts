@@ -12,7 +12,7 @@ const mostAtOnce = 8;
 
 /**
  * Of the reports that name the transaction of a pairing, those where it is one of the device and of the
- * application that hears of it: what a headset names otherwise may be anybody's (ruling A16). Rejects
+ * application that hears of it: what a headset names otherwise may be anybody's (rule A16). Rejects
  * while transactions is away; reports that name none ask nothing.
  */
 export async function causesOf<T extends { readonly deviceId: string; readonly report?: Report }>(

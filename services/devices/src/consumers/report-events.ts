@@ -96,7 +96,7 @@ function notificationEvents(
   );
 }
 
-/** The place of a notification among those that the device's reports cause (ruling A20). */
+/** The place of a notification among those that the device's reports cause (rule A20). */
 interface Place {
   readonly reportId: bigint;
   /** Of several of one report. */

@@ -20,7 +20,7 @@ export function offlineChange(
   return { kind: 'offline', sessionEpoch: Number(sessionEpoch), atMs };
 }
 
-/** A change of the network status as the application hears of it; its id is the same in a repeat (ruling A21). */
+/** A change of the network status as the application hears of it; its id is the same in a repeat (rule A21). */
 export function networkNotification(
   { sessionEpoch, atMs }: SessionChange,
   presence: Presence,

@@ -11,9 +11,9 @@ export interface ChangeRequest {
  * The next step of an activation, from the device as it is now:
  * - `done`: it took effect before (a repeat);
  * - `finish`: earlier changes have work left, which comes first;
- * - `again`: this application has it activated: change the client id, no second slot (ruling A7);
+ * - `again`: this application has it activated: change the client id, no second slot (rule A7);
  * - `wait`: another call is about to activate; `abandon`: such a call has run out of time;
- * - `intend`, then `reserve`: a first activation (ruling B8).
+ * - `intend`, then `reserve`: a first activation (rule B8).
  */
 export type ActivationStep = 'done' | 'finish' | 'again' | 'wait' | 'abandon' | 'intend' | 'reserve';
 
@@ -44,7 +44,7 @@ export function nextChangeStep(device: DeviceState | undefined, request: ChangeR
   return 'change';
 }
 
-/** Throws unless the application has the device activated (rulings A3, A7). */
+/** Throws unless the application has the device activated (rules A3, A7). */
 export function requireActivated<T extends { readonly applicationId: string }>(
   activation: T | undefined,
   applicationId: string,

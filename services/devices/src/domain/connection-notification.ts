@@ -20,7 +20,7 @@ export function isPairing(
   deviceId: string,
 ): boolean {
   if (transaction?.deviceId !== deviceId) return false;
-  // Only pairings connect and disconnect Bluetooth devices (ruling A16).
+  // Only pairings connect and disconnect Bluetooth devices (rule A16).
   return operationById(transaction.operationId)?.resultForm === ResultForm.BLUETOOTH_PAIRING;
 }
 
@@ -29,7 +29,7 @@ const longest = { message: 1024, name: 128 } as const;
 const mostDevices = 256;
 
 /**
- * notify-bluetooth-connection (specification callbacks-and-site.md section 3, ruling A16). Status and
+ * notify-bluetooth-connection (specification Callbacks 3, rule A16). Status and
  * modes that it does not know are held to those that it does, texts and the list to their bounds. The
  * transaction that the headset names is told only where it is known to be the `cause`.
  */

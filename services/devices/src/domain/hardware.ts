@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
-/** What is registered of a hardware model (specification api.md section 3). */
+/** What is registered of a hardware model (specification API 3). */
 export interface HardwareModel {
   /** What headsets report; unique. */
   readonly identifier: string;

@@ -17,7 +17,7 @@ export interface Presence {
 
 export type NetworkWord = 'connectivity_online' | 'connectivity_offline';
 
-/** The network status of a headset (ruling A21); one that never had a session is offline since nobody knows when. */
+/** The network status of a headset (rule A21); one that never had a session is offline since nobody knows when. */
 export function networkStatus({ online, offline }: Presence): { word: NetworkWord; atMs?: number } {
   if (online && !(offline && offline.sessionEpoch >= online.sessionEpoch)) {
     return { word: 'connectivity_online', atMs: online.atMs };

@@ -20,14 +20,14 @@ interface Part {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Reports that become notifications by this service. A snapshot tells nothing that has just happened (ruling A7). */
+/** Reports that become notifications by this service. A snapshot tells nothing that has just happened (rule A7). */
 export function isNotifying({ body: { case: kind, value }, snapshot }: Report): boolean {
   if (kind === 'stateChange' && (snapshot || isOnlyNetwork(value))) return false;
   return kind !== undefined && (kind in partsOf || kind === 'fileUpload' || kind === 'bluetoothConnection');
 }
 
 /**
- * The notifications of a report (specification callbacks-and-site.md section 3). Values outside the
+ * The notifications of a report (specification Callbacks 3). Values outside the
  * specification are left out; a state change of several fields becomes one notification for each.
  * `cause`: the pairing's transaction that a Bluetooth connection names and that is known to be one.
  */
@@ -108,7 +108,7 @@ const networkWords: ReadonlyMap<NetworkType, string> = new Map([
   [NetworkType.MOBILE, 'mobile'],
 ]);
 
-/** The headset's own word on its network is for operators: the cloud tells what it sees itself (ruling A21). */
+/** The headset's own word on its network is for operators: the cloud tells what it sees itself (rule A21). */
 function isOnlyNetwork({ network, ...others }: Pick<StateChange, 'network'>): boolean {
   const { power, wearing, charging, batteryPercentage, location } = others as StateChange;
   const said = [power, wearing, charging, batteryPercentage, location];

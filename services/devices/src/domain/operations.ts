@@ -6,7 +6,7 @@ import type { ReportedVersions } from './reported.ts';
 
 /**
  * Throws where a version that is known (not empty) is older than the operation needs. The refusal names
- * it only where the application may read it (ruling A7).
+ * it only where the application may read it (rule A7).
  */
 export function requireVersions(
   minimum: MinimumVersions,
@@ -20,7 +20,7 @@ export function requireVersions(
   }
 }
 
-/** The message of the callback that a command without a target causes (ruling A8). */
+/** The message of the callback that a command without a target causes (rule A8). */
 const noTarget = 'None of action, package and classpath is given.';
 
 /** The failure that an operation ends in without ever reaching the headset; empty: none. */

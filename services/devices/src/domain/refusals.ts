@@ -1,7 +1,7 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
 /**
- * Names both versions (decision 14), the reported one only where the application may read it (ruling A7);
+ * Names both versions (rule C14), the reported one only where the application may read it (rule A7);
  * otherwise the same words as transactions' when it finds out later.
  */
 function tooOldMessage(what: 'client' | 'firmware', version: string | undefined, minimum: string): string {
@@ -9,7 +9,7 @@ function tooOldMessage(what: 'client' | 'firmware', version: string | undefined,
   return `The device's ${what} version${named} is older than ${minimum}, which this operation needs.`;
 }
 
-/** What this service refuses, in the words of the specification (api.md section 8) where it has them. */
+/** What this service refuses, in the words of the specification (API 8) where it has them. */
 export const refusals = {
   developerNotRegistered: () =>
     new DomainError('developer_not_registered', 'The developer is not registered.'),
@@ -27,7 +27,7 @@ export const refusals = {
     ),
   tooOld: (what: 'client' | 'firmware', version: string | undefined, minimum: string) =>
     new DomainError('invalid_argument', tooOldMessage(what, version, minimum)),
-  /** `current`: undefined where the application may not read it. An equal version is none (ruling A13). */
+  /** `current`: undefined where the application may not read it. An equal version is none (rule A13). */
   firmwareDowngrade: (version: string, current: string | undefined) =>
     new DomainError(
       'invalid_argument',

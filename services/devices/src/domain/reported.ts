@@ -6,7 +6,7 @@ export interface Moment {
   readonly reportId: number;
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** The activation epoch that the headset knew then: says whose it is (ruling A7). */
+  /** The activation epoch that the headset knew then: says whose it is (rule A7). */
   readonly epoch: number;
 }
 
@@ -24,7 +24,7 @@ export interface Position {
 export interface ReportedFields {
   readonly power?: Dated<string>;
   readonly wearing?: Dated<string>;
-  /** The headset's own word on its network: for operators only (ruling A21). */
+  /** The headset's own word on its network: for operators only (rule A21). */
   readonly network?: Dated<string>;
   readonly charging?: Dated<string>;
   readonly battery?: Dated<number>;
@@ -56,13 +56,13 @@ export interface Software {
 /** What a headset says of its software after a change of it. */
 export interface Inventory extends Software, Moment {}
 
-/** A device's reported state (specification api.md section 3). */
+/** A device's reported state (specification API 3). */
 export interface Reported extends ReportedFields {
   readonly introduction?: Introduction;
   /** The newest activation epoch that was current when a session began, as far as it could be read. */
   readonly introducedEpoch?: number;
   readonly inventory?: Inventory;
-  /** The newest session of which it is known that none came after it for a while (ruling A21). */
+  /** The newest session of which it is known that none came after it for a while (rule A21). */
   readonly offline?: { readonly sessionEpoch: number; readonly atMs: number };
 }
 
@@ -77,7 +77,7 @@ export function presenceOf({ introduction, offline }: Reported): Presence {
 }
 
 /**
- * What of it an application may read that has the device since `sinceEpoch` without a break (ruling A7):
+ * What of it an application may read that has the device since `sinceEpoch` without a break (rule A7):
  * only what was reported under its own activation.
  */
 export function readableSince(reported: Reported, sinceEpoch: number): Reported {

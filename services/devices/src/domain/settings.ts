@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
-/** The settings that hold an address, by their JSON names (specification api.md section 3). */
+/** The settings that hold an address, by their JSON names (specification API 3). */
 export const addressSettings = [
   'deviceEvent',
   'remoteSupportEvent',
@@ -26,7 +26,7 @@ export function isAddressSetting(name: string): name is AddressSetting {
 
 /**
  * Throws `destination_not_set` while callbacks of transactions could not be sent: no deviceEvent, or
- * no authentication key was ever issued (decision 9).
+ * no authentication key was ever issued (rule C9).
  */
 export function requireDestination(has: { deviceEvent: boolean; authenticationKey: boolean }): void {
   const missing = [
@@ -42,7 +42,7 @@ export function requireDestination(has: { deviceEvent: boolean; authenticationKe
   }
 }
 
-/** Throws `invalid_argument` unless the text is an http(s) address of at most 255 characters (section 5). */
+/** Throws `invalid_argument` unless the text is an http(s) address of at most 255 characters (specification API 5). */
 export function requireAddress(name: AddressSetting, value: string): void {
   if (value.length > 255 || !/^https?:\/\/\S+$/i.test(value)) {
     throw new DomainError(

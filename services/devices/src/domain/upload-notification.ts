@@ -6,7 +6,7 @@ import { mostFileBytes, mostPathBytes, readUploadPath } from './upload.ts';
 const notAssociated = 'The device is not associated with the application.';
 const noSignedUrl = 'The signed URL could not be obtained.';
 
-/** The reasons of the specification (callbacks-and-site.md section 3). */
+/** The reasons of the specification (Callbacks 3). */
 const failures: ReadonlyMap<UrlRefusal, string> = new Map([
   [UrlRefusal.SIZE, 'The file size is over the limit.'],
   [UrlRefusal.NOT_ASSOCIATED, notAssociated],
@@ -16,7 +16,7 @@ const failures: ReadonlyMap<UrlRefusal, string> = new Map([
   [UrlRefusal.NOT_FOUND, noSignedUrl],
 ]);
 const uploadFailed = 'The upload to the signed URL failed.';
-/** No address is asked for an empty file, which is not over the limit (same document, section 5). */
+/** No address is asked for an empty file, which is not over the limit (specification Callbacks 5). */
 const empty = 'The signed URL could not be obtained because the file is empty.';
 
 /**

@@ -1,4 +1,4 @@
-/** Whose file a path names (specification callbacks-and-site.md section 3, file upload notification). */
+/** Whose file a path names (specification Callbacks 3, file upload notification). */
 export interface UploadPath {
   readonly applicationId: string;
   readonly deviceId: string;
@@ -21,7 +21,7 @@ export function readUploadPath(file: string): UploadPath | undefined {
   return { applicationId, deviceId };
 }
 
-/** Most bytes of a file; at least one (same document, section 5). */
+/** Most bytes of a file; at least one (specification Callbacks 5). */
 export const mostFileBytes = 20_971_520;
 
 /** Longest address that a headset is given. */

@@ -5,8 +5,7 @@ import type { HandlerDependencies } from './dependencies.ts';
 
 /**
  * GET …/devices/{deviceId}. Not activated, never activated and unknown devices all read as not
- * activated (ruling A7); one that another application has activated is 403 (specification api.md
- * section 4).
+ * activated (rule A7); one that another application has activated is 403 (specification API 4).
  */
 export function getActivationHandler(
   deps: HandlerDependencies,

@@ -4,7 +4,7 @@ import { refusals } from '../domain/refusals.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /**
- * GET /v1/devices/{deviceId}/hardware-properties. It names no application (ruling A3): the device must
+ * GET /v1/devices/{deviceId}/hardware-properties. It names no application (rule A3): the device must
  * be activated by one of the token's client's developer. What is not known is absent.
  */
 export function getHardwarePropertiesHandler(

@@ -6,13 +6,13 @@ import { hearer } from '../domain/association.ts';
 import { readSignedUrl, readUploadPath } from '../domain/upload.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** The integrator has 15 s to answer (decision 10); the notifier needs a little more. */
+/** The integrator has 15 s to answer (rule C10); the notifier needs a little more. */
 const deadlineMs = 20_000;
 /** The answer holds one address and little else. */
 const maxAnswerBytes = 64 * 1024;
 
 /**
- * For device-link: where a headset may upload a file to (specification callbacks-and-site.md sections
+ * For device-link: where a headset may upload a file to (specification Callbacks
  * 5 and 7). A refusal is an answer; `unavailable` is thrown while a part of the platform is away.
  */
 export function getUploadUrlHandler(

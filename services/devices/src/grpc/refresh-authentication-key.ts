@@ -9,7 +9,7 @@ const keyBytes = 32;
 
 /**
  * POST …/refresh_authkey: 256 random bits as URL-safe text. The old key is out of use before the
- * answer (ruling A6): deliveries read the key at each attempt.
+ * answer (rule A6): deliveries read the key at each attempt.
  */
 export function refreshAuthenticationKeyHandler(
   deps: HandlerDependencies,

@@ -14,7 +14,7 @@ import {
 import { requireCaller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** PATCH /v1/applications/{applicationId} (ruling A6). */
+/** PATCH /v1/applications/{applicationId} (rule A6). */
 export function updateSettingsHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ApplicationsService>['updateSettings'] {

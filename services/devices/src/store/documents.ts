@@ -115,7 +115,7 @@ export const devicesIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.contracts]: [{ name: 'check', key: { checkAtMs: 1 } }],
   [collections.contractDevices]: [{ name: 'application', key: { applicationId: 1, deviceId: 1 } }],
   [collections.devices]: [
-    // A client id is unique on the platform while it is in use (ruling A7).
+    // A client id is unique on the platform while it is in use (rule A7).
     { name: 'clientId', key: { 'activation.clientId': 1 }, unique: true, sparse: true },
     { name: 'application', key: { 'activation.applicationId': 1, _id: 1 } },
     { name: 'due', key: { dueAtMs: 1 }, sparse: true },

@@ -11,7 +11,7 @@ import { WalSync } from './wal-sync.ts';
 export { EmbeddedDatabaseError } from './database-errors.ts';
 
 /**
- * One SQLite file that every embedded store and the embedded event log share (decision 5), with
+ * One SQLite file that every embedded store and the embedded event log share (rule C5), with
  * group commit: a write takes effect at once inside the open transaction; the transaction is committed
  * at the end of the turn of the event loop, or, when nobody needs it sooner, as soon as the one before
  * it is durable; and no write's promise settles before its own is. The disk is waited for on another

@@ -30,7 +30,7 @@ export interface EmbeddedLogOptions {
 const dayMs = 86_400_000;
 
 /**
- * The event log of the embedded default (decision 5): topics, groups and positions in the embedded
+ * The event log of the embedded default (rule C5): topics, groups and positions in the embedded
  * database, subscribers woken in the process. One log for each database. Positions are stored a few
  * times a second, so a crash hands the last events over again; `close` stores them.
  */

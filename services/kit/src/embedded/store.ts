@@ -7,7 +7,7 @@ import { DocumentCache } from './document-cache.ts';
 import { CollectionEngine, type QueryStatistics } from './engine.ts';
 import { sweepExpired } from './expiry.ts';
 
-/** The embedded document store: a StoreConnection without a server (decision 5). */
+/** The embedded document store: a StoreConnection without a server (rule C5). */
 export interface EmbeddedStoreConnection extends StoreConnection {
   /** Counts what queries looked at. */
   readonly statistics: QueryStatistics;

@@ -10,7 +10,7 @@ export interface KafkaOptions {
   readonly brokers: readonly string[];
   readonly clientId: string;
   readonly logger: Logger;
-  /** A consumer has crashed and cannot start again by itself: end the process (decision 4). */
+  /** A consumer has crashed and cannot start again by itself: end the process (rule C4). */
   readonly onFatal: (error: Error) => void;
   /** Copies of each topic; default 3. */
   readonly replicationFactor?: number;

@@ -22,7 +22,7 @@ interface Waiting {
 
 /**
  * Publishes through one idempotent producer with exactly one outstanding request: kafkajs swaps or
- * loses messages when sends overlap (decision 4). What is published meanwhile waits and goes out
+ * loses messages when sends overlap (rule C4). What is published meanwhile waits and goes out
  * together, so batches grow with the load and nothing is held back when idle. A batch that fails is
  * sent again as a whole, by a new producer, before anything newer.
  */

@@ -17,7 +17,7 @@ export type { KafkaOptions } from './kafka-client.ts';
 const dayMs = 86_400_000;
 
 /**
- * The event log on Kafka, through kafkajs 2.2.4 and around its known defects (decision 4). Connects
+ * The event log on Kafka, through kafkajs 2.2.4 and around its known defects (rule C4). Connects
  * in the background; notReady tells whether it could. `handle` is called for several partitions at a
  * time, never twice at a time for the same one.
  */

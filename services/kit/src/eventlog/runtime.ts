@@ -27,7 +27,7 @@ const maxSlowTries = 2;
 const heartbeatIntervalMs = 1000;
 
 /**
- * Hands a batch to a handler by the rules of `Subscription.handle` (decision 4): transient failures
+ * Hands a batch to a handler by the rules of `Subscription.handle` (rule C4): transient failures
  * without end, by halves where it took too long, a named poison event to the dead letters, any other failure a few times, then by
  * halves down to single events, of which the failing ones become dead letters. Events are never
  * handed out of their order. Answers true when the whole batch is durable or dead; false when it was

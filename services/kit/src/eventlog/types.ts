@@ -70,7 +70,7 @@ export interface RunningSubscription {
   close(): Promise<void>;
 }
 
-/** The event log: Kafka, or the embedded one (decisions 4 and 5). */
+/** The event log: Kafka, or the embedded one (rules C4 and C5). */
 export interface EventLog {
   /** Creates missing topics (and their dead-letter topics); idempotent. */
   ensureTopics(topics: readonly string[]): Promise<void>;

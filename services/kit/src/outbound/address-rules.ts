@@ -32,7 +32,7 @@ export function parseNetworks(list: string | undefined): Network[] {
 }
 
 /**
- * Public addresses only (decision 10): everything that IANA lists as special (loopback, private,
+ * Public addresses only (rule C10): everything that IANA lists as special (loopback, private,
  * link-local with the metadata services, carrier-grade NAT, multicast, reserved, tunnels, …) is
  * refused unless a network of `allowed` contains it. IPv4 inside IPv6 (mapped, or behind NAT64) is
  * judged as the IPv4 address that it reaches.

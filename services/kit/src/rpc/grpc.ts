@@ -30,7 +30,7 @@ import { RetryBudget } from './retry-budget.ts';
 import { fromStatus, isAway, toStatus } from './status.ts';
 import type { CallOptions, Channel, RpcBinding } from './types.ts';
 
-/** grpc-js's description of one method of a generated service: the adapter of decision 2. */
+/** grpc-js's description of one method of a generated service: the adapter of rule C2. */
 export function methodDefinition(
   method: DescMethod,
 ): MethodDefinition<MessageShape<DescMessage>, MessageShape<DescMessage>> {

@@ -38,7 +38,7 @@ export async function connectMongo(options: MongoOptions): Promise<StoreConnecti
 }
 
 /**
- * MongoDB, whether it is there yet or not (decision 3): writes are acknowledged by a majority's
+ * MongoDB, whether it is there yet or not (rule C3): writes are acknowledged by a majority's
  * journals, reads see only what a majority has, and come from the primary. Time-outs surface as the
  * driver's errors (kit/errors.ts: `database_failed`). It is connected to by `whenReachable`.
  */

@@ -20,7 +20,7 @@ import type {
 
 /**
  * The part of the official driver's Collection that services use. A driver `Collection<T>` is one;
- * so is the embedded store's (decision 5). The contract suite holds both to the same answers.
+ * so is the embedded store's (rule C5). The contract suite holds both to the same answers.
  */
 export interface StoreCollection<T extends Document> {
   readonly collectionName: string;

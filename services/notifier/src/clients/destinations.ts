@@ -7,7 +7,7 @@ const deadlineMs = 3000;
 
 /**
  * Reads addresses and keys from devices, anew for each attempt: the old key is out of use as soon as
- * a new one was issued (rulings A6, A18). Only reads that begin within one turn of the event loop
+ * a new one was issued (rules A6, A18). Only reads that begin within one turn of the event loop
  * are one read.
  */
 export function createDestinations(channel: Channel): Destinations {

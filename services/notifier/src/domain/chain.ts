@@ -5,7 +5,7 @@ export interface Held {
   delivery: Delivery;
   /** Past this time another instance may have taken it. */
   leaseUntilMs: number;
-  /** From then on it waits for no first attempt of others (ruling A20); by `performance.now()`. */
+  /** From then on it waits for no first attempt of others (rule A20); by `performance.now()`. */
   readonly patientUntilMs: number;
   /** Its patience is over: it goes on its own. */
   alone?: boolean;
@@ -36,7 +36,7 @@ export class Chain {
   /**
    * Puts a delivery in its place. Answers the progress that it, or a later one, makes useless, and
    * which is taken out: undelivered, not being worked on, and never taken over from an instance that
-   * may still send it (ruling B10).
+   * may still send it (rule B10).
    */
   add(held: Held): Held[] {
     let place = this.#held.length;

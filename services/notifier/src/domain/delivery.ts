@@ -1,4 +1,4 @@
-/** The settings fields that callbacks go to (decision 9). */
+/** The settings fields that callbacks go to (rule C9). */
 export const destinationSettings = [
   'deviceEvent',
   'soraEvent',
@@ -7,7 +7,7 @@ export const destinationSettings = [
 ] as const;
 export type DestinationSetting = (typeof destinationSettings)[number];
 
-/** The settings fields that signed URLs are asked from (specification callbacks-and-site.md section 7). */
+/** The settings fields that signed URLs are asked from (specification Callbacks 7). */
 export const signedUrlsSettings = [
   'soraRecGetPresignedUrl',
   'soraRecGetMultiPresignedUrl',
@@ -17,14 +17,14 @@ export type SignedUrlsSetting = (typeof signedUrlsSettings)[number];
 
 /**
  * pending: to be sent, or on its way. delivered: answered with 2xx. dead: given up, kept to be sent
- * again by an operator. replaced: a progress that a later event made useless (ruling B10).
+ * again by an operator. replaced: a progress that a later event made useless (rule B10).
  */
 export const deliveryStatuses = ['pending', 'delivered', 'dead', 'replaced'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /**
  * What a delivery waits for, of its order key: until the earlier ones have ended (a transaction's,
- * ruling B10), until they were tried once (what a headset reported, ruling A20), or for nothing.
+ * rule B10), until they were tried once (what a headset reported, rule A20), or for nothing.
  */
 export type Order = 'ended' | 'tried' | 'none';
 

@@ -10,7 +10,7 @@ export interface GateRules {
 
 /**
  * Lets callbacks through to one destination (origin and application): a capped number at a time
- * while it is healthy, one probe at a time with growing pauses while it is failing (ruling B10).
+ * while it is healthy, one probe at a time with growing pauses while it is failing (rule B10).
  * Pure but for its own counters; time (monotonic: a clock
  * that is set must not close it) and randomness (in [0, 1)) come with each call.
  */

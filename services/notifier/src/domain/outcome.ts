@@ -11,7 +11,7 @@ export interface AttemptResult extends AttemptRecord {
 /** The word for metrics. */
 export type OutcomeWord = 'delivered' | 'failed' | 'gone';
 
-/** 2xx delivers, 410 ends, everything else is tried again, a redirect included (decision 10). */
+/** 2xx delivers, 410 ends, everything else is tried again, a redirect included (rule C10). */
 export function outcomeWord(result: AttemptResult): OutcomeWord {
   if (result.statusCode >= 200 && result.statusCode < 300) return 'delivered';
   return result.statusCode === 410 ? 'gone' : 'failed';

@@ -7,7 +7,7 @@ export function answerLimit(asked: number): number {
 }
 
 /**
- * The answer of an integrator's endpoint (specification callbacks-and-site.md section 7) as the bytes
+ * The answer of an integrator's endpoint (specification Callbacks 7) as the bytes
  * of a JSON object, or what is wrong with it, without a word of the answer itself.
  */
 export function judgeAnswer(statusCode: number, body: Uint8Array): { json: Buffer } | { problem: string } {

@@ -12,7 +12,7 @@ export interface SigningInput {
 }
 
 /**
- * The headers that authenticate a callback (specification callbacks-and-site.md section 6, decision 10).
+ * The headers that authenticate a callback (specification Callbacks 6, rule C10).
  *
  * X-TLPF-NOTIFICATION-KEY: lower-case hex of HMAC-SHA256(key, body).
  * webhook-signature (Standard Webhooks): `v1,` and base64 of HMAC-SHA256(key, `${webhook-id}.

@@ -1,6 +1,6 @@
 import type { Delivery } from './delivery.ts';
 
-/** For how long a callback is tried (ruling B10). */
+/** For how long a callback is tried (rule B10). */
 export interface TimeLimit {
   /** It is tried at least for so long, from when the cloud took its event in. */
   readonly maxAgeMs: number;
@@ -9,10 +9,10 @@ export interface TimeLimit {
   readonly minAttempts: number;
 }
 
-/** Ruling B10: a callback is not given up before it had so many attempts, or its grace is over. */
+/** Rule B10: a callback is not given up before it had so many attempts, or its grace is over. */
 export const minAttempts = 10;
 
-/** A probe of a failing destination: an attempt of every delivery that waits behind it (ruling B10). */
+/** A probe of a failing destination: an attempt of every delivery that waits behind it (rule B10). */
 export interface Probe {
   readonly atMs: number;
   /** The delivery that was sent. */

@@ -6,7 +6,7 @@ import { authorizationOf } from './credentials.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import type { OriginPools } from './pools.ts';
 
-/** Most bytes of an answer that are read (decision 10); the rest is cut off. */
+/** Most bytes of an answer that are read (rule C10); the rest is cut off. */
 const answerLimitBytes = 64 * 1024;
 const maxRetryAfterMs = 3_600_000;
 const maxErrorLength = 200;

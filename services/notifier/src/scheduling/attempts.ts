@@ -106,7 +106,7 @@ export class Attempts {
    * What is stored before `sequence` and not finished. Events of an order key are stored in their
    * order, so one that is not stored yet comes later. One that ended without being delivered counts
    * as finished only when that is stored: otherwise it would go out after a crash, later than what
-   * followed it. One that was delivered would only be repeated then (ruling B10).
+   * followed it. One that was delivered would only be repeated then (rule B10).
    */
   async #unfinishedBefore(orderKey: string, sequence: number): Promise<Predecessor[]> {
     const { store, marks } = this.#o;

@@ -12,7 +12,7 @@ export interface SharedGate {
 /** A failing destination's state is forgotten when nothing went there for so long. */
 const forgetAfterMs = 3_600_000;
 
-/** The gates of all destinations: origin and application (ruling B10). */
+/** The gates of all destinations: origin and application (rule B10). */
 export class Gates {
   readonly #gates = new Map<string, SharedGate>();
   readonly #rules: GateRules;

@@ -21,7 +21,7 @@ export interface LaneContext {
   readonly gates: Gates;
   readonly limit: TimeLimit;
   readonly leaseMs: number;
-  /** For how long at most a delivery waits here for first attempts of others (ruling A20). */
+  /** For how long at most a delivery waits here for first attempts of others (rule A20). */
   readonly orderWaitMs: number;
   readonly windowSize: number;
   readonly unsetRetryMs: number;

@@ -27,7 +27,7 @@ export class LaneLedger {
       // Not where it went out of order, its patience being over.
       if (finished.knows(delivery)) finished.set(orderKey, sequence);
       if (change.status === 'pending') {
-        // The next may go; this one is tried again on its own (ruling A20).
+        // The next may go; this one is tried again on its own (rule A20).
         held.delivery = { ...delivery, order: 'none' };
         const own = this.#queue.isolate(chain, held);
         own.working = held;

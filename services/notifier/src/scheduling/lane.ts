@@ -131,7 +131,7 @@ export class Lane {
     let short = false;
     const over = ({ delivery }: Held) => {
       if (now < agedAtMs(delivery, limit)) return false;
-      // Without an address there is nothing that could be tried (ruling B10).
+      // Without an address there is nothing that could be tried (rule B10).
       if (this.#unset || isOver(delivery, probes.countFor(delivery), now, limit)) return true;
       short = true;
       return false;

@@ -9,7 +9,7 @@ const refreshMs = 60_000;
 
 /**
  * The newest probes of one failing destination: they count as attempts of all that waits behind it
- * (ruling B10). One small write a probe; one that is lost only makes another attempt.
+ * (rule B10). One small write a probe; one that is lost only makes another attempt.
  */
 export class Probes {
   readonly #destination: string;

@@ -3,7 +3,7 @@ import type { IndexDescription } from 'mongodb';
 export const deliveriesCollection = 'deliveries';
 export const probesCollection = 'probes';
 
-/** Created at start (decision 3). */
+/** Created at start (rule C3). */
 export const notifierIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [deliveriesCollection]: [
     // Claims, the search for lanes with work, and lists of an application.

@@ -7,7 +7,7 @@ import type { ReportDeps } from './transaction-reports.ts';
 
 /**
  * A headset is back: the reset that it was given in an earlier session and does not hold any more is
- * done (ruling B7). Judged here and not when the session is announced, since the log brings the hello
+ * done (rule B7). Judged here and not when the session is announced, since the log brings the hello
  * after everything that the headset reported before it: a result that was on its way has ended
  * the reset by now.
  */

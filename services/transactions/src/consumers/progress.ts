@@ -6,7 +6,7 @@ import type { ReportDeps } from './transaction-reports.ts';
 
 /**
  * How far an update is. Only while it is accepted; a report that came before, or is older than the
- * last, changes nothing (ruling A9).
+ * last, changes nothing (rule A9).
  */
 export async function applyProgress(
   { store, outbox, clock, failpoints }: ReportDeps,

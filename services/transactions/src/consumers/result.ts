@@ -5,7 +5,7 @@ import { findingOf } from '../domain/forms/connectivity.ts';
 import { reporterOf, reportTime } from './reporter.ts';
 import type { ReportDeps } from './transaction-reports.ts';
 
-/** A transaction's result ends it; one that comes after its end is recorded (decision 7). */
+/** A transaction's result ends it; one that comes after its end is recorded (rule C7). */
 export async function applyResult(
   { store, outbox, clock, failpoints }: ReportDeps,
   event: DeviceReportEvent,

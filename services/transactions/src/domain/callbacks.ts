@@ -11,7 +11,7 @@ export interface OwedCallback {
   readonly atMs: number;
   /**
    * When the change that caused it was made, by the cloud's clock; set when it is stored. The time that
-   * the notifier tries it counts from here, not from what a headset tells (ruling B10).
+   * the notifier tries it counts from here, not from what a headset tells (rule B10).
    */
   readonly takenInAtMs?: number;
   readonly success: boolean;
@@ -83,7 +83,7 @@ export function needsOperation(operationId: string, kind: CallbackKind): boolean
 }
 
 /**
- * The body of a callback (specification callbacks-and-site.md section 3, rulings A8 to A10): the
+ * The body of a callback (specification Callbacks 3, rules A8 to A10): the
  * general form, for updates with their progress, for an uninstallation with the package; the forms of
  * connectivity results; and the command form for the called app's own answer.
  */
@@ -141,5 +141,5 @@ function progressOf(subject: CallbackSubject, owed: OwedCallback): number {
 /** Message of the 'accepted' callback. */
 export const acceptedMessage = 'The device has started the operation.';
 
-/** Message of a reset whose headset came back without it (ruling B7). */
+/** Message of a reset whose headset came back without it (rule B7). */
 export const resetDoneMessage = 'reset success.';

@@ -7,7 +7,7 @@ export interface Versions {
 }
 
 /**
- * Why a headset is too old for an operation (decision 14, ruling A13); undefined: it is not. What a
+ * Why a headset is too old for an operation (rule C14, rule A13); undefined: it is not. What a
  * headset does not say counts as the oldest.
  */
 export function tooOldMessage(of: Versions, minimum: Versions): string | undefined {

@@ -14,7 +14,7 @@ export interface QueuedFirmware {
 const mostQueued = 100;
 
 /**
- * Whether a firmware update would go behind one that is unprocessed (ruling A13), and what is queued with
+ * Whether a firmware update would go behind one that is unprocessed (rule A13), and what is queued with
  * it. An equal version is no downgrade. `waits` says of an earlier one whether it counts still.
  */
 export function judgeFirmware(

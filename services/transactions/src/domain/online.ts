@@ -19,7 +19,7 @@ export interface OpenTransaction {
   readonly countedAdvance: number;
   /** The highest progress it ever reported, 0.0 to 1.0. */
   readonly bestProgress: number;
-  /** Message of the cancellation that the cloud wishes (ruling A11); empty: none. */
+  /** Message of the cancellation that the cloud wishes (rule A11); empty: none. */
   readonly wish: string;
 }
 
@@ -79,11 +79,11 @@ export function isGone(
 
 /**
  * What happens to a device's unprocessed transactions when its headset comes online (specification
- * section 4; rulings A11, B4, B6): what is below the floor is canceled, the newest of each operation
+ * API 4; rules A11, B4, B6): what is below the floor is canceled, the newest of each operation
  * goes on, the older ones and those re-delivered too often are canceled. One that the headset may
  * have begun is not canceled here: the headset is asked first. What it has finished is left to its
  * report. An accepted reset goes on only at a headset that still holds it: one that is back without
- * it is done, and ends by its hello (ruling B7).
+ * it is done, and ends by its hello (rule B7).
  */
 export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSession): OnlineJudgement {
   const ordered = [...open].sort((a, b) => a.id - b.id);
@@ -122,7 +122,7 @@ export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSes
 }
 
 /**
- * What a session that was judged before still has to get (ruling B5): what waits unstarted and was
+ * What a session that was judged before still has to get (rule B5): what waits unstarted and was
  * handed to nobody, or to a session that is over. Its place in the count of retries stays.
  */
 export function judgeAgain(
@@ -156,7 +156,7 @@ function lostBecause(
 }
 
 /**
- * A session that needs what an earlier one was given is a retry (ruling B6). Those of a flapping
+ * A session that needs what an earlier one was given is a retry (rule B6). Those of a flapping
  * network count once in a while, and not at all while the transaction gets further than ever
  * before; a headset that did not answer always counts.
  */

@@ -1,5 +1,5 @@
 /**
- * The life of a transaction (specification api.md section 4, decision 7) as a pure function over
+ * The life of a transaction (specification API 4, rule C7) as a pure function over
  * data. The store derives its conditional updates from it, so this table is the only truth.
  */
 export const statuses = ['created', 'published', 'accepted', 'processed', 'canceled'] as const;
@@ -13,15 +13,15 @@ export const eventTypes = [
   'accept',
   // The headset tells how far it is.
   'progress',
-  // The headset asked to start it, but its client is too old (decision 14).
+  // The headset asked to start it, but its client is too old (rule C14).
   'refuse',
   // The headset reports its end.
   'result',
-  // The headset has left what the cloud wished to cancel (ruling A11).
+  // The headset has left what the cloud wished to cancel (rule A11).
   'revoked',
-  // A wiped headset is back: its reset is done (ruling B7).
+  // A wiped headset is back: its reset is done (rule B7).
   'reset-done',
-  // The called app answers by itself (ruling A8).
+  // The called app answers by itself (rule A8).
   'answer',
   // The integrator cancels while the headset is away, or while it has a session.
   'cancel-away',
@@ -99,7 +99,7 @@ export function callbacksOf(event: EventType, from: Status): readonly CallbackKi
 /** Unprocessed, in the specification's words. */
 export const openStatuses: readonly Status[] = ['created', 'published', 'accepted'];
 
-/** Messages of cancellations (specification, error catalogues; ruling A10). */
+/** Messages of cancellations (specification, error catalogues; rule A10). */
 export const cancelMessages = {
   retryLimit: 'The transaction was canceled because the retry limit was exceeded.',
   newer: 'The transaction was canceled because there is a new transaction.',

@@ -99,7 +99,7 @@ export function deliveryJudgeRpc(deps: {
         t = await store.get(id);
       }
       if (!t || t.deviceId !== request.deviceId) return { start: false, dropReason: 'unknown transaction' };
-      // Sent to a newer session, or judged for one: that session's headset asks for itself (ruling B1).
+      // Sent to a newer session, or judged for one: that session's headset asks for itself (rule B1).
       if (t.sentEpoch > session.epoch) return { start: false, dropReason: 'A newer session has it.' };
       if (t.status === 'accepted' && t.activationEpoch >= floorEpoch) {
         // Asked again for one that was accepted before: the permit stands, unless it is to be canceled.

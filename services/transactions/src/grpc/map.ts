@@ -27,7 +27,7 @@ export function toMessage(t: ListedTransaction) {
   };
 }
 
-/** Specification section 4, completion filter; ruling A12. */
+/** Specification API 4, completion filter; rule A12. */
 export function statusesOf(completion: CompletionStatus): readonly Status[] | undefined {
   switch (completion) {
     case CompletionStatus.UNCOMPLETED:

@@ -62,7 +62,7 @@ function owedBy(d: TransactionDocument): readonly OwedCallback[] {
   return [...started, step, ...dated.slice(started.length)];
 }
 
-/** Times within one transaction never go back, whatever the headset's clock says (ruling A20). */
+/** Times within one transaction never go back, whatever the headset's clock says (rule A20). */
 function earliest({ acceptedAtMs = 0, progress, end }: TransactionDocument, kind: CallbackKind): number {
   if (kind === 'accepted') return 0;
   const ended = kind === 'answer' ? (end?.atMs ?? 0) : 0;

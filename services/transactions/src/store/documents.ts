@@ -4,7 +4,7 @@ import type { QueuedFirmware } from '../domain/firmware.ts';
 import type { Status } from '../domain/state.ts';
 import type { ReportedProgress } from '../ports.ts';
 
-/** A transaction as it is stored; the only judge of what may happen to it (ruling B1). */
+/** A transaction as it is stored; the only judge of what may happen to it (rule B1). */
 export interface TransactionDocument {
   /** transactionId: a safe integer, unique, rising with creation for a device. */
   _id: number;
@@ -20,17 +20,17 @@ export interface TransactionDocument {
   operation?: Binary;
   createdAt: Date;
   updatedAt: Date;
-  /** Re-deliveries that counted (ruling B6). */
+  /** Re-deliveries that counted (rule B6). */
   attempts: number;
   /** The newest session it was written to, or judged for; 0 if none. */
   sentEpoch: number;
-  /** When a re-delivery was counted last, and how far it had come by then (ruling B6). */
+  /** When a re-delivery was counted last, and how far it had come by then (rule B6). */
   counted?: { at?: Date; advance?: number };
-  /** The cancellation that the headset is asked for before it takes effect (ruling A11). */
+  /** The cancellation that the headset is asked for before it takes effect (rule A11). */
   wish?: { message: string; at: Date };
-  /** When it was accepted: no later callback is dated before it (ruling A20). Milliseconds since 1970. */
+  /** When it was accepted: no later callback is dated before it (rule A20). Milliseconds since 1970. */
   acceptedAtMs?: number;
-  /** A headset with an older client or firmware may not start it (decision 14). */
+  /** A headset with an older client or firmware may not start it (rule C14). */
   minimumClientVersion?: string;
   minimumFirmwareVersion?: string;
   /** Callbacks not known to be in the log yet, oldest first; progress has its own place. */
@@ -43,11 +43,11 @@ export interface TransactionDocument {
   dueAt?: Date;
   /** Set once ended. */
   end?: { success: boolean; message: string; at: Date; atMs?: number };
-  /** The called app has answered (ruling A8): at most once. */
+  /** The called app has answered (rule A8): at most once. */
   answeredAt?: Date;
-  /** A result that came after the end: recorded, never applied (decision 7). */
+  /** A result that came after the end: recorded, never applied (rule C7). */
   lateResult?: { success: boolean; message: string; at: Date };
-  /** The cancel request that canceled it (ruling B8). */
+  /** The cancel request that canceled it (rule B8). */
   cancelStamp?: string;
   /** W3C trace context of the call that made it. */
   traceparent?: string;
@@ -70,11 +70,11 @@ export interface ProgressField {
   owed?: true;
   /** When the newest callback of progress was owed; milliseconds since 1970, by the cloud's clock. */
   owedAtMs: number;
-  /** The newest report, while it waits for its interval to be over (ruling A9). */
+  /** The newest report, while it waits for its interval to be over (rule A9). */
   deferred?: ReportedProgress;
 }
 
-/** One document a device (ruling B4; the floor is an activation epoch, ADR 0004). */
+/** One document a device (rule B4; the floor is an activation epoch, ADR 0004). */
 export interface HeadDocument {
   /** Device id. */
   _id: string;

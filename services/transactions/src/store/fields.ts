@@ -1,7 +1,7 @@
 import type { ListedTransaction, OpenOfDevice } from '../ports.ts';
 import type { TransactionDocument } from './documents.ts';
 
-/** What `toListed` takes: without the operation, which may have 1 MiB (ruling A22). */
+/** What `toListed` takes: without the operation, which may have 1 MiB (rule A22). */
 export const listedFields = {
   deviceId: 1,
   applicationId: 1,

@@ -28,7 +28,7 @@ type HeadStore = Pick<
 /** How many deactivations a head remembers; of older ones the answer is the asked epoch itself. */
 const rememberedEnds = 32;
 
-/** The devices' head documents (ruling B4, ADR 0004). */
+/** The devices' head documents (rule B4, ADR 0004). */
 export function createHeadStore(store: Store): HeadStore {
   const heads = store.collection<HeadDocument>(collections.heads);
   const read = coalescedReader(heads);

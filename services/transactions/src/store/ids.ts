@@ -1,7 +1,7 @@
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { CounterDocument } from './documents.ts';
 
-/** Draws transaction ids from blocks, so that no document is written for each call (ruling B4). */
+/** Draws transaction ids from blocks, so that no document is written for each call (rule B4). */
 export interface IdSource {
   draw(): Promise<number>;
   /** Gives up the rest of the block: another process has drawn higher ids for a device. */

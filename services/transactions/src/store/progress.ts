@@ -15,7 +15,7 @@ const tooSoonShare = 0.9;
 
 /**
  * The progress of updates in the transactions' documents: the newest report of each. Callbacks are
- * an interval apart (ruling A9): what comes too soon is stored, and owed when the interval is over.
+ * an interval apart (rule A9): what comes too soon is stored, and owed when the interval is over.
  */
 export function createProgressStore(
   transactions: StoreCollection<TransactionDocument>,

@@ -17,7 +17,7 @@ export type Reportable = (
 ) => Promise<TransactionDocument | null>;
 
 /**
- * A report may change what was made under the activation in which it happened (ruling A7): a
+ * A report may change what was made under the activation in which it happened (rule A7): a
  * transaction that is not older than the newest deactivation which the headset knew of. Most were made
  * under the very epoch of the report, and need no look at the device's deactivations.
  */

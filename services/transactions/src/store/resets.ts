@@ -5,7 +5,7 @@ import { resetOperation } from '../domain/forms/operations.ts';
 import type { TransactionDocument } from './documents.ts';
 
 /**
- * Accepted resets of devices, asked at each hello (ruling B7): many headsets that come back at once
+ * Accepted resets of devices, asked at each hello (rule B7): many headsets that come back at once
  * are one query.
  */
 export function acceptedResets(

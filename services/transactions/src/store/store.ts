@@ -33,7 +33,7 @@ const openAtOnce = 64;
 /** Documents that one write cancels: each may have 1 MiB, and others wait for the embedded store meanwhile. */
 const canceledAtOnce = 16;
 
-/** The port on MongoDB's API; the same code on both stacks (decision 5). */
+/** The port on MongoDB's API; the same code on both stacks (rule C5). */
 export function createTransactionStore(
   store: Store,
   options: { idBlock: number; leftoverAfterMs: number; progressIntervalMs: number },

@@ -161,7 +161,7 @@ export class Harness {
       handle: async (events) => {
         for (const e of events) {
           const n = fromBinary(NotificationEventSchema, e.value);
-          // A consumer drops what it has seen (ruling B9).
+          // A consumer drops what it has seen (rule B9).
           if (this.callbacks.some((c) => c.id === n.notificationId)) continue;
           this.callbacks.push({
             id: n.notificationId,

@@ -28,7 +28,7 @@ export function requireVersion(version: string): void {
   }
 }
 
-/** Specification section 5: the vendor's own packages are not for integrators. */
+/** Specification API 5: the vendor's own packages are not for integrators. */
 export function requireUnreserved(name: string, vendorPrefix: string): void {
   if (name.startsWith(vendorPrefix)) {
     throw new DomainError(
@@ -38,7 +38,7 @@ export function requireUnreserved(name: string, vendorPrefix: string): void {
   }
 }
 
-/** Specification section 5: at least 1; the upper limit is configuration. */
+/** Specification API 5: at least 1; the upper limit is configuration. */
 export function requireSize(sizeBytes: bigint, maxBytes: number): number {
   if (sizeBytes < 1n || sizeBytes > BigInt(maxBytes)) {
     throw new DomainError('invalid_argument', `fileSize must be from 1 to ${maxBytes} bytes.`);

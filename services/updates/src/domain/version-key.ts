@@ -1,5 +1,5 @@
 /**
- * A text whose order is that of kit/version.ts's `compareVersions` (ruling A13), so that a database
+ * A text whose order is that of kit/version.ts's `compareVersions` (rule A13), so that a database
  * index can sort versions: numbers by their length and digits, other parts as text behind every
  * number, parts that are 0 at the end left out. Equal versions have equal keys.
  */

@@ -4,7 +4,7 @@ import { refusals } from '../domain/refusals.ts';
 import { developerOf, requireCaller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** Specification section 9. */
+/** Specification API 9. */
 const defaultLimit = 100;
 const maxLimit = 1000;
 

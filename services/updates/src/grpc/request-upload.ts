@@ -8,12 +8,12 @@ import type { WantedUpload } from '../uploads/opener.ts';
 import { developerOf, requireCaller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** Specification section 9. Uploads are one PUT; the field says how a client may read its file. */
+/** Specification API 9. Uploads are one PUT; the field says how a client may read its file. */
 const chunkPartSize = 10_485_760n;
 
 /**
- * POST …/apps: one URL to upload to, none where the version is there already (ruling A14). A repeat
- * under the same Idempotency-Key signs anew for the same upload (ruling A19).
+ * POST …/apps: one URL to upload to, none where the version is there already (rule A14). A repeat
+ * under the same Idempotency-Key signs anew for the same upload (rule A19).
  */
 export function requestUploadHandler(
   deps: HandlerDependencies,

@@ -8,9 +8,9 @@ import type { HandlerDependencies } from './dependencies.ts';
 import { sendUpdate } from './send-update.ts';
 
 /**
- * PUT …/devices/{deviceId}/firmware: update now. The order of checks is ruling A3's: here the catalogue,
+ * PUT …/devices/{deviceId}/firmware: update now. The order of checks is rule A3's: here the catalogue,
  * then devices checks the device's state and refuses an older version than the device has reported,
- * transactions one that is older than an unprocessed update leads to (specification section 5, ruling
+ * transactions one that is older than an unprocessed update leads to (specification API 5, rule
  * A13). Both know what they judge by where it changes.
  */
 export function updateFirmwareHandler(

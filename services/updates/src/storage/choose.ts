@@ -15,7 +15,7 @@ export interface ChosenStorage {
 }
 
 /**
- * S3 where a bucket is named, else this machine's disk with a server of its own (decision 16).
+ * S3 where a bucket is named, else this machine's disk with a server of its own (rule C16).
  * Throws ConfigError. `onUploaded`: only the disk's server knows when an upload has arrived.
  */
 export function chooseStorage(

@@ -33,7 +33,7 @@ export interface LocalServerOptions {
 }
 
 /**
- * Serves the local storage's signed URLs (decision 16): PUT of exactly the permitted type and length,
+ * Serves the local storage's signed URLs (rule C16): PUT of exactly the permitted type and length,
  * GET and HEAD with one range. The path says everything and is sealed; nothing else is there. Refusals
  * have the statuses that S3 answers, and a line of text that says why.
  */

@@ -10,7 +10,7 @@ import {
 import { bounded, maxListEntries, textBounds } from '../bounds.ts';
 
 /**
- * What a headset found, held to what the specification knows (callbacks-and-site.md sections 3 and
+ * What a headset found, held to what is specified (specification Callbacks 3 and
  * 8); what only the operation decides is held when the body is made.
  */
 export interface ConnectivityFinding {
@@ -58,7 +58,7 @@ const targets: Partial<Record<ConnectivityTarget, string>> = {
   [ConnectivityTarget.CONNECTED]: 'connected',
 };
 
-/** Section 8: the status codes of each kind of operation. */
+/** Specification Callbacks 8: the status codes of each kind of operation. */
 const statusCodes = {
   list: [200, 403, 500],
   state: [200, 400, 500],

@@ -10,7 +10,7 @@ export const answeredOperations: readonly string[] = operations
   .filter(({ appAnswers }) => appAnswers)
   .map(({ id }) => id);
 
-/** A reset ends without a report of its own (ruling B7). */
+/** A reset ends without a report of its own (rule B7). */
 export const resetOperation = operationOf('reset').id;
 
 /** The form of an operation's callbacks; that of a newer version's operation is not known here. */

@@ -1,0 +1,83 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { root } from './imports.ts';
+
+/** Folders that nobody writes by hand, and released contracts, which never change. */
+const skipped = new Set([
+  ...['node_modules', '.git', '.cache', '.data', 'gen', 'released', 'dist', 'public', 'coverage'],
+]);
+const written = /\.(?:ts|tsx|js|mjs|proto|md|mdx|yaml|yml|css|sh)$|(?:^|\/)Makefile$/;
+
+/** The texts of the repository, by path from its root. */
+export function texts(): Map<string, string> {
+  const found = new Map<string, string>();
+  const visit = (folder: string) => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory() && !skipped.has(entry.name) && !entry.name.startsWith('dist-')) visit(path);
+      if (entry.isFile() && written.test(path)) found.set(relative(root, path), readFileSync(path, 'utf8'));
+    }
+  };
+  visit(root);
+  return found;
+}
+
+/** What can be referred to. */
+export interface Targets {
+  readonly rules: ReadonlySet<string>;
+  readonly adrs: ReadonlySet<string>;
+  readonly sections: ReadonlySet<string>;
+}
+
+export function targets(): Targets {
+  const doc = (name: string) => readFileSync(join(root, 'docs', name), 'utf8');
+  const matches = (text: string, pattern: RegExp) =>
+    new Set([...text.matchAll(pattern)].map((m) => m[1] ?? ''));
+  return {
+    rules: matches(doc('rules.md'), /^## ([ABC]\d+)\. /gm),
+    adrs: new Set(readdirSync(join(root, 'docs/adr')).map((name) => name.slice(0, 4))),
+    sections: matches(doc('specification.md'), /^## ((?:API|Callbacks) \d+):/gm),
+  };
+}
+
+/** Comments break lines anywhere: their texts are read as one line. */
+const joined = (text: string) => text.replace(/\n\s*(?:\*(?!\/)|\/\/|#)?\s*/g, ' ');
+
+/** What names a document that is not in the repository. */
+const outside: readonly RegExp[] = [
+  /\brulings?\b[^.]{0,20}/gi,
+  /\bdecisions? \d+/gi,
+  /\(style \d+/g,
+  /\b(?:api|callbacks-and-site|rulings|design|style)\.md\b/g,
+  /(?<!RFC \d{4},?(?: \w+)? )\bsections? \d+(?!\.\d)/gi,
+];
+
+/** References of a text that lead nowhere. */
+export function deadReferences(file: string, text: string, known: Targets): string[] {
+  const line = joined(text);
+  const list = String.raw`((?:[ABC]\d+(?:, | and | to )?)+)`;
+  const dead: string[] = [];
+  for (const [whole, names = ''] of line.matchAll(new RegExp(String.raw`\brules? ${list}`, 'gi'))) {
+    if (names.match(/[ABC]\d+/g)?.some((name) => !known.rules.has(name))) dead.push(whole);
+  }
+  for (const [whole, number = ''] of line.matchAll(/\bADR (\d{4})/g))
+    if (!known.adrs.has(number)) dead.push(whole);
+  for (const [whole, document, numbers = ''] of line.matchAll(
+    /\bspecification,? \(?(API|Callbacks) (\d+(?: and \d+)?)/gi,
+  )) {
+    if (numbers.match(/\d+/g)?.some((number) => !known.sections.has(`${document} ${number}`)))
+      dead.push(whole);
+  }
+  for (const pattern of outside) dead.push(...[...line.matchAll(pattern)].map(([whole]) => whole));
+  if (file.endsWith('.md')) dead.push(...deadLinks(file, text));
+  return dead;
+}
+
+/** Links of a page to files of the repository that are not there. */
+function deadLinks(file: string, text: string): string[] {
+  const prose = text.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, '');
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, address = '']) => address)
+    .filter((address) => !/^(?:[a-z]+:|#|\/)/.test(address))
+    .filter((address) => !existsSync(resolve(root, dirname(file), address.replace(/#.*$/, ''))));
+}
