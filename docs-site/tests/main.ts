@@ -1,10 +1,12 @@
 import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { relative } from 'node:path';
 import { run } from 'node:test';
 
 /**
- * Runs the site's tests against docs-site/dist and ends with `N passed, N failed, N skipped`. All files share one
- * process, so that there is one Chromium. Arguments choose files by a part of their path.
+ * Runs the site's tests against docs-site/dist and ends with `N passed, N failed, N skipped`. Each file has
+ * a process, a server and a Chromium of its own, and as many run at once as there are cores: much of their time is
+ * waiting. Arguments choose files by a part of their path.
  */
 const root = import.meta.dirname;
 const chosen = process.argv.slice(2);
@@ -18,7 +20,14 @@ const failures: string[] = [];
 const errorText = (error: unknown) =>
   error instanceof Error ? (error.stack ?? error.message) : String(error);
 
-for await (const { type, data } of run({ files, isolation: 'none', concurrency: 1 })) {
+const events = run({
+  files,
+  isolation: 'process',
+  concurrency: availableParallelism(),
+  execArgv: ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON'],
+});
+for await (const { type, data } of events) {
+  if (type === 'test:stdout' || type === 'test:stderr') process.stdout.write(data.message);
   if (type === 'test:pass' && data.details.type !== 'suite') {
     if (data.skip !== undefined) {
       tally.skipped++;

@@ -41,6 +41,8 @@ export const queries: readonly SearchQuery[] = [
   { query: 'get-v1-applications', first: '/apis/v1/cws_api#get-v1-applications' },
   { query: 'アプリケーション設定の更新', first: '/apis/v1/cws_api#patch-v1-applications' },
   { query: 'アプリケーション設定の取得', first: '/apis/v1/cws_api#get-v1-applications' },
+  { query: 'ページング', first: '/apis/v1/cws_api#get-v1-applications-transactions' },
+  { query: '請求額', first: '/apis/v1/cws_api#get-v1-applications-billing' },
   { query: '請求', first: '/apis/v1/cws_api' },
   { query: 'Bluetooth', first: '/apis/v1/' },
   { query: 'transactionId', first: '/apis/v1/' },
