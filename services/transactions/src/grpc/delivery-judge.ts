@@ -3,8 +3,8 @@ import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { Canceler } from '../cancel.ts';
+import { permitStart } from '../delivery/start-permit.ts';
 import { type Delivery, toOffer } from '../delivery.ts';
-import { tooOldMessage, type Versions } from '../domain/client-version.ts';
 import { readOffers } from '../offers.ts';
 import { takeOnline } from '../online.ts';
 import type { Outbox } from '../outbox.ts';
@@ -25,7 +25,7 @@ export function deliveryJudgeRpc(deps: {
   retryIntervalMs: number;
   failpoints: Failpoints;
 }): RpcBinding {
-  const { store, outbox, delivery, clock } = deps;
+  const { store } = deps;
   return bind(DeliveryJudgeService, {
     async headsetOnline(request) {
       const { offers, starts, revocations, drops, through } = await takeOnline(deps, {
@@ -64,48 +64,14 @@ export function deliveryJudgeRpc(deps: {
     },
 
     async accept(request) {
-      const id = Number(request.transactionId);
-      const floorEpoch = (await store.floorOf(request.deviceId))?.epoch ?? 0;
-      const session = { deviceId: request.deviceId, epoch: Number(request.sessionEpoch) };
-      const accept = async (meets?: Versions): Promise<boolean> => {
-        const accepted = await store.accept(
-          id,
-          { ...session, ...(meets && { meets }) },
-          floorEpoch,
-          clock.now(),
-        );
-        deps.failpoints('transactions.accepted');
-        if (!accepted) return false;
-        delivery.accepted(id);
-        outbox.publish(accepted);
-        return true;
-      };
-      if (await accept()) return { start: true };
-      let t = await store.get(id);
-      const minimum = t?.minimum;
-      const needsSome = minimum && (minimum.client || minimum.firmware);
-      if (needsSome && (t?.status === 'created' || t?.status === 'published')) {
-        // Few operations need a headset of some age; only they pay for a second look.
-        const message = tooOldMessage(
-          { client: request.clientVersion, firmware: request.firmwareVersion },
-          minimum,
-        );
-        if (message === undefined) {
-          if (await accept(minimum)) return { start: true };
-        } else {
-          const refused = await store.refuse(id, session, floorEpoch, message, clock.now());
-          if (refused) outbox.publish(refused);
-        }
-        t = await store.get(id);
-      }
-      if (!t || t.deviceId !== request.deviceId) return { start: false, dropReason: 'unknown transaction' };
-      // Sent to a newer session, or judged for one: that session's headset asks for itself (rule B1).
-      if (t.sentEpoch > session.epoch) return { start: false, dropReason: 'A newer session has it.' };
-      if (t.status === 'accepted' && t.activationEpoch >= floorEpoch) {
-        // Asked again for one that was accepted before: the permit stands, unless it is to be canceled.
-        return t.wish ? { start: false, revoke: true, dropReason: t.wish } : { start: true };
-      }
-      return { start: false, dropReason: t.endMessage || 'The transaction is over.' };
+      const permit = await permitStart(deps, {
+        transactionId: Number(request.transactionId),
+        deviceId: request.deviceId,
+        sessionEpoch: Number(request.sessionEpoch),
+        versions: { client: request.clientVersion, firmware: request.firmwareVersion },
+      });
+      if (permit.kind === 'start') return { start: true };
+      return { start: false, revoke: permit.kind === 'revoke', dropReason: permit.reason };
     },
   });
 }

@@ -1,0 +1,115 @@
+import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
+import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
+import type { Client } from '@headset-cloud/kit/rpc/types.ts';
+import { isOlder } from '@headset-cloud/kit/version.ts';
+import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
+import type { Operation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { operationOf, subjectOf } from '@headset-cloud/proto/operations.ts';
+import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { completePending } from '../activation/complete.ts';
+import type { ActivationDependencies } from '../activation/dependencies.ts';
+import { requireActivated } from '../domain/activation.ts';
+import { certainFailure, requireVersions } from '../domain/operations.ts';
+import { refusals } from '../domain/refusals.ts';
+import { requireDestination } from '../domain/settings.ts';
+import type { ApplicationStore, DeviceReader, Standing } from '../ports.ts';
+
+/** What sending an operation works with. */
+export interface SendDependencies {
+  readonly reader: DeviceReader;
+  readonly applications: ApplicationStore;
+  readonly activation: ActivationDependencies;
+  readonly transactions: Client<typeof TransactionsService>;
+  readonly idempotency: Idempotency;
+}
+
+/** An operation that an application wants its device to do. */
+export interface WantedOperation {
+  readonly caller: Caller;
+  readonly deviceId: string;
+  readonly operation: Operation & { readonly kind: { readonly case: string } };
+}
+
+/** How often a call looks again when the activation changed under it. */
+const mostTries = 10;
+
+/** What a device has not reported cannot be compared. */
+function requireNoDowngrade(version: string, { versions, readable }: Standing): void {
+  if (!versions.firmware || !isOlder(version, versions.firmware)) return;
+  throw refusals.firmwareDowngrade(version, readable.firmware || undefined);
+}
+
+/**
+ * Creates an operation's transaction on an activated device and answers its id: two point reads at
+ * once, then one create. The create carries the activation epoch that was seen, so that transactions
+ * refuses it after a deactivation or a reset, and the oldest client and firmware that know the
+ * operation, for headsets whose versions are not known yet. Throws the refusals of rule A3.
+ */
+export async function sendOperation(
+  deps: SendDependencies,
+  { caller, deviceId, operation }: WantedOperation,
+): Promise<bigint> {
+  const { applicationId } = caller;
+  const { id: operationId, minimum } = operationOf(operation.kind.case);
+
+  /** Undefined: a reset or another activation came between, and what is so now decides. */
+  const create = async (transactionId: bigint): Promise<bigint | undefined> => {
+    const [standing, destination] = await Promise.all([
+      deps.reader.standing(deviceId),
+      deps.applications.destination(applicationId),
+    ]);
+    if (!destination) throw refusals.applicationForbidden();
+    requireActivated(standing, applicationId);
+    if (operation.kind.case === 'updateFirmware') requireNoDowngrade(operation.kind.value.version, standing);
+    requireDestination(destination);
+    if (minimum) requireVersions(minimum, standing);
+    // Their transactions come first: under this epoch nothing of an earlier one can be created any more.
+    if (standing.unsettled) await completePending(deps.activation, deviceId);
+    try {
+      const created = await deps.transactions.createTransaction({
+        transactionId,
+        deviceId,
+        applicationId,
+        operationId,
+        subject: subjectOf(operation.kind),
+        activationEpoch: BigInt(standing.epoch),
+        operation,
+        failMessage: certainFailure(operation),
+        minimumClientVersion: minimum?.client,
+        minimumFirmwareVersion: minimum?.firmware,
+      });
+      return created.transactionId;
+    } catch (error) {
+      const overtaken = error instanceof DomainError && error.code === 'device_not_activated';
+      if (overtaken && (await deps.reader.standing(deviceId))?.epoch !== standing.epoch) return undefined;
+      throw error;
+    }
+  };
+
+  const send = async (transactionId: bigint): Promise<bigint> => {
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const created = await create(transactionId);
+      if (created !== undefined) return created;
+    }
+    throw refusals.busy();
+  };
+
+  // A repeat whose first run created the transaction, but died before it answered, gets that answer,
+  // even if the device was deactivated since.
+  const answerOfEarlierRun = async (drawn: bigint, refusal: unknown): Promise<bigint> => {
+    if (isTransient(refusal)) throw refusal;
+    try {
+      await deps.transactions.getTransaction({ applicationId, transactionId: drawn });
+      return drawn;
+    } catch (error) {
+      throw error instanceof DomainError && error.code === 'not_found' ? refusal : error;
+    }
+  };
+
+  // Without a key transactions draws the id itself, which saves a call.
+  if (!caller.idempotency) return send(0n);
+  return deps.idempotency.run(caller, {
+    draw: async () => (await deps.transactions.drawTransactionId({ deviceId })).transactionId,
+    work: (drawn) => send(drawn).catch((refusal) => answerOfEarlierRun(drawn, refusal)),
+  });
+}

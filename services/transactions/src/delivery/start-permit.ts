@@ -1,0 +1,75 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Delivery } from '../delivery.ts';
+import { tooOldMessage, type Versions } from '../domain/client-version.ts';
+import type { Outbox } from '../outbox.ts';
+import type { TransactionStore } from '../ports.ts';
+
+export interface PermitDependencies {
+  readonly store: TransactionStore;
+  readonly outbox: Outbox;
+  readonly delivery: Pick<Delivery, 'accepted'>;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+}
+
+/** A headset that holds a transaction asks whether it may start. */
+export interface PermitRequest {
+  readonly transactionId: number;
+  readonly deviceId: string;
+  readonly sessionEpoch: number;
+  /** What the headset runs; empty: not known. */
+  readonly versions: Versions;
+}
+
+/** `start`: it may. `revoke`: it has begun, and is asked to give it up. `drop`: it is to forget it. */
+export type Permit =
+  | { readonly kind: 'start' }
+  | { readonly kind: 'revoke' | 'drop'; readonly reason: string };
+
+const start: Permit = { kind: 'start' };
+const drop = (reason: string): Permit => ({ kind: 'drop', reason });
+
+/**
+ * The start permit: one conditional update to accepted (rule B1), with the callback that it causes. A
+ * transaction that needs a newer headset ends here as a failure (rule C14). Asked again, it answers as
+ * things stand.
+ */
+export async function permitStart(
+  { store, outbox, delivery, clock, failpoints }: PermitDependencies,
+  { transactionId: id, deviceId, sessionEpoch, versions }: PermitRequest,
+): Promise<Permit> {
+  const floorEpoch = (await store.floorOf(deviceId))?.epoch ?? 0;
+  const session = { deviceId, epoch: sessionEpoch };
+  const accept = async (meets?: Versions): Promise<boolean> => {
+    const accepted = await store.accept(id, { ...session, ...(meets && { meets }) }, floorEpoch, clock.now());
+    failpoints('transactions.accepted');
+    if (!accepted) return false;
+    delivery.accepted(id);
+    outbox.publish(accepted);
+    return true;
+  };
+  if (await accept()) return start;
+  let t = await store.get(id);
+  const minimum = t?.minimum;
+  const needsSome = minimum && (minimum.client || minimum.firmware);
+  if (needsSome && (t?.status === 'created' || t?.status === 'published')) {
+    // Few operations need a headset of some age; only they pay for a second look.
+    const message = tooOldMessage(versions, minimum);
+    if (message === undefined) {
+      if (await accept(minimum)) return start;
+    } else {
+      const refused = await store.refuse(id, session, floorEpoch, message, clock.now());
+      if (refused) outbox.publish(refused);
+    }
+    t = await store.get(id);
+  }
+  if (t?.deviceId !== deviceId) return drop('unknown transaction');
+  // Sent to a newer session, or judged for one: that session's headset asks for itself (rule B1).
+  if (t.sentEpoch > sessionEpoch) return drop('A newer session has it.');
+  if (t.status === 'accepted' && t.activationEpoch >= floorEpoch) {
+    // Asked again for one that was accepted before: the permit stands, unless it is to be canceled.
+    return t.wish ? { kind: 'revoke', reason: t.wish } : start;
+  }
+  return drop(t.endMessage || 'The transaction is over.');
+}
