@@ -11,12 +11,11 @@ import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { transactionsAdmin } from './admin/admin.ts';
-import { createCanceler } from './cancel.ts';
+import { createCanceler } from './cancel/canceler.ts';
 import type { TransactionsConfig } from './config.ts';
 import { createReportConsumer } from './consumers/transaction-reports.ts';
-import { createDelivery, type Delivery } from './delivery.ts';
-import { deliveryJudgeRpc } from './grpc/delivery-judge.ts';
-import { transactionsRpc } from './grpc/transactions.ts';
+import { createDelivery, type Delivery } from './delivery/delivery.ts';
+import { rpcBindings } from './grpc/bindings.ts';
 import { registerMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
 import { collections, indexes } from './store/documents.ts';
@@ -81,29 +80,19 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
 
   return {
     name: 'transactions',
-    rpc: [
-      transactionsRpc({
-        store,
-        outbox,
-        delivery,
-        canceler,
-        clock,
-        failpoints,
-        idempotency,
-        reachable,
-        requireActivated,
-      }),
-      deliveryJudgeRpc({
-        store,
-        outbox,
-        canceler,
-        delivery,
-        clock,
-        failpoints,
-        retryLimit: config.TRANSACTIONS_RETRY_LIMIT,
-        retryIntervalMs: config.TRANSACTIONS_RETRY_INTERVAL_MS,
-      }),
-    ],
+    rpc: rpcBindings({
+      store,
+      outbox,
+      canceler,
+      delivery,
+      idempotency,
+      clock,
+      failpoints,
+      reachable,
+      requireActivated,
+      retryLimit: config.TRANSACTIONS_RETRY_LIMIT,
+      retryIntervalMs: config.TRANSACTIONS_RETRY_INTERVAL_MS,
+    }),
     admin: [transactionsAdmin(store)],
     notReady: () => reports?.notReady() ?? (reports ? undefined : 'not started'),
     async start() {

@@ -1,8 +1,8 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { Canceler } from './cancel.ts';
-import type { Delivery } from './delivery.ts';
+import type { Canceler } from './cancel/canceler.ts';
+import type { Delivery } from './delivery/delivery.ts';
 import type { Outbox } from './outbox.ts';
 import type { StoredTransaction, TransactionStore } from './ports.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { cancelMessages } from './domain/state.ts';
-import type { Outbox } from './outbox.ts';
-import type { CanceledTransaction, Floor, Seen, TransactionStore } from './ports.ts';
+import { cancelMessages } from '../domain/state.ts';
+import type { Outbox } from '../outbox.ts';
+import type { CanceledTransaction, Floor, Seen, TransactionStore } from '../ports.ts';
 
 /** Cancels by the platform's own rules, and sees to the callbacks. */
 export interface Canceler {

@@ -7,8 +7,8 @@ import { batchPerTurn } from '@headset-cloud/kit/per-turn.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import type { Canceler } from './cancel.ts';
-import type { CanceledTransaction, StoredTransaction, TransactionStore } from './ports.ts';
+import type { Canceler } from '../cancel/canceler.ts';
+import type { CanceledTransaction, StoredTransaction, TransactionStore } from '../ports.ts';
 
 /** Hands new transactions to device-link (rule B5: stored first, asked for presence afterwards). */
 export interface Delivery {

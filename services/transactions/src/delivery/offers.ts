@@ -1,7 +1,7 @@
-import type { Mark } from './domain/online.ts';
-import { portions } from './domain/portions.ts';
-import { openStatuses } from './domain/state.ts';
-import type { StoredTransaction, TransactionStore } from './ports.ts';
+import type { Mark } from '../domain/online.ts';
+import { portions } from '../domain/portions.ts';
+import { openStatuses } from '../domain/state.ts';
+import type { StoredTransaction, TransactionStore } from '../ports.ts';
 
 /** What is to be offered to a headset. */
 export interface ToOffer {

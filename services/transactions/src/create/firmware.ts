@@ -1,7 +1,7 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { judgeFirmware, type QueuedFirmware } from './domain/firmware.ts';
-import { openStatuses } from './domain/state.ts';
-import type { TransactionStore } from './ports.ts';
+import { judgeFirmware, type QueuedFirmware } from '../domain/firmware.ts';
+import { openStatuses } from '../domain/state.ts';
+import type { TransactionStore } from '../ports.ts';
 
 /** A create that has not stored its transaction after this time never will; milliseconds. */
 const creatingMs = 60_000;

@@ -1,15 +1,15 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Canceler } from './cancel.ts';
-import { floorMessage } from './cancel.ts';
+import type { Canceler } from '../cancel/canceler.ts';
+import { floorMessage } from '../cancel/canceler.ts';
 import {
   type Cancellation,
   judgeAgain,
   judgeOnline,
   type Mark,
   type OnlineSession,
-} from './domain/online.ts';
+} from '../domain/online.ts';
+import type { Seen, TransactionStore } from '../ports.ts';
 import { readOffers, type ToOffer } from './offers.ts';
-import type { Seen, TransactionStore } from './ports.ts';
 
 export interface OnlineAnswer {
   /** In order of id. */

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Delivery } from '../delivery/delivery.ts';
+import type { Outbox } from '../outbox.ts';
+import type { TransactionStore } from '../ports.ts';
+
+/** What one cancel request may cancel, judged once: a repeat of the request does not judge anew. */
+export type CancelPlan = {
+  /** Names the request; what it cancels bears this stamp (rule B8). */
+  readonly stamp: string;
+  readonly ids: readonly number[];
+  /** Whether the headset could be reached. */
+  readonly reachable: boolean;
+};
+
+interface CancelRequest {
+  readonly applicationId: string;
+  readonly deviceId: string;
+}
+
+/** Judges what a cancel request is about (specification API 4): the device's unprocessed transactions as they are now. */
+export async function planCancel(
+  deps: {
+    store: TransactionStore;
+    reachable: (deviceId: string) => Promise<boolean>;
+    /** Throws unless the application has the device activated (rule A3). */
+    requireActivated: (applicationId: string, deviceId: string) => Promise<void>;
+  },
+  { applicationId, deviceId }: CancelRequest,
+): Promise<CancelPlan> {
+  await deps.requireActivated(applicationId, deviceId);
+  const reachable = await deps.reachable(deviceId);
+  const open = await deps.store.openOfDevice(deviceId);
+  const ids = open.filter((t) => t.applicationId === applicationId).map((t) => t.id);
+  return { stamp: randomUUID(), ids, reachable };
+}
+
+/**
+ * Cancels what of the plan may be canceled (specification API 4, rule A10); answers exactly those ids. Of the
+ * planned ones, what one run could not cancel no later run can, since states only go forward: so all
+ * runs of a plan answer the same.
+ */
+export async function cancelTransactions(
+  deps: { store: TransactionStore; outbox: Outbox; delivery: Delivery; clock: Clock },
+  request: CancelRequest & { readonly plan: CancelPlan },
+): Promise<number[]> {
+  const { plan, ...owner } = request;
+  const canceled = await deps.store.cancelByRequest({ ...owner, ...plan }, deps.clock.now());
+  for (const t of canceled) deps.outbox.publish(t);
+  if (canceled.length > 0) deps.delivery.withdraw(canceled, 'canceled');
+  return canceled.map((t) => t.id).sort((a, b) => a - b);
+}

@@ -1,0 +1,134 @@
+import { toBinary } from '@bufbuild/protobuf';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import { currentTraceparent } from '@headset-cloud/kit/telemetry.ts';
+import { type Operation, OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { Canceler } from '../cancel/canceler.ts';
+import type { Delivery } from '../delivery/delivery.ts';
+import type { Versions } from '../domain/client-version.ts';
+import type { Outbox } from '../outbox.ts';
+import type { Floor, StoredTransaction, TransactionStore } from '../ports.ts';
+import { queueFirmware } from './firmware.ts';
+
+export interface CreateDependencies {
+  readonly store: TransactionStore;
+  readonly outbox: Outbox;
+  readonly delivery: Delivery;
+  readonly canceler: Canceler;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+}
+
+/** A transaction that somebody wants. */
+export interface WantedTransaction {
+  /** Drawn before (rule B8); undefined: one is drawn here. */
+  readonly id: number | undefined;
+  readonly deviceId: string;
+  readonly applicationId: string;
+  readonly operationId: string;
+  /** What 'latest' is judged by beside the operationId. */
+  readonly subject: string;
+  /** That the caller saw. */
+  readonly activationEpoch: number;
+  /** Undefined: a kind that this version does not know. */
+  readonly operation: Operation | undefined;
+  /** Raises the device's floor to its own epoch (rule B4). */
+  readonly raisesFloor: Floor['reason'] | undefined;
+  readonly minimum: Versions;
+  /** Not empty: it ends at once, as a failure with this message. */
+  readonly failMessage: string;
+}
+
+const mostTries = 6;
+
+/**
+ * Creates a transaction and answers its id; idempotent where the id was drawn before (rule B8). The
+ * device's head is raised first, so that a create which saw an activation that is over is refused, and
+ * one that was overtaken by a floor finds out when it is delivered (rule B4).
+ */
+export async function createTransaction(
+  deps: CreateDependencies,
+  wanted: WantedTransaction,
+): Promise<number> {
+  const { store, failpoints } = deps;
+  const { deviceId, activationEpoch: epoch, id: given } = wanted;
+  const floor = wanted.raisesFloor && { epoch, reason: wanted.raisesFloor };
+  let id: number;
+  for (let tries = 1; ; tries++) {
+    id = given ?? (await store.drawId());
+    const raise = await store.raiseHead(
+      deviceId,
+      { id, epoch, mustRise: given === undefined, floor },
+      deps.clock.now(),
+    );
+    if (raise === 'raised' && (await isQueued(deps, wanted, id))) break;
+    if (raise === 'epoch-too-old') {
+      // A repeat of a create that succeeded before the activation ended still answers its id.
+      if (given !== undefined && (await store.get(given))?.deviceId === deviceId) return given;
+      throw new DomainError('device_not_activated', 'The device is not activated.');
+    }
+    // Another process has drawn higher ids for this device: a fresh block is above them.
+    store.dropIdBlock();
+    if (tries === mostTries) throw new DomainError('conflict', 'Too many calls for this device at once.');
+  }
+  failpoints('transactions.raised');
+  const stored = await store.insert(
+    {
+      id,
+      deviceId,
+      applicationId: wanted.applicationId,
+      operationId: wanted.operationId,
+      subject: wanted.subject,
+      activationEpoch: epoch,
+      operation: wanted.operation ? toBinary(OperationSchema, wanted.operation) : new Uint8Array(),
+      traceparent: currentTraceparent(),
+      minimum: wanted.minimum,
+      ...(wanted.failMessage && { failMessage: wanted.failMessage }),
+    },
+    deps.clock.now(),
+  );
+  failpoints('transactions.inserted');
+  if (floor) await deps.canceler.cancelBelowFloor(deviceId, floor);
+  if (stored) {
+    if (stored.outbox.length > 0) deps.outbox.publish(stored);
+    else deps.delivery.deliver(stored);
+  } else {
+    const existing = await requireSame(store, id, wanted);
+    // Whoever stored it may have died before it was handed over: the caller's next ones stand behind it.
+    if (existing.status === 'created') deps.delivery.deliver(existing);
+  }
+  return id;
+}
+
+/**
+ * Takes a firmware update into its device's queue; throws where it would be a downgrade. False: another
+ * call with a higher id came first, so that this one needs a higher id yet.
+ */
+async function isQueued(
+  { store, clock }: CreateDependencies,
+  { deviceId, operation, id: given, activationEpoch }: WantedTransaction,
+  id: number,
+): Promise<boolean> {
+  if (operation?.kind.case !== 'updateFirmware') return true;
+  // A repeat answers what it did, whatever was asked for since.
+  if (given !== undefined && (await store.get(id))) return true;
+  const { version } = operation.kind.value;
+  const asked = { id, version, activationEpoch, atMs: clock.now() };
+  return queueFirmware(store, deviceId, asked, given !== undefined);
+}
+
+async function requireSame(
+  store: TransactionStore,
+  id: number,
+  wanted: WantedTransaction,
+): Promise<StoredTransaction> {
+  const existing = await store.get(id);
+  const same =
+    existing?.deviceId === wanted.deviceId &&
+    existing.applicationId === wanted.applicationId &&
+    existing.operationId === wanted.operationId;
+  if (!existing || !same)
+    throw new DomainError('internal', 'Internal error.', { internal: `transaction id ${id} is taken` });
+  return existing;
+}

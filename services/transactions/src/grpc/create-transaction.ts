@@ -1,0 +1,32 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import { FloorReason, type TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { createTransaction } from '../create/create.ts';
+import type { Floor } from '../ports.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+const floors: Partial<Record<FloorReason, Floor['reason']>> = {
+  [FloorReason.DEACTIVATION]: 'deactivation',
+  [FloorReason.RESET]: 'reset',
+};
+
+/** Creates a transaction; idempotent where the request names the id. */
+export function createTransactionHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof TransactionsService>['createTransaction'] {
+  return async (request) => ({
+    transactionId: BigInt(
+      await createTransaction(deps, {
+        id: request.transactionId ? Number(request.transactionId) : undefined,
+        deviceId: request.deviceId,
+        applicationId: request.applicationId,
+        operationId: request.operationId,
+        subject: request.subject,
+        activationEpoch: Number(request.activationEpoch),
+        operation: request.operation,
+        raisesFloor: floors[request.raisesFloor],
+        minimum: { client: request.minimumClientVersion, firmware: request.minimumFirmwareVersion },
+        failMessage: request.failMessage,
+      }),
+    ),
+  });
+}

@@ -1,0 +1,26 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
+import type { Canceler } from '../cancel/canceler.ts';
+import type { Delivery } from '../delivery/delivery.ts';
+import type { Outbox } from '../outbox.ts';
+import type { TransactionStore } from '../ports.ts';
+
+/** What the handlers work with. */
+export interface HandlerDependencies {
+  readonly store: TransactionStore;
+  readonly outbox: Outbox;
+  readonly canceler: Canceler;
+  readonly delivery: Delivery;
+  readonly idempotency: Idempotency;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+  /** Whether the headset has a session. */
+  readonly reachable: (deviceId: string) => Promise<boolean>;
+  /** Throws unless the application has the device activated (rule A3). */
+  readonly requireActivated: (applicationId: string, deviceId: string) => Promise<void>;
+  /** Re-deliveries that are allowed (rule B6). */
+  readonly retryLimit: number;
+  /** Re-deliveries within this time count once; milliseconds. */
+  readonly retryIntervalMs: number;
+}

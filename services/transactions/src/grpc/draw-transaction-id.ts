@@ -1,0 +1,10 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/** An id for a transaction that is created later, with the change that it belongs to (rule B8). */
+export function drawTransactionIdHandler({
+  store,
+}: HandlerDependencies): Handlers<typeof TransactionsService>['drawTransactionId'] {
+  return async ({ deviceId }) => ({ transactionId: BigInt(await store.drawIdFor(deviceId)) });
+}

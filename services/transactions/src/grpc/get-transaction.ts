@@ -1,0 +1,18 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+import { toMessage } from './map.ts';
+
+/** A transaction of the application; another's is as if it were not there. */
+export function getTransactionHandler({
+  store,
+}: HandlerDependencies): Handlers<typeof TransactionsService>['getTransaction'] {
+  return async ({ applicationId, transactionId }) => {
+    const t = await store.getListed(Number(transactionId));
+    if (t?.applicationId !== applicationId) {
+      throw new DomainError('not_found', 'The transaction was not found.');
+    }
+    return { transaction: toMessage(t) };
+  };
+}

@@ -1,0 +1,27 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+import { sortOf, statusesOf, toMessage } from './map.ts';
+
+/** A page of an application's transactions. */
+export function listTransactionsHandler({
+  store,
+}: HandlerDependencies): Handlers<typeof TransactionsService>['listTransactions'] {
+  return async (request) => {
+    const statuses = statusesOf(request.completionStatus);
+    const found = await store.list({
+      applicationId: request.applicationId,
+      ...(request.deviceId && { deviceId: request.deviceId }),
+      ...(statuses && { statuses }),
+      sortBy: sortOf(request.sortBy),
+      descending: request.descending,
+      skip: (request.page - 1) * request.perPage,
+      // One more says whether there is a next page.
+      limit: request.perPage + 1,
+    });
+    return {
+      transactions: found.slice(0, request.perPage).map(toMessage),
+      isNext: found.length > request.perPage,
+    };
+  };
+}
