@@ -1,10 +1,10 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { Gauge, type Registry } from 'prom-client';
 import { openStatuses } from './domain/state.ts';
-import type { TransactionStore } from './ports.ts';
+import type { Queries } from './ports.ts';
 
 /** Transactions by state and the age of the oldest: an SRE's first question. Read at each scrape. */
-export function registerMetrics(registry: Registry, store: TransactionStore, clock: Clock): void {
+export function registerMetrics(registry: Registry, store: Queries, clock: Clock): void {
   new Gauge({
     name: 'headset_transactions_open',
     help: 'Unprocessed transactions by state.',

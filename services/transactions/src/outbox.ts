@@ -15,7 +15,7 @@ import {
   needsOperation,
   type OwedCallback,
 } from './domain/callbacks.ts';
-import type { CanceledTransaction, StoredTransaction, TransactionStore } from './ports.ts';
+import type { CanceledTransaction, OutboxStore, StoredTransaction } from './ports.ts';
 
 /** A transaction that owes callbacks; those of a cancellation need nothing of its operation. */
 type Owing = CanceledTransaction | StoredTransaction;
@@ -32,7 +32,7 @@ export interface Outbox {
 }
 
 export function createOutbox(deps: {
-  store: TransactionStore;
+  store: OutboxStore;
   log: EventLog;
   logger: Logger;
   failpoints: Failpoints;

@@ -144,15 +144,16 @@ export interface Seen {
 /** Raises a device's head; the answer says whether a create of that activation is still allowed. */
 export type HeadRaise = 'raised' | 'id-too-low' | 'epoch-too-old';
 
-/**
- * What the service needs of its database. Each change is one conditional update of one document;
- * answers of changes are the document after the change, null where its condition did not hold.
- */
-export interface TransactionStore {
+/** Draws the ids of transactions; those of a device rise (rule C3). */
+export interface TransactionIds {
   /** An id above everything created for the device so far. */
   drawIdFor(deviceId: string): Promise<number>;
   drawId(): Promise<number>;
   dropIdBlock(): void;
+}
+
+/** The heads of devices (rule B4), with the firmware updates that were asked for. */
+export interface Heads {
   raiseHead(
     deviceId: string,
     raise: { id: number; epoch: number; mustRise: boolean; floor?: Floor },
@@ -173,14 +174,17 @@ export interface TransactionStore {
     changes: number,
     queued: readonly QueuedFirmware[],
   ): Promise<boolean>;
+  claimDueFloors(now: number, until: number, limit: number): Promise<string[]>;
+  clearFloorDue(deviceId: string, floorEpoch: number): Promise<void>;
+}
+
+/**
+ * What changes a transaction. Each is one conditional update of one document; the answer is the document after
+ * the change, null where its condition did not hold.
+ */
+export interface Transitions {
   /** Undefined when the id exists already. */
   insert(transaction: NewTransaction, now: number): Promise<StoredTransaction | undefined>;
-  get(id: number): Promise<StoredTransaction | undefined>;
-  getListed(id: number): Promise<ListedTransaction | undefined>;
-  getMany(ids: readonly number[]): Promise<StoredTransaction[]>;
-  list(query: ListQuery): Promise<ListedTransaction[]>;
-  listOfDevice(deviceId: string, openOnly: boolean, limit: number): Promise<ListedTransaction[]>;
-  openOfDevice(deviceId: string): Promise<OpenOfDevice[]>;
   /** created → published, with the session it was written to; lazily, many at a time. */
   markPublished(marks: readonly { id: number; sentEpoch: number }[], now: number): Promise<void>;
   /** What a session's judgement decided, with its epoch; created → published. */
@@ -223,8 +227,6 @@ export interface TransactionStore {
   oweProgress(id: number, now: number): Promise<StoredTransaction | null>;
   /** The headset has left what was wished to be canceled; or, unasked, something that it was to do. */
   revoked(id: number, reporter: Reporter, atMs: number, now: number): Promise<StoredTransaction | null>;
-  /** The device's accepted resets; coalesced with others asked in the same turn. */
-  acceptedResets(deviceId: string): Promise<{ readonly id: number; readonly sentEpoch: number }[]>;
   /** Ends an accepted reset as done, unless it was written to session `epoch` or a later one. */
   finishReset(id: number, epoch: number, end: ReportedEnd, now: number): Promise<StoredTransaction | null>;
   /** Only of a command. */
@@ -260,14 +262,18 @@ export interface TransactionStore {
     },
     now: number,
   ): Promise<CanceledTransaction[]>;
-  /** `deferred`: a report of progress still waits for its time. */
-  clearOutbox(published: readonly { id: number; outboxSeq: number; deferred: boolean }[]): Promise<void>;
-  /** When the sweeper has to look at it again. */
-  setDue(id: number, outboxSeq: number, at: number): Promise<void>;
-  /** Claims what is due until `until`, so that other sweepers leave it. */
-  claimDue(now: number, until: number, limit: number): Promise<StoredTransaction[]>;
-  claimDueFloors(now: number, until: number, limit: number): Promise<string[]>;
-  clearFloorDue(deviceId: string, floorEpoch: number): Promise<void>;
+}
+
+/** What is read of transactions. */
+export interface Queries {
+  get(id: number): Promise<StoredTransaction | undefined>;
+  getListed(id: number): Promise<ListedTransaction | undefined>;
+  getMany(ids: readonly number[]): Promise<StoredTransaction[]>;
+  list(query: ListQuery): Promise<ListedTransaction[]>;
+  listOfDevice(deviceId: string, openOnly: boolean, limit: number): Promise<ListedTransaction[]>;
+  openOfDevice(deviceId: string): Promise<OpenOfDevice[]>;
+  /** The device's accepted resets; coalesced with others asked in the same turn. */
+  acceptedResets(deviceId: string): Promise<{ readonly id: number; readonly sentEpoch: number }[]>;
   countOpen(status: Status): Promise<number>;
   /** Transactions that headsets are asked to leave, and have not answered for. */
   countWishes(): Promise<number>;
@@ -275,3 +281,16 @@ export interface TransactionStore {
   countDue(): Promise<number>;
   oldestOpenAtMs(status: Status): Promise<number | undefined>;
 }
+
+/** What is owed to the log, and when the sweeper looks at it (rule B9). */
+export interface OutboxStore {
+  /** `deferred`: a report of progress still waits for its time. */
+  clearOutbox(published: readonly { id: number; outboxSeq: number; deferred: boolean }[]): Promise<void>;
+  /** When the sweeper has to look at it again. */
+  setDue(id: number, outboxSeq: number, at: number): Promise<void>;
+  /** Claims what is due until `until`, so that other sweepers leave it. */
+  claimDue(now: number, until: number, limit: number): Promise<StoredTransaction[]>;
+}
+
+/** What the service needs of its database. */
+export interface TransactionStore extends TransactionIds, Heads, Transitions, Queries, OutboxStore {}

@@ -4,7 +4,7 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Canceler } from './cancel/canceler.ts';
 import type { Delivery } from './delivery/delivery.ts';
 import type { Outbox } from './outbox.ts';
-import type { StoredTransaction, TransactionStore } from './ports.ts';
+import type { Heads, OutboxStore, StoredTransaction, Transitions } from './ports.ts';
 
 const batch = 200;
 
@@ -13,7 +13,7 @@ const batch = 200;
  * over, floors whose cancellations are not complete, progress whose time has come. Claims what it takes, so several may run.
  */
 export function createSweeper(deps: {
-  store: TransactionStore;
+  store: Heads & Transitions & OutboxStore;
   outbox: Outbox;
   delivery: Delivery;
   canceler: Canceler;

@@ -2,10 +2,10 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
 import { toMessage } from '../grpc/map.ts';
-import type { TransactionStore } from '../ports.ts';
+import type { Queries } from '../ports.ts';
 
 /** The operators' door of transactions. */
-export function transactionsAdmin(store: TransactionStore): RpcBinding {
+export function transactionsAdmin(store: Queries): RpcBinding {
   return bind(TransactionsAdminService, {
     async listTransactionsOfDevice(request) {
       if (!/^\d{15}$/.test(request.deviceId)) {

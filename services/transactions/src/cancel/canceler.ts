@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { cancelMessages } from '../domain/state.ts';
 import type { Outbox } from '../outbox.ts';
-import type { CanceledTransaction, Floor, Seen, TransactionStore } from '../ports.ts';
+import type { CanceledTransaction, Floor, Heads, Queries, Seen, Transitions } from '../ports.ts';
 
 /** Cancels by the platform's own rules, and sees to the callbacks. */
 export interface Canceler {
@@ -17,7 +17,7 @@ export function floorMessage(floor: Floor): string {
 }
 
 export function createCanceler(deps: {
-  store: TransactionStore;
+  store: Heads & Transitions & Queries;
   outbox: Outbox;
   clock: Clock;
   /** Tells the headset's session; best effort. */

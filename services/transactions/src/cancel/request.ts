@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import type { Outbox } from '../outbox.ts';
-import type { TransactionStore } from '../ports.ts';
+import type { Queries, Transitions } from '../ports.ts';
 
 /** What one cancel request may cancel, judged once: a repeat of the request does not judge anew. */
 export type CancelPlan = {
@@ -21,7 +21,7 @@ interface CancelRequest {
 /** Judges what a cancel request is about (specification API 4): the device's unprocessed transactions as they are now. */
 export async function planCancel(
   deps: {
-    store: TransactionStore;
+    store: Transitions & Queries;
     reachable: (deviceId: string) => Promise<boolean>;
     /** Throws unless the application has the device activated (rule A3). */
     requireActivated: (applicationId: string, deviceId: string) => Promise<void>;
@@ -41,7 +41,7 @@ export async function planCancel(
  * runs of a plan answer the same.
  */
 export async function cancelTransactions(
-  deps: { store: TransactionStore; outbox: Outbox; delivery: Delivery; clock: Clock },
+  deps: { store: Transitions & Queries; outbox: Outbox; delivery: Delivery; clock: Clock },
   request: CancelRequest & { readonly plan: CancelPlan },
 ): Promise<number[]> {
   const { plan, ...owner } = request;

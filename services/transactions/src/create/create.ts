@@ -8,11 +8,11 @@ import type { Canceler } from '../cancel/canceler.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import type { Versions } from '../domain/client-version.ts';
 import type { Outbox } from '../outbox.ts';
-import type { Floor, StoredTransaction, TransactionStore } from '../ports.ts';
+import type { Floor, Heads, Queries, StoredTransaction, TransactionIds, Transitions } from '../ports.ts';
 import { queueFirmware } from './firmware.ts';
 
 export interface CreateDependencies {
-  readonly store: TransactionStore;
+  readonly store: TransactionIds & Heads & Transitions & Queries;
   readonly outbox: Outbox;
   readonly delivery: Delivery;
   readonly canceler: Canceler;
@@ -119,7 +119,7 @@ async function isQueued(
 }
 
 async function requireSame(
-  store: TransactionStore,
+  store: Queries,
   id: number,
   wanted: WantedTransaction,
 ): Promise<StoredTransaction> {

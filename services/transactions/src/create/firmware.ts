@@ -1,7 +1,7 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { judgeFirmware, type QueuedFirmware } from '../domain/firmware.ts';
 import { openStatuses } from '../domain/state.ts';
-import type { TransactionStore } from '../ports.ts';
+import type { Heads, Queries } from '../ports.ts';
 
 /** A create that has not stored its transaction after this time never will; milliseconds. */
 const creatingMs = 60_000;
@@ -16,7 +16,7 @@ const mostTries = 20;
  * caller drew stays; should an older version stand behind it then, the headset refuses that one.
  */
 export async function queueFirmware(
-  store: Pick<TransactionStore, 'firmwareQueue' | 'replaceFirmwareQueue' | 'getMany'>,
+  store: Heads & Pick<Queries, 'getMany'>,
   deviceId: string,
   asked: QueuedFirmware,
   idIsFixed: boolean,

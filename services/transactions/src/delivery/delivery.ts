@@ -8,7 +8,7 @@ import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Canceler } from '../cancel/canceler.ts';
-import type { CanceledTransaction, StoredTransaction, TransactionStore } from '../ports.ts';
+import type { CanceledTransaction, Heads, StoredTransaction, Transitions } from '../ports.ts';
 
 /** Hands new transactions to device-link (rule B5: stored first, asked for presence afterwards). */
 export interface Delivery {
@@ -50,7 +50,7 @@ interface HandOver {
 }
 
 export function createDelivery(deps: {
-  store: TransactionStore;
+  store: Heads & Transitions;
   link: Client<typeof DeliveryService>;
   canceler: Canceler;
   clock: Clock;

@@ -1,7 +1,7 @@
 import type { Mark } from '../domain/online.ts';
 import { portions } from '../domain/portions.ts';
 import { openStatuses } from '../domain/state.ts';
-import type { StoredTransaction, TransactionStore } from '../ports.ts';
+import type { Queries, StoredTransaction } from '../ports.ts';
 
 /** What is to be offered to a headset. */
 export interface ToOffer {
@@ -22,7 +22,7 @@ const readAtOnce = 8;
  * until the answer is full: a headset that was away for long may have any number waiting.
  */
 export async function readOffers(
-  store: Pick<TransactionStore, 'getMany'>,
+  store: Pick<Queries, 'getMany'>,
   marks: readonly Pick<Mark, 'id' | 'attempts'>[],
   bounded: boolean,
 ): Promise<ToOffer[]> {

@@ -8,7 +8,7 @@ import {
   type Mark,
   type OnlineSession,
 } from '../domain/online.ts';
-import type { Seen, TransactionStore } from '../ports.ts';
+import type { Heads, Queries, Seen, Transitions } from '../ports.ts';
 import { readOffers, type ToOffer } from './offers.ts';
 
 export interface OnlineAnswer {
@@ -25,7 +25,7 @@ export interface OnlineAnswer {
 }
 
 interface OnlineDeps {
-  readonly store: TransactionStore;
+  readonly store: Heads & Transitions & Queries;
   readonly canceler: Canceler;
   readonly clock: Clock;
   readonly retryLimit: number;

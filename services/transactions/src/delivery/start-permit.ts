@@ -2,11 +2,11 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { tooOldMessage, type Versions } from '../domain/client-version.ts';
 import type { Outbox } from '../outbox.ts';
-import type { TransactionStore } from '../ports.ts';
+import type { Heads, Queries, Transitions } from '../ports.ts';
 import type { Delivery } from './delivery.ts';
 
 export interface PermitDependencies {
-  readonly store: TransactionStore;
+  readonly store: Heads & Transitions & Queries;
   readonly outbox: Outbox;
   readonly delivery: Pick<Delivery, 'accepted'>;
   readonly clock: Clock;

@@ -3,19 +3,10 @@ import { coalescedReader, coalescedWriter } from '@headset-cloud/kit/store/coale
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import type { Filter, UpdateFilter } from 'mongodb';
 import { idBefore, latelyKept } from '../domain/lately.ts';
-import type { TransactionStore } from '../ports.ts';
+import type { Heads } from '../ports.ts';
 import { collections, type HeadDocument } from './documents.ts';
 
-type HeadStore = Pick<
-  TransactionStore,
-  | 'raiseHead'
-  | 'headOf'
-  | 'floorOf'
-  | 'firmwareQueue'
-  | 'replaceFirmwareQueue'
-  | 'claimDueFloors'
-  | 'clearFloorDue'
-> & {
+interface HeadStore extends Heads {
   /** Highest id created for the device; 0 if none. */
   lastIdOf(deviceId: string): Promise<number>;
   /**
@@ -23,7 +14,7 @@ type HeadStore = Pick<
    * activation that was over by then.
    */
   lastEndUpTo(deviceId: string, epoch: number): Promise<number>;
-};
+}
 
 /** How many deactivations a head remembers; of older ones the answer is the asked epoch itself. */
 const rememberedEnds = 32;

@@ -3,12 +3,12 @@ import type { Filter } from 'mongodb';
 import { maxProgressReports } from '../domain/callbacks.ts';
 import { operationsWithProgress } from '../domain/forms/operations.ts';
 import { statesThatTake } from '../domain/state.ts';
-import type { ReportedProgress, TransactionStore } from '../ports.ts';
+import type { ReportedProgress, Transitions } from '../ports.ts';
 import { type createChanges, toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
 import type { Reportable } from './reported.ts';
 
-type ProgressStore = Pick<TransactionStore, 'progress' | 'oweProgress'>;
+type ProgressStore = Pick<Transitions, 'progress' | 'oweProgress'>;
 
 /** Share of the interval after which a report is no longer too soon: a headset's timer may be early. */
 const tooSoonShare = 0.9;

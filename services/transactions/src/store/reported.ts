@@ -3,11 +3,11 @@ import type { Filter } from 'mongodb';
 import type { OwedCallback } from '../domain/callbacks.ts';
 import { answeredOperations } from '../domain/forms/operations.ts';
 import { callbacksOf, type EventType, type Status } from '../domain/state.ts';
-import type { ReportedEnd, Reporter, TransactionStore } from '../ports.ts';
+import type { ReportedEnd, Reporter, Transitions } from '../ports.ts';
 import { type Change, type createChanges, takenIn, toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
 
-type ReportedStore = Pick<TransactionStore, 'finish' | 'revoked' | 'answer' | 'recordLate'>;
+type ReportedStore = Pick<Transitions, 'finish' | 'revoked' | 'answer' | 'recordLate'>;
 
 /** The condition under which a report may change a transaction. */
 export type Reportable = (
