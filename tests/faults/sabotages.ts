@@ -44,9 +44,9 @@ const startPermit: Safeguard = {
   name: 'without the start permit it finds a canceled operation that took effect',
   mutations: [
     {
-      file: 'services/transactions/src/grpc/delivery-judge.ts',
-      from: 'const id = Number(request.transactionId);',
-      to: 'return { start: true };',
+      file: 'services/transactions/src/delivery/start-permit.ts',
+      from: 'if (await accept()) return start;',
+      to: 'return start;',
     },
   ],
   finds: 'nothing that was told canceled took effect',

@@ -251,7 +251,7 @@ export const ShowBillResponseSchema: GenMessage<ShowBillResponse> = /*@__PURE__*
   messageDesc(file_billing_v1_admin, 10);
 
 /**
- * The operators' door of billing (decision 17): plans and usage.
+ * The operators' door of billing (rule C17): plans and usage.
  *
  * @generated from service headset.billing.v1.BillingAdminService
  */

@@ -14,7 +14,7 @@ export const file_billing_v1_events: GenFile = /*@__PURE__*/
 
 /**
  * Topic usage, key = device id (application id where there is no device). Published by communication
- * (video) and devices (speech); idempotent by usage_id (ruling B11).
+ * (video) and devices (speech); idempotent by usage_id (rule B11).
  *
  * @generated from message headset.billing.v1.UsageEvent
  */
@@ -32,7 +32,7 @@ export type UsageEvent = Message<"headset.billing.v1.UsageEvent"> & {
   applicationId: string;
 
   /**
-   * Empty: not known; counted among others (ruling A17).
+   * Empty: not known; counted among others (rule A17).
    *
    * @generated from field: string device_id = 3;
    */

@@ -48,7 +48,7 @@ export const CallerSchema: GenMessage<Caller> = /*@__PURE__*/
   messageDesc(file_common_v1_common, 0);
 
 /**
- * The scope of an Idempotency-Key (ruling A19): client, method and path; same body, same answer.
+ * The scope of an Idempotency-Key (rule A19): client, method and path; same body, same answer.
  *
  * @generated from message headset.common.v1.IdempotencyKey
  */

@@ -299,7 +299,7 @@ export const ListRecordingsResponseSchema: GenMessage<ListRecordingsResponse> = 
   messageDesc(file_communication_v1_admin, 11);
 
 /**
- * The operators' door of communication (decision 17): Sora endpoints, channels and recordings.
+ * The operators' door of communication (rule C17): Sora endpoints, channels and recordings.
  *
  * @generated from service headset.communication.v1.CommunicationAdminService
  */

@@ -26,7 +26,7 @@ export type CatalogEntry = Message<"headset.device_link.v1.CatalogEntry"> & {
   operationId: string;
 
   /**
-   * The oldest client and firmware that know it (specification section 5); empty: any.
+   * The oldest client and firmware that know it (specification API 5); empty: any.
    *
    * @generated from field: string minimum_client_version = 2;
    */
@@ -77,7 +77,7 @@ export const CatalogEntrySchema: GenMessage<CatalogEntry> = /*@__PURE__*/
   messageDesc(file_device_link_v1_catalog, 0);
 
 /**
- * The form of the callback that tells the end of an operation (specification section 3).
+ * The form of the callback that tells the end of an operation (specification Callbacks 3).
  *
  * @generated from enum headset.device_link.v1.ResultForm
  */
@@ -130,7 +130,7 @@ export const ResultForm = {
 } as const;
 
 /**
- * The form of the callback that tells the end of an operation (specification section 3).
+ * The form of the callback that tells the end of an operation (specification Callbacks 3).
  *
  * @generated from enum headset.device_link.v1.ResultForm
  */

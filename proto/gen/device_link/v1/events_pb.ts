@@ -58,7 +58,7 @@ export type DeviceReportEvent = Message<"headset.device_link.v1.DeviceReportEven
     case: "hello";
   } | {
     /**
-     * The headset has had no session for a while (ruling A21); topic device-reports only.
+     * The headset has had no session for a while (rule A21); topic device-reports only.
      *
      * @generated from field: headset.device_link.v1.Offline offline = 6;
      */
@@ -67,7 +67,7 @@ export type DeviceReportEvent = Message<"headset.device_link.v1.DeviceReportEven
   } | { case: undefined; value?: undefined };
 
   /**
-   * Of a hello: the device's activation epoch, read after the session was registered (ruling A7); 0:
+   * Of a hello: the device's activation epoch, read after the session was registered (rule A7); 0:
    * it could not be read.
    *
    * @generated from field: uint64 activation_epoch = 7;

@@ -709,7 +709,7 @@ export const RemoveHeadsetKeyResponseSchema: GenMessage<RemoveHeadsetKeyResponse
   messageDesc(file_devices_v1_admin, 31);
 
 /**
- * The operators' door of devices (decision 17): developers, applications, contracts, devices, keys.
+ * The operators' door of devices (rule C17): developers, applications, contracts, devices, keys.
  *
  * @generated from service headset.devices.v1.DevicesAdminService
  */

@@ -92,7 +92,7 @@ export const AuthorizeDeveloperResponseSchema: GenMessage<AuthorizeDeveloperResp
   messageDesc(file_devices_v1_service, 3);
 
 /**
- * Absent: not set. Field names as in the specification (section 3).
+ * Absent: not set. Field names as in the specification (API 3).
  *
  * @generated from message headset.devices.v1.Settings
  */
@@ -836,7 +836,7 @@ export type DeviceStatus = Message<"headset.devices.v1.DeviceStatus"> & {
   locationUpdatedAtMs?: bigint | undefined;
 
   /**
-   * False until apps and languages were reported under the device's activation (ruling A7).
+   * False until apps and languages were reported under the device's activation (rule A7).
    *
    * @generated from field: bool reported = 18;
    */
@@ -1110,7 +1110,7 @@ export const ApplicationsService: GenService<{
     output: typeof RefreshAuthenticationKeyResponseSchema;
   },
   /**
-   * For the notifier, read at each attempt (ruling A18): the address and the current key.
+   * For the notifier, read at each attempt (rule A18): the address and the current key.
    *
    * @generated from rpc headset.devices.v1.ApplicationsService.GetDestination
    */
@@ -1174,7 +1174,7 @@ export const DevicesService: GenService<{
     output: typeof ResetDeviceResponseSchema;
   },
   /**
-   * Needs no application (ruling A3): the device must be activated by one of the client's.
+   * Needs no application (rule A3): the device must be activated by one of the client's.
    *
    * @generated from rpc headset.devices.v1.DevicesService.GetHardwareProperties
    */
@@ -1248,7 +1248,7 @@ export const HeadsetKeysService: GenService<{
     output: typeof GetHeadsetKeysResponseSchema;
   },
   /**
-   * For Welcome (ruling A7). Carries a client secret: never logged.
+   * For Welcome (rule A7). Carries a client secret: never logged.
    *
    * @generated from rpc headset.devices.v1.HeadsetKeysService.GetCurrentActivation
    */

@@ -313,7 +313,7 @@ export const DiscardDeadLetterResponseSchema: GenMessage<DiscardDeadLetterRespon
   messageDesc(file_eventlog_v1_admin, 9);
 
 /**
- * The operators' door to the dead letters (decision 4, ADR 0020): events that a consumer group could
+ * The operators' door to the dead letters (rule C4, ADR 0020): events that a consumer group could
  * not handle, set aside so that the rest goes on. Each service serves those of its own groups.
  *
  * @generated from service headset.eventlog.v1.DeadLettersAdminService

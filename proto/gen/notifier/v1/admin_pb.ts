@@ -247,7 +247,7 @@ export const RedeliverDeliveryResponseSchema: GenMessage<RedeliverDeliveryRespon
   messageDesc(file_notifier_v1_admin, 7);
 
 /**
- * The operators' door of notifier (decision 17).
+ * The operators' door of notifier (rule C17).
  *
  * @generated from service headset.notifier.v1.NotifierAdminService
  */

@@ -38,7 +38,7 @@ export type NotificationEvent = Message<"headset.notifier.v1.NotificationEvent">
 
   /**
    * Callbacks with the same order key go out in the order of sequence, each when the one before has
-   * ended (ruling B10). Empty: no order.
+   * ended (rule B10). Empty: no order.
    *
    * @generated from field: string order_key = 4;
    */
@@ -58,7 +58,7 @@ export type NotificationEvent = Message<"headset.notifier.v1.NotificationEvent">
 
   /**
    * When the cloud took in what the callback tells, by the cloud's clock, never a headset's: the time
-   * that it is tried counts from here (ruling B10).
+   * that it is tried counts from here (rule B10).
    *
    * @generated from field: int64 created_at_ms = 7;
    */
@@ -70,7 +70,7 @@ export type NotificationEvent = Message<"headset.notifier.v1.NotificationEvent">
   traceparent: string;
 
   /**
-   * An undelivered progress is replaced by a later event of the same order key (ruling B10).
+   * An undelivered progress is replaced by a later event of the same order key (rule B10).
    *
    * @generated from field: bool replaceable = 9;
    */
@@ -79,7 +79,7 @@ export type NotificationEvent = Message<"headset.notifier.v1.NotificationEvent">
   /**
    * Not 0: what a headset reported of itself. Callbacks with the same order key, application and
    * destination go out in the order of report_id, then of sequence, each when the one before has had
-   * its first attempt (ruling A20). They are published in this order, under the same key of the topic.
+   * its first attempt (rule A20). They are published in this order, under the same key of the topic.
    *
    * @generated from field: uint64 report_id = 10;
    */
@@ -94,7 +94,7 @@ export const NotificationEventSchema: GenMessage<NotificationEvent> = /*@__PURE_
   messageDesc(file_notifier_v1_events, 0);
 
 /**
- * Which address of the application's settings receives it (decision 9).
+ * Which address of the application's settings receives it (rule C9).
  *
  * @generated from enum headset.notifier.v1.Destination
  */
@@ -126,7 +126,7 @@ export const Destination = {
 } as const;
 
 /**
- * Which address of the application's settings receives it (decision 9).
+ * Which address of the application's settings receives it (rule C9).
  *
  * @generated from enum headset.notifier.v1.Destination
  */

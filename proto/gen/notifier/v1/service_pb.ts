@@ -71,7 +71,7 @@ export const RequestSignedUrlsResponseSchema: GenMessage<RequestSignedUrlsRespon
   messageDesc(file_notifier_v1_service, 1);
 
 /**
- * Asks the integrator for signed URLs (specification callbacks-and-site.md section 7), with the same
+ * Asks the integrator for signed URLs (specification Callbacks 7), with the same
  * signature, address rules and time-outs as callbacks.
  *
  * @generated from service headset.notifier.v1.SignedUrlsService

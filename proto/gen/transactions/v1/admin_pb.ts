@@ -143,7 +143,7 @@ export const ShowTransactionResponseSchema: GenMessage<ShowTransactionResponse> 
   messageDesc(file_transactions_v1_admin, 3);
 
 /**
- * The operators' door of transactions (decision 17).
+ * The operators' door of transactions (rule C17).
  *
  * @generated from service headset.transactions.v1.TransactionsAdminService
  */

@@ -104,14 +104,14 @@ export type CreateTransactionRequest = Message<"headset.transactions.v1.CreateTr
   raisesFloor: FloorReason;
 
   /**
-   * Ends at once with this failure message instead of being delivered (ruling A8, no target).
+   * Ends at once with this failure message instead of being delivered (rule A8, no target).
    *
    * @generated from field: string fail_message = 9;
    */
   failMessage: string;
 
   /**
-   * A headset whose client is older ends it with a failure when it asks to start (decision 14);
+   * A headset whose client is older ends it with a failure when it asks to start (rule C14);
    * empty: any.
    *
    * @generated from field: string minimum_client_version = 10;
@@ -376,7 +376,7 @@ export type HeadsetOnlineRequest = Message<"headset.transactions.v1.HeadsetOnlin
 
   /**
    * The session was judged before: answers only what waits and was not written to it. Counts no retry,
-   * judges no 'latest' (ruling B5).
+   * judges no 'latest' (rule B5).
    *
    * @generated from field: bool again = 5;
    */
@@ -390,7 +390,7 @@ export type HeadsetOnlineRequest = Message<"headset.transactions.v1.HeadsetOnlin
   knowsRevoke: boolean;
 
   /**
-   * The headset's session before this one was closed because the headset did not answer (ruling B6).
+   * The headset's session before this one was closed because the headset did not answer (rule B6).
    *
    * @generated from field: bool after_unresponsive = 7;
    */
@@ -432,14 +432,14 @@ export type HeadsetOnlineResponse = Message<"headset.transactions.v1.HeadsetOnli
   dropTransactionIds: bigint[];
 
   /**
-   * Held as started, and may go on: started again without an offer (ruling A11).
+   * Held as started, and may go on: started again without an offer (rule A11).
    *
    * @generated from field: repeated int64 start_transaction_ids = 3;
    */
   startTransactionIds: bigint[];
 
   /**
-   * Held as started, and to be canceled if the headset can still leave it (ruling A11).
+   * Held as started, and to be canceled if the headset can still leave it (rule A11).
    *
    * @generated from field: repeated headset.transactions.v1.Revocation revocations = 4;
    */
@@ -765,7 +765,7 @@ export const SortBySchema: GenEnum<SortBy> = /*@__PURE__*/
  */
 export const TransactionsService: GenService<{
   /**
-   * Draws an id for a transaction that will be created later (ruling B8).
+   * Draws an id for a transaction that will be created later (rule B8).
    *
    * @generated from rpc headset.transactions.v1.TransactionsService.DrawTransactionId
    */
@@ -819,7 +819,7 @@ export const TransactionsService: GenService<{
 export const DeliveryJudgeService: GenService<{
   /**
    * A session has begun (registered before this call). Judges 'latest' and retries, cancels what
-   * lost, and answers what to offer, start and revoke. May be repeated at any time (ruling B5).
+   * lost, and answers what to offer, start and revoke. May be repeated at any time (rule B5).
    *
    * @generated from rpc headset.transactions.v1.DeliveryJudgeService.HeadsetOnline
    */
@@ -829,7 +829,7 @@ export const DeliveryJudgeService: GenService<{
     output: typeof HeadsetOnlineResponseSchema;
   },
   /**
-   * The start permit: one conditional update, published → accepted (ruling B1).
+   * The start permit: one conditional update, published → accepted (rule B1).
    *
    * @generated from rpc headset.transactions.v1.DeliveryJudgeService.Accept
    */

@@ -297,7 +297,7 @@ export const ArtifactStateSchema: GenEnum<ArtifactState> = /*@__PURE__*/
   enumDesc(file_updates_v1_admin, 1);
 
 /**
- * The operators' door of updates (decision 17): the firmware catalogue, and what became of uploads.
+ * The operators' door of updates (rule C17): the firmware catalogue, and what became of uploads.
  *
  * @generated from service headset.updates.v1.UpdatesAdminService
  */
