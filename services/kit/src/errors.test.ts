@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, test } from '@jest/globals';
 import {
   type BulkWriteResult,
@@ -7,7 +9,7 @@ import {
   MongoServerError,
   type WriteError,
 } from 'mongodb';
-import { DomainError, isTransient } from './errors.ts';
+import { DomainError, isTransient, toDomainError } from './errors.ts';
 
 const none = {} as BulkWriteResult;
 const refused = (code: number) =>
@@ -45,4 +47,21 @@ test.each<[string, unknown]>([
   ['anything else', new TypeError('a mistake')],
 ])('%s does not', (_, error) => {
   expect(isTransient(error)).toBe(false);
+});
+
+test('a socket that the database has ended fails as the database, and passes', async () => {
+  const server = createServer((peer) => {
+    peer.on('error', () => {});
+    peer.pause().end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const failure = new Promise((resolve) => socket.once('error', resolve));
+  socket.write(Buffer.alloc(64 << 20)); // what the socket still has to send keeps it from closing
+  socket.resume().once('end', () => setImmediate(() => socket.write('a command')));
+  const error = await failure;
+  server.close();
+  expect(error).toMatchObject({ name: 'Error', code: 'EPIPE' });
+  expect(isTransient(error)).toBe(true);
+  expect(toDomainError(error)).toMatchObject({ code: 'database_failed', retryAfterMs: 2000 });
 });

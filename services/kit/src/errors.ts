@@ -66,6 +66,20 @@ const maxTimeExpired = 50;
  */
 const lastingServerCodes: ReadonlySet<unknown> = new Set([2, 9, 14, 66, 67, 85, 86, 121, 10334, 11000]);
 
+/**
+ * What the operating system says of a connection that broke or was not made. The driver passes it on
+ * as it is where a write waits for its socket (mongodb 7.9, `Connection.writeCommand`); S3, HTTP and
+ * gRPC clients wrap it themselves.
+ */
+const brokenConnection: ReadonlySet<unknown> = new Set([
+  ...['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
+  ...['ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'ERR_SOCKET_CLOSED'],
+]);
+
+function isBrokenConnection(error: unknown): boolean {
+  return error instanceof Error && brokenConnection.has((error as { code?: unknown }).code);
+}
+
 /** True for errors that pass by themselves (a peer or database away), where trying again is right. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof DomainError) {
@@ -73,6 +87,7 @@ export function isTransient(error: unknown): boolean {
       error.code === 'unavailable' || error.code === 'deadline_exceeded' || error.code === 'database_failed'
     );
   }
+  if (isBrokenConnection(error)) return true;
   const name = error instanceof Error ? error.name : '';
   if (!name.startsWith('Mongo') || lastingServerCodes.has((error as { code?: unknown }).code)) return false;
   if (name === 'MongoBulkWriteError') {
@@ -92,11 +107,14 @@ export function isTooSlow(error: unknown): boolean {
   return cause !== undefined && isTooSlow(cause);
 }
 
-/** Makes a DomainError of whatever was thrown: driver errors become `database_failed`, others `internal`. */
+/**
+ * Makes a DomainError of whatever was thrown: driver errors, and connections that broke under the
+ * driver, become `database_failed`, others `internal`.
+ */
 export function toDomainError(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
   const name = error instanceof Error ? error.name : '';
-  if (name.startsWith('Mongo')) {
+  if (name.startsWith('Mongo') || isBrokenConnection(error)) {
     return new DomainError('database_failed', 'The database failed.', {
       cause: error,
       retryAfterMs: 2000,
