@@ -8,13 +8,8 @@ import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { operationById } from '@headset-cloud/proto/operations.ts';
 import { LRUCache } from 'lru-cache';
-import {
-  callbackBody,
-  callbackId,
-  callbackSequence,
-  needsOperation,
-  type OwedCallback,
-} from './domain/callbacks.ts';
+import { callbackBody, callbackId, callbackSequence, needsOperation } from './domain/callbacks.ts';
+import type { OwedCallback } from './domain/owed.ts';
 import type { CanceledTransaction, OutboxStore, StoredTransaction } from './ports.ts';
 
 /** A transaction that owes callbacks; those of a cancellation need nothing of its operation. */

@@ -1,8 +1,7 @@
-import type { OwedCallback } from './domain/callbacks.ts';
 import type { Versions } from './domain/client-version.ts';
 import type { QueuedFirmware } from './domain/firmware.ts';
-import type { ConnectivityFinding } from './domain/forms/connectivity.ts';
 import type { Mark, OpenTransaction } from './domain/online.ts';
+import type { AppAnswer, End, OwedCallback } from './domain/owed.ts';
 import type { Status } from './domain/state.ts';
 
 /** A transaction to be stored. */
@@ -97,15 +96,6 @@ export interface ListQuery {
   readonly descending: boolean;
   readonly skip: number;
   readonly limit: number;
-}
-
-/** How a headset says a transaction ended. */
-export interface ReportedEnd {
-  readonly success: boolean;
-  readonly message: string;
-  /** When, milliseconds since 1970. */
-  readonly atMs: number;
-  readonly connectivity?: ConnectivityFinding;
 }
 
 /** How far a headset says an update is. */
@@ -212,7 +202,7 @@ export interface Transitions {
    * What headsets report changes a transaction only where it happened while the application had the
    * device without a break since (rule A7): so too `progress`, `revoked` and `answer`.
    */
-  finish(id: number, reporter: Reporter, end: ReportedEnd, now: number): Promise<StoredTransaction | null>;
+  finish(id: number, reporter: Reporter, end: End, now: number): Promise<StoredTransaction | null>;
   /**
    * Only of an accepted update, and only what is newer than the last. A report that comes too soon
    * after the last callback is deferred (rule A9).
@@ -228,14 +218,9 @@ export interface Transitions {
   /** The headset has left what was wished to be canceled; or, unasked, something that it was to do. */
   revoked(id: number, reporter: Reporter, atMs: number, now: number): Promise<StoredTransaction | null>;
   /** Ends an accepted reset as done, unless it was written to session `epoch` or a later one. */
-  finishReset(id: number, epoch: number, end: ReportedEnd, now: number): Promise<StoredTransaction | null>;
+  finishReset(id: number, epoch: number, end: End, now: number): Promise<StoredTransaction | null>;
   /** Only of a command. */
-  answer(
-    id: number,
-    reporter: Reporter,
-    answer: { success: boolean; message: string; customData: string; atMs: number },
-    now: number,
-  ): Promise<StoredTransaction | null>;
+  answer(id: number, reporter: Reporter, answer: AppAnswer, now: number): Promise<StoredTransaction | null>;
   /** Keeps what changes nothing any more with its transaction, once; nobody is told. */
   recordLate(
     id: number,

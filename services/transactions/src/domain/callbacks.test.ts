@@ -7,9 +7,9 @@ import {
   callbackSequence,
   maxProgressReports,
   needsOperation,
-  type OwedCallback,
 } from './callbacks.ts';
 import { formOf } from './forms/operations.ts';
+import type { OwedCallback } from './owed.ts';
 
 const command = 'put-v1-applications-devices-commands';
 const app = 'put-v1-applications-devices-apps';

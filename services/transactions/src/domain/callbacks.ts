@@ -1,38 +1,8 @@
 import type { Operation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { ResultForm } from '@headset-cloud/proto/operations.ts';
-import { type ConnectivityFinding, connectivityBody } from './forms/connectivity.ts';
+import { connectivityBody } from './forms/connectivity.ts';
 import { formOf, isConnectivity } from './forms/operations.ts';
-import type { CallbackKind } from './state.ts';
-
-/** One callback a transaction owes, as it waits in the transaction's outbox. */
-export interface OwedCallback {
-  readonly kind: CallbackKind;
-  /** Milliseconds since 1970; becomes the body's timestamp. */
-  readonly atMs: number;
-  /**
-   * When the change that caused it was made, by the cloud's clock; set when it is stored. The time that
-   * the notifier tries it counts from here, not from what a headset tells (rule B10).
-   */
-  readonly takenInAtMs?: number;
-  readonly success: boolean;
-  readonly message: string;
-  /** Only of an app's own answer. */
-  readonly customData?: string;
-  /** Only of the end of a connectivity operation that the headset reported. */
-  readonly connectivity?: ConnectivityFinding;
-  /** Only of progress. */
-  readonly step?: ProgressStep;
-}
-
-/** One report of progress. */
-export interface ProgressStep {
-  /** The headset's report: what has a lower id is older. */
-  readonly reportId: number;
-  /** Counts the transaction's reports of progress, from 1. */
-  readonly number: number;
-  /** 0.0 to 1.0. */
-  readonly value: number;
-}
+import type { CallbackKind, OwedCallback } from './owed.ts';
 
 /** Whose callback it is. */
 export interface CallbackSubject {
@@ -137,9 +107,6 @@ function progressOf(subject: CallbackSubject, owed: OwedCallback): number {
   if (owed.kind === 'accepted') return 0;
   return owed.success ? 1 : subject.progress;
 }
-
-/** Message of the 'accepted' callback. */
-export const acceptedMessage = 'The device has started the operation.';
 
 /** Message of a reset whose headset came back without it (rule B7). */
 export const resetDoneMessage = 'reset success.';

@@ -1,5 +1,6 @@
 import {
-  callbacksOf,
+  beginning,
+  changesOf,
   type EventType,
   eventTypes,
   type Status,
@@ -109,6 +110,82 @@ describe('the life of a transaction', () => {
     expect(statesThatTake('result', 'processed')).toEqual(['created', 'published', 'accepted']);
     expect(statesThatTake('cancel-reachable', 'canceled')).toEqual(['created']);
     expect(statesThatTake('cancel-away', 'canceled')).toEqual(['created', 'published']);
-    expect(callbacksOf('answer', 'accepted')).toEqual(['processed', 'answer']);
+  });
+});
+
+describe('what an event changes', () => {
+  const now = 1_000;
+  const end = { success: true, message: 'done', atMs: 900 };
+  const answer = { success: false, message: 'no', customData: 'x', atMs: 950 };
+
+  it('an acceptance is told, with its time', () => {
+    expect(changesOf({ type: 'accept' }, now)).toEqual([
+      {
+        from: ['published', 'created'],
+        to: 'accepted',
+        stays: false,
+        owed: [
+          { kind: 'accepted', atMs: now, success: true, message: 'The device has started the operation.' },
+        ],
+        acceptedAtMs: now,
+      },
+    ]);
+  });
+
+  it('a result ends it, at the time that the headset tells', () => {
+    expect(changesOf({ type: 'result', end }, now)).toEqual([
+      {
+        from: ['accepted', 'published', 'created'],
+        to: 'processed',
+        stays: false,
+        owed: [{ kind: 'processed', ...end }],
+        end,
+      },
+    ]);
+  });
+
+  it('what a headset found goes into the callback, and not into the end', () => {
+    const connectivity = { statusCode: 200, state: 'enabled', devices: [], networks: [] } as const;
+    const [change] = changesOf({ type: 'result', end: { ...end, connectivity } }, now);
+    expect(change?.owed).toEqual([{ kind: 'processed', ...end, connectivity }]);
+    expect(change?.end).toEqual(end);
+  });
+
+  it('an answer adds to a result that is there, and else stands for it', () => {
+    const { customData, ...said } = answer;
+    expect(changesOf({ type: 'answer', answer }, now)).toEqual([
+      { from: ['processed'], to: 'processed', stays: true, owed: [{ kind: 'answer', ...answer }] },
+      {
+        from: ['accepted', 'published', 'created'],
+        to: 'processed',
+        stays: false,
+        owed: [
+          { kind: 'processed', ...said },
+          { kind: 'answer', ...said, customData },
+        ],
+        end: said,
+      },
+    ]);
+  });
+
+  it.each(['refuse', 'revoked', 'cancel-away', 'cancel-reachable', 'cancel-by-platform'] as const)(
+    '%s ends it as a failure with its message, now',
+    (type) => {
+      const changes = changesOf({ type, message: 'why' }, now);
+      expect(changes).toHaveLength(1);
+      const failure = { success: false, message: 'why', atMs: now };
+      const kind = type === 'refuse' ? 'processed' : 'canceled';
+      expect(changes[0]).toMatchObject({ to: kind, owed: [{ kind, ...failure }], end: failure });
+    },
+  );
+
+  it('it begins as created, or ended where it cannot go', () => {
+    expect(beginning(undefined, now)).toEqual({ to: 'created', owed: [] });
+    const failure = { success: false, message: 'why', atMs: now };
+    expect(beginning('why', now)).toEqual({
+      to: 'processed',
+      owed: [{ kind: 'processed', ...failure }],
+      end: failure,
+    });
   });
 });

@@ -1,6 +1,8 @@
+import type { AppAnswer, CallbackKind, End, OwedCallback } from './owed.ts';
+
 /**
  * The life of a transaction (specification API 4, rule C7) as a pure function over
- * data. The store derives its conditional updates from it, so this table is the only truth.
+ * data: the table of states and events, and what each event changes. The store writes just that.
  */
 export const statuses = ['created', 'published', 'accepted', 'processed', 'canceled'] as const;
 export type Status = (typeof statuses)[number];
@@ -31,9 +33,6 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
-/** Callbacks in the order in which they go out for one transaction; progress any number of times. */
-export type CallbackKind = 'accepted' | 'progress' | 'processed' | 'canceled' | 'answer';
-
 export interface Outcome {
   readonly status: Status;
   /** Callbacks that this change causes, in order. */
@@ -44,7 +43,7 @@ export interface Outcome {
 
 /** What an event does to a transaction in a state; undefined: nothing at all. */
 export function transition(status: Status, event: EventType): Outcome | undefined {
-  const ended = status === 'processed' || status === 'canceled';
+  const ended = isEnd(status);
   switch (event) {
     case 'published':
       return status === 'created' ? { status: 'published', callbacks: [] } : undefined;
@@ -91,10 +90,92 @@ export function statesThatTake(event: EventType, to: Status): Status[] {
   });
 }
 
-/** The callbacks an event causes on its way to `to`; the same from every state that takes it there. */
-export function callbacksOf(event: EventType, from: Status): readonly CallbackKind[] {
-  return transition(from, event)?.callbacks ?? [];
+/** What happens to a transaction, with what is said of it. Progress has a document of its own (store/progress.ts). */
+export type TransactionEvent =
+  | { readonly type: 'accept' }
+  | { readonly type: 'result' | 'reset-done'; readonly end: End }
+  | { readonly type: 'answer'; readonly answer: AppAnswer }
+  | {
+      readonly type: 'refuse' | 'revoked' | 'cancel-away' | 'cancel-reachable' | 'cancel-by-platform';
+      readonly message: string;
+    };
+
+/** What an event changes in a transaction that is in one of the states `from`. */
+export interface Change {
+  readonly from: readonly Status[];
+  readonly to: Status;
+  /** Callbacks that it causes, in order; they enter the outbox in the same write. */
+  readonly owed: readonly OwedCallback[];
+  /** How it ended, where it ends. */
+  readonly end?: Pick<End, 'success' | 'message' | 'atMs'>;
+  /** When it was accepted, where it is. */
+  readonly acceptedAtMs?: number;
+  /** True: the state was this one before. */
+  readonly stays: boolean;
 }
+
+/** What is said of the end by an event that ends a transaction. */
+function endOf(event: TransactionEvent, now: number): End {
+  switch (event.type) {
+    case 'result':
+    case 'reset-done':
+      return event.end;
+    case 'answer': {
+      const { success, message, atMs } = event.answer;
+      return { success, message, atMs };
+    }
+    case 'accept':
+      throw new Error('an accepted transaction has not ended');
+    default:
+      return { success: false, message: event.message, atMs: now };
+  }
+}
+
+function owedOf(kind: CallbackKind, event: TransactionEvent, now: number): OwedCallback {
+  if (kind === 'accepted') return { kind, atMs: now, success: true, message: acceptedMessage };
+  if (kind === 'answer' && event.type === 'answer') return { kind, ...event.answer };
+  return { kind, ...endOf(event, now) };
+}
+
+/** All that an event changes: one entry for each way through the table. The store writes just that. */
+export function changesOf(event: TransactionEvent, now: number): readonly Change[] {
+  const ways = new Map<string, { from: Status[]; outcome: Outcome; stays: boolean }>();
+  // The latest first: a transaction only goes forward, and most of what is told comes late.
+  for (const from of statuses.toReversed()) {
+    const outcome = transition(from, event.type);
+    if (!outcome || outcome.recorded) continue;
+    const stays = outcome.status === from;
+    const way = `${outcome.status} ${stays} ${outcome.callbacks.join()}`;
+    const known = ways.get(way);
+    if (known) known.from.push(from);
+    else ways.set(way, { from: [from], outcome, stays });
+  }
+  return [...ways.values()].map(({ from, outcome: { status: to, callbacks }, stays }) => {
+    const ends = !stays && (to === 'processed' || to === 'canceled');
+    const { success, message, atMs } = ends ? endOf(event, now) : { success: true, message: '', atMs: 0 };
+    return {
+      from,
+      to,
+      stays,
+      owed: callbacks.map((kind) => owedOf(kind, event, now)),
+      ...(ends && { end: { success, message, atMs } }),
+      ...(to === 'accepted' && !stays && { acceptedAtMs: now }),
+    };
+  });
+}
+
+/** How a transaction begins: created; or ended at once, as a failure with `failMessage`. */
+export function beginning(failMessage: string | undefined, now: number): Omit<Change, 'from' | 'stays'> {
+  if (failMessage === undefined) return { to: 'created', owed: [] };
+  const end = { success: false, message: failMessage, atMs: now };
+  return { to: 'processed', owed: [{ kind: 'processed', ...end }], end };
+}
+
+/** True: it has ended. */
+export const isEnd = (status: Status): boolean => status === 'processed' || status === 'canceled';
+
+/** Message of the 'accepted' callback. */
+export const acceptedMessage = 'The device has started the operation.';
 
 /** Unprocessed, in the specification's words. */
 export const openStatuses: readonly Status[] = ['created', 'published', 'accepted'];

@@ -1,41 +1,39 @@
 import type { Binary, UpdateFilter } from 'mongodb';
-import type { OwedCallback } from '../domain/callbacks.ts';
-import type { CallbackKind, Status } from '../domain/state.ts';
+import type { CallbackKind, OwedCallback } from '../domain/owed.ts';
+import type { Change } from '../domain/state.ts';
 import type { CanceledTransaction, StoredTransaction } from '../ports.ts';
 import type { TransactionDocument } from './documents.ts';
-
-/** What changes with a transaction's state. */
-export interface Change {
-  readonly now: number;
-  /** Callbacks that the change causes; they enter the outbox in the same write. */
-  readonly owed: readonly OwedCallback[];
-  readonly set?: Partial<TransactionDocument>;
-}
 
 /** Updates of one transaction's document, as MongoDB takes them. */
 export function createChanges(leftoverAfterMs: number) {
   const leftover = (now: number) => new Date(now + leftoverAfterMs);
-  const to = (status: Status, change: Change): UpdateFilter<TransactionDocument> => ({
-    $set: { status, updatedAt: new Date(change.now), ...change.set },
-    // A time that stands is kept: the sweeper may look too early, never too late, and the index rests.
-    $min: { dueAt: leftover(change.now) },
-    $push: { outbox: { $each: takenIn(change.owed, change.now) } },
-    $inc: { outboxSeq: 1 },
-    ...(status !== 'accepted' && {
-      // What is not read any more makes this write, and those after it, small.
-      $unset: { open: true, wish: true, ...(status === 'canceled' && { operation: true }) },
-    }),
-  });
+  /** A change of the state table, with what else is written with it. */
+  const write = (
+    { to, owed, end, acceptedAtMs, stays }: Change,
+    now: number,
+    set: Partial<TransactionDocument> = {},
+  ): UpdateFilter<TransactionDocument> => {
+    const state: Partial<TransactionDocument> = {
+      ...(!stays && { status: to, updatedAt: new Date(now) }),
+      ...(end && { end: { success: end.success, message: end.message, at: new Date(now), atMs: end.atMs } }),
+      ...(acceptedAtMs !== undefined && { acceptedAtMs }),
+    };
+    return {
+      $set: { ...state, ...set },
+      // A time that stands is kept: the sweeper may look too early, never too late, and the index rests.
+      $min: { dueAt: leftover(now) },
+      $push: { outbox: { $each: takenIn(owed, now) } },
+      $inc: { outboxSeq: 1 },
+      ...(end && {
+        // What is not read any more makes this write, and those after it, small.
+        $unset: { open: true, wish: true, ...(to === 'canceled' && { operation: true }) },
+      }),
+    };
+  };
   return {
     /** When the sweeper takes what is stored or changed now for left over. */
     leftover,
-    to,
-    canceled: (message: string, stamp: string, now: number): UpdateFilter<TransactionDocument> =>
-      to('canceled', {
-        now,
-        owed: [{ kind: 'canceled', atMs: now, success: false, message }],
-        set: { end: { success: false, message, at: new Date(now), atMs: now }, cancelStamp: stamp },
-      }),
+    write,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Binary, IndexDescription } from 'mongodb';
-import type { OwedCallback } from '../domain/callbacks.ts';
 import type { QueuedFirmware } from '../domain/firmware.ts';
+import type { OwedCallback } from '../domain/owed.ts';
 import type { Status } from '../domain/state.ts';
 import type { ReportedProgress } from '../ports.ts';
 

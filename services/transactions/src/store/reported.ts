@@ -1,10 +1,9 @@
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { Filter } from 'mongodb';
-import type { OwedCallback } from '../domain/callbacks.ts';
 import { answeredOperations } from '../domain/forms/operations.ts';
-import { callbacksOf, type EventType, type Status } from '../domain/state.ts';
-import type { ReportedEnd, Reporter, Transitions } from '../ports.ts';
-import { type Change, type createChanges, takenIn, toStored } from './changes.ts';
+import type { TransactionEvent } from '../domain/state.ts';
+import type { Reporter, Transitions } from '../ports.ts';
+import { toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
 
 type ReportedStore = Pick<Transitions, 'finish' | 'revoked' | 'answer' | 'recordLate'>;
@@ -32,38 +31,25 @@ export function createReportable(heads: {
   };
 }
 
-/** One conditional update by an event of the state table; owes its callbacks in the same write. */
+/** What an event changes, in the first state that takes it; its callbacks are owed in the same write. */
 export type Apply = (
   into: StoreCollection<TransactionDocument>,
   filter: Filter<TransactionDocument>,
-  event: EventType,
-  to: Status,
-  change: Change,
-) => Promise<TransactionDocument | null>;
-
-/** A transaction's end, with the callback that tells it. */
-export function ended(
-  { success, message, atMs, connectivity }: ReportedEnd,
+  event: TransactionEvent,
   now: number,
-  set: Partial<TransactionDocument> = {},
-): Change {
-  return {
-    now,
-    owed: [{ kind: 'processed', atMs, success, message, ...(connectivity && { connectivity }) }],
-    set: { ...set, end: { success, message, at: new Date(now), atMs } },
-  };
-}
+  set?: Partial<TransactionDocument>,
+) => Promise<TransactionDocument | null>;
 
 /** What headsets report of the ends of transactions, in the transactions' documents. */
 export function createReportedStore(
   reported: StoreCollection<TransactionDocument>,
-  deps: { apply: Apply; changes: ReturnType<typeof createChanges>; reportable: Reportable },
+  deps: { apply: Apply; reportable: Reportable },
 ): ReportedStore {
-  const { apply, changes, reportable } = deps;
+  const { apply, reportable } = deps;
   return {
     async finish(id, reporter, end, now) {
       const document = await reportable(id, reporter, (filter) =>
-        apply(reported, filter, 'result', 'processed', ended(end, now)),
+        apply(reported, filter, { type: 'result', end }, now),
       );
       return document && toStored(document);
     },
@@ -76,49 +62,21 @@ export function createReportedStore(
         if (message === undefined) {
           // It was not asked to: the operation has failed, and its callback says so.
           const end = { success: false, message: 'The device did not carry out the operation.', atMs };
-          const unasked = { ...filter, wish: { $exists: false } };
-          return apply(reported, unasked, 'result', 'processed', ended(end, now));
+          return apply(reported, { ...filter, wish: { $exists: false } }, { type: 'result', end }, now);
         }
-        return apply(reported, filter, 'revoked', 'canceled', {
-          now,
-          owed: [{ kind: 'canceled', atMs: now, success: false, message }],
-          set: { end: { success: false, message, at: new Date(now), atMs: now } },
-        });
+        return apply(reported, filter, { type: 'revoked', message }, now);
       });
       return document && toStored(document);
     },
 
     async answer(id, reporter, answer, now) {
-      const owed: OwedCallback = { kind: 'answer', ...answer };
-      const { success, message, atMs } = answer;
-      const answered = await reportable(id, reporter, async (filter) => {
+      const answered = await reportable(id, reporter, (filter) => {
         const unanswered: Filter<TransactionDocument> = {
           ...filter,
           operationId: { $in: [...answeredOperations] },
           answeredAt: { $exists: false },
         };
-        const after = await reported.findOneAndUpdate(
-          { ...unanswered, status: 'processed' },
-          {
-            $set: { answeredAt: new Date(now) },
-            $min: { dueAt: changes.leftover(now) },
-            $push: { outbox: { $each: takenIn([owed], now) } },
-            $inc: { outboxSeq: 1 },
-          },
-          { returnDocument: 'after' },
-        );
-        if (after) return after;
-        return await reported.findOneAndUpdate(
-          { ...unanswered, open: true },
-          changes.to('processed', {
-            now,
-            owed: callbacksOf('answer', 'accepted').map((kind) =>
-              kind === 'answer' ? owed : { kind, atMs, success, message },
-            ),
-            set: { answeredAt: new Date(now), end: { success, message, at: new Date(now), atMs } },
-          }),
-          { returnDocument: 'after' },
-        );
+        return apply(reported, unanswered, { type: 'answer', answer }, now, { answeredAt: new Date(now) });
       });
       return answered && toStored(answered);
     },

@@ -2,9 +2,15 @@ import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import { coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { Binary, type Filter } from 'mongodb';
-import { acceptedMessage } from '../domain/callbacks.ts';
 import { portions } from '../domain/portions.ts';
-import { cancelMessages, statesThatTake } from '../domain/state.ts';
+import {
+  beginning,
+  cancelMessages,
+  changesOf,
+  type Status,
+  statesThatTake,
+  type TransactionEvent,
+} from '../domain/state.ts';
 import type {
   CanceledTransaction,
   ListSort,
@@ -18,7 +24,7 @@ import { listedFields, openFields, toListed, toOpen } from './fields.ts';
 import { createHeadStore } from './heads.ts';
 import { createIdSource } from './ids.ts';
 import { createProgressStore } from './progress.ts';
-import { type Apply, createReportable, createReportedStore, ended } from './reported.ts';
+import { type Apply, createReportable, createReportedStore } from './reported.ts';
 import { acceptedResets } from './resets.ts';
 
 const sortField: Record<ListSort, string> = {
@@ -51,15 +57,38 @@ export function createTransactionStore(
   });
   const headStore = createHeadStore(store);
   const resets = acceptedResets(transactions);
-  const apply: Apply = (into, filter, event, to, change) =>
-    into.findOneAndUpdate({ ...filter, status: { $in: statesThatTake(event, to) } }, changes.to(to, change), {
-      returnDocument: 'after',
-    });
-  const reportable = createReportable(headStore);
+  const apply: Apply = async (into, filter, event, now, set) => {
+    for (const change of changesOf(event, now)) {
+      const changed = await into.findOneAndUpdate(
+        { ...filter, status: { $in: [...change.from] } },
+        changes.write(change, now, set),
+        { returnDocument: 'after' },
+      );
+      if (changed) return changed;
+    }
+    return null;
+  };
   const withStamp = async (stamp: string): Promise<CanceledTransaction[]> =>
     (await transactions.find({ cancelStamp: stamp }, { projection: canceledFields }).toArray()).map(
       toCanceled,
     );
+  /** Cancels those of `filter` in the states that the event leads from, as far as `may` allows. */
+  const cancel = async (
+    ids: readonly number[],
+    filter: Filter<TransactionDocument>,
+    event: TransactionEvent,
+    { stamp, now, may = () => true }: { stamp: string; now: number; may?: (from: Status) => boolean },
+  ): Promise<CanceledTransaction[]> => {
+    for (const change of changesOf(event, now)) {
+      const update = changes.write(change, now, { cancelStamp: stamp });
+      for (const some of portions(ids, canceledAtOnce)) {
+        const from = change.from.filter(may);
+        await transactions.updateMany({ ...filter, _id: { $in: some }, status: { $in: from } }, update);
+      }
+    }
+    return await withStamp(stamp);
+  };
+  const reportable = createReportable(headStore);
 
   return {
     ...headStore,
@@ -78,30 +107,24 @@ export function createTransactionStore(
 
     async insert(t, now) {
       const at = new Date(now);
-      const failed = t.failMessage !== undefined;
+      const { to: status, owed, end } = beginning(t.failMessage, now);
       const document: TransactionDocument = {
         _id: t.id,
         deviceId: t.deviceId,
         applicationId: t.applicationId,
         operationId: t.operationId,
         subject: t.subject,
-        status: failed ? 'processed' : 'created',
-        ...(!failed && { open: true as const }),
+        status,
+        ...(!end && { open: true as const }),
         activationEpoch: t.activationEpoch,
         operation: new Binary(t.operation),
         createdAt: at,
         updatedAt: at,
         attempts: 0,
         sentEpoch: 0,
-        outboxSeq: failed ? 1 : 0,
+        outboxSeq: owed.length,
         dueAt: changes.leftover(now),
-        ...(failed && {
-          outbox: takenIn(
-            [{ kind: 'processed', atMs: now, success: false, message: t.failMessage ?? '' }],
-            now,
-          ),
-          end: { success: false, message: t.failMessage ?? '', at },
-        }),
+        ...(end && { outbox: takenIn(owed, now), end: { ...end, at } }),
         ...(t.traceparent && { traceparent: t.traceparent }),
         ...(t.minimum.client && { minimumClientVersion: t.minimum.client }),
         ...(t.minimum.firmware && { minimumFirmwareVersion: t.minimum.firmware }),
@@ -222,13 +245,9 @@ export function createTransactionStore(
           minimumClientVersion: session.meets?.client || { $exists: false },
           minimumFirmwareVersion: session.meets?.firmware || { $exists: false },
         },
-        'accept',
-        'accepted',
-        {
-          now,
-          owed: [{ kind: 'accepted', atMs: now, success: true, message: acceptedMessage }],
-          set: { sentEpoch: session.epoch, acceptedAtMs: now },
-        },
+        { type: 'accept' },
+        now,
+        { sentEpoch: session.epoch },
       );
       return document && toStored(document);
     },
@@ -236,22 +255,21 @@ export function createTransactionStore(
       const document = await apply(
         transactions,
         { _id: id, deviceId, activationEpoch: { $gte: floorEpoch }, sentEpoch: { $lte: epoch } },
-        'refuse',
-        'processed',
-        ended({ success: false, message, atMs: now }, now, { sentEpoch: epoch }),
+        { type: 'refuse', message },
+        now,
+        { sentEpoch: epoch },
       );
       return document && toStored(document);
     },
-    ...createReportedStore(reported, { apply, changes, reportable }),
+    ...createReportedStore(reported, { apply, reportable }),
     acceptedResets: async (deviceId) =>
       (await resets(deviceId)).map(({ _id, sentEpoch }) => ({ id: _id, sentEpoch })),
     async finishReset(id, epoch, end, now) {
       const document = await apply(
         reported,
         { _id: id, sentEpoch: { $lt: epoch } },
-        'reset-done',
-        'processed',
-        ended(end, now),
+        { type: 'reset-done', end },
+        now,
       );
       return document && toStored(document);
     },
@@ -259,33 +277,15 @@ export function createTransactionStore(
 
     async cancelByPlatform(wanted, message, stamp, now, seen) {
       if (wanted.length === 0) return [];
-      const states = statesThatTake('cancel-by-platform', 'canceled').filter(
-        (status) => !seen || (status === 'accepted') === seen.accepted,
-      );
-      for (const ids of portions(wanted, canceledAtOnce)) {
-        await transactions.updateMany(
-          { _id: { $in: ids }, status: { $in: states }, ...(seen && { sentEpoch: { $lte: seen.epoch } }) },
-          changes.canceled(message, stamp, now),
-        );
-      }
-      return await withStamp(stamp);
+      const filter: Filter<TransactionDocument> = seen ? { sentEpoch: { $lte: seen.epoch } } : {};
+      const may = (from: Status) => !seen || (from === 'accepted') === seen.accepted;
+      return cancel(wanted, filter, { type: 'cancel-by-platform', message }, { stamp, now, may });
     },
-    async cancelByRequest(request, now) {
-      if (request.ids.length === 0) return [];
-      const event = request.reachable ? 'cancel-reachable' : 'cancel-away';
-      for (const ids of portions(request.ids, canceledAtOnce)) {
-        await transactions.updateMany(
-          {
-            _id: { $in: ids },
-            deviceId: request.deviceId,
-            applicationId: request.applicationId,
-            open: true,
-            status: { $in: statesThatTake(event, 'canceled') },
-          },
-          changes.canceled(cancelMessages.request, request.stamp, now),
-        );
-      }
-      return await withStamp(request.stamp);
+    async cancelByRequest({ ids, deviceId, applicationId, stamp, reachable }, now) {
+      if (ids.length === 0) return [];
+      const type = reachable ? 'cancel-reachable' : 'cancel-away';
+      const filter: Filter<TransactionDocument> = { deviceId, applicationId, open: true };
+      return cancel(ids, filter, { type, message: cancelMessages.request }, { stamp, now });
     },
 
     async clearOutbox(published) {
