@@ -14,7 +14,9 @@ const rules: Record<string, (i: Import) => boolean> = {
       target,
     ) ||
       /\/(grpc|store|consumers|admin|http)\//.test(target) ||
-      /^@headset-cloud\/kit\/(rpc|store|eventlog|embedded|telemetry|logger|host|admin-server)/.test(target)),
+      /^@headset-cloud\/(embedded\/|kit\/(rpc|store|eventlog|telemetry|logger|host|admin-server))/.test(
+        target,
+      )),
   'no service imports another; they meet in proto and kit': ({ file, target }) => {
     const own =
       /^services\/([^/]+)\//.exec(file)?.[1] ?? (file.startsWith('gateway/') ? 'gateway' : undefined);
@@ -24,9 +26,9 @@ const rules: Record<string, (i: Import) => boolean> = {
     return other !== undefined && ![own, 'kit', 'proto'].includes(other);
   },
   'only the wiring knows which stack it is': ({ file, target }) =>
-    /^(services\/(?!kit|standalone)|gateway)/.test(file) &&
+    /^(services\/(?!kit|embedded|standalone)|gateway)/.test(file) &&
     !/\/(main|main\..*)\.ts$/.test(file) &&
-    /kit\/(embedded\/|store\/mongo|eventlog\/kafka|host)/.test(target),
+    /@headset-cloud\/embedded\/|kit\/(store\/mongo|eventlog\/kafka|host)/.test(target),
   'kafkajs stays behind the EventLog port (rule C4)': ({ file, target }) =>
     target === 'kafkajs' && !/^(tests\/|services\/kit\/src\/eventlog\/kafka)/.test(file),
   'nothing of the product imports tests': ({ file, target }) =>
@@ -44,7 +46,7 @@ const seeds: Record<string, Import> = {
   },
   'only the wiring knows which stack it is': {
     file: 'services/devices/src/x.ts',
-    target: '@headset-cloud/kit/embedded/store.ts',
+    target: '@headset-cloud/embedded/store.ts',
   },
   'kafkajs stays behind the EventLog port (rule C4)': {
     file: 'services/devices/src/x.ts',

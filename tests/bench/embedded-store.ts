@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
-import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
+import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
+import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 
 /**
  * How fast the embedded store is on this machine: durable inserts in batches, conditional updates by

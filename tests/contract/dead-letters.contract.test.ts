@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
+import { createEmbeddedStore, type EmbeddedStoreConnection } from '@headset-cloud/embedded/store.ts';
 import { withDeadLetters } from '@headset-cloud/kit/dead-letters/log.ts';
-import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
-import { createEmbeddedStore, type EmbeddedStoreConnection } from '@headset-cloud/kit/embedded/store.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import {
   deadLetterTopic,

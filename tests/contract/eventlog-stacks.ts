@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
-import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
+import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
 import { connectKafka, type KafkaOptions } from '@headset-cloud/kit/eventlog/kafka.ts';
 import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
-import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
+import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
+import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { expect, it } from '@jest/globals';
 

@@ -1,5 +1,5 @@
-import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
-import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
+import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
+import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 
 /**
  * Writes to the embedded store in the directory of its first argument until it is killed, and prints

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EmbeddedDatabase, openEmbeddedDatabase } from './embedded/database.ts';
-import { createEmbeddedStore } from './embedded/store.ts';
+import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
+import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { DomainError } from './errors.ts';
 import {
   createIdempotency,

@@ -16,6 +16,9 @@ import { deviceLinkFailpoints } from '@headset-cloud/device-link/failpoints.ts';
 import { buildDevices } from '@headset-cloud/devices/build.ts';
 import { devicesConfigSpec } from '@headset-cloud/devices/config.ts';
 import { devicesFailpoints } from '@headset-cloud/devices/failpoints.ts';
+import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
+import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { assembleGateway } from '@headset-cloud/gateway/assemble.ts';
 import { gatewayConfigSpec } from '@headset-cloud/gateway/config.ts';
 import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
@@ -28,9 +31,6 @@ import {
   registerDeadLetters,
   withDeadLetters,
 } from '@headset-cloud/kit/dead-letters/log.ts';
-import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
-import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
-import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
 import { withMetrics } from '@headset-cloud/kit/eventlog/metrics.ts';
 import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createMetrics } from '@headset-cloud/kit/host.ts';

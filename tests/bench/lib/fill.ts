@@ -1,5 +1,5 @@
-import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
-import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
+import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
+import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { Document } from 'mongodb';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
+import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
-import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
-import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
-import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
 import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
 import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createMetrics } from '@headset-cloud/kit/host.ts';

@@ -3,11 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
+import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
+import { diskOf } from '@headset-cloud/embedded/testing/disk.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
-import { openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
-import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
-import { createEmbeddedStore } from '@headset-cloud/kit/embedded/store.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
@@ -17,7 +18,6 @@ import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
-import { diskOf } from '@headset-cloud/kit/testing/disk.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import type {
   CurrentActivationSchema,

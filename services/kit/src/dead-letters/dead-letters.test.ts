@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EmbeddedDatabase, openEmbeddedDatabase } from '../embedded/database.ts';
-import { createEmbeddedLog } from '../embedded/log.ts';
-import { createEmbeddedStore, type EmbeddedStoreConnection } from '../embedded/store.ts';
+import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
+import { createEmbeddedStore, type EmbeddedStoreConnection } from '@headset-cloud/embedded/store.ts';
 import { DomainError } from '../errors.ts';
 import {
   type EventLog,

@@ -2,11 +2,12 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
+import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
+import { createEmbeddedStore, type EmbeddedStoreConnection } from '@headset-cloud/embedded/store.ts';
+import { diskOf } from '@headset-cloud/embedded/testing/disk.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
-import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/kit/embedded/database.ts';
-import { createEmbeddedLog } from '@headset-cloud/kit/embedded/log.ts';
-import { createEmbeddedStore, type EmbeddedStoreConnection } from '@headset-cloud/kit/embedded/store.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
@@ -16,7 +17,6 @@ import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service } from '@headset-cloud/kit/service.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
-import { diskOf } from '@headset-cloud/kit/testing/disk.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import type {
   HeldState,

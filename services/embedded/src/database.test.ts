@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { toDomainError } from '@headset-cloud/kit/errors.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { toDomainError } from '../errors.ts';
-import { waitFor } from '../testing/wait.ts';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
 
 let directory: string;

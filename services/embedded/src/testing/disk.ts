@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { databaseFile } from '../embedded/database.ts';
-import { WalSync } from '../embedded/wal-sync.ts';
+import { databaseFile } from '../database.ts';
+import { WalSync } from '../wal-sync.ts';
 
 /** The disk of an embedded database, as it is until a test holds it up. */
 export interface Disk {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { StoreCursor } from '@headset-cloud/kit/store/types.ts';
 import type { Document } from 'mongodb';
-import type { StoreCursor } from '../store/types.ts';
 
 /** Documents that a cursor reads before it lets other work run. */
 const batchSize = 200;

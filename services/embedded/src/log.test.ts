@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deadLetterTopic, type EventLog, type LogEvent } from '../eventlog/types.ts';
-import { createLogger } from '../logger.ts';
-import { diskOf } from '../testing/disk.ts';
-import { waitFor } from '../testing/wait.ts';
+import { deadLetterTopic, type EventLog, type LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
 import { createEmbeddedLog, type EmbeddedLogOptions } from './log.ts';
+import { diskOf } from './testing/disk.ts';
 
 const logger = createLogger({ service: 'test', level: 'silent' });
 const topic = 'device-reports';

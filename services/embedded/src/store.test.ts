@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { isDuplicateKey } from '../errors.ts';
-import type { StoreCollection } from '../store/types.ts';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
 import { createEmbeddedStore, type EmbeddedStoreConnection } from './store.ts';
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { LogEvent, OutgoingEvent } from '../eventlog/types.ts';
+import type { LogEvent, OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
 
 /** The embedded log's registry tables; each topic's events have a table of their own. */
 export const logSchema = `

@@ -1,5 +1,5 @@
+import type { Settle, Store, StoreCollection, StoreConnection } from '@headset-cloud/kit/store/types.ts';
 import type { Document } from 'mongodb';
-import type { Settle, Store, StoreCollection, StoreConnection } from '../store/types.ts';
 import { Catalogue } from './catalogue.ts';
 import { EmbeddedCollection } from './collection.ts';
 import type { EmbeddedDatabase } from './database.ts';

@@ -1,6 +1,6 @@
-import { deliver } from '../eventlog/runtime.ts';
-import type { LogEvent, RunningSubscription, Subscription } from '../eventlog/types.ts';
-import type { Logger } from '../logger.ts';
+import { deliver } from '@headset-cloud/kit/eventlog/runtime.ts';
+import type { LogEvent, RunningSubscription, Subscription } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { LogTopic } from './log-topic.ts';
 
 const defaultMaxBatch = 500;

@@ -1,4 +1,4 @@
-import { checkEvents, deadLetterOf, unavailable } from '../eventlog/events.ts';
+import { checkEvents, deadLetterOf, unavailable } from '@headset-cloud/kit/eventlog/events.ts';
 import {
   deadLetterTopic,
   type EventLog,
@@ -6,9 +6,9 @@ import {
   type OutgoingEvent,
   type RunningSubscription,
   type Subscription,
-} from '../eventlog/types.ts';
-import type { Logger } from '../logger.ts';
-import type { Settle } from '../store/types.ts';
+} from '@headset-cloud/kit/eventlog/types.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Settle } from '@headset-cloud/kit/store/types.ts';
 import type { EmbeddedDatabase } from './database.ts';
 import { LogGroup } from './log-group.ts';
 import { LogTopic, logSchema } from './log-topic.ts';

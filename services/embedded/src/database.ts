@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { type Clock, systemClock } from '../clock.ts';
-import type { Settle } from '../store/types.ts';
+import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
+import type { Settle } from '@headset-cloud/kit/store/types.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { EmbeddedDatabaseError, explainFailure } from './database-errors.ts';
 import { lockDirectory } from './database-lock.ts';

@@ -1,3 +1,5 @@
+import { requireTime } from '@headset-cloud/kit/deadline.ts';
+import type { Settle, StoreCollection, StoreCursor } from '@headset-cloud/kit/store/types.ts';
 import type { Document } from 'mongodb';
 import {
   type AnyBulkWriteOperation,
@@ -18,8 +20,6 @@ import {
   type UpdateResult,
   type WithId,
 } from 'mongodb';
-import { requireTime } from '../deadline.ts';
-import type { Settle, StoreCollection, StoreCursor } from '../store/types.ts';
 import { Bulk, giveId, requireOperators } from './bulk.ts';
 import { EmbeddedCursor } from './cursor.ts';
 import type { EmbeddedDatabase } from './database.ts';
