@@ -17,7 +17,7 @@ install: node_modules/.installed ## Install what the project needs
 
 .PHONY: up
 up: install ## Run the platform with a headset and an integrator's server (STACK=real: MongoDB and Kafka)
-	@STACK=$(STACK) exec $(NODE) tests/support/up/main.ts
+	@STACK=$(STACK) exec $(NODE) services/demo/src/up/main.ts
 
 .PHONY: test
 test: install ## Every check that CI runs

@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import { realStackMissing } from '../support/stack/backing.ts';
-import type { StackKind } from '../support/stack/stack.ts';
+import { realStackMissing } from '@headset-cloud/demo/stack/backing.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { closeAll } from './lib/cleanup.ts';
 import { type Figure, type Report, reached, table } from './lib/figures.ts';
 import { readSettings, type Settings } from './lib/settings.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { root } from '../support/stack/process.ts';
+import { root } from '@headset-cloud/demo/stack/process.ts';
 
 /**
  * What a process did with its time: `node tests/bench/profile.ts FILE.cpuprofile [lines]` prints the

@@ -1,4 +1,4 @@
-import type { Fault } from '../support/headset/behaviour.ts';
+import type { Fault } from '@headset-cloud/demo/headset/behaviour.ts';
 import type { Defect } from './simulator.ts';
 
 /** A simulated headset that breaks a rule, and which. */

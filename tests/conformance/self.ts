@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { fillCompileCache } from '../support/headset/testing/headset-process.ts';
-import { root } from '../support/stack/process.ts';
+import { fillCompileCache } from '@headset-cloud/demo/headset/testing/headset-process.ts';
+import { root } from '@headset-cloud/demo/stack/process.ts';
 import { type Sabotage, sabotages } from './can-fail.ts';
 import { type Judgement, judge, judgeAll } from './judge.ts';
 import { rules } from './rules/all.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import type { Behaviour } from '../support/headset/behaviour.ts';
-import { compileCache, root } from '../support/stack/process.ts';
+import type { Behaviour } from '@headset-cloud/demo/headset/behaviour.ts';
+import { compileCache, root } from '@headset-cloud/demo/stack/process.ts';
 
-const main = join(root, 'tests/support/headset/main.ts');
+const main = join(root, 'services/demo/src/headset/main.ts');
 
 /** What makes a simulated headset one that breaks a rule; everything is optional. */
 export interface Defect {

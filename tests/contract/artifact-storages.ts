@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
+import { givenS3, type RunningS3, startS3, whyNoS3 } from '@headset-cloud/demo/stack/s3.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import { updatesConfigSpec } from '@headset-cloud/updates/config.ts';
 import { type ChosenStorage, chooseStorage } from '@headset-cloud/updates/storage/choose.ts';
-import { orDemanded } from '../support/stack/demand.ts';
-import { givenS3, type RunningS3, startS3, whyNoS3 } from '../support/stack/s3.ts';
 
 /** One adapter of the ArtifactStorage port. */
 export interface StorageStack {

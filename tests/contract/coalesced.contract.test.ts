@@ -1,6 +1,6 @@
+import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import { coalescedReader, coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
-import { orDemanded } from '../support/stack/demand.ts';
 import { embeddedStack, type Stack, serverStack, whyNoServer } from './store-stacks.ts';
 
 /** Writes that go together keep what each is promised alone, on the embedded store and over the wire. */

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '@headset-cloud/demo/stack/kafka.ts';
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
 import { connectKafka, type KafkaOptions } from '@headset-cloud/kit/eventlog/kafka.ts';
 import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { orDemanded } from '../support/stack/demand.ts';
-import { type KafkaBroker, kafkaMissing, startKafka } from '../support/stack/kafka.ts';
 
 /** One adapter of the EventLog port, as the contract suite and its child processes open it. */
 export interface LogStack {

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
+import { startMongo, whyNoMongo } from '@headset-cloud/demo/stack/mongo.ts';
 import { withDeadline } from '@headset-cloud/kit/deadline.ts';
 import { isTransient, toDomainError } from '@headset-cloud/kit/errors.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { expect, it } from '@jest/globals';
-import { orDemanded } from '../support/stack/demand.ts';
-import { startMongo, whyNoMongo } from '../support/stack/mongo.ts';
 
 // These end the server, so they never run on the one that MONGODB_URI names.
 const missing = orDemanded(whyNoMongo());

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startMongo, whyNoMongo } from '@headset-cloud/demo/stack/mongo.ts';
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { StoreConnection } from '@headset-cloud/kit/store/types.ts';
-import { startMongo, whyNoMongo } from '../support/stack/mongo.ts';
 
 /** A store to run operations on, with what it needs to be ended. */
 export interface Stack {

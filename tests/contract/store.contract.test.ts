@@ -1,6 +1,6 @@
+import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Document, IndexDescription } from 'mongodb';
-import { orDemanded } from '../support/stack/demand.ts';
 import { type AnyCollection, answer } from './store-answers.ts';
 import { differences, type RandomRun, randomRun } from './store-random.ts';
 import {

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeApk } from '@headset-cloud/demo/apk.ts';
+import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
+import { type RunningS3, startS3, whyNoS3 } from '@headset-cloud/demo/stack/s3.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ArtifactState } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { callerOf, World } from '@headset-cloud/updates/testing/world.ts';
 import { request } from 'undici';
-import { makeApk } from '../support/apk.ts';
-import { orDemanded } from '../support/stack/demand.ts';
-import { type RunningS3, startS3, whyNoS3 } from '../support/stack/s3.ts';
 
 /** The updates service on S3, which tells nobody when an upload has arrived. */
 const missing = orDemanded(

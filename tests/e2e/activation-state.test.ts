@@ -1,7 +1,7 @@
+import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import jwt from 'jsonwebtoken';
-import type { HeadsetKeyFile } from '../support/provision.ts';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
 
 /** What belongs to an activation stays in it (rule A7), and the network status is the cloud's (rule A21). */

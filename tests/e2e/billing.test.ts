@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import type { HeadsetKeyFile } from '../support/provision.ts';
 import { ctl, ctlJson } from './ctl.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 

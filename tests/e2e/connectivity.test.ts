@@ -1,7 +1,7 @@
+import type { DeviceContent } from '@headset-cloud/demo/headset/device.ts';
+import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { BluetoothMode } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import type { DeviceContent } from '../support/headset/device.ts';
-import type { Headset } from '../support/headset/headset.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const phones = { name: 'Phones', alias: 'mine', address: 'AA:BB:CC:DD:EE:01' };

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { root } from '../support/stack/process.ts';
+import { root } from '@headset-cloud/demo/stack/process.ts';
 import { stack } from './harness.ts';
 
 /** How the operators' command line ended. */

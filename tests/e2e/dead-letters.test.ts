@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
-import type { HeadsetKeyFile } from '../support/provision.ts';
 import { ctl, ctlJson } from './ctl.ts';
 import { admin, createTenant, describeOnStack, type Tenant } from './harness.ts';
 

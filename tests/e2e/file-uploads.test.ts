@@ -1,7 +1,7 @@
+import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
+import { generatedBytes } from '@headset-cloud/demo/headset/uploads.ts';
+import { type FileStore, startFileStore } from '@headset-cloud/demo/integrator/file-store.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import type { Headset } from '../support/headset/headset.ts';
-import { generatedBytes } from '../support/headset/uploads.ts';
-import { type FileStore, startFileStore } from '../support/integrator/file-store.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const limitBytes = 20_971_520;

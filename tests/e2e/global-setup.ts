@@ -1,9 +1,9 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { realStackMissing } from '../support/stack/backing.ts';
-import { orDemanded } from '../support/stack/demand.ts';
-import { type Stack, type StackKind, startStack } from '../support/stack/stack.ts';
+import { realStackMissing } from '@headset-cloud/demo/stack/backing.ts';
+import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
+import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stack/stack.ts';
 
 declare global {
   var headsetStack: Stack | undefined;

@@ -1,17 +1,14 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { callbackCheck, callbackNameOf } from '@headset-cloud/gateway/openapi/callbacks.ts';
-import { answerCheck } from '@headset-cloud/gateway/testing/contract.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { type ApiAnswer, type ApiClient, createApiClient } from '../support/api.ts';
-import { Headset, type HeadsetOptions } from '../support/headset/headset.ts';
+import { type ApiAnswer, type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
+import { Headset, type HeadsetOptions } from '@headset-cloud/demo/headset/headset.ts';
 import {
   type IntegratorOptions,
   type IntegratorServer,
   type Received,
   startIntegrator,
-} from '../support/integrator/server.ts';
+} from '@headset-cloud/demo/integrator/server.ts';
 import {
   type Admin,
   type AdminAddresses,
@@ -19,8 +16,11 @@ import {
   type HeadsetKeyFile,
   provisionApplication,
   provisionDevice,
-} from '../support/provision.ts';
-import type { IssuerClient } from '../support/stack/stack.ts';
+} from '@headset-cloud/demo/provision.ts';
+import type { IssuerClient } from '@headset-cloud/demo/stack/stack.ts';
+import { callbackCheck, callbackNameOf } from '@headset-cloud/gateway/openapi/callbacks.ts';
+import { answerCheck } from '@headset-cloud/gateway/testing/contract.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 
 interface StackInfo {
   readonly kind: 'embedded' | 'real';

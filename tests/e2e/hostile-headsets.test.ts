@@ -1,9 +1,9 @@
 import { createHmac, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { Client, credentials, status } from '@grpc/grpc-js';
+import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import jwt from 'jsonwebtoken';
-import type { HeadsetKeyFile } from '../support/provision.ts';
 import { createTenant, describeOnStack, imei, stack, type Tenant } from './harness.ts';
 
 const audience = 'headset-cloud/device-link';

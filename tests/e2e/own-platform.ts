@@ -2,11 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type ApiAnswer, type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
+import { Headset, type HeadsetOptions } from '@headset-cloud/demo/headset/headset.ts';
+import {
+  type Admin,
+  createAdmin,
+  provisionApplication,
+  provisionDevice,
+} from '@headset-cloud/demo/provision.ts';
+import { type Stack, type StackOptions, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { type ApiAnswer, type ApiClient, createApiClient } from '../support/api.ts';
-import { Headset, type HeadsetOptions } from '../support/headset/headset.ts';
-import { type Admin, createAdmin, provisionApplication, provisionDevice } from '../support/provision.ts';
-import { type Stack, type StackOptions, startStack } from '../support/stack/stack.ts';
 import { contractChecked, imei, stack as suiteStack } from './harness.ts';
 import { type Receiver, type Reply, startReceiver } from './receiver.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
-import { makeApk } from '../support/apk.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const operationId = 'put-v1-applications-devices-apps';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { archiveBytes } from '@headset-cloud/demo/sora/archives.ts';
+import type { SimulatedRecording } from '@headset-cloud/demo/sora/simulator.ts';
+import { type Storage, startStorage } from '@headset-cloud/demo/sora/storage.ts';
 import { signedUrlRequestCheck } from '@headset-cloud/gateway/openapi/callbacks.ts';
 import { readDocument } from '@headset-cloud/gateway/openapi/document.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { archiveBytes } from '../support/sora/archives.ts';
-import type { SimulatedRecording } from '../support/sora/simulator.ts';
-import { type Storage, startStorage } from '../support/sora/storage.ts';
 import { ctlWith } from './ctl.ts';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
 import { startSora, type TestSora } from './sora.ts';

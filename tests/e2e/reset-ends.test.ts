@@ -1,4 +1,4 @@
-import type { Headset } from '../support/headset/headset.ts';
+import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const operationId = 'put-v1-applications-devices-reset';

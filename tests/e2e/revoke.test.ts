@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { makeApk } from '@headset-cloud/demo/apk.ts';
+import type { Behaviour } from '@headset-cloud/demo/headset/behaviour.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { ConnectResponse } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { request } from 'undici';
-import { makeApk } from '../support/apk.ts';
-import type { Behaviour } from '../support/headset/behaviour.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const newer = 'The transaction was canceled because there is a new transaction.';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { SoraSimulator } from '../support/sora/simulator.ts';
+import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { admin, stack } from './harness.ts';
 
 /** A Sora of the test's own, provisioned as an endpoint of a version that no other test has. */

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
+import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
 import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { request } from 'undici';
-import { freePorts } from '../support/stack/ports.ts';
-import { type ManagedProcess, manageProcess } from '../support/stack/process.ts';
 
 /** A service whose database and broker are away when it starts; it needs neither of them to be tested. */
 describe('a service whose stores are away when it starts', () => {

@@ -1,5 +1,5 @@
+import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import type { Headset } from '../support/headset/headset.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 import { rawRequest } from './raw-http.ts';
 import { plain } from './tokens.ts';

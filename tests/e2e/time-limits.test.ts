@@ -1,6 +1,6 @@
+import type { Headset, HeadsetOptions } from '@headset-cloud/demo/headset/headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
-import type { Headset, HeadsetOptions } from '../support/headset/headset.ts';
 import { startVanishingLine, type VanishingLine } from '../support/vanishing-line.ts';
 import { describeOnStack, stack as suiteStack } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';

@@ -1,5 +1,5 @@
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
-import { allScopes, createApiClient } from '../support/api.ts';
+import { allScopes, createApiClient } from '@headset-cloud/demo/api.ts';
 import {
   contractChecked,
   createTenant,

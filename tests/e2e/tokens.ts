@@ -1,9 +1,9 @@
 import { createPublicKey, type KeyObject, type webcrypto } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { allScopes } from '@headset-cloud/demo/api.ts';
 import jwt from 'jsonwebtoken';
 import { request } from 'undici';
-import { allScopes } from '../support/api.ts';
 import { stack } from './harness.ts';
 
 /** The issuer's key of the platform under test, so that tokens can be made that it would never sign. */

@@ -2,14 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
+import { Headset } from '@headset-cloud/demo/headset/headset.ts';
+import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/integrator/server.ts';
+import {
+  type Admin,
+  createAdmin,
+  provisionApplication,
+  provisionDevice,
+} from '@headset-cloud/demo/provision.ts';
+import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
+import { type Storage, startStorage } from '@headset-cloud/demo/sora/storage.ts';
+import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { type ApiClient, createApiClient } from '../support/api.ts';
-import { Headset } from '../support/headset/headset.ts';
-import { type IntegratorServer, startIntegrator } from '../support/integrator/server.ts';
-import { type Admin, createAdmin, provisionApplication, provisionDevice } from '../support/provision.ts';
-import { SoraSimulator } from '../support/sora/simulator.ts';
-import { type Storage, startStorage } from '../support/sora/storage.ts';
-import { type Stack, startStack } from '../support/stack/stack.ts';
 import { describeOnStack, imei, stack as suiteStack } from './harness.ts';
 import { type Collector, startCollector } from './otlp.ts';
 

@@ -13,10 +13,10 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { callbacksIn } from '@headset-cloud/demo/stack/callbacks.ts';
+import { isFree } from '@headset-cloud/demo/stack/ports.ts';
+import { root } from '@headset-cloud/demo/stack/process.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { callbacksIn } from '../support/stack/callbacks.ts';
-import { isFree } from '../support/stack/ports.ts';
-import { root } from '../support/stack/process.ts';
 import { describeOnStack, stack } from './harness.ts';
 
 const ready = 'Ctrl-C stops everything';

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
+import { makeApk } from '@headset-cloud/demo/apk.ts';
+import { createAdmin, provisionApplication } from '@headset-cloud/demo/provision.ts';
+import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
-import { type ApiClient, createApiClient } from '../support/api.ts';
-import { makeApk } from '../support/apk.ts';
-import { createAdmin, provisionApplication } from '../support/provision.ts';
-import { type Stack, startStack } from '../support/stack/stack.ts';
 import { describeOnStack, stack as suiteStack } from './harness.ts';
 
 const client = { clientId: 'crash', clientSecret: randomBytes(24).toString('hex') };

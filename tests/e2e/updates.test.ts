@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeApk } from '@headset-cloud/demo/apk.ts';
+import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
-import { makeApk } from '../support/apk.ts';
-import type { Headset } from '../support/headset/headset.ts';
 import { ctl, ctlJson } from './ctl.ts';
 import { createTenant, describeOnStack, imei, stack, type Tenant } from './harness.ts';
 

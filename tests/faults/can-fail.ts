@@ -1,4 +1,4 @@
-import type { StackKind } from '../support/stack/stack.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import type { Check } from './judge/check.ts';
 import { discard, run } from './run.ts';
 import { sabotages } from './sabotages.ts';

@@ -1,5 +1,5 @@
+import type { Admin } from '@headset-cloud/demo/provision.ts';
 import { type UsageEvent, UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
-import type { Admin } from '../support/provision.ts';
 import type { Billed, Usage } from './evidence.ts';
 import type { Tenant } from './world.ts';
 

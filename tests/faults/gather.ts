@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { type Admin, createAdmin } from '@headset-cloud/demo/provision.ts';
 import { notifierConfigSpec } from '@headset-cloud/notifier/config.ts';
 import { request } from 'undici';
-import { type Admin, createAdmin } from '../support/provision.ts';
 import type {
   ApplicationStanding,
   DeadDelivery,

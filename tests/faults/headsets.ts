@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
+import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
 import { request } from 'undici';
-import type { HeadsetKeyFile } from '../support/provision.ts';
-import { type ManagedProcess, manageProcess } from '../support/stack/process.ts';
 import type { Effect } from './evidence.ts';
 
 /** A process of simulated headsets; its control port stays the same over restarts. */
@@ -41,7 +41,7 @@ export function manageHeadsets(options: {
   writeFileSync(content, JSON.stringify(options.content));
   const process = manageProcess({
     name: options.name,
-    entry: 'tests/support/headset/main.ts',
+    entry: 'services/demo/src/headset/main.ts',
     args: [
       ...['--server', options.server, '--keys', keys, '--state', stateOf(options.dir)],
       ...['--durability', 'process', '--quiet', '--backoff-ms', '50-400'],

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { realStackMissing } from '../support/stack/backing.ts';
+import { realStackMissing } from '@headset-cloud/demo/stack/backing.ts';
 import { showThatItCanFail } from './can-fail.ts';
 import type { Fault } from './fault.ts';
 import type { Check } from './judge/check.ts';

@@ -1,4 +1,4 @@
-import type { StackKind } from '../support/stack/stack.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import type { FailpointStep, Round } from './fault.ts';
 import type { Mutation } from './inside/environment.ts';
 import type { LoadOptions } from './load/target.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ManagedProcess } from '@headset-cloud/demo/stack/process.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import type { ManagedProcess } from '../support/stack/process.ts';
 import type { Termination } from './evidence.ts';
 
 /** A process that ended while it was to run. */

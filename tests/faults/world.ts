@@ -1,23 +1,23 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { serviceNames } from '@headset-cloud/kit/service.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { request } from 'undici';
-import { type ApiClient, createApiClient } from '../support/api.ts';
-import { type FileStore, startFileStore } from '../support/integrator/file-store.ts';
-import { type IntegratorServer, startIntegrator } from '../support/integrator/server.ts';
+import { type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
+import { type FileStore, startFileStore } from '@headset-cloud/demo/integrator/file-store.ts';
+import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/integrator/server.ts';
 import {
   type Admin,
   createAdmin,
   type HeadsetKeyFile,
   provisionApplication,
   provisionDevice,
-} from '../support/provision.ts';
-import { SoraSimulator } from '../support/sora/simulator.ts';
-import { type Storage, startStorage } from '../support/sora/storage.ts';
-import type { InstanceCounts } from '../support/stack/instances.ts';
-import { freePorts } from '../support/stack/ports.ts';
-import { whyNoS3 } from '../support/stack/s3.ts';
-import { type Stack, type StackKind, startStack } from '../support/stack/stack.ts';
+} from '@headset-cloud/demo/provision.ts';
+import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
+import { type Storage, startStorage } from '@headset-cloud/demo/sora/storage.ts';
+import type { InstanceCounts } from '@headset-cloud/demo/stack/instances.ts';
+import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
+import { whyNoS3 } from '@headset-cloud/demo/stack/s3.ts';
+import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stack/stack.ts';
+import { serviceNames } from '@headset-cloud/kit/service.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { request } from 'undici';
 import { Clocks } from './clocks.ts';
 import type { Put } from './evidence.ts';
 import { type HeadsetProcess, manageHeadsets } from './headsets.ts';

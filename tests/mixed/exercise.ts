@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiAnswer } from '@headset-cloud/demo/api.ts';
+import { makeApk } from '@headset-cloud/demo/apk.ts';
+import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
-import type { ApiAnswer } from '../support/api.ts';
-import { makeApk } from '../support/apk.ts';
-import type { Headset } from '../support/headset/headset.ts';
 import { asksToRepeat, type Begun, type Findings, judgeSetAside, tellsEnd, wrongWith } from './findings.ts';
 import type { World } from './world.ts';
 

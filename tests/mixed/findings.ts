@@ -1,4 +1,4 @@
-import type { ApiAnswer } from '../support/api.ts';
+import type { ApiAnswer } from '@headset-cloud/demo/api.ts';
 
 /** What a run must not show; empty: nothing was found. */
 export type Finding = 'answers' | 'callbacks' | 'events' | 'processes';

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { realStackMissing } from '@headset-cloud/demo/stack/backing.ts';
+import { root } from '@headset-cloud/demo/stack/process.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { Check } from '../faults/judge/check.ts';
 import { describeCheck } from '../faults/report.ts';
-import { realStackMissing } from '../support/stack/backing.ts';
-import { root } from '../support/stack/process.ts';
 import { showThatItCanFail } from './can-fail.ts';
 import { type Begun, Findings, judgeCallbacks, judgeSetAside } from './findings.ts';
 import { startLoad } from './load.ts';

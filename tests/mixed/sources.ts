@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { root } from '../support/stack/process.ts';
+import { root } from '@headset-cloud/demo/stack/process.ts';
 
 const lockFile = 'package-lock.json';
 const own = '@headset-cloud';

@@ -1,20 +1,20 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
-import { createNetwork } from '../faults/network/network.ts';
-import { type ApiClient, createApiClient } from '../support/api.ts';
-import { Headset } from '../support/headset/headset.ts';
-import { type IntegratorServer, startIntegrator } from '../support/integrator/server.ts';
+import { type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
+import { Headset } from '@headset-cloud/demo/headset/headset.ts';
+import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/integrator/server.ts';
 import {
   type Admin,
   createAdmin,
   type HeadsetKeyFile,
   provisionApplication,
   provisionDevice,
-} from '../support/provision.ts';
-import { SoraSimulator } from '../support/sora/simulator.ts';
-import { startStack } from '../support/stack/stack.ts';
+} from '@headset-cloud/demo/provision.ts';
+import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
+import { startStack } from '@headset-cloud/demo/stack/stack.ts';
+import { type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
+import { createNetwork } from '../faults/network/network.ts';
 import type { Findings, SetAside } from './findings.ts';
 
 /** What is swapped, in this order. */

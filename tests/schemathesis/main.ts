@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { realStackMissing } from '../support/stack/backing.ts';
+import { realStackMissing } from '@headset-cloud/demo/stack/backing.ts';
 import { settingsOf } from './settings.ts';
 import { prepareTool } from './tool.ts';
 import { startWorld, type World } from './world.ts';

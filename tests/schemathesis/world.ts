@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ApiClient, createApiClient } from '../support/api.ts';
-import { Headset } from '../support/headset/headset.ts';
-import { type IntegratorServer, startIntegrator } from '../support/integrator/server.ts';
-import { createAdmin, provisionApplication, provisionDevice } from '../support/provision.ts';
-import { type Stack, type StackKind, startStack } from '../support/stack/stack.ts';
+import { type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
+import { Headset } from '@headset-cloud/demo/headset/headset.ts';
+import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/integrator/server.ts';
+import { createAdmin, provisionApplication, provisionDevice } from '@headset-cloud/demo/provision.ts';
+import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stack/stack.ts';
 
 /** A running platform with an integrator whose devices and applications the calls may use up. */
 export interface World {

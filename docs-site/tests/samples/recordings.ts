@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { test } from 'node:test';
-import { type Received, startIntegrator } from '../../../tests/support/integrator/server.ts';
-import { SoraSimulator } from '../../../tests/support/sora/simulator.ts';
-import { startStorage } from '../../../tests/support/sora/storage.ts';
+import { type Received, startIntegrator } from '@headset-cloud/demo/integrator/server.ts';
+import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
+import { startStorage } from '@headset-cloud/demo/sora/storage.ts';
 import type { Guide } from './extract.ts';
 import { callsOf, type Platform } from './platform.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { makeApk } from '../../../tests/support/apk.ts';
+import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { type Guide, type Language, languages, readGuides } from './extract.ts';
 import { startPlatform } from './platform.ts';
 import { testRecordings } from './recordings.ts';

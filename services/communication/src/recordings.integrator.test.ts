@@ -1,5 +1,5 @@
+import type { SimulatedRecording } from '@headset-cloud/demo/sora/simulator.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { SimulatedRecording } from '@headset-cloud/tests/support/sora/simulator.ts';
 import { multi, useStudio } from './testing/recordings.ts';
 import type { Body } from './testing/world.ts';
 

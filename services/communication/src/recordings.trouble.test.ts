@@ -1,5 +1,5 @@
+import { signaturesOf } from '@headset-cloud/demo/sora/storage.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { signaturesOf } from '@headset-cloud/tests/support/sora/storage.ts';
 import { failures } from './domain/recording.ts';
 import { archiveHash, multi, part, useStudio } from './testing/recordings.ts';
 import { type Body, MiB } from './testing/world.ts';

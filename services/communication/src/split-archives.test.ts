@@ -1,5 +1,5 @@
+import type { SimulatedConnection, Webhook } from '@headset-cloud/demo/sora/simulator.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import type { SimulatedConnection, Webhook } from '@headset-cloud/tests/support/sora/simulator.ts';
 import { failures } from './domain/recording.ts';
 import { single, useStudio } from './testing/recordings.ts';
 

@@ -1,6 +1,6 @@
+import { type SimulatedConnection, SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
-import { type SimulatedConnection, SoraSimulator } from '@headset-cloud/tests/support/sora/simulator.ts';
 
 import { request } from 'undici';
 import { endpointCounts } from './testing/channels.ts';

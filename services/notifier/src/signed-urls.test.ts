@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
+import { verifyCallback } from '@headset-cloud/demo/integrator/verify.ts';
 import type { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { verifyCallback } from '@headset-cloud/tests/support/integrator/verify.ts';
 import { type Bench, createBench, type TestNotifier } from './testing/harness.ts';
 
 const key = 'the authentication key';

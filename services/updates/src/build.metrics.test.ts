@@ -1,4 +1,4 @@
-import { makeApk } from '@headset-cloud/tests/support/apk.ts';
+import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { callerOf, World } from './testing/world.ts';
 
 let world: World;

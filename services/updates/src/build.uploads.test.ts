@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ArtifactKind, ArtifactState } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
-import { makeApk } from '@headset-cloud/tests/support/apk.ts';
 import { callerOf, World } from './testing/world.ts';
 
 let world: World;

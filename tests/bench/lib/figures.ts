@@ -1,4 +1,4 @@
-import type { StackKind } from '../../support/stack/stack.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 
 /** What a measure must reach: a least or a largest value, of the ratio or (without a floor) of itself. */
 export type Goal = { readonly atLeast: number } | { readonly atMost: number };

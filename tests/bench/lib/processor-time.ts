@@ -1,4 +1,4 @@
-import type { Stack } from '../../support/stack/stack.ts';
+import type { Stack } from '@headset-cloud/demo/stack/stack.ts';
 import { processFigures } from './process-figures.ts';
 
 /** Processor time of the platform's processes over some runs, and what was done in it. */

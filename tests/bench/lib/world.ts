@@ -2,17 +2,17 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { type ApiClient, createApiClient } from '../../support/api.ts';
+import { type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
 import {
   type Admin,
   createAdmin,
   type HeadsetKeyFile,
   provisionApplication,
   provisionDevice,
-} from '../../support/provision.ts';
-import { type ManagedProcess, manageProcess } from '../../support/stack/process.ts';
-import { type Stack, type StackKind, startStack } from '../../support/stack/stack.ts';
+} from '@headset-cloud/demo/provision.ts';
+import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
+import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stack/stack.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { closedWithTheBench } from './cleanup.ts';
 import type { Settings } from './settings.ts';
 
@@ -129,7 +129,7 @@ export function startHeadsets(
   writeFileSync(keys, JSON.stringify(devices), { mode: 0o600 });
   const simulator = manageProcess({
     name,
-    entry: 'tests/support/headset/main.ts',
+    entry: 'services/demo/src/headset/main.ts',
     args: ['--server', server, '--key-file', keys, '--durability', 'none', '--quiet'],
     env: {},
     logFile: join(dir, `${name}.log`),

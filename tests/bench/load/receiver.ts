@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { verifyCallback } from '../../support/integrator/verify.ts';
+import { verifyCallback } from '@headset-cloud/demo/integrator/verify.ts';
 
 /** The integrator's side of a job: takes callbacks, verifies both signatures, counts each id once. */
 export interface Receiver {

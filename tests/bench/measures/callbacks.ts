@@ -1,4 +1,4 @@
-import type { StackKind } from '../../support/stack/stack.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import type { CallbacksFloor } from '../floors/callbacks.ts';
 import { figure, interleave, median, percentile, type Report } from '../lib/figures.ts';
 import { callbackBody, preciseNow } from '../lib/notifications.ts';

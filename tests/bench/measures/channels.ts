@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { StackKind } from '../../support/stack/stack.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import type { ChannelsFloor } from '../floors/channels.ts';
 import { figure, interleave, percentile, type Report } from '../lib/figures.ts';
 import type { Settings } from '../lib/settings.ts';

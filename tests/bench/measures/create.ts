@@ -1,4 +1,4 @@
-import type { StackKind } from '../../support/stack/stack.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import type { CreateFloor } from '../floors/create.ts';
 import type { CreateStoreFloor } from '../floors/create-store.ts';
 import { figure, interleave, type Report } from '../lib/figures.ts';

@@ -1,6 +1,6 @@
+import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import type { HeadsetKeyFile } from '../../support/provision.ts';
-import type { StackKind } from '../../support/stack/stack.ts';
 import type { Settings } from '../lib/settings.ts';
 import { startWorker, type Worker } from '../lib/worker.ts';
 import { startWorld, type World } from '../lib/world.ts';

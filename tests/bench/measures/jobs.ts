@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ManagedProcess } from '@headset-cloud/demo/stack/process.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import type { ManagedProcess } from '../../support/stack/process.ts';
-import type { StackKind } from '../../support/stack/stack.ts';
 import type { HopsFloor } from '../floors/hops.ts';
 import type { JobHops } from '../floors/job-hops.ts';
 import type { JobsFloor } from '../floors/jobs.ts';

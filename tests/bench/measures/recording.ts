@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { SoraSimulator, type Webhook } from '../../support/sora/simulator.ts';
-import type { StackKind } from '../../support/stack/stack.ts';
+import { SoraSimulator, type Webhook } from '@headset-cloud/demo/sora/simulator.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import type { RecordingFloor } from '../floors/recording.ts';
 import { figure, interleave, type Report } from '../lib/figures.ts';
 import { processFigures } from '../lib/process-figures.ts';

@@ -1,4 +1,4 @@
-import type { StackKind } from '../../support/stack/stack.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { type Figure, figure, median, type Report } from '../lib/figures.ts';
 import { deviceOf, fillTransactions, perApplication, type Size } from '../lib/fill.ts';
 import type { Settings } from '../lib/settings.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { request } from 'undici';
-import type { StackKind } from '../../support/stack/stack.ts';
 import type { Report } from '../lib/figures.ts';
 import { processFigures } from '../lib/process-figures.ts';
 import type { Settings } from '../lib/settings.ts';

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { root } from '../../support/stack/process.ts';
-import type { StackKind } from '../../support/stack/stack.ts';
+import { root } from '@headset-cloud/demo/stack/process.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { median, type Report } from '../lib/figures.ts';
 import type { Settings } from '../lib/settings.ts';
 
@@ -35,7 +35,7 @@ async function untilFirst201(port: number): Promise<number> {
   const began = performance.now();
   const up = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', join(root, 'tests/support/up/main.ts')],
+    ['--disable-warning=ExperimentalWarning', join(root, 'services/demo/src/up/main.ts')],
     {
       env: { ...process.env, STACK: 'embedded', DATA_DIR: relative(root, dir), PORT: String(port) },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,4 +1,4 @@
-import type { StackKind } from '../../support/stack/stack.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import type { Report } from '../lib/figures.ts';
 import type { Settings } from '../lib/settings.ts';
 import { startWorker } from '../lib/worker.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { generatedBytes } from '../../support/headset/uploads.ts';
+import { generatedBytes } from '@headset-cloud/demo/headset/uploads.ts';
 import { act } from '../headsets.ts';
 import type { Random } from '../random.ts';
 import { type LoadTarget, type Loop, staying } from './target.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiAnswer, ApiClient } from '../../support/api.ts';
+import type { ApiAnswer, ApiClient } from '@headset-cloud/demo/api.ts';
 import type { CallKind, CallRecord, ServerError } from '../evidence.ts';
 
 /** A changing call as a client makes it. */

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { archiveBytes } from '../../support/sora/archives.ts';
-import type { SimulatedConnection, SimulatedRecording, Webhook } from '../../support/sora/simulator.ts';
+import { archiveBytes } from '@headset-cloud/demo/sora/archives.ts';
+import type { SimulatedConnection, SimulatedRecording, Webhook } from '@headset-cloud/demo/sora/simulator.ts';
 import type { RecordedFile } from '../evidence.ts';
 import type { Random } from '../random.ts';
 import { type Draw, type LoadTarget, type Loop, staying } from './target.ts';
 
 /** The least that S3 takes, and so the least that the platform does. */
 export const partBytes = 5 * 1024 * 1024;
-/** Of the simulator's own files (tests/support/sora/simulator.ts). */
+/** Of the simulator's own files (services/demo/src/sora/simulator.ts). */
 const bytes = { json: 300, meta: 700 };
 
 /** Meetings, and now and then one that is recorded. */

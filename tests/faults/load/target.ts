@@ -1,6 +1,6 @@
-import type { ApiClient } from '../../support/api.ts';
-import type { HeadsetKeyFile } from '../../support/provision.ts';
-import type { SoraSimulator } from '../../support/sora/simulator.ts';
+import type { ApiClient } from '@headset-cloud/demo/api.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
+import type { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import type { HeadsetProcess } from '../headsets.ts';
 import type { Random } from '../random.ts';
 import type { IntegratorClient } from './integrator-client.ts';

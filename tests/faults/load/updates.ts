@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
-import { makeApk } from '../../support/apk.ts';
 import { act } from '../headsets.ts';
 import type { Random } from '../random.ts';
 import type { Draw, LoadTarget, Loop } from './target.ts';

@@ -1,4 +1,4 @@
-import type { StackPlan } from '../../support/stack/stack.ts';
+import type { StackPlan } from '@headset-cloud/demo/stack/stack.ts';
 import type { Inside } from '../inside/environment.ts';
 import { type Relay, startRelay } from './relay.ts';
 

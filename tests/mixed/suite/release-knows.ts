@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { root } from '../../support/stack/process.ts';
+import { root } from '@headset-cloud/demo/stack/process.ts';
 import { guarded } from './guard.ts';
 
 /** Loaded before each test file: a test that the release does not have is of something newer, and skipped. */

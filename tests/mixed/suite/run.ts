@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { root } from '../../support/stack/process.ts';
+import { root } from '@headset-cloud/demo/stack/process.ts';
 import type { Configuration } from './configurations.ts';
 
 export interface Tally {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { archiveBytes } from '@headset-cloud/tests/support/sora/archives.ts';
+import { archiveBytes } from '@headset-cloud/demo/sora/archives.ts';
 import {
   type SimulatedConnection,
   type SimulatedRecording,
   SoraSimulator,
-} from '@headset-cloud/tests/support/sora/simulator.ts';
-import { type Storage, startStorage } from '@headset-cloud/tests/support/sora/storage.ts';
+} from '@headset-cloud/demo/sora/simulator.ts';
+import { type Storage, startStorage } from '@headset-cloud/demo/sora/storage.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { afterEach, beforeEach } from '@jest/globals';
 import { type Body, type Callback, caller, endpoint, MiB, openWorld, type World } from './world.ts';
 

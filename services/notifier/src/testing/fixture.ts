@@ -2,7 +2,7 @@ import {
   type Answer,
   type IntegratorServer,
   startIntegrator,
-} from '@headset-cloud/tests/support/integrator/server.ts';
+} from '@headset-cloud/demo/integrator/server.ts';
 import { afterEach, beforeEach } from '@jest/globals';
 import { type Bench, createBench, type TestNotifier } from './harness.ts';
 

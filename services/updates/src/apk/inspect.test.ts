@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeApk, makeManifest } from '@headset-cloud/tests/support/apk.ts';
+import { makeApk, makeManifest } from '@headset-cloud/demo/apk.ts';
 import { bounds, inspectPackage } from './inspect.ts';
 
 const declared = { package: 'com.example.app', version: '1.0.0' };

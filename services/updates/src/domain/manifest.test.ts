@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { makeManifest } from '@headset-cloud/tests/support/apk.ts';
+import { makeManifest } from '@headset-cloud/demo/apk.ts';
 import { ManifestError, readManifest } from './manifest.ts';
 
 const names = { package: 'com.example.app', versionName: '1.2.3' };

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 /** The project's root folder. */
-export const root = resolve(import.meta.dirname, '../../..');
+export const root = resolve(import.meta.dirname, '../../../..');
 
 /**
  * Where started processes keep compiled code for the next ones: a start costs a third less. Written by

@@ -4,7 +4,7 @@ import { type Answer, type Received, startIntegrator } from './server.ts';
 
 const usage = `A sample integrator's server: takes callbacks, verifies both signatures, drops repeats.
 
-  node tests/support/integrator/main.ts [flags]
+  node services/demo/src/integrator/main.ts [flags]
 
   --port N         where to listen (default: the system chooses)
   --host H         address to listen on (default 127.0.0.1)

@@ -1,6 +1,6 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason, HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import { sabotages } from '../../conformance/can-fail.ts';
+import { sabotages } from '../../../../tests/conformance/can-fail.ts';
 import { checkedBehaviour, type Fault, faultNames } from './behaviour.ts';
 import type { Headset, HeadsetOptions } from './headset.ts';
 import { Cloud, deviceId } from './testing/cloud.ts';

@@ -50,12 +50,12 @@ function outsiders(dataDir: string, port: number, callbacks: string, demo: Demo)
   const keyFile = integratorKeyFile(dataDir);
   return {
     integrator: manageProcess({
-      ...{ name: 'integrator', entry: 'tests/support/integrator/main.ts', env: {} },
+      ...{ name: 'integrator', entry: 'services/demo/src/integrator/main.ts', env: {} },
       args: ['--port', String(port), '--key-file', keyFile, '--log', callbacks],
       logFile: logFile('integrator'),
     }),
     headset: manageProcess({
-      ...{ name: 'headset', entry: 'tests/support/headset/main.ts', env: {} },
+      ...{ name: 'headset', entry: 'services/demo/src/headset/main.ts', env: {} },
       args: [
         ...['--server', demo.deviceLinkUrl, '--key-file', resolve(root, demo.headsetKeyFile)],
         ...['--state', headsetStateDir(dataDir, demo)],

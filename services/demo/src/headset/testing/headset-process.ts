@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { compileCache, root } from '../../stack/process.ts';
 
-const main = join(root, 'tests/support/headset/main.ts');
+const main = join(root, 'services/demo/src/headset/main.ts');
 const env = { ...process.env, NODE_OPTIONS: '', NODE_COMPILE_CACHE: compileCache };
 
 /** Starts the simulated headset's CLI; what it prints on standard error is shown. */

@@ -118,7 +118,7 @@ describe('a script', () => {
   });
 
   it('of the README plays an update, a report, a pairing and an upload', async () => {
-    const readme = readFileSync(join(process.cwd(), 'tests/support/headset/README.md'), 'utf8');
+    const readme = readFileSync(join(process.cwd(), 'services/demo/src/headset/README.md'), 'utf8');
     const example = [...readme.matchAll(/```json\n(.*?)```/gs)].at(-1)?.[1] ?? '';
     const files = new FileServer(200_000);
     await files.start();

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { createBucket } from '@headset-cloud/updates/testing/bucket.ts';
 import type { BackingServer } from './backing.ts';
+import { createBucket } from './bucket.ts';
 import { freePort } from './ports.ts';
 import { root } from './process.ts';
 

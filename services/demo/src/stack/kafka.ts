@@ -8,7 +8,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { freePort } from './ports.ts';
 
 const run = promisify(execFile);
-const root = resolve(import.meta.dirname, '../../..');
+const root = resolve(import.meta.dirname, '../../../..');
 const cache = join(root, '.cache', 'kafka');
 const pom = join(import.meta.dirname, 'kafka', 'pom.xml');
 
