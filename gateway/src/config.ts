@@ -3,7 +3,7 @@ import { address, type ConfigOf, type ConfigSpec, integer, text } from '@headset
 const httpUrl = { pattern: /^https?:\/\/[^\s?#]+$/i, form: 'an http or https address' };
 
 /** The gateway's keys. Limits guard one process; they are no part of the API except BODY_LIMIT_BYTES (413). */
-export const gatewayConfigSpec = {
+export const gatewayConfig = {
   GATEWAY_LISTEN: address({
     doc: 'Where integrators reach the REST API.',
     example: '0.0.0.0:8080',
@@ -77,4 +77,4 @@ export const gatewayConfigSpec = {
   }),
 } as const satisfies ConfigSpec;
 
-export type GatewayConfig = ConfigOf<typeof gatewayConfigSpec>;
+export type GatewayConfig = ConfigOf<typeof gatewayConfig>;

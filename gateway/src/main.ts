@@ -7,14 +7,14 @@ import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { createTracing } from '@headset-cloud/kit/tracing.ts';
 import { assembleGateway } from './assemble.ts';
-import { gatewayConfigSpec } from './config.ts';
+import { gatewayConfig } from './config.ts';
 
 const { LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN, TURN_AWAY_MS } = commonConfig;
 const hostConfig = { LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN, TURN_AWAY_MS, ...addressConfig } as const;
 
 await main(async () => {
   const common = readConfig(hostConfig, process.env);
-  const config = readConfig(gatewayConfigSpec, process.env);
+  const config = readConfig(gatewayConfig, process.env);
   const logger = createLogger({ service: 'gateway', level: common.LOG_LEVEL });
   const metrics = createMetrics('gateway');
   const lifecycle = new Lifecycle(logger, { turnAwayMs: common.TURN_AWAY_MS });

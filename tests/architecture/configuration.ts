@@ -1,17 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { billingConfigSpec } from '@headset-cloud/billing/config.ts';
-import { communicationConfigSpec } from '@headset-cloud/communication/config.ts';
-import { connectivityConfigSpec } from '@headset-cloud/connectivity/config.ts';
+import { billingConfig } from '@headset-cloud/billing/config.ts';
+import { communicationConfig } from '@headset-cloud/communication/config.ts';
+import { connectivityConfig } from '@headset-cloud/connectivity/config.ts';
 import { deviceLinkConfig } from '@headset-cloud/device-link/config.ts';
-import { devicesConfigSpec } from '@headset-cloud/devices/config.ts';
-import { gatewayConfigSpec } from '@headset-cloud/gateway/config.ts';
+import { devicesConfig } from '@headset-cloud/devices/config.ts';
+import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
 import { commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
 import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
-import { notifierConfigSpec } from '@headset-cloud/notifier/config.ts';
+import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { standaloneConfig } from '@headset-cloud/standalone/config.ts';
 import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
-import { updatesConfigSpec } from '@headset-cloud/updates/config.ts';
+import { updatesConfig } from '@headset-cloud/updates/config.ts';
 import { root } from './imports.ts';
 
 export const configurationFile = join(root, 'docs/configuration.md');
@@ -23,15 +23,15 @@ const own = Object.fromEntries(
 const parts: readonly [string, ConfigSpec][] = [
   ['Every process', commonConfig],
   ['A process of one service (MongoDB and Kafka)', distributedConfig],
-  ['Gateway', gatewayConfigSpec],
-  ['Devices', devicesConfigSpec],
+  ['Gateway', gatewayConfig],
+  ['Devices', devicesConfig],
   ['Transactions', transactionsConfig],
   ['Device-link', deviceLinkConfig],
-  ['Updates', updatesConfigSpec],
-  ['Connectivity', connectivityConfigSpec],
-  ['Communication', communicationConfigSpec],
-  ['Billing', billingConfigSpec],
-  ['Notifier', notifierConfigSpec],
+  ['Updates', updatesConfig],
+  ['Connectivity', connectivityConfig],
+  ['Communication', communicationConfig],
+  ['Billing', billingConfig],
+  ['Notifier', notifierConfig],
   ['Standalone (the embedded default)', own],
 ];
 

@@ -7,7 +7,7 @@ import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
-import { updatesConfigSpec } from '@headset-cloud/updates/config.ts';
+import { updatesConfig } from '@headset-cloud/updates/config.ts';
 import { type ChosenStorage, chooseStorage } from '@headset-cloud/updates/storage/choose.ts';
 
 /** One adapter of the ArtifactStorage port. */
@@ -28,7 +28,7 @@ const context = {
 };
 
 function choose(env: Record<string, string>): ChosenStorage {
-  const config = readConfig(updatesConfigSpec, env);
+  const config = readConfig(updatesConfig, env);
   return chooseStorage(context, config, async () => ({ status: 200, text: 'stored' }));
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Admin, createAdmin } from '@headset-cloud/demo/provision.ts';
-import { notifierConfigSpec } from '@headset-cloud/notifier/config.ts';
+import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { request } from 'undici';
 import type {
   ApplicationStanding,
@@ -26,7 +26,7 @@ const outageGraceMs = 15_000;
 const awakeningMs = 2000;
 const signedBeforeMs = 5000;
 /** NOTIFIER_ORDER_WAIT_MS is not set in this test. */
-const orderWaitMs = notifierConfigSpec.NOTIFIER_ORDER_WAIT_MS.default;
+const orderWaitMs = notifierConfig.NOTIFIER_ORDER_WAIT_MS.default;
 
 /** What is still open, in words; nothing: the platform has finished everything it took on. */
 export async function unfinished(world: World): Promise<string[]> {

@@ -4,7 +4,7 @@ import { connectivityFailpoints } from '@headset-cloud/connectivity/failpoints.t
 import { deviceLinkFailpoints } from '@headset-cloud/device-link/failpoints.ts';
 import { devicesFailpoints } from '@headset-cloud/devices/failpoints.ts';
 import { notifierFailpoints } from '@headset-cloud/notifier/failpoints.ts';
-import { transactionsFailpoints } from '@headset-cloud/transactions/build.ts';
+import { transactionsFailpoints } from '@headset-cloud/transactions/failpoints.ts';
 import { updatesFailpoints } from '@headset-cloud/updates/failpoints.ts';
 import { partitionsOf, servicesOf } from './callers.ts';
 import { groups } from './groups.ts';

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { buildGateway } from '../app.ts';
 import { createGatewayClients } from '../clients.ts';
-import { gatewayConfigSpec } from '../config.ts';
+import { gatewayConfig } from '../config.ts';
 import { createGatewayServer, type GatewayServer } from '../server.ts';
 import { KeySet } from '../tokens/key-set.ts';
 import { createTokenVerifier } from '../tokens/verifier.ts';
@@ -46,7 +46,7 @@ export interface TestGateway {
 export async function startTestGateway(env: Record<string, string> = {}): Promise<TestGateway> {
   const key: TestKey = testKey('key-1', 'ES256');
   const issuer = await startTestIssuer([key]);
-  const config = readConfig(gatewayConfigSpec, {
+  const config = readConfig(gatewayConfig, {
     GATEWAY_LISTEN: '127.0.0.1:0',
     OIDC_ISSUER: issuer.url,
     OIDC_AUDIENCE: 'https://api.test',

@@ -1,13 +1,4 @@
 import { hostService, main } from '@headset-cloud/kit/host.ts';
-import { buildBilling } from './build.ts';
-import { billingConfigSpec } from './config.ts';
-import { billingFailpoints } from './failpoints.ts';
+import { billing } from './definition.ts';
 
-await main(() =>
-  hostService({
-    name: 'billing',
-    config: billingConfigSpec,
-    failpoints: billingFailpoints,
-    build: buildBilling,
-  }),
-);
+await main(() => hostService(billing));

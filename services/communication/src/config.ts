@@ -4,7 +4,7 @@ import { parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
 const MiB = 1024 * 1024;
 
 /** What can be set about the communication service. */
-export const communicationConfigSpec = {
+export const communicationConfig = {
   COMMUNICATION_LISTEN: address({
     doc: "Where Sora's event webhooks arrive (HTTP, POST /webhooks/sora/{endpointId}).",
     example: '0.0.0.0:8084',
@@ -158,4 +158,4 @@ export const communicationConfigSpec = {
   },
 } as const;
 
-export type CommunicationConfig = ConfigOf<typeof communicationConfigSpec>;
+export type CommunicationConfig = ConfigOf<typeof communicationConfig>;

@@ -1,6 +1,6 @@
 import type { ConfigOf } from '@headset-cloud/kit/config.ts';
 
 /** What can be set about the connectivity service. */
-export const connectivityConfigSpec = {} as const;
+export const connectivityConfig = {} as const;
 
-export type ConnectivityConfig = ConfigOf<typeof connectivityConfigSpec>;
+export type ConnectivityConfig = ConfigOf<typeof connectivityConfig>;

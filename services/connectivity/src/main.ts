@@ -1,13 +1,4 @@
 import { hostService, main } from '@headset-cloud/kit/host.ts';
-import { buildConnectivity } from './build.ts';
-import { connectivityConfigSpec } from './config.ts';
-import { connectivityFailpoints } from './failpoints.ts';
+import { connectivity } from './definition.ts';
 
-await main(() =>
-  hostService({
-    name: 'connectivity',
-    config: connectivityConfigSpec,
-    failpoints: connectivityFailpoints,
-    build: buildConnectivity,
-  }),
-);
+await main(() => hostService(connectivity));

@@ -51,9 +51,8 @@ const crowdLimit = 64;
 export function buildDeviceLink(
   ctx: ServiceContext,
   config: DeviceLinkConfig,
-  /** `exclusive`: no other process can have the store open (the embedded stack). */
-  { exclusive = false }: { readonly exclusive?: boolean } = {},
 ): Service & { linkPort(): number } {
+  const { exclusive = false } = ctx;
   requireProductionReady(exclusive ? { ...config, ADVERTISE_ADDRESS: 'none' } : config, process.env);
   const { clock, logger, instanceId } = ctx;
   const leaseMs = config.DEVICE_LINK_LEASE_MS;

@@ -54,8 +54,8 @@ test.each([
 });
 
 test('without settings the limit is 20 MB', async () => {
-  const { devicesConfigSpec } = await import('./config.ts');
-  expect(devicesConfigSpec.FILE_UPLOAD_LIMIT_BYTES.default).toBe(20_971_520);
+  const { devicesConfig } = await import('./config.ts');
+  expect(devicesConfig.FILE_UPLOAD_LIMIT_BYTES.default).toBe(20_971_520);
 });
 
 describe('not associated', () => {

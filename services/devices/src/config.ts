@@ -2,7 +2,7 @@ import { type ConfigOf, integer } from '@headset-cloud/kit/config.ts';
 import { mostFileBytes } from './domain/upload.ts';
 
 /** What can be set about the devices service. */
-export const devicesConfigSpec = {
+export const devicesConfig = {
   DEVICES_SWEEP_INTERVAL_MS: integer({
     doc: 'How often to look for activations, deactivations and resets that a crash cut short; milliseconds.',
     example: '1000',
@@ -42,4 +42,4 @@ export const devicesConfigSpec = {
   }),
 };
 
-export type DevicesConfig = ConfigOf<typeof devicesConfigSpec>;
+export type DevicesConfig = ConfigOf<typeof devicesConfig>;

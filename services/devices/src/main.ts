@@ -1,13 +1,4 @@
 import { hostService, main } from '@headset-cloud/kit/host.ts';
-import { buildDevices } from './build.ts';
-import { devicesConfigSpec } from './config.ts';
-import { devicesFailpoints } from './failpoints.ts';
+import { devices } from './definition.ts';
 
-await main(() =>
-  hostService({
-    name: 'devices',
-    config: devicesConfigSpec,
-    failpoints: devicesFailpoints,
-    build: buildDevices,
-  }),
-);
+await main(() => hostService(devices));

@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createAdminServer } from './admin-server.ts';
 import { systemClock } from './clock.ts';
 import { type addressConfig, commonConfig, distributedConfig } from './common-config.ts';
-import { ConfigError, type ConfigOf, type ConfigSpec, readConfig } from './config.ts';
+import { ConfigError, type ConfigOf, readConfig } from './config.ts';
 import { deadLettersAdmin } from './dead-letters/admin.ts';
 import { deadLetterFailpoints, registerDeadLetters, withDeadLetters } from './dead-letters/log.ts';
 import { connectKafka } from './eventlog/kafka.ts';
@@ -15,7 +15,7 @@ import { createLogger, type Logger } from './logger.ts';
 import { GrpcChannel, RpcServer } from './rpc/grpc.ts';
 import type { Channel } from './rpc/types.ts';
 import { createSecretBox } from './secrets.ts';
-import type { Service, ServiceContext, ServiceName } from './service.ts';
+import type { ServiceDefinition, ServiceName } from './service.ts';
 import { createStartUp, StartStoppedError } from './start-up.ts';
 import { openMongo } from './store/mongo.ts';
 import { createTracing } from './tracing.ts';
@@ -85,19 +85,15 @@ export async function main(run: () => Promise<void>): Promise<void> {
 }
 
 /** Runs one service as a process of its own on MongoDB and Kafka, until SIGINT or SIGTERM. */
-export async function hostService<S extends ConfigSpec>(
-  options: {
-    readonly name: ServiceName;
-    readonly config: S;
-    readonly failpoints: readonly string[];
-    readonly build: (ctx: ServiceContext, config: ConfigOf<S>) => Service;
-  },
+export async function hostService(
+  definition: ServiceDefinition,
   env: Record<string, string | undefined> = process.env,
 ): Promise<void> {
+  const { name } = definition;
   const common = readConfig(hostConfig, env);
-  const own = readConfig(options.config, env);
-  const logger = createLogger({ service: options.name, level: common.LOG_LEVEL });
-  const metrics = createMetrics(options.name);
+  const build = definition.configure(env);
+  const logger = createLogger({ service: name, level: common.LOG_LEVEL });
+  const metrics = createMetrics(name);
   const startUp = createStartUp(logger);
   const lifecycle = new Lifecycle(logger, {
     turnAwayMs: common.TURN_AWAY_MS,
@@ -109,11 +105,11 @@ export async function hostService<S extends ConfigSpec>(
   const ended = Promise.race([signal, fatal.promise]);
   ended.catch(() => {}).finally(() => startUp.stop());
 
-  await lifecycle.start(createTracing(options.name, env));
+  await lifecycle.start(createTracing(name, env));
   const mongo = openMongo({
     uri: common.MONGODB_URI,
     databasePrefix: common.MONGODB_DATABASE_PREFIX,
-    appName: options.name,
+    appName: name,
     whenReachable: startUp.retry,
   });
   await lifecycle.start({
@@ -124,7 +120,7 @@ export async function hostService<S extends ConfigSpec>(
   });
   const kafka = await connectKafka({
     brokers: common.KAFKA_BROKERS.split(','),
-    clientId: options.name,
+    clientId: name,
     logger,
     partitions: common.KAFKA_PARTITIONS,
     replicationFactor: common.KAFKA_REPLICATION_FACTOR,
@@ -139,31 +135,28 @@ export async function hostService<S extends ConfigSpec>(
   });
   const channels = createChannels(addressesOf(common), keepaliveOf(common));
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
-  const store = mongo.database(options.name.replace('-', '_'));
+  const store = mongo.database(name.replace('-', '_'));
   const failpoints = createFailpoints(
     common.FAILPOINTS,
-    [...options.failpoints, ...deadLetterFailpoints],
+    [...definition.failpoints, ...deadLetterFailpoints],
     env,
   );
   const keeping = withDeadLetters(withMetrics(kafka, metrics), { store, logger, failpoints });
   registerDeadLetters(metrics, [keeping.deadLetters]);
-  const service = options.build(
-    {
-      logger,
-      clock: systemClock,
-      store,
-      log: {
-        ...keeping.log,
-        ensureTopics: (names) => startUp.retry('the topics', () => keeping.log.ensureTopics(names)),
-      },
-      channel: channels.channel,
-      secrets: createSecretBox(common.SECRET_KEY),
-      metrics,
-      failpoints,
-      instanceId: `${options.name}-${randomUUID().slice(0, 8)}`,
+  const service = build({
+    logger,
+    clock: systemClock,
+    store,
+    log: {
+      ...keeping.log,
+      ensureTopics: (names) => startUp.retry('the topics', () => keeping.log.ensureTopics(names)),
     },
-    own,
-  );
+    channel: channels.channel,
+    secrets: createSecretBox(common.SECRET_KEY),
+    metrics,
+    failpoints,
+    instanceId: `${name}-${randomUUID().slice(0, 8)}`,
+  });
   await lifecycle.start(
     createAdminServer({
       listen: common.ADMIN_LISTEN,

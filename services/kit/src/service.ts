@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from './clock.ts';
+import { type ConfigOf, type ConfigSpec, readConfig } from './config.ts';
 import type { EventLog } from './eventlog/types.ts';
 import type { Failpoints } from './failpoints.ts';
 import type { Component } from './lifecycle.ts';
@@ -35,6 +36,8 @@ export interface ServiceContext {
   readonly failpoints: Failpoints;
   /** Names this process among its service's instances; new at each start. */
   readonly instanceId: string;
+  /** True: no other process can have the store open (the embedded stack). */
+  readonly exclusive?: boolean;
 }
 
 /** A service as its `build…()` returns it: nothing runs before `start`. */
@@ -44,4 +47,30 @@ export interface Service extends Component {
   readonly rpc: readonly RpcBinding[];
   /** For operators, over Connect, on the admin port only. */
   readonly admin: readonly RpcBinding[];
+}
+
+/** A service as a process can run it, on either stack. */
+export interface ServiceDefinition {
+  readonly name: ServiceName;
+  readonly failpoints: readonly string[];
+  /** Reads its configuration; throws a ConfigError that names every bad key. */
+  configure(env: Readonly<Record<string, string | undefined>>): (ctx: ServiceContext) => Service;
+}
+
+/** Ties a service's name, configuration and failpoints to its `build…()`. */
+export function defineService<S extends ConfigSpec>(service: {
+  readonly name: ServiceName;
+  readonly config: S;
+  readonly failpoints: readonly string[];
+  readonly build: (ctx: ServiceContext, config: ConfigOf<S>) => Service;
+}): ServiceDefinition {
+  const { name, failpoints, config: spec, build } = service;
+  return {
+    name,
+    failpoints,
+    configure(env) {
+      const config = readConfig(spec, env);
+      return (ctx) => build(ctx, config);
+    },
+  };
 }

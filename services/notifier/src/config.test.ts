@@ -1,7 +1,7 @@
 import { readConfig } from '@headset-cloud/kit/config.ts';
-import { notifierConfigSpec } from './config.ts';
+import { notifierConfig } from './config.ts';
 
-const read = (env: Record<string, string> = {}) => readConfig(notifierConfigSpec, env);
+const read = (env: Record<string, string> = {}) => readConfig(notifierConfig, env);
 
 test('unless configured otherwise an attempt ends after 15 s, 5 s of them to connect, and a callback is dead after 72 h, or up to 24 h later', () => {
   expect(read()).toMatchObject({

@@ -2,7 +2,7 @@ import { type ConfigOf, decimal, integer, text } from '@headset-cloud/kit/config
 import { parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
 
 /** Every key of the notifier, with its default (rule C10, rule B10). */
-export const notifierConfigSpec = {
+export const notifierConfig = {
   NOTIFIER_ALLOW_ADDRESSES: {
     ...text({
       doc: 'Addresses that are not public, but to which callbacks may go all the same: networks, divided by commas.',
@@ -149,4 +149,4 @@ export const notifierConfigSpec = {
   }),
 } as const;
 
-export type NotifierConfig = ConfigOf<typeof notifierConfigSpec>;
+export type NotifierConfig = ConfigOf<typeof notifierConfig>;

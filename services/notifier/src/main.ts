@@ -1,12 +1,4 @@
 import { hostService, main } from '@headset-cloud/kit/host.ts';
-import { buildNotifier, notifierFailpoints } from './build.ts';
-import { notifierConfigSpec } from './config.ts';
+import { notifier } from './definition.ts';
 
-await main(() =>
-  hostService({
-    name: 'notifier',
-    config: notifierConfigSpec,
-    failpoints: notifierFailpoints,
-    build: buildNotifier,
-  }),
-);
+await main(() => hostService(notifier));

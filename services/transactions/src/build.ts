@@ -22,17 +22,6 @@ import { collections, indexes } from './store/documents.ts';
 import { createTransactionStore } from './store/store.ts';
 import { createSweeper } from './sweeper.ts';
 
-/** Steps between two writes at which a fault test may stop the process. */
-export const transactionsFailpoints = [
-  'transactions.raised',
-  'transactions.inserted',
-  'transactions.accepted',
-  'transactions.finished',
-  'transactions.progressed',
-  'transactions.changed',
-  'transactions.published',
-] as const;
-
 /** The transactions service: every asynchronous operation's state, retries, cancel and list. */
 export function buildTransactions(ctx: ServiceContext, config: TransactionsConfig): Service {
   const { clock, logger, log, failpoints } = ctx;

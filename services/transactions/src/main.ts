@@ -1,12 +1,4 @@
 import { hostService, main } from '@headset-cloud/kit/host.ts';
-import { buildTransactions, transactionsFailpoints } from './build.ts';
-import { transactionsConfig } from './config.ts';
+import { transactions } from './definition.ts';
 
-await main(() =>
-  hostService({
-    name: 'transactions',
-    config: transactionsConfig,
-    failpoints: transactionsFailpoints,
-    build: buildTransactions,
-  }),
-);
+await main(() => hostService(transactions));

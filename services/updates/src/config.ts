@@ -1,7 +1,7 @@
 import { address, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
 
 /** What can be set about the updates service. */
-export const updatesConfigSpec = {
+export const updatesConfig = {
   S3_ENDPOINT: text({
     doc: 'Address of the S3-compatible object storage; not needed for AWS itself. Credentials: the AWS SDK’s usual variables.',
     example: 'https://s3.example.com',
@@ -85,4 +85,4 @@ export const updatesConfigSpec = {
   }),
 } as const;
 
-export type UpdatesConfig = ConfigOf<typeof updatesConfigSpec>;
+export type UpdatesConfig = ConfigOf<typeof updatesConfig>;

@@ -1,13 +1,4 @@
 import { hostService, main } from '@headset-cloud/kit/host.ts';
-import { buildUpdates } from './build.ts';
-import { updatesConfigSpec } from './config.ts';
-import { updatesFailpoints } from './failpoints.ts';
+import { updates } from './definition.ts';
 
-await main(() =>
-  hostService({
-    name: 'updates',
-    config: updatesConfigSpec,
-    failpoints: updatesFailpoints,
-    build: buildUpdates,
-  }),
-);
+await main(() => hostService(updates));

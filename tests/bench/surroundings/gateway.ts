@@ -1,7 +1,7 @@
 import { Session } from 'node:inspector/promises';
 import { buildGateway } from '@headset-cloud/gateway/app.ts';
 import { createGatewayClients } from '@headset-cloud/gateway/clients.ts';
-import { gatewayConfigSpec } from '@headset-cloud/gateway/config.ts';
+import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
 import { createGatewayServer, type GatewayServer } from '@headset-cloud/gateway/server.ts';
 import { createFakes } from '@headset-cloud/gateway/testing/fakes.ts';
 import { signToken, startTestIssuer, type TestIssuer, testKey } from '@headset-cloud/gateway/testing/keys.ts';
@@ -36,7 +36,7 @@ const commands = {
   gateway: async ({ services }: { services: number }): Promise<{ origin: string; token: string }> => {
     const key = testKey('key-1', 'ES256');
     issuer = await startTestIssuer([key]);
-    const config = readConfig(gatewayConfigSpec, {
+    const config = readConfig(gatewayConfig, {
       GATEWAY_LISTEN: '127.0.0.1:0',
       OIDC_ISSUER: issuer.url,
       OIDC_AUDIENCE: audience,

@@ -11,7 +11,7 @@ import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import { buildNotifier } from '@headset-cloud/notifier/build.ts';
-import { notifierConfigSpec } from '@headset-cloud/notifier/config.ts';
+import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { destinationsStandIn, publishCommands } from '../lib/notifications.ts';
 import { serveCommands } from '../lib/worker.ts';
 
@@ -36,7 +36,7 @@ const commands = {
         failpoints: noFailpoints,
         instanceId: 'bench',
       },
-      readConfig(notifierConfigSpec, { NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8' }),
+      readConfig(notifierConfig, { NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8' }),
     );
     await notifier.start();
   },

@@ -1,5 +1,5 @@
 import { readConfig } from '@headset-cloud/kit/config.ts';
-import { communicationConfigSpec } from '../config.ts';
+import { communicationConfig } from '../config.ts';
 import { isComplete, partRange, partsOf, type RecordingState, readRecordingNews } from './recording.ts';
 import { readSoraEvent, type SoraEvent } from './sora-event.ts';
 
@@ -15,9 +15,9 @@ const archive = {
 
 // proves api/9/chunk-part-size
 test('parts have 10485760 bytes unless configured otherwise, at least 5 MiB', () => {
-  expect(readConfig(communicationConfigSpec, {}).COMMUNICATION_PART_BYTES).toBe(10_485_760);
+  expect(readConfig(communicationConfig, {}).COMMUNICATION_PART_BYTES).toBe(10_485_760);
   const set = (bytes: number) =>
-    readConfig(communicationConfigSpec, { COMMUNICATION_PART_BYTES: String(bytes) }).COMMUNICATION_PART_BYTES;
+    readConfig(communicationConfig, { COMMUNICATION_PART_BYTES: String(bytes) }).COMMUNICATION_PART_BYTES;
   expect(set(5 * MiB)).toBe(5 * MiB);
   expect(() => set(5 * MiB - 1)).toThrow('COMMUNICATION_PART_BYTES');
 });

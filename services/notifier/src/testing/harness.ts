@@ -22,7 +22,7 @@ import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notif
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import { Registry } from 'prom-client';
 import { buildNotifier, type NotifierOverrides } from '../build.ts';
-import { notifierConfigSpec } from '../config.ts';
+import { notifierConfig } from '../config.ts';
 
 /** Destination and key of an application, as devices would answer; 'away': devices cannot be reached. */
 export type TestDestination = { url: string; authenticationKey: string } | 'away';
@@ -79,7 +79,7 @@ export async function createBench() {
       failpoints: overrides.failpoints ?? noFailpoints,
       instanceId: `notifier-${++instances}`,
     };
-    const config = readConfig(notifierConfigSpec, {
+    const config = readConfig(notifierConfig, {
       NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
       NOTIFIER_BACKOFF_FIRST_MS: '5',
       NOTIFIER_BACKOFF_MAX_MS: '50',

@@ -17,7 +17,7 @@ import { UpdatesAdminService } from '@headset-cloud/proto/updates/v1/admin_pb.ts
 import { DownloadsService, UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import { Registry } from 'prom-client';
 import { buildUpdates } from '../build.ts';
-import { updatesConfigSpec } from '../config.ts';
+import { updatesConfig } from '../config.ts';
 import { RecordingDevices } from './recording-devices.ts';
 
 /** Thrown where a process would have died. */
@@ -82,7 +82,7 @@ export class World {
         },
         instanceId: randomUUID(),
       },
-      readConfig(updatesConfigSpec, env),
+      readConfig(updatesConfig, env),
     );
     this.#channel.register([...this.devices.bindings, ...this.#service.rpc, ...this.#service.admin]);
     await this.#service.start();
