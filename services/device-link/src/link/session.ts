@@ -25,10 +25,12 @@ import { checkReport, checkUrlRequest, newerFirmware, transactionId } from '../d
 import { OfferBook, type Release, type Verdict } from '../domain/offer-book.ts';
 import { Turn } from '../domain/turn.ts';
 import type { Registration } from '../ports.ts';
+import { Flow } from './flow.ts';
 import type { LinkMetrics, OutgoingKind } from './metrics.ts';
 import { type ReportEvent, reportEvent } from './report-event.ts';
 import { ReportPump } from './report-pump.ts';
 import { backoffMs, pause, retryWhile } from './retry.ts';
+import { StartPermits } from './start-permits.ts';
 import { Traces } from './traces.ts';
 import { UrlDesk, type UrlServices } from './url-desk.ts';
 import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from './wire.ts';
@@ -55,13 +57,6 @@ export interface SessionDeps {
 const rejudgeAfterFailureMs = 30_000;
 
 type Body = NonNullable<MessageInitShape<typeof ConnectResponseSchema>['body']>;
-
-/** Reasons not to read the stream for the moment; bits. */
-const stalledByPeer = 1;
-const stalledByLog = 2;
-const stalledByJudge = 4;
-const stalledByDrain = 8;
-const stalledByReadies = 16;
 
 /** The transaction that a report is about, where its kind belongs to one. */
 function transactionOf({ body }: Report): bigint | undefined {
@@ -90,6 +85,8 @@ export class Session {
   readonly #reports: ReportPump;
   readonly #traces = new Traces();
   readonly #urls: UrlDesk;
+  readonly #flow: Flow;
+  readonly #permits: StartPermits;
   #clientVersion = '';
   #knowsRevoke = false;
   #firmwareVersion = '';
@@ -98,14 +95,9 @@ export class Session {
   judgedAtMs = 0;
   #unresponsive = false;
   #ended = false;
-  #stalls = 0;
-  #asking = 0;
   #judgingAgain = false;
-  /** Readies that came before it was judged. */
-  readonly #early = new Set<number>();
   #reading = false;
-  /** Since when the peer takes nothing; 0 when it does. */
-  #blockedSinceMs = 0;
+  /** What is to be acknowledged when the headset takes messages again; 0: nothing. */
   #ackDue = 0;
   #cutOffAtMs = 0;
 
@@ -114,12 +106,21 @@ export class Session {
     this.deviceId = deviceId;
     this.epoch = epoch;
     this.#deps = deps;
+    this.#flow = new Flow(call, deps.clock);
     this.#reports = new ReportPump({
       publish: (events) => this.#publish(events),
       acknowledge: (id) => this.#acknowledge(id),
-      setFull: (full) => this.#stall(stalledByLog, full),
+      setFull: (full) => this.#flow.stall('log', full),
       alive: () => !this.#ended,
       failed: (error, attempt) => this.#complain('reports could not be published', error, attempt),
+    });
+    this.#permits = new StartPermits({
+      ask: (id) => this.#accept(id),
+      answered: (id, answer) => this.#permitted(id, answer),
+      setFull: (full) => this.#flow.stall('permits', full),
+      setWaitingFull: (full) => this.#flow.stall('readies', full),
+      alive: () => !this.#ended,
+      failed: (error, attempt) => this.#complain('a start could not be asked for', error, attempt),
     });
     this.#urls = new UrlDesk(deviceId, deps.urls, (error, inARow) =>
       this.#complain('an address could not be found', error, inARow),
@@ -160,7 +161,7 @@ export class Session {
     this.#clientVersion = hello.clientVersion;
     this.#knowsRevoke = hello.knowsRevoke;
     this.#firmwareVersion = hello.firmwareVersion;
-    this.#call.on('drain', () => this.#drained());
+    this.#flow.open(() => this.#drained());
     this.#send('welcome', {
       case: 'welcome',
       value: {
@@ -248,7 +249,7 @@ export class Session {
     }
     const overdueBefore = nowMs - this.#deps.offerDeadlineMs;
     const unanswered = this.#book.oldestUnansweredMs();
-    const blocked = this.#blockedSinceMs > 0 && this.#blockedSinceMs <= overdueBefore;
+    const blocked = this.#flow.blockedSince(overdueBefore);
     if (blocked || (unanswered !== undefined && unanswered <= overdueBefore)) {
       this.#deps.logger.warn({ deviceId: this.deviceId, epoch: this.epoch }, 'headset does not answer');
       this.close(GoAwayReason.UNRESPONSIVE, 1000 + Math.random() * 4000);
@@ -257,7 +258,7 @@ export class Session {
 
   /** Reads no more, so that what has come can be acknowledged before the session is drained. */
   quiesce(): void {
-    this.#stall(stalledByDrain, true);
+    this.#flow.stall('drain', true);
   }
 
   /** Ends the session from the cloud's side, with a reason and a time to stay away. */
@@ -275,9 +276,7 @@ export class Session {
     if (this.#ended) return;
     this.#ended = true;
     this.#urls.close();
-    // What the peer still sends is read and thrown away, so that the stream can end.
-    this.#call.removeAllListeners('data');
-    this.#call.resume();
+    this.#flow.release();
     this.#deps.onEnded(this);
   }
 
@@ -373,7 +372,7 @@ export class Session {
     this.judgedAtMs = this.#monotonic();
     this.#online = true;
     this.#addJudged(answer);
-    this.#takeEarlyReadies();
+    for (const id of this.#permits.takeKept()) this.#onReady(id);
   }
 
   /** Takes what a judgement offers, as much as there is room for; the rest comes with a later one. */
@@ -396,7 +395,7 @@ export class Session {
   }
 
   #sendOffers(): void {
-    while (!this.#ended && this.#blockedSinceMs === 0) {
+    while (!this.#ended && !this.#flow.blocked) {
       const offer = this.#book.next(this.#deps.clock.now());
       if (!offer) {
         this.#readLacking();
@@ -431,37 +430,15 @@ export class Session {
     this.#flushOffers();
   }
 
-  /** Before the session is judged nothing is asked: the judgement may be canceling it (rule B1). */
   #onReady(id: number): void {
-    if (!this.#online) {
-      this.#early.add(id);
-      if (this.#early.size >= limits.maxInFlightOffers) this.#stall(stalledByReadies, true);
-    } else if (this.#book.ready(id, this.#deps.clock.now()) === 'ask') {
-      void this.#ask(id);
-    }
+    if (!this.#online) this.#permits.keep(id);
+    else if (this.#book.ready(id, this.#deps.clock.now()) === 'ask') void this.#permits.ask(id);
   }
 
-  #takeEarlyReadies(): void {
-    for (const id of this.#early) this.#onReady(id);
-    this.#early.clear();
-    this.#stall(stalledByReadies, false);
-  }
-
-  /** Asks for the start permit until there is an answer; nothing else ever drops it (rule B1). */
-  async #ask(id: number): Promise<void> {
-    this.#asking += 1;
-    if (this.#asking >= limits.maxInFlightOffers) this.#stall(stalledByJudge, true);
-    const answer = await retryWhile(
-      () => !this.#ended,
-      () => this.#accept(id),
-      (error, attempt) => this.#complain('a start could not be asked for', error, attempt),
-    );
-    this.#asking -= 1;
-    if (!answer || this.#ended) return;
+  #permitted(id: number, answer: AcceptResponse): void {
     this.#deps.failpoints('device-link.accepted');
     this.#sendReleased(this.#book.decide(id, this.#verdict(answer), answer.dropReason));
     this.#flushOffers();
-    if (this.#asking < limits.maxInFlightOffers) this.#stall(stalledByJudge, false);
   }
 
   #accept(id: number) {
@@ -524,7 +501,7 @@ export class Session {
 
   #acknowledge(reportId: number): void {
     if (this.#ended) return;
-    if (this.#blockedSinceMs > 0) {
+    if (this.#flow.blocked) {
       this.#ackDue = reportId;
       return;
     }
@@ -535,28 +512,16 @@ export class Session {
   #send(kind: OutgoingKind, body: Body): void {
     if (this.#ended || this.#call.destroyed) return;
     this.#deps.metrics.sent(kind);
-    if (this.#call.write(create(ConnectResponseSchema, { body })) || this.#blockedSinceMs > 0) return;
-    this.#blockedSinceMs = this.#deps.clock.now();
-    this.#stall(stalledByPeer, true);
+    this.#flow.write(create(ConnectResponseSchema, { body }));
   }
 
   #drained(): void {
-    this.#blockedSinceMs = 0;
-    this.#stall(stalledByPeer, false);
     if (this.#ackDue > 0) {
       const due = this.#ackDue;
       this.#ackDue = 0;
       this.#acknowledge(due);
     }
     this.#flushOffers();
-  }
-
-  #stall(reason: number, on: boolean): void {
-    const before = this.#stalls;
-    this.#stalls = on ? before | reason : before & ~reason;
-    if (this.#ended || (before === 0) === (this.#stalls === 0)) return;
-    if (this.#stalls === 0) this.#call.resume();
-    else this.#call.pause();
   }
 
   /** The first failure and every tenth is logged: a service that is away fails for all sessions. */
