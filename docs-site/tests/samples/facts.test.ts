@@ -8,11 +8,11 @@ import { resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { verifyCallback } from '@headset-cloud/demo/integrator/verify.ts';
 import { parse } from 'yaml';
 import type { UploadFile } from '../../../services/communication/src/domain/recording.ts';
 import { readSignedUrls } from '../../../services/communication/src/domain/signed-urls.ts';
 import { signatureHeaders } from '../../../services/notifier/src/domain/signing.ts';
-import { verifyCallback } from '@headset-cloud/demo/integrator/verify.ts';
 import { fill, readGuide } from './extract.ts';
 
 // What the guides say of the contract, against the contract itself.
