@@ -20,10 +20,10 @@ import { createActivationReader } from './link/current-activation.ts';
 import { Door } from './link/door.ts';
 import { takeFirstLease } from './link/first-lease.ts';
 import { SessionHub } from './link/hub.ts';
+import { createLimiter } from './link/limiter.ts';
 import { createMetrics } from './link/metrics.ts';
 import { Peers } from './link/peers.ts';
 import { Rejudge } from './link/rejudge.ts';
-import { createGate } from './link/retry.ts';
 import { connectMethod, transportLimitBytes } from './link/wire.ts';
 import { OfflineWatch } from './offline-watch.ts';
 import { createAwaySessions } from './store/away-sessions.ts';
@@ -63,7 +63,7 @@ export function buildDeviceLink(
   const hub = new SessionHub(directory, clock, logger);
   const metrics = createMetrics(ctx.metrics, () => hub.size);
   const keys = createClient(HeadsetKeysService, ctx.channel('devices'), { deadlineMs: callDeadlineMs });
-  const devicesGate = createGate(crowdLimit);
+  const devicesLimiter = createLimiter(crowdLimit);
   const offline = new OfflineWatch({
     sessions: createAwaySessions(ctx.store),
     isAlive: async (id) => (await directory.addressOf(id)) !== undefined,
@@ -82,10 +82,10 @@ export function buildDeviceLink(
       audience: config.DEVICE_LINK_AUDIENCE,
       clock,
       logger,
-      gate: devicesGate,
+      limiter: devicesLimiter,
     }),
     currentActivation: createActivationReader({
-      ...{ devices: keys, gate: devicesGate, logger, deadlineMs: activationDeadlineMs },
+      ...{ devices: keys, limiter: devicesLimiter, logger, deadlineMs: activationDeadlineMs },
     }),
     directory,
     hub,
@@ -99,7 +99,7 @@ export function buildDeviceLink(
     },
     session: {
       judge: createClient(DeliveryJudgeService, ctx.channel('transactions'), { deadlineMs: callDeadlineMs }),
-      onlineGate: createGate(crowdLimit),
+      judgementLimiter: createLimiter(crowdLimit),
       log: ctx.log,
       clock,
       logger,
@@ -108,7 +108,7 @@ export function buildDeviceLink(
       urls: {
         downloads: createClient(DownloadsService, ctx.channel('updates'), { deadlineMs: callDeadlineMs }),
         files: createClient(HeadsetFilesService, ctx.channel('devices')),
-        downloadGate: createGate(crowdLimit),
+        downloadLimiter: createLimiter(crowdLimit),
       },
       offerDeadlineMs: config.DEVICE_LINK_OFFER_DEADLINE_MS,
       onEnded: (session) => hub.ended(session),

@@ -24,7 +24,7 @@ describe('the offers of a session', () => {
     expect(sendAll(book)).toEqual([7]);
     expect(book.add(7, 7)).toBe(false);
     book.ready(7, 2);
-    expect(book.decide(7, 'start', '')).toEqual([{ id: 7, verdict: 'start', reason: '' }]);
+    expect(book.permitAnswered(7, 'start', '')).toEqual([{ id: 7, answer: 'start', reason: '' }]);
     expect(book.add(7, 7)).toBe(false);
     expect(book.idle).toBe(true);
   });
@@ -33,12 +33,12 @@ describe('the offers of a session', () => {
     const book = bookWith(1, 2, 3);
     sendAll(book);
     expect([3, 1, 2].map((id) => book.ready(id, 2))).toEqual(['ask', 'ask', 'ask']);
-    expect(book.decide(3, 'start', '')).toEqual([]);
-    expect(book.decide(2, 'drop', 'canceled')).toEqual([]);
-    expect(book.decide(1, 'start', '')).toEqual([
-      { id: 1, verdict: 'start', reason: '' },
-      { id: 2, verdict: 'drop', reason: 'canceled' },
-      { id: 3, verdict: 'start', reason: '' },
+    expect(book.permitAnswered(3, 'start', '')).toEqual([]);
+    expect(book.permitAnswered(2, 'drop', 'canceled')).toEqual([]);
+    expect(book.permitAnswered(1, 'start', '')).toEqual([
+      { id: 1, answer: 'start', reason: '' },
+      { id: 2, answer: 'drop', reason: 'canceled' },
+      { id: 3, answer: 'start', reason: '' },
     ]);
   });
 
@@ -47,30 +47,34 @@ describe('the offers of a session', () => {
     sendAll(book);
     expect(book.ready(1, 2)).toBe('ask');
     expect(book.ready(1, 3)).toBe('ignore');
-    book.decide(1, 'start', '');
+    book.permitAnswered(1, 'start', '');
     expect(book.ready(1, 4)).toBe('ask');
     expect(book.ready(1, 5)).toBe('ignore');
-    expect(book.decide(1, 'drop', 'canceled')).toEqual([{ id: 1, verdict: 'drop', reason: 'canceled' }]);
+    expect(book.permitAnswered(1, 'drop', 'canceled')).toEqual([
+      { id: 1, answer: 'drop', reason: 'canceled' },
+    ]);
   });
 
   it('are answered out of turn where they were started before, and hold up nobody', () => {
     const book = bookWith(1, 2, 3);
     book.next(1);
     book.ready(1, 2);
-    book.decide(1, 'start', '');
+    book.permitAnswered(1, 'start', '');
     book.next(3);
     expect(book.ready(1, 4)).toBe('ask');
     book.next(5);
     book.ready(2, 6);
-    expect(book.decide(2, 'start', '')).toEqual([{ id: 2, verdict: 'start', reason: '' }]);
-    expect(book.decide(1, 'start', '')).toEqual([{ id: 1, verdict: 'start', reason: '' }]);
+    expect(book.permitAnswered(2, 'start', '')).toEqual([{ id: 2, answer: 'start', reason: '' }]);
+    expect(book.permitAnswered(1, 'start', '')).toEqual([{ id: 1, answer: 'start', reason: '' }]);
     expect(book.ready(3, 7)).toBe('ask');
   });
 
   it('leave ids that were never offered to the judge', () => {
     const book = bookWith();
     expect(book.ready(99, 1)).toBe('ask');
-    expect(book.decide(99, 'drop', 'unknown')).toEqual([{ id: 99, verdict: 'drop', reason: 'unknown' }]);
+    expect(book.permitAnswered(99, 'drop', 'unknown')).toEqual([
+      { id: 99, answer: 'drop', reason: 'unknown' },
+    ]);
     expect(book.ready(99, 2)).toBe('ask');
   });
 
@@ -78,7 +82,7 @@ describe('the offers of a session', () => {
     const book = bookWith(1);
     sendAll(book);
     book.ready(1, 2);
-    expect(book.decide(1, 'revoke', 'newer')).toEqual([{ id: 1, verdict: 'revoke', reason: 'newer' }]);
+    expect(book.permitAnswered(1, 'revoke', 'newer')).toEqual([{ id: 1, answer: 'revoke', reason: 'newer' }]);
     expect(book.ready(1, 3)).toBe('ask');
   });
 
@@ -94,7 +98,7 @@ describe('the offers of a session', () => {
   it('are forgotten when withdrawn before they were sent, dropped when unanswered', () => {
     const book = bookWith(1, 2);
     book.next(1);
-    expect(book.withdraw([1, 2], 'canceled')).toEqual([{ id: 1, verdict: 'drop', reason: 'canceled' }]);
+    expect(book.withdraw([1, 2], 'canceled')).toEqual([{ id: 1, answer: 'drop', reason: 'canceled' }]);
     expect(book.idle).toBe(true);
   });
 
@@ -104,23 +108,23 @@ describe('the offers of a session', () => {
     book.ready(1, 2);
     expect(book.withdraw([1], 'canceled')).toEqual([]);
     // The permit was given before the cancellation.
-    expect(book.decide(1, 'start', '')).toEqual([{ id: 1, verdict: 'drop', reason: 'canceled' }]);
+    expect(book.permitAnswered(1, 'start', '')).toEqual([{ id: 1, answer: 'drop', reason: 'canceled' }]);
   });
 
   it('are dropped when withdrawn after their start, or while a start waits for its turn, and once', () => {
     const book = bookWith(1, 2, 3);
     sendAll(book);
     for (const id of [1, 2, 3]) book.ready(id, 2);
-    book.decide(1, 'start', '');
-    book.decide(3, 'start', '');
+    book.permitAnswered(1, 'start', '');
+    book.permitAnswered(3, 'start', '');
     book.started(4);
     expect(book.withdraw([1, 3, 4, 5], 'reset')).toEqual([
-      { id: 1, verdict: 'drop', reason: 'reset' },
-      { id: 4, verdict: 'drop', reason: 'reset' },
+      { id: 1, answer: 'drop', reason: 'reset' },
+      { id: 4, answer: 'drop', reason: 'reset' },
     ]);
-    expect(book.decide(2, 'start', '')).toEqual([
-      { id: 2, verdict: 'start', reason: '' },
-      { id: 3, verdict: 'drop', reason: 'reset' },
+    expect(book.permitAnswered(2, 'start', '')).toEqual([
+      { id: 2, answer: 'start', reason: '' },
+      { id: 3, answer: 'drop', reason: 'reset' },
     ]);
     expect(book.withdraw([1, 3, 4], 'reset')).toEqual([]);
   });
@@ -140,12 +144,12 @@ describe('the offers of a session', () => {
     const book = bookWith(...Array.from({ length: limits.maxInFlightOffers + 5 }, (_, i) => i + 1));
     expect(sendAll(book)).toHaveLength(limits.maxInFlightOffers);
     book.ready(1, 2);
-    book.decide(1, 'start', '');
+    book.permitAnswered(1, 'start', '');
     expect(sendAll(book)).toEqual([limits.maxInFlightOffers + 1]);
     const long = bookWith();
     for (let id = 1; id <= limits.maxRememberedOffers + 1; id += 1) {
       long.ready(id, 1);
-      long.decide(id, 'start', '');
+      long.permitAnswered(id, 'start', '');
     }
     expect(long.add(2, 2)).toBe(false);
     expect(long.add(1, 1)).toBe(true);

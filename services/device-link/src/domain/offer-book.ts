@@ -1,35 +1,35 @@
 import { limits } from './limits.ts';
 
 /** What a ready asks for. One that comes again after a start asks anew: it may be over since. */
-export type ReadyVerdict = 'ask' | 'ignore';
+export type ReadyAction = 'ask' | 'ignore';
 
 /** What may be sent now, in this order. */
 export interface Release {
   readonly id: number;
-  readonly verdict: Verdict;
+  readonly answer: PermitAnswer;
   /** Why it is dropped or revoked; empty for a start. */
   readonly reason: string;
 }
 
-/** The judge's answer to a ready. */
-export type Verdict = 'start' | 'drop' | 'revoke';
+/** What a start permit says: the headset may start, must drop, or is asked to revoke what it has started. */
+export type PermitAnswer = 'start' | 'drop' | 'revoke';
 
 interface InFlight {
-  /** offered: no ready yet; asking: the judge is asked; a verdict: answered, waits for its turn. */
-  state: 'offered' | 'asking' | Verdict;
+  /** offered: no ready yet; asking: a start permit is asked for; else what it says, until its turn comes. */
+  state: 'offered' | 'asking' | PermitAnswer;
   readonly sentAtMs: number;
   reason: string;
-  /** It was canceled while the judge was asked: a permit that comes now is older than that. */
+  /** It was canceled while its permit was asked for: the permit is older than that. */
   canceledBecause?: string;
-  /** It was answered before: its answer needs no turn any more. */
+  /** It had a permit before in this session: the new one needs no turn. */
   readonly again?: boolean;
 }
 
 /**
  * The offers of one session: what waits, what is unanswered, what is over. Keeps three promises: a
  * transaction is offered once in a session (rule B5); starts go out in the order of the offers,
- * whatever order the headset answers and the judge decides in (rule A11); and only the judge's
- * answer ends an offer whose ready has come (rule B1). `T` is the offer, opaque here.
+ * whatever order readies and permits come in (rule A11); and only the permit's answer ends an offer
+ * whose ready has come (rule B1). `T` is the offer, opaque here.
  */
 export class OfferBook<T> {
   /** Not sent yet, rising by id. Without an offer: it is read when it is its turn. */
@@ -91,7 +91,7 @@ export class OfferBook<T> {
   }
 
   /** A ready has come. An id that this session did not offer is judged like any other. */
-  ready(id: number, nowMs: number): ReadyVerdict {
+  ready(id: number, nowMs: number): ReadyAction {
     const entry = this.#inFlight.get(id);
     if (!entry) {
       this.#pending = this.#pending.filter((p) => p.id !== id);
@@ -104,19 +104,19 @@ export class OfferBook<T> {
     return 'ask';
   }
 
-  /** The judge's answer. Answers what may be sent now. */
-  decide(id: number, verdict: Verdict, reason: string): Release[] {
+  /** The start permit's answer has come. Answers what may be sent now. */
+  permitAnswered(id: number, answer: PermitAnswer, reason: string): Release[] {
     const entry = this.#inFlight.get(id);
     if (!entry) return [];
     const canceled = entry.canceledBecause;
-    entry.state = canceled === undefined ? verdict : 'drop';
+    entry.state = canceled === undefined ? answer : 'drop';
     entry.reason = canceled ?? reason;
     return this.#release();
   }
 
   /**
    * Transactions were canceled: what waits is forgotten, what is unanswered or started is dropped, and
-   * what the judge is being asked about is dropped when it has answered. Answers what may be sent now.
+   * what a permit is being asked for is dropped when that has come. Answers what may be sent now.
    */
   withdraw(ids: readonly number[], reason: string): Release[] {
     const gone = new Set(ids);
@@ -130,7 +130,7 @@ export class OfferBook<T> {
         entry.reason = reason;
       } else if (this.#ended.get(id)) {
         this.#ended.set(id, false);
-        started.push({ id, verdict: 'drop', reason });
+        started.push({ id, answer: 'drop', reason });
       }
     }
     return [...started, ...this.#release()];
@@ -159,7 +159,7 @@ export class OfferBook<T> {
         continue;
       }
       if (!inTurn && !entry.again) continue;
-      released.push({ id, verdict: entry.state, reason: entry.reason });
+      released.push({ id, answer: entry.state, reason: entry.reason });
       this.#inFlight.delete(id);
       this.#remember(id, entry.state === 'start');
     }

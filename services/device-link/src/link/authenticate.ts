@@ -8,6 +8,7 @@ import type { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service
 import jwt from 'jsonwebtoken';
 import { limits } from '../domain/limits.ts';
 import { checkClaims, readClaims, TokenRefused } from '../domain/token.ts';
+import type { Limiter } from './limiter.ts';
 
 /** How a stream ends before it began; what grpc-js takes as an error. */
 export class LinkFailure extends Error {
@@ -33,7 +34,7 @@ export interface AuthenticatorDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Bounds the look-ups that run at a time. */
-  readonly gate: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly limiter: Limiter;
 }
 
 /**
@@ -49,7 +50,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): (metadata: Metadat
 
   async function publicKey(deviceId: string, keyId: string): Promise<KeyObject | undefined> {
     try {
-      const { publicKeys } = await deps.gate(() => deps.keys.getHeadsetKeys({ deviceId }));
+      const { publicKeys } = await deps.limiter(() => deps.keys.getHeadsetKeys({ deviceId }));
       const pem = Object.hasOwn(publicKeys, keyId) ? publicKeys[keyId] : undefined;
       return pem === undefined ? undefined : createPublicKey(pem);
     } catch (error) {

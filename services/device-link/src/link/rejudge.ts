@@ -30,7 +30,7 @@ export class Rejudge {
 
   /** All sessions are due: while the lease had lapsed, other instances took the headsets for away. */
   all(): void {
-    for (const session of this.#deps.hub.all()) session.judgedAtMs = Number.NEGATIVE_INFINITY;
+    for (const session of this.#deps.hub.all()) session.judgementDue();
   }
 
   /** Called about every second. */

@@ -1,11 +1,7 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { EventLog, OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import { create } from '@bufbuild/protobuf';
+import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
-import { inSpan } from '@headset-cloud/kit/telemetry.ts';
 import {
   type ConnectRequest,
   ConnectResponseSchema,
@@ -15,48 +11,33 @@ import {
   type Offer,
   type Report,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import type {
-  AcceptResponse,
-  DeliveryJudgeService,
-  HeadsetOnlineResponse,
-} from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { limits } from '../domain/limits.ts';
-import { checkReport, checkUrlRequest, newerFirmware, transactionId } from '../domain/messages.ts';
-import { OfferBook, type Release, type Verdict } from '../domain/offer-book.ts';
-import { Turn } from '../domain/turn.ts';
+import { checkReport, checkUrlRequest, transactionId } from '../domain/messages.ts';
 import type { Registration } from '../ports.ts';
+import type { Conversation, Outgoing } from './conversation.ts';
 import { Flow } from './flow.ts';
-import type { LinkMetrics, OutgoingKind } from './metrics.ts';
-import { type ReportEvent, reportEvent } from './report-event.ts';
-import { ReportPump } from './report-pump.ts';
-import { backoffMs, pause, retryWhile } from './retry.ts';
-import { StartPermits } from './start-permits.ts';
-import { Traces } from './traces.ts';
+import type { Limiter } from './limiter.ts';
+import type { LinkMetrics } from './metrics.ts';
+import { OfferDesk, type OfferDeskDeps } from './offer-desk.ts';
+import { ReportDesk } from './report-desk.ts';
+import { SessionJudge } from './session-judge.ts';
 import { UrlDesk, type UrlServices } from './url-desk.ts';
 import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from './wire.ts';
 
 /** What every session of an instance shares. */
-export interface SessionDeps {
+export interface SessionDeps extends OfferDeskDeps {
   readonly judge: Client<typeof DeliveryJudgeService>;
-  /** Bounds the online sweeps that run at a time, so that a restart is not a stampede. */
-  readonly onlineGate: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Bounds the judgements that run at a time, so that a restart is not a stampede. */
+  readonly judgementLimiter: Limiter;
   readonly log: EventLog;
-  readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: LinkMetrics;
-  readonly failpoints: Failpoints;
   readonly urls: UrlServices;
   readonly offerDeadlineMs: number;
   /** Called once, when the session takes no part in anything any more. */
   readonly onEnded: (session: Session) => void;
-  /** How soon a judgement that failed when repeated is tried again; milliseconds. */
-  readonly rejudgeEveryMs: number;
 }
-
-/** How long a repeated judgement that failed waits; milliseconds. */
-const rejudgeAfterFailureMs = 30_000;
-
-type Body = NonNullable<MessageInitShape<typeof ConnectResponseSchema>['body']>;
 
 /** The transaction that a report is about, where its kind belongs to one. */
 function transactionOf({ body }: Report): bigint | undefined {
@@ -74,31 +55,22 @@ function transactionOf({ body }: Report): bigint | undefined {
   }
 }
 
-/** One headset's session, from its welcome to its end. Owns the stream; keeps nothing durable. */
-export class Session {
+/**
+ * One headset's session, from its welcome to its end. Owns the stream and keeps nothing durable. What is
+ * said on it belongs to three desks: operations, reports, and addresses of files.
+ */
+export class Session implements Conversation {
   readonly deviceId: string;
   readonly epoch: number;
+  readonly flow: Flow;
   readonly #call: LinkCall;
   readonly #deps: SessionDeps;
-  readonly #book = new OfferBook<Offer>();
-  readonly #turn = new Turn<Offer>();
-  readonly #reports: ReportPump;
-  readonly #traces = new Traces();
+  readonly #judge: SessionJudge;
+  readonly #offers: OfferDesk;
+  readonly #reports: ReportDesk;
   readonly #urls: UrlDesk;
-  readonly #flow: Flow;
-  readonly #permits: StartPermits;
-  #clientVersion = '';
-  #knowsRevoke = false;
-  #firmwareVersion = '';
-  #online = false;
-  /** When it was judged last, by the monotonic clock; milliseconds. */
-  judgedAtMs = 0;
   #unresponsive = false;
   #ended = false;
-  #judgingAgain = false;
-  #reading = false;
-  /** What is to be acknowledged when the headset takes messages again; 0: nothing. */
-  #ackDue = 0;
   #cutOffAtMs = 0;
 
   constructor(call: LinkCall, deviceId: string, epoch: number, deps: SessionDeps) {
@@ -106,26 +78,26 @@ export class Session {
     this.deviceId = deviceId;
     this.epoch = epoch;
     this.#deps = deps;
-    this.#flow = new Flow(call, deps.clock);
-    this.#reports = new ReportPump({
-      publish: (events) => this.#publish(events),
-      acknowledge: (id) => this.#acknowledge(id),
-      setFull: (full) => this.#flow.stall('log', full),
-      alive: () => !this.#ended,
-      failed: (error, attempt) => this.#complain('reports could not be published', error, attempt),
-    });
-    this.#permits = new StartPermits({
-      ask: (id) => this.#accept(id),
-      answered: (id, answer) => this.#permitted(id, answer),
-      setFull: (full) => this.#flow.stall('permits', full),
-      setWaitingFull: (full) => this.#flow.stall('readies', full),
-      alive: () => !this.#ended,
-      failed: (error, attempt) => this.#complain('a start could not be asked for', error, attempt),
-    });
+    this.flow = new Flow(call, deps.clock);
+    this.#judge = new SessionJudge(deps.judge, deps.judgementLimiter, this);
+    this.#offers = new OfferDesk(this, this.#judge, deps);
+    this.#reports = new ReportDesk(this, deps);
     this.#urls = new UrlDesk(deviceId, deps.urls, (error, inARow) =>
-      this.#complain('an address could not be found', error, inARow),
+      this.complain('an address could not be found', error, inARow),
     );
   }
+
+  readonly isAlive = (): boolean => !this.#ended;
+
+  readonly send = (message: Outgoing): void => {
+    if (this.#ended || this.#call.destroyed) return;
+    this.#deps.metrics.sent(message.case);
+    this.flow.write(create(ConnectResponseSchema, { body: message }));
+  };
+
+  readonly complain = (what: string, error: unknown, attempt: number): void => {
+    if (attempt % 10 === 1) this.#deps.logger.warn({ deviceId: this.deviceId, attempt, err: error }, what);
+  };
 
   get ended(): boolean {
     return this.#ended;
@@ -133,7 +105,7 @@ export class Session {
 
   /** It was judged: offers go out. */
   get online(): boolean {
-    return this.#online && !this.#ended;
+    return this.#offers.online && !this.#ended;
   }
 
   /** It was closed because the headset did not answer. */
@@ -151,28 +123,35 @@ export class Session {
     return this.#reports.ackedReportId;
   }
 
+  /** When it was judged last, by the monotonic clock; milliseconds. */
+  get judgedAtMs(): number {
+    return this.#offers.judgedAtMs;
+  }
+
+  /** The next turn judges it again, however short a time ago it was judged. */
+  judgementDue(): void {
+    this.#offers.judgedAtMs = Number.NEGATIVE_INFINITY;
+  }
+
   /** Welcomes the headset, tells the platform, and begins to read. */
   begin(
     hello: Hello,
     { ackedReportId, afterUnresponsive }: Registration,
     activation: CurrentActivation | undefined,
   ): void {
-    const now = this.#deps.clock.now();
-    this.#clientVersion = hello.clientVersion;
-    this.#knowsRevoke = hello.knowsRevoke;
-    this.#firmwareVersion = hello.firmwareVersion;
-    this.#flow.open(() => this.#drained());
-    this.#send('welcome', {
+    this.#judge.introduce(hello);
+    this.flow.open(() => this.#drained());
+    this.send({
       case: 'welcome',
       value: {
         sessionEpoch: BigInt(this.epoch),
-        serverTimeMs: BigInt(now),
+        serverTimeMs: BigInt(this.#deps.clock.now()),
         ackedReportId: BigInt(ackedReportId),
         ...(activation && { activation }),
       },
     });
-    this.#reports.push(reportEvent(this, now, { case: 'hello', value: hello }, '', activation?.epoch), 0);
-    void this.#goOnline(hello, afterUnresponsive);
+    this.#reports.takeHello(hello, activation?.epoch);
+    void this.#offers.open(hello, afterUnresponsive);
     this.#call.resume();
   }
 
@@ -185,7 +164,7 @@ export class Session {
         const id = transactionId(body.value.transactionId);
         if (id === undefined) return 'ready: transaction_id out of range';
         this.#deps.metrics.received('ready');
-        this.#onReady(id);
+        this.#offers.ready(id);
         return undefined;
       }
       case 'report': {
@@ -194,14 +173,14 @@ export class Session {
         const problem = checkReport({ reportId, kind: said.case, transactionId: about, activationEpoch });
         if (problem) return problem.reason;
         this.#deps.metrics.received('report');
-        this.#onReport(body.value);
+        this.#onReport(body.value, about);
         return undefined;
       }
       case 'urlRequest': {
         const problem = checkUrlRequest(body.value);
         if (problem) return problem.reason;
         this.#deps.metrics.received('urlRequest');
-        this.#urls.ask(body.value, (value) => this.#send('urlAnswer', { case: 'urlAnswer', value }));
+        this.#urls.ask(body.value, (value) => this.send({ case: 'urlAnswer', value }));
         return undefined;
       }
       case 'hello':
@@ -211,34 +190,21 @@ export class Session {
     }
   }
 
-  /**
-   * Takes an offer to be sent: at once, or behind a judgement, where the operation before it is not known
-   * here. Answers false when the session is over. Throws `unavailable` when too many wait already: then
-   * nothing is taken until those are offered, and what was refused comes with a judgement.
-   */
+  /** Takes an offer (OfferDesk.deliver). Answers false when the session is over. Throws `unavailable`. */
   deliver(offer: Offer, previousId: number): boolean {
     if (this.#ended) return false;
-    const id = Number(offer.transactionId);
-    if (this.#book.knows(id)) return true;
-    const isFull = this.#book.pendingCount + this.#turn.waitingCount >= limits.maxPendingOffers;
-    const taken = this.#turn.take({ id, previousId, offer }, isFull, (other) => this.#book.knows(other));
-    if (taken === 'now') {
-      this.#book.add(id, offer);
-      this.#flushOffers();
-      return true;
-    }
-    this.#catchUp();
-    if (taken === 'waits') return true;
-    throw new DomainError('unavailable', 'Too many transactions wait for this headset.', {
-      retryAfterMs: 1000,
-    });
+    this.#offers.deliver(offer, previousId);
+    return true;
   }
 
   /** Transactions were canceled: what this session has of them is dropped, also what is started. */
   withdraw(ids: readonly number[], reason: string): void {
-    if (this.#ended) return;
-    this.#turn.forget(new Set(ids));
-    this.#sendReleased(this.#book.withdraw(ids, reason));
+    if (!this.#ended) this.#offers.withdraw(ids, reason);
+  }
+
+  /** Has it judged again (rule B5). Never throws. */
+  judgeAgain(): Promise<void> {
+    return this.#offers.judgeAgain();
   }
 
   /** Called about every second: closes a session that is past a deadline, cuts off one that does not end. */
@@ -248,8 +214,8 @@ export class Session {
       return;
     }
     const overdueBefore = nowMs - this.#deps.offerDeadlineMs;
-    const unanswered = this.#book.oldestUnansweredMs();
-    const blocked = this.#flow.blockedSince(overdueBefore);
+    const unanswered = this.#offers.oldestUnansweredMs;
+    const blocked = this.flow.blockedSince(overdueBefore);
     if (blocked || (unanswered !== undefined && unanswered <= overdueBefore)) {
       this.#deps.logger.warn({ deviceId: this.deviceId, epoch: this.epoch }, 'headset does not answer');
       this.close(GoAwayReason.UNRESPONSIVE, 1000 + Math.random() * 4000);
@@ -258,14 +224,14 @@ export class Session {
 
   /** Reads no more, so that what has come can be acknowledged before the session is drained. */
   quiesce(): void {
-    this.#flow.stall('drain', true);
+    this.flow.stall('drain', true);
   }
 
   /** Ends the session from the cloud's side, with a reason and a time to stay away. */
   close(reason: GoAwayReason, retryAfterMs: number): void {
     if (this.#ended) return;
     this.#unresponsive = reason === GoAwayReason.UNRESPONSIVE;
-    this.#send('goAway', { case: 'goAway', value: { reason, retryAfterMs: Math.round(retryAfterMs) } });
+    this.send({ case: 'goAway', value: { reason, retryAfterMs: Math.round(retryAfterMs) } });
     this.#call.end();
     this.#cutOffAtMs = this.#deps.clock.now() + limits.closeGraceMs;
     this.end();
@@ -276,256 +242,17 @@ export class Session {
     if (this.#ended) return;
     this.#ended = true;
     this.#urls.close();
-    this.#flow.release();
+    this.flow.release();
     this.#deps.onEnded(this);
   }
 
-  /**
-   * Has it judged again (rule B5): what waits for the headset and was not written to this session is
-   * offered now. A failure is tried again a little later.
-   */
-  async judgeAgain(): Promise<void> {
-    if (this.#judgingAgain) return;
-    this.#judgingAgain = true;
-    for (let attempt = 1; ; attempt += 1) {
-      const now = this.#monotonic();
-      this.judgedAtMs = now;
-      try {
-        await this.#judgeOnceMore();
-        attempt = 0;
-      } catch (error) {
-        this.#turn.failed();
-        this.#complain('a session could not be judged again', error, attempt);
-        this.judgedAtMs = now - this.#deps.rejudgeEveryMs + rejudgeAfterFailureMs;
-        if (this.#missesSome) await pause(backoffMs(attempt));
-      }
-      if (!this.#missesSome) break;
-    }
-    this.#judgingAgain = false;
-  }
-
-  async #judgeOnceMore(): Promise<void> {
-    const answer = await this.#deps.onlineGate(async () => {
-      if (this.#ended) return undefined;
-      this.#turn.begin();
-      return await this.#deps.judge.headsetOnline({
-        deviceId: this.deviceId,
-        sessionEpoch: BigInt(this.epoch),
-        clientVersion: this.#clientVersion,
-        knowsRevoke: this.#knowsRevoke,
-        again: true,
-        readsOffers: true,
-      });
-    });
-    if (!answer || this.#ended) return;
-    this.withdraw(answer.dropTransactionIds.map(Number), 'The transaction is over.');
-    this.#addJudged(answer);
-  }
-
-  /** Something is to be offered that only the judge knows, and there is room for it. */
-  get #missesSome(): boolean {
-    if (this.#ended) return false;
-    const hasRoom = this.#book.pendingCount <= limits.maxPendingOffers / 2;
-    return this.#turn.waitingCount > 0 || (this.#turn.behind && hasRoom);
-  }
-
-  #catchUp(): void {
-    if (this.#online && this.#missesSome) void this.judgeAgain();
-  }
-
-  #monotonic(): number {
-    const { clock } = this.#deps;
-    return clock.monotonicNow?.() ?? clock.now();
-  }
-
-  async #goOnline(hello: Hello, afterUnresponsive: boolean): Promise<void> {
-    const answer = await retryWhile(
-      () => !this.#ended,
-      () =>
-        this.#deps.onlineGate(async () => {
-          // The session may have ended while it stood in the queue.
-          if (this.#ended) return undefined;
-          this.#turn.begin();
-          return await this.#deps.judge.headsetOnline({
-            deviceId: this.deviceId,
-            sessionEpoch: BigInt(this.epoch),
-            held: hello.held,
-            clientVersion: hello.clientVersion,
-            knowsRevoke: hello.knowsRevoke,
-            afterUnresponsive,
-            readsOffers: true,
-          });
-        }),
-      (error, attempt) => this.#complain('the online sweep failed', error, attempt),
-    );
-    if (!answer || this.#ended) return;
-    for (const id of answer.dropTransactionIds) {
-      this.#send('drop', { case: 'drop', value: { transactionId: id, reason: 'The transaction is over.' } });
-    }
-    for (const id of answer.startTransactionIds) {
-      this.#book.started(Number(id));
-      this.#send('start', { case: 'start', value: { transactionId: id } });
-    }
-    for (const { transactionId, reason } of answer.revocations) {
-      this.#send('revoke', { case: 'revoke', value: { transactionId, reason } });
-    }
-    this.judgedAtMs = this.#monotonic();
-    this.#online = true;
-    this.#addJudged(answer);
-    for (const id of this.#permits.takeKept()) this.#onReady(id);
-  }
-
-  /** Takes what a judgement offers, as much as there is room for; the rest comes with a later one. */
-  #addJudged({ offers, judgedThroughId }: HeadsetOnlineResponse): void {
-    const knows = (id: number) => this.#book.knows(id);
-    const unknown = offers.filter((offer) => !knows(Number(offer.transactionId)));
-    const room = limits.maxPendingOffers - this.#book.pendingCount;
-    for (const offer of unknown.slice(0, room)) {
-      this.#book.add(Number(offer.transactionId), offer.operation && offer);
-    }
-    const more = this.#turn.judged(Number(judgedThroughId), unknown.length > room, knows);
-    for (const { id, offer } of more) this.#book.add(id, offer);
-    this.#flushOffers();
-  }
-
-  #flushOffers(): void {
-    if (!this.#online) return;
-    this.#sendOffers();
-    this.#catchUp();
-  }
-
-  #sendOffers(): void {
-    while (!this.#ended && !this.#flow.blocked) {
-      const offer = this.#book.next(this.#deps.clock.now());
-      if (!offer) {
-        this.#readLacking();
-        return;
-      }
-      this.#traces.remember(Number(offer.transactionId), offer.traceparent);
-      this.#send('offer', { case: 'offer', value: offer });
-      this.#deps.failpoints('device-link.offered');
-    }
-  }
-
-  /** The judge left out the operations of the next offers: reads them, and goes on (rule B5). */
-  #readLacking(): void {
-    const ids = this.#book.lacking(limits.maxOffersRead);
-    if (ids.length > 0 && !this.#reading) void this.#readOffers(ids);
-  }
-
-  async #readOffers(ids: readonly number[]): Promise<void> {
-    this.#reading = true;
-    const answer = await retryWhile(
-      () => !this.#ended,
-      () =>
-        this.#deps.onlineGate(() =>
-          this.#deps.judge.readOffers({ deviceId: this.deviceId, transactionIds: ids.map(BigInt) }),
-        ),
-      (error, attempt) => this.#complain('offers could not be read', error, attempt),
-    );
-    this.#reading = false;
-    if (!answer || this.#ended) return;
-    const offers = new Map(answer.offers.map((offer) => [Number(offer.transactionId), offer]));
-    this.#book.read(ids.slice(0, answer.answered), offers);
-    this.#flushOffers();
-  }
-
-  #onReady(id: number): void {
-    if (!this.#online) this.#permits.keep(id);
-    else if (this.#book.ready(id, this.#deps.clock.now()) === 'ask') void this.#permits.ask(id);
-  }
-
-  #permitted(id: number, answer: AcceptResponse): void {
-    this.#deps.failpoints('device-link.accepted');
-    this.#sendReleased(this.#book.decide(id, this.#verdict(answer), answer.dropReason));
-    this.#flushOffers();
-  }
-
-  #accept(id: number) {
-    const ask = () =>
-      this.#deps.judge.accept({
-        deviceId: this.deviceId,
-        transactionId: BigInt(id),
-        sessionEpoch: BigInt(this.epoch),
-        clientVersion: this.#clientVersion,
-        firmwareVersion: this.#firmwareVersion,
-      });
-    const parent = this.#traces.of(id);
-    return parent ? inSpan('headset ready', { parent }, ask) : ask();
-  }
-
-  /** A client that does not know revoke is not asked: what it has started goes on (rule A11). */
-  #verdict({ start, revoke }: AcceptResponse): Verdict {
-    if (revoke) return this.#knowsRevoke ? 'revoke' : 'start';
-    return start ? 'start' : 'drop';
-  }
-
-  #sendReleased(released: readonly Release[]): void {
-    for (const { id, verdict, reason } of released) {
-      const transactionId = BigInt(id);
-      if (verdict === 'start') this.#send('start', { case: 'start', value: { transactionId } });
-      else this.#send(verdict, { case: verdict, value: { transactionId, reason } });
-    }
-    if (released.length > 0) this.#flushOffers();
-  }
-
-  #onReport(report: Report): void {
-    const id = Number(report.reportId);
-    if (report.body.case === 'inventory') {
-      this.#firmwareVersion = newerFirmware(this.#firmwareVersion, report.body.value.firmwareVersion);
-    }
-    if (this.#reports.isNew(id)) {
-      const about = transactionOf(report);
-      const said = { case: 'report', value: report } as const;
-      this.#reports.push(reportEvent(this, this.#deps.clock.now(), said, this.#traces.of(about)), id);
-    } else if (id <= this.#reports.ackedReportId) {
-      this.#acknowledge(this.#reports.ackedReportId);
-    }
-    // Otherwise it is on its way to the log, and is acknowledged with what stands before it.
-  }
-
-  async #publish(reports: readonly ReportEvent[]): Promise<void> {
-    const begun = performance.now();
-    const byTopic = new Map<string, OutgoingEvent[]>();
-    for (const { topics, event } of reports) {
-      for (const topic of topics) {
-        const events = byTopic.get(topic);
-        if (events) events.push(event);
-        else byTopic.set(topic, [event]);
-      }
-    }
-    await Promise.all([...byTopic].map(([topic, events]) => this.#deps.log.publish(topic, events)));
-    this.#deps.metrics.published((performance.now() - begun) / 1000);
-    this.#deps.failpoints('device-link.published');
-  }
-
-  #acknowledge(reportId: number): void {
-    if (this.#ended) return;
-    if (this.#flow.blocked) {
-      this.#ackDue = reportId;
-      return;
-    }
-    this.#send('reportAck', { case: 'reportAck', value: { reportId: BigInt(reportId) } });
-    this.#deps.failpoints('device-link.acked');
-  }
-
-  #send(kind: OutgoingKind, body: Body): void {
-    if (this.#ended || this.#call.destroyed) return;
-    this.#deps.metrics.sent(kind);
-    this.#flow.write(create(ConnectResponseSchema, { body }));
+  #onReport(report: Report, about: bigint | undefined): void {
+    if (report.body.case === 'inventory') this.#judge.reportFirmware(report.body.value.firmwareVersion);
+    this.#reports.take(report, this.#offers.traceOf(about));
   }
 
   #drained(): void {
-    if (this.#ackDue > 0) {
-      const due = this.#ackDue;
-      this.#ackDue = 0;
-      this.#acknowledge(due);
-    }
-    this.#flushOffers();
-  }
-
-  /** The first failure and every tenth is logged: a service that is away fails for all sessions. */
-  #complain(what: string, error: unknown, attempt: number): void {
-    if (attempt % 10 === 1) this.#deps.logger.warn({ deviceId: this.deviceId, attempt, err: error }, what);
+    this.#reports.drained();
+    this.#offers.flush();
   }
 }

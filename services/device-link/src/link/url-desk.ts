@@ -8,6 +8,7 @@ import {
 import type { HeadsetFilesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import type { DownloadsService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import { limits } from '../domain/limits.ts';
+import type { Limiter } from './limiter.ts';
 
 type Answer = Omit<MessageInitShape<typeof UrlAnswerSchema>, '$typeName' | 'requestId'>;
 
@@ -16,7 +17,7 @@ export interface UrlServices {
   readonly downloads: Client<typeof DownloadsService>;
   readonly files: Client<typeof HeadsetFilesService>;
   /** Bounds the questions for loads that an instance has open: after an outage every headset asks. */
-  readonly downloadGate: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly downloadLimiter: Limiter;
 }
 
 /** An upload's address is asked of the integrator, who may be slow; milliseconds. */
@@ -78,7 +79,7 @@ export class UrlDesk {
   }
 
   async #askFor({ about }: UrlRequest, signal: AbortSignal): Promise<Answer> {
-    const { downloads, files, downloadGate } = this.#services;
+    const { downloads, files, downloadLimiter } = this.#services;
     const deviceId = this.#deviceId;
     if (about.case === 'upload') {
       const { url, refusal } = await files.getUploadUrl(
@@ -89,7 +90,7 @@ export class UrlDesk {
     }
     const ticket = about.case === 'downloadTicket' ? about.value : new Uint8Array();
     return answered(
-      await downloadGate(async () => {
+      await downloadLimiter(async () => {
         signal.throwIfAborted();
         return await downloads.getDownloadUrl({ deviceId, ticket }, { signal });
       }),

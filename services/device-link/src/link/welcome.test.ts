@@ -5,7 +5,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { deviceId, type Instance, offer, World } from '../testing/world.ts';
 import { createActivationReader } from './current-activation.ts';
-import { createGate } from './retry.ts';
+import { createLimiter } from './limiter.ts';
 
 /** The current activation in the welcome (rule A7). */
 
@@ -97,7 +97,7 @@ describe('the welcome', () => {
 describe('reading activations', () => {
   const logger = createLogger({ service: 'test', level: 'silent' });
 
-  it('asks for no more at a time than the gate lets in, and not for who waited too long', async () => {
+  it('asks for no more at a time than the limit, and not for a headset that waited too long', async () => {
     const asked: string[] = [];
     const read = createActivationReader({
       devices: {
@@ -106,7 +106,7 @@ describe('reading activations', () => {
           return new Promise(() => {});
         },
       } as Parameters<typeof createActivationReader>[0]['devices'],
-      gate: createGate(2),
+      limiter: createLimiter(2),
       logger,
       deadlineMs: 50,
     });
