@@ -45,7 +45,7 @@ const missing = orDemanded(
     expect(answer.statusCode).toBe(200);
   }
   const state = async (version: string) => {
-    const found = await world.store
+    const found = await world.bed.store
       .collection<{ _id: string; state: string; reason: string }>('artifacts')
       .findOne({ _id: `software/${app}/${version}` });
     return found?.state;
@@ -94,7 +94,7 @@ const missing = orDemanded(
     await upload('4', await makeApk({ versionName: '4' }));
     const count = async () =>
       Promise.all(
-        ['packages', 'artifacts', 'uploads'].map((c) => world.store.collection(c).countDocuments()),
+        ['packages', 'artifacts', 'uploads'].map((c) => world.bed.store.collection(c).countDocuments()),
       );
     const before = await count();
     await server.kill();

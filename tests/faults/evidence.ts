@@ -32,6 +32,8 @@ export interface Evidence {
   readonly puts: readonly Put[];
   /** When whoever uploads recordings was killed, frozen, or without its database. */
   readonly interruptions: readonly Interruption[];
+  /** Ids of recordings whose upload was cut by its own lease, which had run out; one for each time. */
+  readonly lapsedUploads: readonly string[];
   /** Devices whose activation never changed during the run. */
   readonly alwaysActivated: readonly string[];
   /** Every answer from 500 on. */

@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { uploadCut } from '@headset-cloud/communication/recordings/worker.ts';
 import { type Admin, createAdmin } from '@headset-cloud/demo/provision.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { request } from 'undici';
@@ -123,6 +126,7 @@ export async function gather(world: World, open: readonly string[], tally: Tally
     storedParts: world.recordings.stored,
     puts: world.recordingPuts,
     interruptions: interruptions(world.supervisor, tally),
+    lapsedUploads: lapsedUploads(world.stack.dataDir),
     alwaysActivated: world.tenants.flatMap((t) => staying(t.devices)),
     answeringDevices: world.answering.devices.map((d) => d.deviceId),
     serverErrors: world.tenants.flatMap((t) => t.client.errors),
@@ -147,6 +151,22 @@ export async function gather(world: World, open: readonly string[], tally: Tally
       .flatMap((answer) => answer.deadLetters)
       .map(({ topic, position, group, error }) => ({ position: `${topic}/${position}`, group, error })),
   };
+}
+
+/**
+ * Uploads of recordings that were cut because their lease had run out, by what the services log: on a
+ * machine that is overloaded no fault is needed for that.
+ */
+function lapsedUploads(dataDir: string): string[] {
+  const logs = join(dataDir, 'logs');
+  return readdirSync(logs).flatMap((name) =>
+    readFileSync(join(logs, name), 'utf8')
+      .split('\n')
+      .filter((line) => line.includes(uploadCut) && line.startsWith('{') && line.endsWith('}'))
+      .map((line) => JSON.parse(line) as { recordingId: string; heldMsAgo: number; leaseMs: number })
+      .filter(({ heldMsAgo, leaseMs }) => heldMsAgo >= leaseMs)
+      .map(({ recordingId }) => recordingId),
+  );
 }
 
 /** All transactions of an application, page by page. */

@@ -19,7 +19,7 @@ export function describeRun(result: RunResult): string[] {
     `failpoints  ${tally.reached.size} steps reached${tally.unreached.length > 0 ? `; not reached: ${tally.unreached.join(', ')}` : ''}`,
     `effects     ${evidence.effects.length}`,
     `headsets    ${evidence.reports.length} reports, ${evidence.uploads.length} files (${evidence.storedFiles.length} stored), ${evidence.packages.length} packages`,
-    `meetings    ${evidence.soraEvents.length} events of Sora, ${evidence.spent.length} uses, ${evidence.recordings.length} recordings in ${evidence.puts.length} parts`,
+    `meetings    ${evidence.soraEvents.length} events of Sora, ${evidence.spent.length} uses, ${evidence.recordings.length} recordings in ${evidence.puts.length} parts; ${evidence.lapsedUploads.length} cut by a lease that ran out`,
     `callbacks   ${ids.size}, and ${evidence.arrivals.length - ids.size} repeats; ${evidence.impatient.length} went ahead of earlier ones, having waited their time`,
     `settled     ${seconds(result.settledInMs)} after the last round`,
   ];

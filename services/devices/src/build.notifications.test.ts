@@ -1,3 +1,4 @@
+import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
@@ -10,7 +11,7 @@ import {
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { notifications, receivedAtMs, report, usage } from './testing/reports.ts';
-import { callerOf, imei, onEmbedded, openWorld, provision, type World } from './testing/world.ts';
+import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {

@@ -1,8 +1,9 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
 import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
-import { callerOf, imei, onEmbedded, openWorld, provision, type World } from './testing/world.ts';
+import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {

@@ -1,8 +1,9 @@
+import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { devicesFailpoints } from './failpoints.ts';
 import { createContractStore, mostUnderWay } from './store/contracts.ts';
 import type { ContractDeviceDocument, ContractDocument, DeviceDocument } from './store/documents.ts';
-import { callerOf, imei, onEmbedded, openWorld, provision, type World } from './testing/world.ts';
+import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {

@@ -136,21 +136,21 @@ describe('transactions', () => {
   it('is answered and handed over only when the disk has it, for which it waits once', async () => {
     const first = await h.create();
     await waitFor('the first hand-over', () => h.delivered.length === 1);
-    h.disk.hold();
+    h.bed.disk.hold();
     let answered = 0;
     const creating = h.create().then((id) => {
       answered = id;
       return id;
     });
-    await waitFor('the disk to be asked', () => h.disk.asked > 0);
+    await waitFor('the disk to be asked', () => h.bed.disk.asked > 0);
     // A whole call that needs no disk is answered meanwhile.
     expect(await h.status(first)).toBe('CREATED');
-    expect({ answered, delivered: h.delivered.length, asked: h.disk.asked }).toEqual({
+    expect({ answered, delivered: h.delivered.length, asked: h.bed.disk.asked }).toEqual({
       answered: 0,
       delivered: 1,
       asked: 1,
     });
-    h.disk.release();
+    h.bed.disk.release();
     const id = await creating;
     await waitFor('the hand-over', () => h.delivered.includes(id));
   });

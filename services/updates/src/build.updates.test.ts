@@ -287,7 +287,7 @@ test('the operators’ list is by kind and package, bounded', async () => {
 
 test('what a call looks at does not grow with other developers’ catalogues', async () => {
   await putApp('com.example.a', '1.0');
-  const artifacts = world.store.collection<{ _id: string }>('artifacts');
+  const artifacts = world.bed.store.collection<{ _id: string }>('artifacts');
   const own = await artifacts.findOne({ _id: 'software/com.example.a/1.0' });
   await artifacts.insertMany(
     Array.from({ length: 500 }, (_, n) => ({
@@ -295,7 +295,7 @@ test('what a call looks at does not grow with other developers’ catalogues', a
       ...{ _id: `software/com.other.p${n}/1.0`, package: `com.other.p${n}`, developerId: `dev-${n}` },
     })),
   );
-  const uploads = world.store.collection<{ _id: string }>('uploads');
+  const uploads = world.bed.store.collection<{ _id: string }>('uploads');
   const [open] = await uploads.find({}).toArray();
   await uploads.insertMany(
     Array.from({ length: 500 }, (_, n) => ({
@@ -310,9 +310,9 @@ test('what a call looks at does not grow with other developers’ catalogues', a
     })),
   );
   const examined = async (call: () => Promise<unknown>): Promise<number> => {
-    const before = world.documentsExamined();
+    const before = world.bed.documentsExamined();
     await call();
-    return world.documentsExamined() - before;
+    return world.bed.documentsExamined() - before;
   };
   const caller = callerOf();
   const name = { caller, package: 'com.example.a', version: '2.0' };

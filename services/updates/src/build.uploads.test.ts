@@ -173,7 +173,7 @@ test.each([
     world.updates.requestUpload({ caller: callerOf(), package: name, version, sizeBytes }),
   ).rejects.toMatchObject({ code: 'invalid_argument', message: expect.stringMatching(message) });
   for (const collection of ['packages', 'artifacts', 'uploads', 'idempotency']) {
-    expect(await world.store.collection(collection).countDocuments()).toBe(0);
+    expect(await world.bed.store.collection(collection).countDocuments()).toBe(0);
   }
 });
 
@@ -189,7 +189,7 @@ test('a repeat under an Idempotency-Key signs anew for the same upload; another 
   const [a, b] = [first.urls[0], second.urls[0]];
   expect(b?.uploadUrl).not.toBe(a?.uploadUrl);
   expect((b?.startTimestampMs ?? 0n) - (a?.startTimestampMs ?? 0n)).toBe(60_000n);
-  expect(await world.store.collection('uploads').countDocuments()).toBe(1);
+  expect(await world.bed.store.collection('uploads').countDocuments()).toBe(1);
   await expect(requestUpload('1.0.0', 11, callerOf('a', 'key-1', 2))).rejects.toMatchObject({
     code: 'idempotency_key_reused',
   });
@@ -209,7 +209,7 @@ test('an upload that never comes is told as that, and is forgotten', async () =>
   await waitFor('the expiry', async () => (await artifact())?.state === ArtifactState.REJECTED);
   expect((await artifact())?.reason).toBe('No file was uploaded before the URL expired.');
   world.nowMs += 3_600_000;
-  await waitFor('the end', async () => (await world.store.collection('uploads').countDocuments()) === 0);
+  await waitFor('the end', async () => (await world.bed.store.collection('uploads').countDocuments()) === 0);
 });
 
 test('a withdrawn version stays withdrawn: it is neither installed nor uploaded again', async () => {

@@ -75,13 +75,21 @@ function partsOnce({ evidence }: Case): string[] {
   const { puts, interruptions } = evidence;
   const cut = (fromMs: number, toMs: number) =>
     interruptions.some((i) => i.toMs >= fromMs && i.fromMs <= toMs);
+  // A lease that ran out cuts one part, and only once.
+  const lapses = [...evidence.lapsedUploads];
+  const lapsed = (file: string) => {
+    const at = lapses.findIndex((recordingId) => file.startsWith(recordingId));
+    if (at >= 0) lapses.splice(at, 1);
+    return at >= 0;
+  };
   return [...Map.groupBy(puts, (p) => p.file)].flatMap(([file, list]) =>
     list.flatMap((put, i) => {
       const before = list[i - 1];
       if (!before || before.partNumber < put.partNumber) return [];
       const name = `${file}, part ${put.partNumber}`;
       if (before.partNumber > put.partNumber) return [`${name} was sent after part ${before.partNumber}`];
-      return cut(before.atMs, put.atMs) ? [] : [`${name} was sent again, and nothing had cut it`];
+      const excused = cut(before.atMs, put.atMs) || lapsed(file);
+      return excused ? [] : [`${name} was sent again, and nothing had cut it`];
     }),
   );
 }

@@ -156,6 +156,7 @@ export function goodRun(): Evidence {
       { file: 'webm', partNumber: 2, atMs: 40 },
     ],
     interruptions: [{ fromMs: 25, toMs: 26 }],
+    lapsedUploads: [],
     alwaysActivated: [],
     settings: [{ applicationId: app, field: 'soraEvent', value: 'b' }],
     applications: [{ applicationId: app, slots: 1, activatedDevices: [device], devices: [device] }],

@@ -85,6 +85,16 @@ export const seededMedia: readonly Seeded[] = [
   [parts, 'a part that is sent twice for no reason', (e) => ({ ...e, interruptions: [] })],
   [
     parts,
+    'a part that is sent twice more, and only one lease had run out',
+    (e) => ({
+      ...e,
+      puts: [{ file: 'webm', partNumber: 1, atMs: 15 }, ...e.puts],
+      interruptions: [],
+      lapsedUploads: ['webm', 'report'],
+    }),
+  ],
+  [
+    parts,
     'a part that is sent after a later one',
     (e) => ({ ...e, puts: [...e.puts, late], interruptions: [{ fromMs: 0, toMs: 100 }] }),
   ],

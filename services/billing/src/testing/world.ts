@@ -1,17 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
-import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
-import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
+import { cutAtOf, openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
-import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
@@ -20,13 +11,6 @@ import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { DeviceLifecycleEventSchema, LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
 import { Registry } from 'prom-client';
 import { buildBilling } from '../build.ts';
-import { collections } from '../store/documents.ts';
-
-/** The same tests on a MongoDB server, where one is named. */
-const mongoUri = process.env['MONGODB_URI'];
-
-/** For tests of what queries cost, which only the embedded store counts. */
-export const onEmbedded = mongoUri ? test.skip : test;
 
 /** A running billing service on the embedded store and log. */
 export interface World {
@@ -49,36 +33,18 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** Thrown where a process would have died. */
-export class CutOff extends Error {}
-
 export async function openWorld(zone = 'UTC+9'): Promise<World> {
-  const directory = mkdtempSync(join(tmpdir(), 'billing-'));
-  const db = openEmbeddedDatabase({ directory });
-  const embedded = createEmbeddedStore(db);
-  const databasePrefix = `test_${randomUUID().slice(0, 8)}_`;
-  const mongo = mongoUri ? await connectMongo({ uri: mongoUri, databasePrefix, appName: 'test' }) : undefined;
-  const store = (mongo ?? embedded).database('billing');
-  const logger = createLogger({ service: 'billing', level: 'silent' });
-  const log = createEmbeddedLog(db, logger);
+  const bed = openTestBed('billing', { onMongo: true });
+  const { store, log } = bed;
   const registry = new Registry();
   const channel = new LocalChannel();
   const service = buildBilling(
-    {
-      logger,
-      clock: { now: () => world.nowMs },
-      store,
-      log,
+    bed.context({
       channel: () => channel,
-      secrets: createSecretBox('a test secret of more than thirty-two characters'),
+      clock: { now: () => world.nowMs },
       metrics: registry,
-      failpoints: (name) => {
-        if (world.cutAt !== name) return;
-        world.cutAt = undefined;
-        throw new CutOff(name);
-      },
-      instanceId: 'test',
-    },
+      failpoints: cutAtOf(() => world),
+    }),
     { BILLING_TIME_ZONE: zone },
   );
   const consumed = (group: string, topic: string) =>
@@ -92,7 +58,7 @@ export async function openWorld(zone = 'UTC+9'): Promise<World> {
     log,
     nowMs: Date.UTC(2026, 10, 21),
     cutAt: undefined,
-    documentsExamined: () => embedded.statistics.documentsExamined,
+    documentsExamined: bed.documentsExamined,
     async metrics(name) {
       const text = await registry.getSingleMetricAsString(name);
       return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -129,11 +95,7 @@ export async function openWorld(zone = 'UTC+9'): Promise<World> {
     },
     async close() {
       await service.stop();
-      for (const name of Object.values(collections)) if (mongo) await store.collection(name).deleteMany({});
-      await mongo?.close();
-      await log.close();
-      await db.close();
-      rmSync(directory, { recursive: true });
+      await bed.remove();
     },
   };
   channel.register([...service.rpc, ...service.admin]);

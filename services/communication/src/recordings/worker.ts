@@ -23,6 +23,9 @@ export interface RecordingWorkerOptions extends RunnerOptions {
   readonly onEnd: (outcome: RunOutcome['end']) => void;
 }
 
+/** Logged with the time since the claim was surely held; the crash test looks for it. */
+export const uploadCut = 'the upload of a recording is cut';
+
 const unsetMessage = 'Neither soraRecGetPresignedUrl nor soraRecGetMultiPresignedUrl is set.';
 
 /**
@@ -99,10 +102,13 @@ export class RecordingWorker {
     const { recordings, clock, leaseMs, logger, pauseMs } = this.#o;
     const { recordingId } = claim;
     const lost = new AbortController();
+    let heldAtMs = performance.now();
     const renewal = setInterval(() => {
+      const askedAtMs = performance.now();
       recordings.renew(claim, clock.now() + leaseMs).then(
         (held) => {
-          if (!held) lost.abort(new ClaimLostError());
+          if (held) heldAtMs = askedAtMs;
+          else lost.abort(new ClaimLostError());
         },
         (error) => logger.warn({ recordingId, err: error }, 'a claim is not renewed'),
       );
@@ -121,7 +127,10 @@ export class RecordingWorker {
     } catch (error) {
       if (this.#stop.signal.aborted) await recordings.release(claim, clock.now()).catch(() => {});
       // The claim runs out by itself; then the recording is taken up again.
-      else logger.warn({ recordingId, err: error }, 'the upload of a recording is cut');
+      else {
+        const heldMsAgo = Math.round(performance.now() - heldAtMs);
+        logger.warn({ recordingId, heldMsAgo, leaseMs, err: error }, uploadCut);
+      }
     } finally {
       clearInterval(renewal);
     }

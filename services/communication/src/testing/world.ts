@@ -1,19 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fromBinary } from '@bufbuild/protobuf';
-import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
-import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
-import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
+import { cutAtOf, openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
-import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { bindSome } from '@headset-cloud/kit/testing/fakes.ts';
 import { UsageEventSchema } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
@@ -23,10 +15,6 @@ import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.t
 import { Registry } from 'prom-client';
 import { buildCommunication, type CommunicationApp } from '../build.ts';
 import type { CommunicationConfig } from '../config.ts';
-import { collections } from '../store/documents.ts';
-
-/** The same tests on a MongoDB server, where one is named. */
-const mongoUri = process.env['MONGODB_URI'];
 
 export const MiB = 1024 * 1024;
 
@@ -101,23 +89,9 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** Thrown where a process would have died. */
-export class CutOff extends Error {}
-
 export async function openWorld(config: Partial<CommunicationConfig> = {}): Promise<World> {
-  const directory = mkdtempSync(join(tmpdir(), 'communication-'));
-  const db = openEmbeddedDatabase({ directory });
-  const mongo = mongoUri
-    ? await connectMongo({
-        ...{ uri: mongoUri, appName: 'test', databasePrefix: `test_${randomUUID().slice(0, 8)}_` },
-      })
-    : undefined;
-  const store = (mongo ?? createEmbeddedStore(db)).database('communication');
-  const logger = createLogger({
-    service: 'communication',
-    level: (process.env['TEST_LOG'] as 'warn') ?? 'silent',
-  });
-  const log = createEmbeddedLog(db, logger);
+  const bed = openTestBed('communication', { onMongo: true });
+  const { store, log } = bed;
   let app: CommunicationApp;
   let metrics: Registry;
 
@@ -129,16 +103,12 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
     registry = new Registry(),
   ): CommunicationApp {
     return buildCommunication(
-      {
-        ...{ logger, store, log, channel: () => channel, metrics: registry, instanceId: 'test' },
+      bed.context({
+        channel: () => channel,
+        metrics: registry,
         clock: { now: () => world.nowMs },
-        secrets: createSecretBox('a test secret of more than thirty-two characters'),
-        failpoints(name) {
-          if (world.cutAt !== name) return;
-          world.cutAt = undefined;
-          throw new CutOff(name);
-        },
-      },
+        failpoints: cutAtOf(() => world),
+      }),
       { ...testConfig, ...config, ...changed },
     );
   }
@@ -156,9 +126,8 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
   }
 
   function fakes() {
-    const unused = () => Promise.reject(new DomainError('internal', 'not faked'));
     return [
-      bind(DevicesService, {
+      bindSome(DevicesService, {
         getAssociation: async ({ deviceId }) => {
           if (world.devicesAway > 0) {
             world.devicesAway -= 1;
@@ -166,21 +135,11 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
           }
           return { applicationId: world.associations.get(deviceId) ?? '' };
         },
-        ...{ getActivation: unused, activateDevice: unused, deactivateDevice: unused, sendOperation: unused },
-        ...{ resetDevice: unused, getHardwareProperties: unused, getDeviceStatus: unused },
-        listDeviceStatuses: unused,
       }),
-      bind(ApplicationsService, {
+      bindSome(ApplicationsService, {
         getDestination: async ({ setting }) => ({
           url: world.set.has(setting) ? 'https://example.com/' : '',
         }),
-        ...{
-          authorizeApplication: unused,
-          authorizeDeveloper: unused,
-          getSettings: unused,
-          updateSettings: unused,
-        },
-        refreshAuthenticationKey: unused,
       }),
       bind(SignedUrlsService, {
         async requestSignedUrls({ setting, body }) {
@@ -241,11 +200,7 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
     },
     async close() {
       await Promise.all([app, ...others].map((one) => one.stop()));
-      for (const name of Object.values(collections)) if (mongo) await store.collection(name).deleteMany({});
-      await mongo?.close();
-      await log.close();
-      await db.close();
-      rmSync(directory, { recursive: true });
+      await bed.remove();
     },
   } as unknown as World;
   await open({});

@@ -293,7 +293,7 @@ describe('reports', () => {
   it('are not acknowledged while the disk is busy, though they are on the log', async () => {
     const headset = await connected();
     const consumed = await world.consume();
-    world.disk.hold();
+    world.bed.disk.hold();
     headset.result(1, 7);
     await waitFor('the report', () =>
       consumed.some(({ body }) => body.case === 'report' && body.value.reportId === 1n),
@@ -301,7 +301,7 @@ describe('reports', () => {
     await deliver(1);
     await waitFor('a message that came later', () => headset.ids('offer').length === 1);
     expect(headset.received.some((b) => b.case === 'reportAck')).toBe(false);
-    world.disk.release();
+    world.bed.disk.release();
     await headset.next('offer');
     expect((await headset.next('reportAck')).reportId).toBe(1n);
   });

@@ -1,22 +1,13 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
-import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
-import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
-import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
-import { diskOf } from '@headset-cloud/embedded/testing/disk.ts';
+import { openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import type {
@@ -132,12 +123,7 @@ export class World {
   logAway = false;
   /** While set, publishing waits for it. */
   logHeld: Promise<void> | undefined;
-  readonly #directory = mkdtempSync(join(tmpdir(), 'device-link-'));
-  readonly #logger = createLogger({ service: 'test', level: 'silent' });
-  readonly disk = diskOf(this.#directory);
-  readonly #db = openEmbeddedDatabase({ directory: this.#directory, walSync: this.disk.walSync });
-  readonly #stores = createEmbeddedStore(this.#db);
-  readonly #log = createEmbeddedLog(this.#db, this.#logger);
+  readonly bed = openTestBed('device-link');
   readonly #channel = new LocalChannel();
   readonly #privateKeys = new Map<string, KeyObject>();
   readonly #cleanups: (() => Promise<void> | void)[] = [];
@@ -219,23 +205,20 @@ export class World {
     const defaults = readConfig(deviceLinkConfig, { DEVICE_LINK_LISTEN: '127.0.0.1:0' });
     let address = '';
     let stalled: PromiseWithResolvers<void> | undefined;
-    const store = stallable(this.#stores.database('device-link'), () => stalled?.promise);
+    const store = stallable(this.bed.store, () => stalled?.promise);
     const service = buildDeviceLink(
-      {
-        logger: this.#logger,
+      this.bed.context({
         clock,
         store,
         log: this.#faultyLog(),
         channel: () => this.#channel,
-        secrets: createSecretBox('a secret that is long enough for tests'),
         metrics: this.#cleanups.length === 0 ? this.metrics : new Registry(),
-        failpoints: noFailpoints,
         instanceId: `instance-${this.#cleanups.length}`,
-      },
+      }),
       // The address is only known once the port is, and only read when the service starts.
       Object.defineProperty({ ...defaults, ...config }, 'ADVERTISE_ADDRESS', { get: () => address }),
     );
-    const server = new RpcServer(service.rpc, this.#logger);
+    const server = new RpcServer(service.rpc, this.bed.logger);
     const ownPort = await server.start({ host: '127.0.0.1', port: 0 });
     address = fixedAddress ?? `127.0.0.1:${ownPort}`;
     try {
@@ -294,14 +277,14 @@ export class World {
 
   /** What is on a topic of reports, oldest first. */
   async reports(topic: string = topics.transactionReports): Promise<DeviceReportEvent[]> {
-    const events = await this.#log.readNewest(topic, 1000);
+    const events = await this.bed.log.readNewest(topic, 1000);
     return events.map((event) => fromBinary(DeviceReportEventSchema, event.value));
   }
 
   /** What consumers of the reports on transactions get from now on. */
   async consume(): Promise<DeviceReportEvent[]> {
     const consumed: DeviceReportEvent[] = [];
-    await this.#log.subscribe({
+    await this.bed.log.subscribe({
       topic: topics.transactionReports,
       group: 'test',
       handle: async (events) => {
@@ -319,21 +302,18 @@ export class World {
 
   async close(): Promise<void> {
     this.logAway = false;
-    this.disk.release();
+    this.bed.disk.release();
     for (const cleanup of this.#cleanups) await cleanup();
-    await this.#log.close();
-    await this.#stores.close();
-    await this.#db.close();
-    rmSync(this.#directory, { recursive: true, force: true });
+    await this.bed.remove();
   }
 
   #faultyLog(): EventLog {
     const publish: EventLog['publish'] = async (topic, events, options) => {
       if (this.logAway) throw new DomainError('unavailable', 'The log is away.');
       await this.logHeld;
-      await this.#log.publish(topic, events, options);
+      await this.bed.log.publish(topic, events, options);
     };
-    return new Proxy(this.#log, {
+    return new Proxy(this.bed.log, {
       get: (log, name) => {
         if (name === 'publish') return publish;
         const value = Reflect.get(log, name) as unknown;

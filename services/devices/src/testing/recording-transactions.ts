@@ -1,5 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import type { RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import { bindSome } from '@headset-cloud/kit/testing/fakes.ts';
 import {
   type CreateTransactionRequest,
   FloorReason,
@@ -44,8 +45,7 @@ export class RecordingTransactions {
   readonly #epochs = new Map<string, bigint>();
 
   get binding(): RpcBinding {
-    const unused = () => Promise.reject(new DomainError('internal', 'not used here'));
-    return bind(TransactionsService, {
+    return bindSome(TransactionsService, {
       drawTransactionId: async () => ({ transactionId: BigInt(this.#draw()) }),
       createTransaction: async (request) => {
         this.waiting += 1;
@@ -66,8 +66,6 @@ export class RecordingTransactions {
           transaction: { transactionId, deviceId: found.deviceId, operationId: found.operationId },
         };
       },
-      listTransactions: unused,
-      cancelTransactions: unused,
     });
   }
 

@@ -1,18 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
-import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
-import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
+import { cutAtOf, openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
-import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
-import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
+import type { Service } from '@headset-cloud/kit/service.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import {
@@ -24,15 +14,8 @@ import {
 import { Registry } from 'prom-client';
 import { buildDevices } from '../build.ts';
 import type { DevicesConfig } from '../config.ts';
-import { collections } from '../store/documents.ts';
 import { RecordingTransactions } from './recording-transactions.ts';
 import { SignedUrlsFake } from './signed-urls.ts';
-
-/** The same tests on a MongoDB server, where one is named. */
-const mongoUri = process.env['MONGODB_URI'];
-
-/** For tests of what queries cost, which only the embedded store counts. */
-export const onEmbedded = mongoUri ? test.skip : test;
 
 /** A running devices service on the embedded store, with a recorder in the place of transactions. */
 export interface World {
@@ -72,36 +55,18 @@ export const testConfig: DevicesConfig = {
   FILE_UPLOAD_LIMIT_BYTES: 1000,
 };
 
-/** Thrown where a process would have died. */
-export class CutOff extends Error {}
-
 export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<World> {
-  const directory = mkdtempSync(join(tmpdir(), 'devices-'));
-  const db = openEmbeddedDatabase({ directory });
-  const embedded = createEmbeddedStore(db);
-  const mongo = mongoUri
-    ? await connectMongo({
-        uri: mongoUri,
-        databasePrefix: `test_${randomUUID().slice(0, 8)}_`,
-        appName: 'test',
-      })
-    : undefined;
-  const store = (mongo ?? embedded).database('devices');
-  const logger = createLogger({ service: 'devices', level: 'silent' });
-  const log = createEmbeddedLog(db, logger);
+  const bed = openTestBed('devices', { onMongo: true });
+  const { store, log } = bed;
   const channel = new LocalChannel();
   const transactions = new RecordingTransactions();
   const signedUrls = new SignedUrlsFake();
   const metrics = new Registry();
-  const failpoints: Failpoints = (name) => {
-    if (world.cutAt !== name) return;
-    world.cutAt = undefined;
-    throw new CutOff(name);
-  };
-  const context: ServiceContext = {
-    logger,
+  const context = bed.context({
+    channel: () => channel,
     clock: { now: () => world.nowMs },
-    store,
+    metrics,
+    failpoints: cutAtOf(() => world),
     log: {
       ...portOf(log),
       publish: async (topic, events) => {
@@ -111,12 +76,7 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
         throw world.logFailure;
       },
     },
-    channel: () => channel,
-    secrets: createSecretBox('a test secret of more than thirty-two characters'),
-    metrics,
-    failpoints,
-    instanceId: 'test',
-  };
+  });
   const service = buildDevices(context, { ...testConfig, ...config });
   const world: World = {
     service,
@@ -136,14 +96,10 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
     publishedBytes: [],
     nowMs: Date.now(),
     cutAt: undefined,
-    documentsExamined: () => embedded.statistics.documentsExamined,
+    documentsExamined: bed.documentsExamined,
     async close() {
       await service.stop();
-      for (const name of Object.values(collections)) if (mongo) await store.collection(name).deleteMany({});
-      await mongo?.close();
-      await log.close();
-      await db.close();
-      rmSync(directory, { recursive: true });
+      await bed.remove();
     },
   };
   channel.register([transactions.binding, signedUrls.binding, ...service.rpc, ...service.admin]);

@@ -2,21 +2,15 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
-import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
-import { createEmbeddedStore, type EmbeddedStoreConnection } from '@headset-cloud/embedded/store.ts';
-import { diskOf } from '@headset-cloud/embedded/testing/disk.ts';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service } from '@headset-cloud/kit/service.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { bindSome } from '@headset-cloud/kit/testing/fakes.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import type {
   HeldState,
@@ -34,7 +28,6 @@ import {
   TransactionsService,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { Binary } from 'mongodb';
-import { Registry } from 'prom-client';
 import { buildTransactions } from '../build.ts';
 import { transactionsConfig } from '../config.ts';
 import { collections, type TransactionDocument } from '../store/documents.ts';
@@ -46,8 +39,6 @@ export const command = 'put-v1-applications-devices-commands';
 /** The service on the embedded stores; device-link is played by the test. */
 export class Harness {
   readonly directory = mkdtempSync(join(tmpdir(), 'transactions-test-'));
-  readonly logger = createLogger({ level: 'silent' });
-  readonly disk = diskOf(this.directory);
   readonly channel = new LocalChannel();
   /** Session epochs of headsets that are online. */
   readonly online = new Map<string, bigint>();
@@ -65,8 +56,7 @@ export class Harness {
   beforeCancel: (() => Promise<unknown>) | undefined;
   /** Holds up questions for presence. */
   beforePresence = async (): Promise<void> => {};
-  database!: EmbeddedDatabase;
-  log!: EventLog;
+  bed!: TestBed;
   service!: Service;
   tx!: Client<typeof TransactionsService>;
   judge!: Client<typeof DeliveryJudgeService>;
@@ -80,13 +70,9 @@ export class Harness {
   }[] = [];
   /** While true, notifications cannot be published. */
   logAway = false;
-  #stores: EmbeddedStoreConnection | undefined;
 
   async start(config: Record<string, string> = {}): Promise<void> {
-    this.database = openEmbeddedDatabase({ directory: this.directory, walSync: this.disk.walSync });
-    const stores = createEmbeddedStore(this.database);
-    this.#stores = stores;
-    this.log = createEmbeddedLog(this.database, this.logger);
+    this.bed = openTestBed('transactions', { directory: this.directory });
     this.channel.register([
       bind(DeliveryService, {
         deliver: async (r) => {
@@ -115,32 +101,17 @@ export class Harness {
         closeSession: async () => ({}),
       }),
     ]);
-    const unused = () => Promise.reject(new DomainError('internal', 'not used here'));
     this.channel.register([
-      bind(DevicesService, {
+      bindSome(DevicesService, {
         getActivation: async ({ deviceId }) => ({ deviceId, activated: this.activated }),
-        activateDevice: unused,
-        deactivateDevice: unused,
-        sendOperation: unused,
-        resetDevice: unused,
-        getHardwareProperties: unused,
-        getAssociation: unused,
-        getDeviceStatus: unused,
-        listDeviceStatuses: unused,
       }),
     ]);
     this.service = buildTransactions(
-      {
-        logger: this.logger,
-        clock: systemClock,
-        store: this.#interruptible(stores.database('transactions')),
+      this.bed.context({
+        store: this.#interruptible(this.bed.store),
         log: this.#faultyLog(),
         channel: () => this.channel,
-        secrets: createSecretBox('x'.repeat(32)),
-        metrics: new Registry(),
-        failpoints: noFailpoints,
-        instanceId: 'test',
-      },
+      }),
       readConfig(transactionsConfig, {
         TRANSACTIONS_SWEEP_MS: '50',
         TRANSACTIONS_LEFTOVER_AFTER_MS: '100',
@@ -155,7 +126,7 @@ export class Harness {
     this.tx = createClient(TransactionsService, this.channel);
     this.judge = createClient(DeliveryJudgeService, this.channel);
     await this.service.start();
-    await this.log.subscribe({
+    await this.bed.log.subscribe({
       topic: topics.notifications,
       group: 'test',
       handle: async (events) => {
@@ -177,35 +148,33 @@ export class Harness {
 
   /** Makes what is stored of an operation unreadable. */
   async spoil(id: number): Promise<void> {
-    await this.#documents?.updateOne({ _id: id }, { $set: { operation: new Binary(Uint8Array.of(0xff)) } });
+    await this.#documents.updateOne({ _id: id }, { $set: { operation: new Binary(Uint8Array.of(0xff)) } });
   }
 
   /** Takes the stored operation away: whoever reads it fails. */
   async strip(id: number): Promise<void> {
-    await this.#documents?.updateOne({ _id: id }, { $unset: { operation: true } });
+    await this.#documents.updateOne({ _id: id }, { $unset: { operation: true } });
   }
 
   /** What the sweeper has to look at, now or later. */
   async dueIds(): Promise<number[]> {
-    const due = await this.#documents?.find({ dueAt: { $exists: true } }).toArray();
-    return (due ?? []).map((one) => one._id);
+    const due = await this.#documents.find({ dueAt: { $exists: true } }).toArray();
+    return due.map((one) => one._id);
   }
 
   /** Makes the sweeper look at a transaction. */
   async makeDue(id: number): Promise<void> {
-    await this.#documents?.updateOne({ _id: id }, { $set: { dueAt: new Date(0) } });
+    await this.#documents.updateOne({ _id: id }, { $set: { dueAt: new Date(0) } });
   }
 
   get #documents() {
-    return this.#stores?.database('transactions').collection<TransactionDocument>(collections.transactions);
+    return this.bed.store.collection<TransactionDocument>(collections.transactions);
   }
 
   async stop(): Promise<void> {
-    this.disk.release();
+    this.bed.disk.release();
     await this.service.stop();
-    await this.log.close();
-    await this.#stores?.close();
-    await this.database.close();
+    await this.bed.close();
   }
 
   create(
@@ -259,7 +228,7 @@ export class Harness {
 
   event(event: MessageInitShape<typeof DeviceReportEventSchema>): Promise<void> {
     const value = create(DeviceReportEventSchema, { deviceId: device, ...event });
-    return this.log.publish(topics.transactionReports, [
+    return this.bed.log.publish(topics.transactionReports, [
       { key: device, value: toBinary(DeviceReportEventSchema, value) },
     ]);
   }
@@ -338,9 +307,9 @@ export class Harness {
   #faultyLog(): EventLog {
     const publish: EventLog['publish'] = async (topic, events, options) => {
       if (this.logAway && topic === topics.notifications) throw new DomainError('unavailable', 'away');
-      await this.log.publish(topic, events, options);
+      await this.bed.log.publish(topic, events, options);
     };
-    return new Proxy(this.log, {
+    return new Proxy(this.bed.log, {
       get: (log, name) => {
         if (name === 'publish') return publish;
         const value = Reflect.get(log, name) as unknown;

@@ -1,5 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import type { RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import { bindSome } from '@headset-cloud/kit/testing/fakes.ts';
 import {
   ApplicationsService,
   DevicesService,
@@ -17,20 +18,15 @@ export class RecordingDevices {
   refusal: DomainError | undefined;
 
   readonly bindings: RpcBinding[] = [
-    bind(ApplicationsService, {
+    bindSome(ApplicationsService, {
       authorizeApplication: async ({ clientId }) => {
         const developerId = this.developers.get(clientId);
         if (!developerId)
           throw new DomainError('developer_not_registered', 'The developer is not registered.');
         return { developerId };
       },
-      authorizeDeveloper: unused,
-      getSettings: unused,
-      updateSettings: unused,
-      refreshAuthenticationKey: unused,
-      getDestination: unused,
     }),
-    bind(DevicesService, {
+    bindSome(DevicesService, {
       getDeviceStatus: async ({ deviceId }) => {
         if (!this.firmware.has(deviceId)) {
           throw new DomainError('device_not_activated', 'The device is not activated.');
@@ -46,15 +42,6 @@ export class RecordingDevices {
         this.sent.push(request);
         return { transactionId: BigInt(this.sent.length) };
       },
-      getActivation: unused,
-      activateDevice: unused,
-      deactivateDevice: unused,
-      resetDevice: unused,
-      getHardwareProperties: unused,
-      getAssociation: unused,
-      listDeviceStatuses: unused,
     }),
   ];
 }
-
-const unused = () => Promise.reject(new DomainError('internal', 'Not part of this test.'));

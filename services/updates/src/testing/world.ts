@@ -2,26 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
-import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
-import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
+import { cutAtOf, openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
-import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service } from '@headset-cloud/kit/service.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { UpdatesAdminService } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { DownloadsService, UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import { Registry } from 'prom-client';
 import { buildUpdates } from '../build.ts';
 import { updatesConfig } from '../config.ts';
 import { RecordingDevices } from './recording-devices.ts';
-
-/** Thrown where a process would have died. */
-export class CutOff extends Error {}
 
 /** A running updates service on the embedded store and this machine's disk, with a recorder in the place of devices. */
 export class World {
@@ -35,13 +26,9 @@ export class World {
   nowMs = Date.now();
   /** The failpoint at which the next call that reaches it is cut off. */
   cutAt: string | undefined;
-  store!: Store;
-  /** How many documents queries have looked at so far. */
-  documentsExamined!: () => number;
+  bed!: TestBed;
   readonly #channel = new LocalChannel();
   readonly #env: Record<string, string>;
-  #database!: EmbeddedDatabase;
-  #log!: EventLog;
   #service!: Service;
 
   constructor(env: Record<string, string> = {}) {
@@ -53,12 +40,7 @@ export class World {
   }
 
   async start(): Promise<this> {
-    this.#database = openEmbeddedDatabase({ directory: this.directory });
-    const logger = createLogger({ service: 'updates', level: 'silent' });
-    this.#log = createEmbeddedLog(this.#database, logger);
-    const stores = createEmbeddedStore(this.#database);
-    this.documentsExamined = () => stores.statistics.documentsExamined;
-    this.store = stores.database('updates');
+    this.bed = openTestBed('updates', { directory: this.directory });
     const env = {
       DATA_DIR: this.directory,
       UPDATES_LISTEN: '127.0.0.1:0',
@@ -67,21 +49,13 @@ export class World {
     };
     this.metrics.clear();
     this.#service = buildUpdates(
-      {
-        logger,
-        clock: { now: () => this.nowMs },
-        store: this.store,
-        log: this.#log,
+      this.bed.context({
         channel: () => this.#channel,
-        secrets: createSecretBox('a test secret of more than thirty-two characters'),
+        clock: { now: () => this.nowMs },
         metrics: this.metrics,
-        failpoints: (name) => {
-          if (this.cutAt !== name) return;
-          this.cutAt = undefined;
-          throw new CutOff(name);
-        },
+        failpoints: cutAtOf(() => this),
         instanceId: randomUUID(),
-      },
+      }),
       readConfig(updatesConfig, env),
     );
     this.#channel.register([...this.devices.bindings, ...this.#service.rpc, ...this.#service.admin]);
@@ -102,8 +76,7 @@ export class World {
 
   async #stop(): Promise<void> {
     await this.#service.stop();
-    await this.#log.close();
-    await this.#database.close();
+    await this.bed.close();
   }
 }
 

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
+import { type Failpoints, noFailpoints } from '@headset-cloud/kit/failpoints.ts';
+import { createLogger, type Logger } from '@headset-cloud/kit/logger.ts';
+import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import type { ServiceContext, ServiceName } from '@headset-cloud/kit/service.ts';
+import { openMongo } from '@headset-cloud/kit/store/mongo.ts';
+import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { Registry } from 'prom-client';
+import { openEmbeddedDatabase } from '../database.ts';
+import { createEmbeddedLog } from '../log.ts';
+import { createEmbeddedStore } from '../store.ts';
+import { type Disk, diskOf } from './disk.ts';
+
+/** What the tests of one service run on: its store and the log. */
+export interface TestBed {
+  readonly directory: string;
+  readonly store: Store;
+  readonly log: EventLog;
+  /** Silent, or as TEST_LOG says. */
+  readonly logger: Logger;
+  /** The disk under the embedded store and log. */
+  readonly disk: Disk;
+  /** How many documents queries have looked at so far; counted by the embedded store only. */
+  documentsExamined(): number;
+  /** What a host would give the service; `own` says what is special in the test. */
+  context(own: Pick<ServiceContext, 'channel'> & Partial<ServiceContext>): ServiceContext;
+  /** Closes store and log; what is stored stays in the directory. */
+  close(): Promise<void>;
+  /** Closes store and log, and removes what they stored. */
+  remove(): Promise<void>;
+}
+
+/** A MongoDB server on which the tests of some services run as well, where one is named. */
+const mongoUri = process.env['MONGODB_URI'];
+
+/** For tests of what queries cost, which only the embedded store counts. */
+export const onEmbedded = mongoUri ? test.skip : test;
+
+/**
+ * Opens the embedded store and log of a service in a directory, a new one where none is given.
+ * `onMongo`: where MONGODB_URI names a server, the store is a database there, which `remove` empties.
+ */
+export function openTestBed(
+  service: ServiceName,
+  options: { readonly directory?: string; readonly onMongo?: boolean } = {},
+): TestBed {
+  const directory = options.directory ?? mkdtempSync(join(tmpdir(), `${service}-`));
+  const disk = diskOf(directory);
+  const database = openEmbeddedDatabase({ directory, walSync: disk.walSync });
+  const embedded = createEmbeddedStore(database);
+  const databasePrefix = `test_${randomUUID().slice(0, 8)}_`;
+  const onMongo = options.onMongo && mongoUri;
+  const mongo = onMongo ? openMongo({ uri: mongoUri, databasePrefix, appName: 'test' }) : undefined;
+  const named = new Set<string>();
+  const opened = (mongo ?? embedded).database(service);
+  const store: Store = {
+    ...opened,
+    collection(name, how) {
+      named.add(name);
+      return opened.collection(name, how);
+    },
+  };
+  const logger = createLogger({ service, level: process.env['TEST_LOG'] ?? 'silent' });
+  const log = createEmbeddedLog(database, logger);
+  const close = async () => {
+    disk.release();
+    await mongo?.close();
+    await log.close();
+    await embedded.close();
+    await database.close();
+  };
+  return {
+    ...{ directory, store, log, logger, disk, close },
+    documentsExamined: () => embedded.statistics.documentsExamined,
+    context: (own) => ({
+      ...{ logger, store, log, clock: systemClock, metrics: new Registry(), instanceId: 'test' },
+      secrets: createSecretBox('a test secret of more than thirty-two characters'),
+      failpoints: noFailpoints,
+      ...own,
+    }),
+    async remove() {
+      if (mongo) for (const name of named) await store.collection(name).deleteMany({});
+      await close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+/** Thrown where a process would have died. */
+export class CutOff extends Error {}
+
+/** Failpoints that cut off the next work that reaches the one that `world.cutAt` names. */
+export function cutAtOf(world: () => { cutAt: string | undefined }): Failpoints {
+  return (name) => {
+    if (world().cutAt !== name) return;
+    world().cutAt = undefined;
+    throw new CutOff(name);
+  };
+}
