@@ -20,7 +20,7 @@ export type UpdateOperator = (
   inserting: boolean,
 ) => unknown;
 
-/** The update operators. An update takes some 2 µs: a second has 14,000 conditional updates at most. */
+/** The update operators. An update takes a few microseconds; the platform makes up to 14,000 a second. */
 export const updateOperators: Readonly<Record<string, UpdateOperator>> = {
   $set: (current, operand) =>
     current !== undefined && identical(current, operand) ? unchanged : cloneValue(operand),
