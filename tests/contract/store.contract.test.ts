@@ -1,6 +1,7 @@
 import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
+import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Document, IndexDescription } from 'mongodb';
+import type { Document } from 'mongodb';
 import { type AnyCollection, answer } from './store-answers.ts';
 import { differences, type RandomRun, randomRun } from './store-random.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import type { BulkResult } from '@headset-cloud/kit/store/operations.ts';
 import { type BulkWriteResult, MongoBulkWriteError, type MongoServerError, type WriteError } from 'mongodb';
 
 interface NumberedId {
@@ -14,14 +14,10 @@ export interface Tally {
   deletedCount: number;
   readonly insertedIds: NumberedId[];
   readonly upsertedIds: NumberedId[];
-  readonly errors: {
-    readonly index: number;
-    readonly error: MongoServerError;
-    readonly operation: unknown;
-  }[];
+  readonly errors: { readonly index: number; readonly error: MongoServerError }[];
 }
 
-/** A tally of nothing yet. */
+/** The tally of a bulk that has not begun. */
 export function newTally(): Tally {
   return {
     insertedCount: 0,
@@ -34,62 +30,39 @@ export function newTally(): Tally {
   };
 }
 
-/** The driver's answer (its class is not among its exports). */
-export function bulkResult(tally: Tally): BulkWriteResult {
-  const errors = tally.errors.map(({ index, error, operation }) => writeError(index, error, operation));
-  const { insertedCount, matchedCount, modifiedCount, deletedCount } = tally;
-  const result = {
+/** The counts and ids that the driver's BulkWriteResult has. */
+export function bulkResult(tally: Tally): BulkResult {
+  const { insertedCount, matchedCount, modifiedCount, deletedCount, upsertedIds, insertedIds } = tally;
+  return {
     insertedCount,
     matchedCount,
     modifiedCount,
     deletedCount,
-    upsertedCount: tally.upsertedIds.length,
-    upsertedIds: byIndex(tally.upsertedIds),
-    insertedIds: byIndex(tally.insertedIds),
+    upsertedCount: upsertedIds.length,
+    upsertedIds: byIndex(upsertedIds),
+    insertedIds: byIndex(insertedIds),
   };
-  const methods = {
-    ok: 1,
-    isOk: () => true,
-    hasWriteErrors: () => errors.length > 0,
-    getWriteErrorCount: () => errors.length,
-    getWriteErrorAt: (index: number) => errors[index],
-    getWriteErrors: () => errors,
-    getWriteConcernError: () => undefined,
-    getUpsertedIdAt: (index: number) => tally.upsertedIds[index],
-    getRawResponse: () => ({ ...result }),
-  };
-  for (const [name, value] of Object.entries(methods)) {
-    Object.defineProperty(result, name, { value, enumerable: false });
-  }
-  return result as unknown as BulkWriteResult;
 }
 
 /** The driver's error when some of the writes failed; undefined when none did. */
-export function bulkError(result: BulkWriteResult): MongoBulkWriteError | undefined {
-  const [first] = result.getWriteErrors();
+export function bulkError({ errors }: Tally, result: BulkResult): MongoBulkWriteError | undefined {
+  const [first] = errors;
   if (!first) return undefined;
+  const writeErrors = errors.map(({ index, error }) => ({
+    index,
+    code: Number(error.code),
+    errmsg: error.message,
+  }));
   return new MongoBulkWriteError(
     {
-      message: first.errmsg ?? 'write operation failed',
-      code: first.code,
-      writeErrors: result.getWriteErrors(),
+      message: first.error.message,
+      code: Number(first.error.code),
+      writeErrors: writeErrors as WriteError[],
     },
-    result,
+    result as BulkWriteResult,
   );
 }
 
 function byIndex(ids: readonly NumberedId[]): Record<number, unknown> {
   return Object.fromEntries(ids.map(({ index, _id }) => [index, _id]));
-}
-
-function writeError(index: number, error: MongoServerError, operation: unknown): WriteError {
-  const err = { index, code: Number(error.code), errmsg: error.message, errInfo: undefined, op: operation };
-  const plain = {
-    ...err,
-    err,
-    getOperation: () => operation as Document,
-    toJSON: () => ({ code: err.code, index, errmsg: err.errmsg, op: operation }),
-    toString: () => `WriteError(${err.errmsg})`,
-  };
-  return plain as unknown as WriteError;
 }

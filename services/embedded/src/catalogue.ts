@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { BSON, type IndexDescription } from 'mongodb';
+import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import { BSON } from 'mongodb';
 
 /** An index as the catalogue keeps it. */
 export interface StoredIndex {
@@ -9,8 +10,8 @@ export interface StoredIndex {
 }
 
 /**
- * Which collections and indexes there are: two tables of the shared file. Collection number n keeps
- * its documents in `documents_<n>`, index number n its entries in `index_<n>`.
+ * The collections and indexes that exist, in two tables of the shared file. The documents of collection n
+ * are in the table `documents_<n>`, the entries of index n in `index_<n>`.
  */
 export class Catalogue {
   readonly #sql: DatabaseSync;
@@ -32,7 +33,7 @@ export class Catalogue {
     `);
   }
 
-  /** The collection's number, if it was ever written to. */
+  /** The collection's number; undefined when it was never written to. */
   find(namespace: string): number | undefined {
     const row = this.#sql
       .prepare('SELECT number FROM store_collections WHERE namespace = ?')
@@ -71,7 +72,7 @@ export class Catalogue {
     return number;
   }
 
-  /** Notes for good that an index holds several keys of one document; call in a write. */
+  /** Stores that some document has several keys in the index; this is never taken back. Call in a write. */
   setMultikey(index: number): void {
     this.#sql.prepare('UPDATE store_indexes SET multikey = 1 WHERE number = ?').run(index);
   }

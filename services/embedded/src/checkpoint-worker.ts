@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** A thread with a connection of its own: carries the write-ahead log's pages into the database file. */
+/** Worker thread with its own connection: runs a checkpoint for each message, and answers why it failed, if it did. */
 const sql = new DatabaseSync(workerData as string, { timeout: 500 });
 
 parentPort?.on('message', () => {

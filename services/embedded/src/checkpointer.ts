@@ -1,21 +1,22 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 
-/** Commits between two checkpoints: a few megabytes of log. */
+/** Commits between two checkpoints; they make a few megabytes of log. */
 const everyCommits = 500;
 
 /**
- * Keeps the write-ahead log short without blocking the event loop: another thread carries its pages
- * into the database file; what was committed meanwhile, a few pages, is carried here, between two
- * transactions, so that the log can begin anew. Should the thread fail, SQLite's own checkpoint
- * (`wal_autocheckpoint`) does it, later and in this thread.
+ * Keeps the write-ahead log short without blocking the event loop. A worker thread runs a checkpoint: it
+ * copies the log's pages into the database file. The few pages that are committed meanwhile get a second
+ * checkpoint here, between two transactions; then SQLite can restart the log. If the thread fails,
+ * SQLite's own checkpoint (`wal_autocheckpoint`) takes over, later and on this thread.
  */
 export class Checkpointer {
   readonly #path: string;
   readonly #finish: StatementSync;
   #worker: Worker | undefined;
   #commits = 0;
-  #state: 'idle' | 'running' | 'carried' | 'off' = 'idle';
+  /** 'done': the worker's checkpoint has ended, and the second one is to follow. 'off': none any more. */
+  #state: 'idle' | 'running' | 'done' | 'off' = 'idle';
   #ended = Promise.withResolvers<void>();
 
   constructor(path: string, sql: DatabaseSync) {
@@ -23,10 +24,10 @@ export class Checkpointer {
     this.#finish = sql.prepare('PRAGMA wal_checkpoint(PASSIVE)');
   }
 
-  /** To be called after each commit, while no transaction is open. */
+  /** Call it after each commit, while no transaction is open. */
   afterCommit(): void {
     this.#commits += 1;
-    if (this.#state === 'carried') {
+    if (this.#state === 'done') {
       this.#state = 'idle';
       this.#finish.get();
       return;
@@ -38,7 +39,7 @@ export class Checkpointer {
     this.#worker.postMessage(undefined);
   }
 
-  /** Resolves when the other thread has let go of the file. */
+  /** Resolves when the worker thread has closed the file. */
   async close(): Promise<void> {
     if (this.#state === 'running') await this.#ended.promise;
     this.#state = 'off';
@@ -48,12 +49,12 @@ export class Checkpointer {
   #start(): Worker {
     const worker = new Worker(new URL('./checkpoint-worker.ts', import.meta.url), { workerData: this.#path });
     worker.unref();
-    const settle = (state: 'carried' | 'off') => {
+    const settle = (state: 'done' | 'off') => {
       if (this.#state === 'running') this.#state = state;
       this.#ended.resolve();
       this.#ended = Promise.withResolvers();
     };
-    worker.on('message', (failure: string | undefined) => settle(failure === undefined ? 'carried' : 'off'));
+    worker.on('message', (failure: string | undefined) => settle(failure === undefined ? 'done' : 'off'));
     worker.on('error', () => settle('off'));
     return worker;
   }

@@ -1,45 +1,46 @@
 import { requireTime } from '@headset-cloud/kit/deadline.ts';
+import type {
+  BulkOperation,
+  BulkOptions,
+  BulkResult,
+  CountOptions,
+  Filter,
+  FindOneAndUpdateOptions,
+  FindOptions,
+  IndexDescription,
+  Update,
+  UpdateOptions,
+} from '@headset-cloud/kit/store/operations.ts';
 import type { Settle, StoreCollection, StoreCursor } from '@headset-cloud/kit/store/types.ts';
-import type { Document } from 'mongodb';
 import {
-  type AnyBulkWriteOperation,
-  type BulkWriteOptions,
-  type BulkWriteResult,
-  type CountDocumentsOptions,
   type DeleteResult,
-  type Filter,
-  type FindOneAndUpdateOptions,
-  type FindOptions,
-  type IndexDescription,
+  type Document,
   type InsertManyResult,
   type InsertOneResult,
   MongoServerError,
   type OptionalUnlessRequiredId,
-  type UpdateFilter,
-  type UpdateOptions,
   type UpdateResult,
   type WithId,
 } from 'mongodb';
-import { Bulk, giveId, requireOperators } from './bulk.ts';
+import { Bulk, giveId, insertStep, requireOperators, type Step, writeStep } from './bulk.ts';
 import { EmbeddedCursor } from './cursor.ts';
 import type { EmbeddedDatabase } from './database.ts';
 import { type CollectionEngine, isPlainId, type UpdateOutcome, type UpdateRequest } from './engine.ts';
 import { compileProjection } from './projection.ts';
 import { readSort } from './sort.ts';
-import { cloneValue, normalise, normaliseDocument } from './values.ts';
+import { cloneValue, normaliseDocument } from './values.ts';
 
-/** Writes of a bulk that are made in one turn of the event loop: some milliseconds. */
+/** Writes of a bulk that are made in one turn of the event loop; they take some milliseconds. */
 const bulkPortion = 64;
 
 /**
- * A collection of the embedded store, with the driver's methods, options, answers and errors. Each
- * operation takes effect at once, whole; a large bulk in portions, between which other work goes on, as
- * MongoDB lets it. Its promise settles as `settle` says. None begins for a caller that has given up
- * (ADR 0022).
+ * A collection of the embedded store, which answers and fails as the driver's does. Each operation takes
+ * effect at once and as a whole; a large bulk in portions, between which other work runs, as on MongoDB.
+ * `settle` says when its promise settles. After the caller's deadline no operation begins (ADR 0022).
  */
 export class EmbeddedCollection<T extends Document> implements StoreCollection<T> {
   readonly collectionName: string;
-  /** Calls cost no round trip here; the commits that they wait for are shared anyway. */
+  /** An operation is a call, not a round trip; the operations of a turn share one commit. */
   readonly batchesAtOnce = 16;
   readonly #db: EmbeddedDatabase;
   readonly #engine: CollectionEngine;
@@ -71,12 +72,11 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
     );
   }
 
-  async countDocuments(filter: Filter<T> = {}, options: CountDocumentsOptions = {}): Promise<number> {
-    const { skip = 0, limit } = options;
+  async countDocuments(filter: Filter<T> = {}, options: CountOptions = {}): Promise<number> {
     requireTime();
     const all = this.#engine.count(normaliseDocument(filter as Document));
     await this.#settled(undefined);
-    return Math.min(Math.max(all - skip, 0), limit ? limit : Infinity);
+    return Math.min(all, options.limit || Infinity);
   }
 
   async insertOne(doc: OptionalUnlessRequiredId<T>): Promise<InsertOneResult<T>> {
@@ -88,10 +88,9 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
 
   async insertMany(
     docs: readonly OptionalUnlessRequiredId<T>[],
-    options: BulkWriteOptions = {},
+    options: BulkOptions = {},
   ): Promise<InsertManyResult<T>> {
-    const operations = docs.map((document) => ({ insertOne: { document } }));
-    const result = await this.bulkWrite(operations as AnyBulkWriteOperation<T>[], options);
+    const result = await this.#bulk(() => docs.map(insertStep), options);
     return {
       acknowledged: true,
       insertedCount: result.insertedCount,
@@ -99,17 +98,17 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
     };
   }
 
-  updateOne(
+  async updateOne(
     filter: Filter<T>,
-    update: UpdateFilter<T>,
-    options: UpdateOptions & { sort?: FindOptions['sort'] } = {},
+    update: Update<T>,
+    options: UpdateOptions = {},
   ): Promise<UpdateResult<T>> {
     return this.#update(filter, update, options, false);
   }
 
-  updateMany(
+  async updateMany(
     filter: Filter<T>,
-    update: UpdateFilter<T>,
+    update: Update<T>,
     options: UpdateOptions = {},
   ): Promise<UpdateResult<T>> {
     return this.#update(filter, update, options, true);
@@ -117,11 +116,11 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
 
   async findOneAndUpdate(
     filter: Filter<T>,
-    update: UpdateFilter<T>,
+    update: Update<T>,
     options: FindOneAndUpdateOptions = {},
   ): Promise<WithId<T> | null> {
     requireOperators(update);
-    const project = compileProjection(options.projection as Document | undefined);
+    const project = compileProjection(options.projection);
     const request = updateRequest(filter, update, options, false);
     return this.#write(() => {
       const { before, after } = this.#engine.update(request);
@@ -131,19 +130,24 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
   }
 
   async deleteOne(filter: Filter<T>): Promise<DeleteResult> {
-    return this.#remove(filter, false);
+    return this.#remove(filter, 1);
   }
 
   async deleteMany(filter: Filter<T>): Promise<DeleteResult> {
-    return this.#remove(filter, true);
+    return this.#remove(filter, Infinity);
   }
 
-  async bulkWrite(
-    operations: readonly AnyBulkWriteOperation<T>[],
-    options: BulkWriteOptions = {},
-  ): Promise<BulkWriteResult> {
+  async bulkWrite(operations: readonly BulkOperation<T>[], options: BulkOptions = {}): Promise<BulkResult> {
+    return this.#bulk(() => (operations as readonly BulkOperation<Document>[]).map(writeStep), options);
+  }
+
+  async createIndexes(indexes: IndexDescription[]): Promise<string[]> {
+    return this.#db.write(() => this.#engine.createIndexes(indexes), this.#settle);
+  }
+
+  async #bulk(steps: () => readonly Step[], options: BulkOptions): Promise<BulkResult> {
     requireTime();
-    const bulk = new Bulk(operations as readonly AnyBulkWriteOperation[], options.ordered !== false);
+    const bulk = new Bulk(steps(), options.ordered !== false);
     while (!bulk.endsWithin(bulkPortion)) {
       await this.#db.write(() => bulk.run(this.#engine, bulkPortion), 'in-order');
     }
@@ -153,14 +157,10 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
     return outcome.result;
   }
 
-  async createIndexes(indexes: IndexDescription[]): Promise<string[]> {
-    return this.#db.write(() => this.#engine.createIndexes(indexes), this.#settle);
-  }
-
   async #update(
     filter: Filter<T>,
-    update: UpdateFilter<T>,
-    options: UpdateOptions & { sort?: FindOptions['sort'] },
+    update: Update<T>,
+    options: UpdateOptions,
     many: boolean,
   ): Promise<UpdateResult<T>> {
     requireOperators(update);
@@ -168,16 +168,16 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
     return updateResult<T>(await this.#write(() => this.#engine.update(request)));
   }
 
-  async #remove(filter: Filter<T>, many: boolean): Promise<DeleteResult> {
+  async #remove(filter: Filter<T>, most: number): Promise<DeleteResult> {
     const wanted = normaliseDocument(filter as Document);
     requireTime();
-    const deletedCount = await this.#db.write(() => this.#engine.remove(wanted, many), this.#settle);
+    const deletedCount = await this.#db.write(() => this.#engine.remove(wanted, most), this.#settle);
     return { acknowledged: true, deletedCount };
   }
 
   /**
-   * A write whose refusals undo nothing: one document's change throws before it writes, and of several
-   * those before the refused one stay changed, as on MongoDB.
+   * A write in which a server's error undoes nothing: the change of one document throws before it writes,
+   * and of several documents those before the refused one stay changed, as on MongoDB.
    */
   async #write<R>(work: () => R): Promise<R> {
     requireTime();
@@ -194,7 +194,7 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
   }
 
   *#query(filter: Document, options: FindOptions): Generator<Document> {
-    const project = compileProjection(options.projection as Document | undefined);
+    const project = compileProjection(options.projection);
     const limit = Math.abs(options.limit ?? 0) || Infinity;
     let skip = options.skip ?? 0;
     let given = 0;
@@ -210,8 +210,8 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
   }
 
   /**
-   * Resolves when what a read saw, or saw missing, is durable, unless writes do not wait for that
-   * either. With an `_id` in the filter only that document's writes matter.
+   * Resolves when what a read has seen (or seen missing) is durable; at once where writes resolve 'in-order'.
+   * With an `_id` to be equal to in the filter it waits for writes of that document only.
    */
   async #settled(id: unknown): Promise<void> {
     if (this.#settle === 'in-order') return;
@@ -222,20 +222,15 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
 function updateRequest(
   filter: unknown,
   update: unknown,
-  options: {
-    upsert?: boolean;
-    sort?: FindOptions['sort'];
-    arrayFilters?: Document[];
-  },
+  options: Pick<FindOneAndUpdateOptions, 'upsert' | 'sort'>,
   many: boolean,
 ): UpdateRequest {
   return {
     filter: normaliseDocument(filter as Document),
-    change: normalise(update) as Document,
+    change: normaliseDocument(update as Document),
     many,
     upsert: options.upsert === true,
     sort: readSort(options.sort),
-    arrayFilters: options.arrayFilters ? (normalise(options.arrayFilters) as Document[]) : [],
   };
 }
 

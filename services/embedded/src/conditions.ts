@@ -1,21 +1,21 @@
 import type { Document } from 'mongodb';
 import { compileFilter, isOperators } from './filter.ts';
-import { compareValues, sameValue, typeByte, typeOrder } from './order.ts';
+import { compareValues, sameValue, typeOrder } from './order.ts';
 import { isDocument } from './values.ts';
 
-/** What a filter demands of one path, as far as an index can use it. */
+/** What a filter asks of one path, as far as an index can answer it. */
 export interface Condition {
   /** The field has one of these values. */
   readonly points: readonly unknown[] | undefined;
   readonly lower: { readonly value: unknown; readonly inclusive: boolean } | undefined;
   readonly upper: { readonly value: unknown; readonly inclusive: boolean } | undefined;
-  /** The field is there, and is not null. */
+  /** The field exists (a sparse index has the document). */
   readonly present: boolean;
-  /** The conditions as written. */
+  /** The path's conditions as the filter has them. */
   readonly written: readonly unknown[];
 }
 
-/** Collects what must hold of each path for the filter to hold (`$and` included). */
+/** Collects, by path, the conditions that every document must meet: the filter's and those of its `$and`. */
 export function readConditions(filter: Document): ReadonlyMap<string, Condition> {
   const conditions = new Map<string, Condition>();
   collect(filter, conditions);
@@ -43,17 +43,13 @@ function collect(filter: Document, conditions: Map<string, Condition>): void {
 
 function merge(known: Condition, condition: unknown): Condition {
   const written = [...known.written, condition];
-  if (condition instanceof RegExp) return { ...known, written, present: true };
   if (!isOperators(condition)) return withPoints({ ...known, written }, [condition]);
   let next: Condition = { ...known, written };
   for (const name of Object.keys(condition)) {
     const value = condition[name];
     switch (name) {
-      case '$eq':
-        next = withPoints(next, [value]);
-        break;
       case '$in':
-        if (Array.isArray(value) && !value.some((v) => v instanceof RegExp)) next = withPoints(next, value);
+        if (Array.isArray(value)) next = withPoints(next, value);
         break;
       case '$gt':
       case '$gte':
@@ -66,7 +62,6 @@ function merge(known: Condition, condition: unknown): Condition {
         next = { ...next, present: true, upper: { value, inclusive: name === '$lte' } };
         break;
       case '$exists':
-        // Present, though it may be null: enough for a sparse index.
         if (value) next = { ...next, present: true };
         break;
     }
@@ -76,13 +71,13 @@ function merge(known: Condition, condition: unknown): Condition {
 
 function withPoints(condition: Condition, points: readonly unknown[]): Condition {
   const present = condition.present || points.every((point) => point !== null);
-  // Of two demands for equality the first serves; the filter checks the other.
+  // Of two equalities the index answers the first; the filter checks the other.
   return { ...condition, present, points: condition.points ?? points };
 }
 
 /**
- * True when every document that fits the filter (whose conditions these are) also fits a partial
- * index's expression, so that the index misses none.
+ * True when every document that fits the filter also fits a partial index's expression: then the index
+ * has all of them. `conditions` are the filter's.
  */
 export function implies(conditions: ReadonlyMap<string, Condition>, partial: Document): boolean {
   return Object.entries(partial).every(([path, wanted]) => {
@@ -90,24 +85,22 @@ export function implies(conditions: ReadonlyMap<string, Condition>, partial: Doc
     if (path.startsWith('$')) return false;
     const condition = conditions.get(path);
     if (!condition) return false;
-    if (!isOperators(wanted)) return impliesOne(condition, path, '$eq', wanted);
-    return Object.entries(wanted).every(([name, value]) => impliesOne(condition, path, name, value));
+    if (!isOperators(wanted)) return impliesValue(condition, wanted);
+    return Object.entries(wanted).every(([name, value]) => impliesOperator(condition, name, value));
   });
 }
 
-function impliesOne(condition: Condition, path: string, name: string, value: unknown): boolean {
-  const same = condition.written.some(
-    (written) =>
-      (isOperators(written) && name in written && sameValue(written[name], value)) ||
-      (name === '$eq' && !isOperators(written) && sameValue(written, value)),
-  );
-  if (same) return true;
-  if (condition.points) {
-    const fits = compileFilter({ [path.replaceAll('.', '_')]: { [name]: value } });
-    // An equality on an array's item says nothing about the others, but the array then has that item.
-    return name !== '$ne' && name !== '$nin' && name !== '$not'
-      ? condition.points.every((point) => fits({ [path.replaceAll('.', '_')]: point ?? undefined }))
-      : false;
+function impliesValue({ points, written }: Condition, value: unknown): boolean {
+  if (written.some((one) => !isOperators(one) && sameValue(one, value))) return true;
+  return points !== undefined && everyFits(points, value);
+}
+
+function impliesOperator(condition: Condition, name: string, value: unknown): boolean {
+  const { points, written } = condition;
+  if (written.some((one) => isOperators(one) && name in one && sameValue(one[name], value))) return true;
+  if (points) {
+    // Of an array one item may have the value and another not: a negation says something about all.
+    return !negations.has(name) && everyFits(points, { [name]: value });
   }
   switch (name) {
     case '$exists':
@@ -118,19 +111,21 @@ function impliesOne(condition: Condition, path: string, name: string, value: unk
     case '$lt':
     case '$lte':
       return isWithin(condition.upper, value, name === '$lte', -1);
-    case '$type': {
-      const bound = condition.lower ?? condition.upper;
-      if (!bound || typeOrder(bound.value) === typeByte.number)
-        return bound !== undefined && value === 'number';
-      return compileFilter({ value: { $type: value } })({ value: bound.value });
-    }
     default:
       return false;
   }
 }
 
-function isWithin(bound: Condition['lower'], limit: unknown, inclusive: boolean, way: 1 | -1): boolean {
+const negations: ReadonlySet<string> = new Set(['$ne', '$nin', '$not']);
+
+function everyFits(points: readonly unknown[], condition: unknown): boolean {
+  const fits = compileFilter({ value: condition });
+  return points.every((point) => fits({ value: point ?? undefined }));
+}
+
+/** True when a bound is at least as narrow as the limit. `direction`: 1 of lower bounds, -1 of upper. */
+function isWithin(bound: Condition['lower'], limit: unknown, inclusive: boolean, direction: 1 | -1): boolean {
   if (!bound || typeOrder(bound.value) !== typeOrder(limit)) return false;
-  const order = way * compareValues(bound.value, limit);
+  const order = direction * compareValues(bound.value, limit);
   return order > 0 || (order === 0 && (inclusive || !bound.inclusive));
 }

@@ -2,12 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StoreCursor } from '@headset-cloud/kit/store/types.ts';
 import type { Document } from 'mongodb';
 
-/** Documents that a cursor reads before it lets other work run. */
+/** Documents that a cursor reads in one turn of the event loop. */
 const batchSize = 200;
 
 /**
- * A query's answer, read on demand. `settled` is awaited after each batch, before any of it is given
- * away: nobody acts on what a crash could undo.
+ * The documents that a query finds, read in batches on demand. A batch is answered after `settled` has
+ * resolved, so a caller never acts on a document that a crash could undo.
  */
 export class EmbeddedCursor<T extends Document> implements StoreCursor<T> {
   readonly #query: () => Iterable<Document>;

@@ -1,8 +1,8 @@
 import { MongoError } from 'mongodb';
 
 /**
- * The embedded database could not do something; `message` says what to do about it. It is one of the
- * driver's errors, so that callers treat both stacks alike (kit/errors.ts: `database_failed`).
+ * A failure of the embedded database; `message` says what went wrong and what to do. It is one of the
+ * driver's errors, so callers treat both stacks alike (kit/errors.ts: `database_failed`).
  */
 export class EmbeddedDatabaseError extends MongoError {
   override get name(): string {

@@ -6,9 +6,9 @@ import { EmbeddedDatabaseError, explainFailure } from './database-errors.ts';
 const busy = 5;
 
 /**
- * Takes the data directory for this process, and answers how to release it. The lock is an exclusive
- * SQLite lock on an empty file beside the data: the operating system releases it however the process
- * ends. Throws EmbeddedDatabaseError when another process has it.
+ * Locks the data directory for this process; answers a function that releases it. The lock is an
+ * exclusive SQLite lock on an empty file beside the data: the operating system releases it when the
+ * process ends, however it ends. Throws EmbeddedDatabaseError when another process holds the lock.
  */
 export function lockDirectory(directory: string): () => void {
   const path = join(directory, 'headset-cloud.lock');

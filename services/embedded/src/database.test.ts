@@ -40,7 +40,7 @@ function makeNextCommitFail(): void {
 }
 
 describe('the embedded database', () => {
-  it('settles writes only after the commit, and commits all of a turn at once', async () => {
+  it('settles a write only after the commit, and commits all writes of a turn together', async () => {
     const settled: boolean[] = [];
     const writes = [1, 2, 3].map((id) => db.write(() => add(id)).then(() => settled.push(db.uncommitted)));
     expect(db.uncommitted).toBe(true);
@@ -52,7 +52,7 @@ describe('the embedded database', () => {
     expect(db.transaction).toBe(transaction + 1);
   });
 
-  it('undoes a work that throws, alone, and tells its error after the commit', async () => {
+  it('undoes only the write that throws, and rejects with its error after the commit', async () => {
     const results = await Promise.allSettled([
       db.write(() => add(1)),
       db.write(() => {
@@ -66,7 +66,7 @@ describe('the embedded database', () => {
     expect(ids()).toEqual([1, 3]);
   });
 
-  it('lets a reader wait for what it saw', async () => {
+  it('lets a reader wait until what it has read is durable', async () => {
     await expect(db.afterCommit()).resolves.toBeUndefined();
     void db.write(() => add(1));
     await db.afterCommit();
@@ -94,7 +94,7 @@ describe('the embedded database', () => {
     expect(db.notReady()).toBeUndefined();
   });
 
-  it('says what to do when the disk is full, keeps what was acknowledged, and finds space by itself', async () => {
+  it('says what to do when the disk is full, keeps acknowledged writes, and recovers when there is space', async () => {
     await db.write(() => add(1));
     db.sql.exec('PRAGMA max_page_count = 1');
     const full = db.write(() => add(2, 'y'.repeat(1_000_000)));
@@ -107,7 +107,7 @@ describe('the embedded database', () => {
     await waitFor('the probe to notice', () => db.notReady() === undefined);
   });
 
-  describe('while the disk is busy', () => {
+  describe('while a sync runs', () => {
     let waiting: ((error: Error | null) => void)[];
     beforeEach(async () => {
       await db.close();
@@ -127,7 +127,7 @@ describe('the embedded database', () => {
       await closed;
     });
 
-    it('gathers the writes that come into one transaction, and settles none before it is asked for theirs', async () => {
+    it('collects new writes in one transaction, and settles none before its own sync', async () => {
       const settled: number[] = [];
       const write = (id: number) => db.write(() => add(id)).then(() => settled.push(id));
       const first = write(1);
@@ -148,18 +148,18 @@ describe('the embedded database', () => {
       expect(db.durable).toBe(transaction);
     });
 
-    it('settles what needs only its order at the commit, and makes it durable with what comes later', async () => {
+    it('settles in-order writes at the commit, and makes them durable with the next sync', async () => {
       const settled: string[] = [];
       const write = (id: number, settle?: 'in-order') =>
         db.write(() => add(id), settle).then(() => settled.push(`${id} ${settle ?? 'durable'}`));
       await Promise.all([write(1, 'in-order'), write(2, 'in-order')]);
-      // The disk is left alone until somebody waits for it, or a little later.
+      // No sync begins until a caller waits for it, or the maximum age is reached.
       expect({ settled, asked: waiting.length }).toEqual({
         settled: ['1 in-order', '2 in-order'],
         asked: 0,
       });
       await waitFor('the disk to be asked', () => waiting.length === 1);
-      // The disk is still busy with the first ones: these do not wait for it, and this one waits for them.
+      // The sync of the first ones still runs: in-order writes do not wait for it, and a durable one waits for them.
       const last = write(3);
       await write(4, 'in-order');
       expect(settled.at(-1)).toBe('4 in-order');
@@ -178,7 +178,7 @@ describe('the embedded database', () => {
       });
     });
 
-    it('keeps what was committed before a turn whose commit fails, and rejects all of that turn', async () => {
+    it('keeps earlier commits when a commit fails, and rejects all writes of the failed one', async () => {
       makeNextCommitFail();
       const first = db.write(() => add(1));
       await waitFor('the disk to be asked', () => waiting.length === 1);
@@ -196,7 +196,7 @@ describe('the embedded database', () => {
       expect(ids()).toEqual([1, 2]);
     });
 
-    it('refuses everything, until a restart, once the disk has failed to keep what was committed', async () => {
+    it('refuses every write until a restart after a sync has failed', async () => {
       const first = db.write(() => add(1));
       await waitFor('the disk to be asked', () => waiting.length === 1);
       await db.write(() => add(4), 'in-order');
@@ -209,11 +209,11 @@ describe('the embedded database', () => {
     });
   });
 
-  it('carries the log into the file on another thread, so that the log stays short', async () => {
+  it('runs checkpoints on another thread, so that the write-ahead log stays short', async () => {
     const path = join(directory, 'headset-cloud.db');
     const carriedBytes = 1_000_000;
     let rounds = 0;
-    // The other thread takes its time to start; nobody waits for it.
+    // The worker thread starts in the background.
     while (statSync(path).size < carriedBytes && rounds < 50_000) {
       rounds += 1;
       await db.write(() => add(rounds, 'y'.repeat(2000)));

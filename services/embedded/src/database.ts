@@ -11,33 +11,33 @@ import { WalSync } from './wal-sync.ts';
 export { EmbeddedDatabaseError } from './database-errors.ts';
 
 /**
- * One SQLite file that every embedded store and the embedded event log share (rule C5), with
- * group commit: a write takes effect at once inside the open transaction; the transaction is committed
- * at the end of the turn of the event loop, or, when nobody needs it sooner, as soon as the one before
- * it is durable; and no write's promise settles before its own is. The disk is waited for on another
- * thread (wal-sync.ts).
+ * One SQLite file that every embedded store and the embedded event log share (rule C5), with group
+ * commit. A write takes effect at once inside the open transaction. That is committed at the end of the
+ * turn of the event loop; while the disk still syncs the transaction before, it stays open for more
+ * writes, unless one of them is 'in-order'. A write's promise settles when its transaction is durable.
+ * The sync runs on another thread (wal-sync.ts).
  */
 export interface EmbeddedDatabase {
-  /** The connection. Read with it at any time (uncommitted writes are seen); write only in `write`. */
+  /** The connection. Reads are allowed at any time, and see uncommitted writes; writes only in `write`. */
   readonly sql: DatabaseSync;
   readonly clock: Clock;
   /**
-   * Runs `work` at once and synchronously. Resolves with its answer once that is durable; with `settle`
-   * 'in-order' once it is committed, which every later write's being durable includes (ADR 0012). When
-   * `work` throws, nothing of it stays, and the promise rejects with its error (also after the commit,
-   * as what it saw may not have been durable). Rejects with EmbeddedDatabaseError when the commit
-   * fails; then nothing of the whole turn's writes stays.
+   * Runs `work` at once and synchronously. Resolves with its answer when the write is durable; with
+   * `settle` 'in-order' when it is committed: it is then durable when any later write is (ADR 0012). When
+   * `work` throws, its writes are undone, and the promise rejects with its error at the same time as it
+   * would resolve: `work` may have seen what was not durable. Rejects with EmbeddedDatabaseError when the
+   * commit fails; then all writes of the transaction are undone.
    */
   write<T>(work: () => T, settle?: Settle): Promise<T>;
-  /** Resolves when everything written so far is durable: at once if it is. Rejects when it got lost. */
+  /** Resolves when everything written so far is durable. Rejects when some of it was lost. */
   afterCommit(): Promise<void>;
   /** True while something is written that is not durable yet. */
   readonly uncommitted: boolean;
-  /** Rises with each transaction: what was noted under an older number is committed or undone. */
+  /** Number of the open, or next, transaction. Older ones are committed or undone. */
   readonly transaction: number;
-  /** The newest transaction that is durable: what was noted under this number or an older one is. */
+  /** Number of the newest durable transaction: all older ones are durable, too, or undone. */
   readonly durable: number;
-  /** `listener` hears that writes were undone (by a throwing `work` or a failed commit): drop caches. */
+  /** `listener` is called after writes were undone, by a throwing `work` or a failed commit: it drops caches. */
   onUndo(listener: () => void): void;
   /** `listener` is awaited, in reverse order, before the database closes. */
   onClose(listener: () => void | Promise<void>): void;
@@ -59,7 +59,7 @@ interface Waiter {
 export function openEmbeddedDatabase(options: {
   directory: string;
   clock?: Clock;
-  /** Brings the write-ahead log to the disk; replaced by tests. */
+  /** Syncs the write-ahead log to disk; tests replace it. */
   walSync?: Pick<WalSync, 'sync' | 'close'>;
 }): EmbeddedDatabase {
   return new GroupCommitDatabase(options.directory, options.clock ?? systemClock, options.walSync);
@@ -68,10 +68,10 @@ export function openEmbeddedDatabase(options: {
 /** The database's file in its directory. */
 export const databaseFile = 'headset-cloud.db';
 
-/** How long after a failed commit the disk is tried again, so that readiness comes back by itself. */
+/** Time from a failed commit to a write that tries the disk again, so that readiness returns; milliseconds. */
 const probeAfterMs = 1000;
-/** How long what nobody waits for may stay away from the disk. */
-const unwantedSyncMs = 50;
+/** Maximum age of a commit that nobody waits for before it is synced to disk; milliseconds. */
+const maxUnsyncedMs = 50;
 
 class GroupCommitDatabase implements EmbeddedDatabase {
   readonly sql: DatabaseSync;
@@ -86,21 +86,21 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   readonly #closeListeners: (() => void | Promise<void>)[] = [];
   readonly #walSync: Pick<WalSync, 'sync' | 'close'>;
   readonly #checkpointer: Checkpointer;
-  /** Who waits for the open transaction to be committed, and who for it to be durable. */
+  /** Callers that wait for the open transaction's commit; below, those that wait until it is durable. */
   #commitWaiters: Waiter[] = [];
   #waiters: Waiter[] = [];
-  /** Who waits for what is committed and not yet on its way to the disk; undefined when nothing is. */
+  /** Callers that wait for commits whose sync has not begun; undefined when there is no such commit. */
   #unsynced: Waiter[] | undefined;
-  /** Who waits for what is on its way to the disk; undefined when nothing is. */
+  /** Callers that wait for the running sync; undefined when none runs. */
   #syncing: Waiter[] | undefined;
   #open = false;
-  /** The transaction that ends with this turn of the event loop. */
+  /** Number of the transaction whose commit is scheduled for the end of this turn of the event loop. */
   #ending = 0;
   #working = false;
   #transaction = 1;
   #durable = 0;
   #failure: string | undefined;
-  /** Set once the disk has lost what was committed: only a restart finds out what is left. */
+  /** Set when a sync has failed: commits may be lost, and only a restart can tell which. */
   #lost: EmbeddedDatabaseError | undefined;
   #probe: NodeJS.Timeout | undefined;
   #syncLater: NodeJS.Timeout | undefined;
@@ -206,7 +206,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   #begin(): void {
     this.#statements.begin.run();
     this.#open = true;
-    // While the disk is busy with the transaction before, this one goes on taking writes.
+    // While a sync runs, the transaction stays open for more writes; it is committed after the sync.
     if (!this.#syncing) this.#commitAfterTurn();
   }
 
@@ -215,7 +215,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     if (this.#ending === transaction) return;
     this.#ending = transaction;
     setImmediate(() => {
-      // A failure may have ended that transaction, and a later write begun another, with its own turn.
+      // A failure may have ended that transaction; a later one has a scheduled commit of its own.
       if (this.#open && this.#transaction === transaction) this.#commit();
     });
   }
@@ -249,7 +249,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     for (const waiter of commitWaiters) waiter.resolve();
   }
 
-  /** Sends what is committed to the disk: at once when somebody waits for it, else before long. */
+  /** Syncs what is committed: at once when a caller waits for it, else after `maxUnsyncedMs`. */
   #syncWanted(): void {
     if (this.#syncing || !this.#unsynced) return;
     if (this.#unsynced.length > 0) {
@@ -259,7 +259,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     this.#syncLater ??= setTimeout(() => {
       this.#syncLater = undefined;
       if (this.#unsynced && !this.#syncing) this.#sync();
-    }, unwantedSyncMs);
+    }, maxUnsyncedMs);
   }
 
   #sync(): void {
@@ -269,7 +269,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     this.#walSync.sync((error) => this.#synced(committed, error));
   }
 
-  /** The disk has, or has not, what was committed before it was asked. */
+  /** A sync has ended. `committed`: the newest transaction that it includes. */
   #synced(committed: number, error: Error | null): void {
     const waiters = this.#syncing ?? [];
     this.#syncing = undefined;
@@ -285,8 +285,8 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   }
 
   /**
-   * What was committed may or may not be on the disk, and the kernel may have dropped it: nothing can
-   * be promised any more. What is not durable is refused until the process starts anew.
+   * A sync has failed. The kernel may have dropped the pages, so a later sync that succeeds would prove
+   * nothing: what is not durable is rejected, and so is every write until the process is restarted.
    */
   #loseAll(error: Error, waiters: readonly Waiter[]): void {
     const cause = explainFailure(error, this.#path);
@@ -297,7 +297,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     this.#failure = this.#lost.message;
   }
 
-  /** Ends the transaction without its writes, and tells everyone who waits for it. */
+  /** Undoes the open transaction and rejects the promises that wait for it. */
   #fail(error: unknown): EmbeddedDatabaseError {
     const failure = explainFailure(error, this.#path);
     try {
@@ -309,7 +309,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     this.#failure = failure.message;
     for (const listener of this.#undoListeners) listener();
     for (const waiter of [...commitWaiters, ...waiters]) waiter.reject(failure);
-    // The transactions before it stay.
+    // Earlier commits are still valid, and to be synced.
     this.#syncWanted();
     this.#probeLater();
     return failure;
@@ -330,7 +330,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
       this.#probe = undefined;
       if (!this.#failure || this.#closing) return;
       this.write(() => this.#statements.probe.run()).catch(() => {
-        // Still failing: #fail has noted why and asked for the next probe.
+        // Still failing: #fail has stored the reason and scheduled the next probe.
       });
     }, probeAfterMs);
     this.#probe.unref();
@@ -340,7 +340,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     clearTimeout(this.#probe);
     for (const listener of this.#closeListeners.reverse()) await listener();
     this.#closed = true;
-    // A failure has told everyone who waited.
+    // A failure is reported to the callers that wait for it.
     while (this.uncommitted) await this.afterCommit().catch(() => {});
     clearTimeout(this.#syncLater);
     await this.#checkpointer.close();
@@ -351,7 +351,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
 }
 
 function openSqlite(path: string): DatabaseSync {
-  // Someone may look at the file with another program: wait a little for its lock.
+  // Another program may read the file: wait up to 500 ms for its lock.
   const sql = new DatabaseSync(path, { timeout: 500 });
   try {
     sql.exec(`
@@ -370,7 +370,7 @@ function openSqlite(path: string): DatabaseSync {
   }
 }
 
-/** SQLite's errors of the file and the disk, against mistakes in a statement or a constraint. */
+/** True for SQLite's errors of the file or the disk; false for those of a statement or a constraint. */
 function isDiskError(error: unknown): boolean {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   if (typeof code !== 'number') return false;

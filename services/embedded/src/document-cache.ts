@@ -1,17 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import type { Document } from 'mongodb';
 
-/** Counted as BSON; as JavaScript objects they take several times as much memory. */
+/** Size of the cached documents as BSON, in bytes; as JavaScript objects they take several times as much. */
 const mostBytes = 32 * 1024 * 1024;
 const mostDocuments = 50_000;
-/** Added for what a document costs however small it is. */
+/** Bytes that a document costs beside its BSON. */
 const overheadBytes = 64;
-/** So that there are never more than `mostDocuments`; a `max` would have lru-cache reserve their places at once. */
+/** Least size that a document counts with: it bounds their number. lru-cache's `max` would allocate for all at once. */
 const leastBytes = Math.ceil(mostBytes / mostDocuments);
-/** Record numbers of one collection stay below this. */
+/** Record numbers are below this; a cache key is a collection's number times this plus a record number. */
 const records = 2 ** 36;
 
-/** Decoded documents of all collections, those used last; bounded. */
+/** The most recently used documents of all collections, decoded. */
 export class DocumentCache {
   readonly #cache = new LRUCache<number, { document: Document }>({ maxSize: mostBytes });
 
@@ -28,7 +28,7 @@ export class DocumentCache {
     this.#cache.delete(collection * records + rid);
   }
 
-  /** Forgets a whole collection: its writes were undone. */
+  /** Removes a collection's documents. */
   forget(collection: number): void {
     for (const key of [...this.#cache.keys()]) {
       if (Math.floor(key / records) === collection) this.#cache.delete(key);

@@ -1,5 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
-import type { Document, IndexDescription } from 'mongodb';
+import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import type { Document } from 'mongodb';
 import type { Catalogue } from './catalogue.ts';
 import type { EmbeddedDatabase } from './database.ts';
 import type { DocumentCache } from './document-cache.ts';
@@ -15,8 +16,9 @@ const largestDocumentBytes = 16 * 1024 * 1024;
 const idSpec = parseIndex({ key: { _id: 1 }, name: '_id_', unique: true });
 
 /**
- * One collection's documents and index entries in SQLite. Knows nothing of filters. Everything that
- * writes checks first (duplicates, size) and then writes, and must run inside `EmbeddedDatabase.write`.
+ * One collection's documents and index entries in SQLite; filters are applied by the engine. Each write
+ * is checked first (duplicates, size), so one that throws has written nothing. Call it inside
+ * `EmbeddedDatabase.write`.
  */
 export class DocumentTable {
   readonly namespace: string;
@@ -27,7 +29,7 @@ export class DocumentTable {
   readonly #catalogue: Catalogue;
   readonly #cache: DocumentCache;
   readonly #statements: Record<
-    'insert' | 'replace' | 'remove' | 'read' | 'ridOfId' | 'scan' | 'scanBack' | 'count',
+    'insert' | 'replace' | 'remove' | 'read' | 'ridOfId' | 'scan' | 'count',
     StatementSync
   >;
 
@@ -51,7 +53,6 @@ export class DocumentTable {
       read: db.sql.prepare(`SELECT document FROM ${table} WHERE rid = ?`),
       ridOfId: db.sql.prepare(`SELECT rid FROM ${table} WHERE id = ?`),
       scan: db.sql.prepare(`SELECT rid FROM ${table} WHERE rid > ? ORDER BY rid LIMIT ?`),
-      scanBack: db.sql.prepare(`SELECT rid FROM ${table} WHERE rid < ? ORDER BY rid DESC LIMIT ?`),
       count: db.sql.prepare(`SELECT count(*) AS count FROM ${table}`),
     };
     this.ids = new IdTable(db.sql, table, idSpec);
@@ -66,12 +67,12 @@ export class DocumentTable {
     return (this.#statements.count.get() as { count: number }).count;
   }
 
-  /** The record number of the document with that `_id` (its key). */
+  /** The record number of the document whose `_id` has this key (order.ts). */
   ridOfId(key: Uint8Array): number | undefined {
     return (this.#statements.ridOfId.get(key) as { rid: number } | undefined)?.rid;
   }
 
-  /** The document; shared, never to be changed or handed out. */
+  /** The document. It belongs to the cache: do not change it, and give callers a copy. */
   read(rid: number): Document | undefined {
     const cached = this.#cache.get(this.number, rid);
     if (cached) return cached;
@@ -82,7 +83,7 @@ export class DocumentTable {
     return document;
   }
 
-  /** Record numbers in natural order. */
+  /** All record numbers, in the order of insertion. */
   *scan(): Generator<number> {
     let last = 0;
     for (;;) {
@@ -93,14 +94,14 @@ export class DocumentTable {
     }
   }
 
-  /** Adds a normalised document with an `_id`. Throws error 11000, then nothing is written. */
+  /** Inserts a normalised document with an `_id`. Throws error 11000 for a duplicate. */
   insert(document: Document): void {
     const id = encodeKey(document['_id']);
     const bytes = encode(document);
     const entries = this.indexes.map((index) => {
       const keys = documentKeys(index.spec, document);
       const error = this.#duplicate(index, keys.keys, undefined, document);
-      // MongoDB looks at _id first.
+      // Where both are duplicates, MongoDB names the index of _id.
       if (error) throw this.ridOfId(id) === undefined ? error : this.#duplicateId(document);
       return { index, ...keys };
     });
@@ -111,19 +112,19 @@ export class DocumentTable {
       if (multikey) this.#becomeMultikey(index);
       for (const key of keys) index.insert(key, rid);
     }
-    // Read again when needed: a new document is seldom the next one asked for.
+    // Not cached: a new document is seldom the next one to be read.
     this.#cache.delete(this.number, rid);
   }
 
   /**
-   * Puts `next` in place of `old`, where only the `touched` top-level fields differ (undefined: any
-   * may). `next` belongs to the table from here on. Throws error 11000, then nothing is written.
+   * Puts `next` in place of `old`. Only the `touched` top-level fields differ. The cache keeps `next`: the
+   * caller must not change it any more. Throws error 11000 for a duplicate.
    */
-  replace(rid: number, old: Document, next: Document, touched: readonly string[] | undefined): void {
+  replace(rid: number, old: Document, next: Document, touched: readonly string[]): void {
     const bytes = encode(next);
     const changes: { index: IndexTable; gone: Uint8Array[]; added: Uint8Array[]; multikey: boolean }[] = [];
     for (const index of this.indexes) {
-      if (touched && !touched.some((field) => index.spec.fields.has(field))) continue;
+      if (!touched.some((field) => index.spec.fields.has(field))) continue;
       const before = documentKeys(index.spec, old).keys;
       const { keys: after, multikey } = documentKeys(index.spec, next);
       const added = without(after, before);
@@ -149,7 +150,7 @@ export class DocumentTable {
     this.#cache.delete(this.number, rid);
   }
 
-  /** Makes an index and fills it. Throws error 11000 when documents violate it. */
+  /** Makes an index and fills it. Throws error 11000 when documents violate it: then undo the write. */
   addIndex(description: IndexDescription): void {
     const spec = parseIndex(description);
     const number = this.#catalogue.addIndex(this.number, spec.name, description);
@@ -164,7 +165,7 @@ export class DocumentTable {
     this.indexes.push(index);
   }
 
-  /** Forgets what it remembers of documents: their writes were undone. */
+  /** Removes the collection's documents from the cache, after writes were undone. */
   forget(): void {
     this.#cache.forget(this.number);
   }
@@ -172,7 +173,7 @@ export class DocumentTable {
   #becomeMultikey(index: IndexTable): void {
     if (index.multikey) return;
     this.#catalogue.setMultikey(index.number);
-    // Stays noted even if this write is undone: then the index is only used with more care.
+    // It stays true if this write is undone: queries are right all the same, and at most slower.
     index.multikey = true;
   }
 

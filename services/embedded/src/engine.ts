@@ -1,4 +1,4 @@
-import type { IndexDescription } from 'mongodb';
+import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import { type Document, ObjectId } from 'mongodb';
 import type { Catalogue } from './catalogue.ts';
 import type { EmbeddedDatabase } from './database.ts';
@@ -6,7 +6,7 @@ import type { DocumentCache } from './document-cache.ts';
 import { DocumentTable } from './document-table.ts';
 import { compileFilter, isOperators } from './filter.ts';
 import { indexIdentity, parseIndex } from './index-spec.ts';
-import { type IdTable, type IndexTable, walkMerged, walkRange } from './index-table.ts';
+import { type IdTable, type IndexTable, scanMerged, scanRange } from './index-table.ts';
 import { encodeKey } from './order.ts';
 import { type Plan, planQuery, type SortOrder } from './planner.ts';
 import { sortDocuments } from './sort.ts';
@@ -14,31 +14,29 @@ import { serverError } from './store-errors.ts';
 import { compileUpdate, upsertBase } from './update.ts';
 import { cloneValue } from './values.ts';
 
-/** A document that a query found; shared, not to be changed. */
+/** A document that a query found; it belongs to the cache: do not change it. */
 export interface Match {
   readonly rid: number;
   readonly document: Document;
 }
 
-/** Counts what queries look at, so that tests see whether an index served them. */
+/** Counts of what queries read: tests see from them whether a query used an index. */
 export interface QueryStatistics {
   documentsExamined: number;
   keysExamined: number;
 }
 
-/** A change of one or more documents; filter and change are normalised. */
+/** A change of the first document that fits, or with `many` of all; filter and change are normalised. */
 export interface UpdateRequest {
   readonly filter: Document;
-  /** Operators or a pipeline; or, with `replace`, the whole new document. */
-  readonly change: Document | readonly Document[];
-  readonly replace?: boolean;
+  /** Update operators. */
+  readonly change: Document;
   readonly many?: boolean;
   readonly upsert?: boolean;
   readonly sort?: SortOrder;
-  readonly arrayFilters?: readonly Document[];
 }
 
-/** What a change did; `before` and `after` are of the last document it met. */
+/** What a change did; `before` and `after` are the last matched document, before and after it. */
 export interface UpdateOutcome {
   matched: number;
   modified: number;
@@ -48,9 +46,9 @@ export interface UpdateOutcome {
 }
 
 /**
- * One collection's operations, synchronous and without promises. Filters, changes and documents come
- * normalised. Whatever writes must run inside `EmbeddedDatabase.write`; changes of one document throw
- * before they write anything.
+ * One collection's operations, all synchronous. Filters, changes and documents are normalised by the
+ * caller (values.ts). Call what writes inside `EmbeddedDatabase.write`; a change of one document that
+ * throws has written nothing.
  */
 export class CollectionEngine {
   readonly namespace: string;
@@ -59,7 +57,10 @@ export class CollectionEngine {
   readonly #cache: DocumentCache;
   readonly #statistics: QueryStatistics;
   #table: DocumentTable | undefined;
-  /** The transaction in which an `_id`'s key was written last; oldest first, durable ones forgotten. */
+  /**
+   * By the key of an `_id`: the number of the transaction that wrote the document last. In the order of
+   * those numbers; what is durable is removed.
+   */
   readonly #written = new Map<string, number>();
   #writtenIn = 0;
   #schemaChangedIn = 0;
@@ -77,7 +78,7 @@ export class CollectionEngine {
     this.#statistics = statistics;
     this.namespace = namespace;
     db.onUndo(() => {
-      // A failed commit has already begun the next number.
+      // `transaction` already has the number of the next one.
       const open = db.transaction - 1;
       if (this.#writtenIn >= open) this.#table?.forget();
       if (this.#schemaChangedIn >= open) this.#table = undefined;
@@ -90,7 +91,7 @@ export class CollectionEngine {
     return id === undefined || (this.#written.get(latin1(encodeKey(id))) ?? 0) > this.#db.durable;
   }
 
-  /** The documents that fit, found lazily; other writes may come between. */
+  /** The documents that fit, read on demand: writes may happen between two of them. */
   *find(filter: Document, sort: SortOrder): Generator<Match> {
     const fits = compileFilter(filter);
     const table = this.#open();
@@ -127,35 +128,28 @@ export class CollectionEngine {
 
   update(request: UpdateRequest): UpdateOutcome {
     const { filter, change, sort = [] } = request;
-    const apply = request.replace
-      ? undefined
-      : compileUpdate(change as Document, filter, request.arrayFilters);
-    const context = { inserting: false, now: this.#db.clock.now() };
+    const apply = compileUpdate(change, filter);
     const outcome: UpdateOutcome = { matched: 0, modified: 0 };
     const table = this.#open();
-    // All are found before the first is changed, so that none is met twice.
+    // All are found before the first is changed: a change may move a document to where it would be found again.
     for (const { rid, document } of take(this.find(filter, sort), request.many ? Infinity : 1)) {
-      const next = apply ? cloneValue(document) : replacement(document, change as Document);
-      const touched = apply?.(next, context);
+      const next = cloneValue(document);
+      const touched = apply(next, false);
       outcome.matched += 1;
       outcome.before = document;
       outcome.after = document;
-      if (touched?.length === 0) continue;
+      if (touched.length === 0) continue;
       (table as DocumentTable).replace(rid, document, next, touched);
       this.#note(document['_id']);
       outcome.modified += 1;
       outcome.after = next;
     }
-    if (outcome.matched === 0 && request.upsert) this.#upsert(request, outcome, context.now);
+    if (outcome.matched === 0 && request.upsert) this.#upsert(request, outcome);
     return outcome;
   }
 
-  remove(filter: Document, many: boolean): number {
-    return this.removeSome(filter, many ? Infinity : 1);
-  }
-
-  /** Removes at most so many. */
-  removeSome(filter: Document, most: number): number {
+  /** Removes at most `most` of the documents that fit; answers how many. */
+  remove(filter: Document, most: number): number {
     const found = take(this.find(filter, []), most);
     for (const { rid, document } of found) {
       this.#note(document['_id']);
@@ -164,7 +158,7 @@ export class CollectionEngine {
     return found.length;
   }
 
-  /** Makes the indexes that are missing; answers the names of all. All or none, when it throws. */
+  /** Makes the indexes that are missing; answers the names of all. When it throws, none is made. */
   createIndexes(descriptions: readonly IndexDescription[]): string[] {
     const table = this.#ensure();
     this.#schemaChangedIn = this.#db.transaction;
@@ -203,20 +197,9 @@ export class CollectionEngine {
     return false;
   }
 
-  #upsert(request: UpdateRequest, outcome: UpdateOutcome, now: number): void {
-    let made = upsertBase(request.filter);
-    if (request.replace) {
-      made = { ...('_id' in made ? { _id: made['_id'] } : {}), ...(request.change as Document) };
-    } else {
-      compileUpdate(
-        request.change as Document,
-        request.filter,
-        request.arrayFilters,
-      )(made, {
-        inserting: true,
-        now,
-      });
-    }
+  #upsert({ filter, change }: UpdateRequest, outcome: UpdateOutcome): void {
+    const made = upsertBase(filter);
+    compileUpdate(change, filter)(made, true);
     const { _id = new ObjectId(), ...rest } = made;
     const document = { _id, ...rest };
     this.insert(document);
@@ -252,11 +235,11 @@ export class CollectionEngine {
     }
     const { index, ranges, reverse, sorted } = plan;
     const merged = sorted && ranges.length > 1 && ranges.length <= 64;
-    const walks = merged
-      ? [walkMerged(index, ranges, reverse)]
-      : ranges.map((range) => walkRange(index, range, reverse));
-    for (const walk of walks) {
-      for (const { rid } of walk) {
+    const scans = merged
+      ? [scanMerged(index, ranges, reverse)]
+      : ranges.map((range) => scanRange(index, range, reverse));
+    for (const scan of scans) {
+      for (const { rid } of scan) {
         this.#statistics.keysExamined += 1;
         if (index.multikey) {
           if (seen.has(rid)) continue;
@@ -306,15 +289,7 @@ export class CollectionEngine {
   }
 }
 
-function replacement(old: Document, change: Document): Document {
-  const { _id, ...rest } = change;
-  if (_id !== undefined && Buffer.compare(encodeKey(_id), encodeKey(old['_id'])) !== 0) {
-    throw serverError('immutableField', "The field '_id' cannot be changed by a replacement");
-  }
-  return { _id: cloneValue(old['_id']), ...cloneValue(rest) };
-}
-
-/** True for an `_id` that the filter gives as a value, so that one document at most fits. */
+/** True for an `_id` that a filter compares for equality, so that one document at most fits. */
 export function isPlainId(id: unknown): boolean {
   return id !== undefined && id !== null && !Array.isArray(id) && !(id instanceof RegExp) && !isOperators(id);
 }

@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EmbeddedDatabase } from './database.ts';
 import type { CollectionEngine } from './engine.ts';
 
-/** Documents deleted in one write, so that a large sweep stops nobody. */
+/** Documents deleted in one write: between two writes other work runs. */
 const batchSize = 200;
 
-/** Deletes what TTL indexes say has expired by now; answers how many documents went. */
+/** Deletes the documents whose TTL index has expired; answers how many. */
 export async function sweepExpired(
   db: EmbeddedDatabase,
   engines: Iterable<CollectionEngine>,
@@ -17,7 +17,7 @@ export async function sweepExpired(
       const limit = new Date(db.clock.now() - (spec.expireAfterSeconds ?? 0) * 1000);
       const expired = { $and: [{ [path]: { $lte: limit } }, spec.partial ?? {}] };
       for (let deleted = batchSize; deleted === batchSize; ) {
-        deleted = await db.write(() => engine.removeSome(expired, batchSize));
+        deleted = await db.write(() => engine.remove(expired, batchSize));
         total += deleted;
         await nextTurn();
       }

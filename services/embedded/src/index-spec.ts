@@ -1,4 +1,5 @@
-import type { Document, IndexDescription } from 'mongodb';
+import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import type { Document } from 'mongodb';
 import { compileFilter, type Predicate } from './filter.ts';
 import { afterPrefix, emptyArrayKey, KeyWriter } from './order.ts';
 import { isPlace, splitPath } from './paths.ts';
@@ -12,7 +13,7 @@ export interface IndexPart {
   readonly direction: 1 | -1;
 }
 
-/** A declared index, checked. */
+/** An index's description, checked and completed. */
 export interface IndexSpec {
   readonly name: string;
   readonly key: Document;
@@ -20,10 +21,10 @@ export interface IndexSpec {
   readonly unique: boolean;
   readonly sparse: boolean;
   readonly partial: Document | undefined;
-  /** Whether a document is in a partial index. */
+  /** True when the index has the document: for a partial index when it fits the expression, else always. */
   readonly covers: Predicate;
   readonly expireAfterSeconds: number | undefined;
-  /** Top-level fields that decide about the document's entries. */
+  /** Top-level fields that a document's entries depend on. */
   readonly fields: ReadonlySet<string>;
 }
 
@@ -34,8 +35,6 @@ const understood = new Set([
   'sparse',
   'partialFilterExpression',
   'expireAfterSeconds',
-  'background',
-  'v',
 ]);
 
 /**
@@ -45,14 +44,14 @@ const understood = new Set([
 export function parseIndex(description: IndexDescription): IndexSpec {
   const foreign = Object.keys(description).find((option) => !understood.has(option));
   if (foreign) throw refused(`the option ${foreign}`);
-  const entries = description.key instanceof Map ? [...description.key] : Object.entries(description.key);
+  const entries = Object.entries(description.key);
   if (entries.length === 0) throw serverError('cannotCreateIndex', 'Index keys cannot be empty.');
   const parts = entries.map(([path, direction]): IndexPart => {
     if (direction !== 1 && direction !== -1)
       throw refused(`the kind ${JSON.stringify(direction)} of ${path}`);
     const names = splitPath(path);
     if (path.includes('$') || names.includes('')) throw refused(`the path ${JSON.stringify(path)}`);
-    if (names.some(isPlace)) throw refused(`a place in an array (${path})`);
+    if (names.some(isPlace)) throw refused(`an array index (${path})`);
     return { path, parts: names, direction };
   });
   const { partialFilterExpression, expireAfterSeconds, sparse } = description;
@@ -76,7 +75,7 @@ export function parseIndex(description: IndexDescription): IndexSpec {
   };
 }
 
-/** What of a spec makes it the same index or another. */
+/** Two descriptions with the same key and options mean the same index. */
 export function indexIdentity(spec: IndexSpec): { key: string; options: string } {
   return {
     key: JSON.stringify(Object.entries(spec.key)),
@@ -89,7 +88,7 @@ export function indexIdentity(spec: IndexSpec): { key: string; options: string }
   };
 }
 
-/** A document's keys in an index; several (`multikey`) where a field is an array. */
+/** A document's keys in an index; with an array in a field (`multikey`) one for each item. */
 export interface DocumentKeys {
   readonly keys: readonly Uint8Array[];
   readonly multikey: boolean;
@@ -98,7 +97,7 @@ export interface DocumentKeys {
 const none: DocumentKeys = { keys: [], multikey: false };
 const writer = new KeyWriter();
 
-/** The keys under which an index holds a document; none where it is sparse or partial. */
+/** A document's keys in an index; none when a sparse or partial index leaves the document out. */
 export function documentKeys(spec: IndexSpec, document: Document): DocumentKeys {
   if (!spec.covers(document)) return none;
   let multikey = false;
@@ -120,8 +119,8 @@ export function documentKeys(spec: IndexSpec, document: Document): DocumentKeys 
 }
 
 /**
- * Collects the values that MongoDB indexes (and sorts by) at a path; answers whether an array was
- * met. A missing field is undefined.
+ * Adds to `found` the values at a path that MongoDB indexes and sorts by: of an array each item, undefined
+ * for a missing field. `from`: index of the part to begin with. Answers whether there was an array.
  */
 export function indexValues(
   document: unknown,
@@ -154,7 +153,7 @@ export function indexValues(
   return true;
 }
 
-/** The range of keys that begin with `key`. */
+/** The range of keys that begin with `key`; `upper` is not in it. */
 export function keyRange(key: Uint8Array): { lower: Uint8Array; upper: Uint8Array } {
   return { lower: key, upper: afterPrefix(key) };
 }

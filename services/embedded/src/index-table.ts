@@ -3,14 +3,18 @@ import type { IndexSpec } from './index-spec.ts';
 import { afterPrefix } from './order.ts';
 import type { KeyRange, PlannedIndex } from './planner.ts';
 
-/** One entry met on a walk. */
+/** One entry of an index. */
 export interface Entry {
   readonly key: Uint8Array;
   readonly rid: number;
 }
 
-/** Something whose keys can be walked in order. */
-export interface Walkable {
+/** An index whose keys can be scanned in order. */
+export interface Scannable {
+  /**
+   * At most `size` entries of a range, in the scan's direction, after the key `from` (undefined: from the
+   * beginning of the range).
+   */
   page(range: KeyRange, reverse: boolean, from: Uint8Array | undefined, size: number): Entry[];
 }
 
@@ -19,8 +23,8 @@ const ridBytes = 6;
 const firstPage = 16;
 const largestPage = 512;
 
-/** A declared index in SQLite: each entry is a key followed by the record number, so all are distinct. */
-export class IndexTable implements PlannedIndex, Walkable {
+/** A declared index in SQLite. An entry is a key followed by the record number, so no two are equal. */
+export class IndexTable implements PlannedIndex, Scannable {
   readonly spec: IndexSpec;
   readonly number: number;
   multikey: boolean;
@@ -52,7 +56,7 @@ export class IndexTable implements PlannedIndex, Walkable {
     this.#remove.run(entryOf(key, rid));
   }
 
-  /** A record number that has the key, other than `except`. */
+  /** The record number of a document, other than `except`, that has the key; undefined when none has. */
   holder(key: Uint8Array, except: number | undefined): number | undefined {
     const rows = this.#ascending.all(key, afterPrefix(key), 2) as { entry: Uint8Array }[];
     for (const { entry } of rows) {
@@ -73,7 +77,7 @@ export class IndexTable implements PlannedIndex, Walkable {
 }
 
 /** The unique index on `_id` that each collection has. */
-export class IdTable implements PlannedIndex, Walkable {
+export class IdTable implements PlannedIndex, Scannable {
   readonly spec: IndexSpec;
   readonly multikey = false;
   readonly #ascending: StatementSync;
@@ -96,8 +100,8 @@ export class IdTable implements PlannedIndex, Walkable {
   }
 }
 
-/** Walks one range lazily, page by page, each found anew from the last key: writes may come between. */
-export function* walkRange(index: Walkable, range: KeyRange, reverse: boolean): Generator<Entry> {
+/** Scans one range, page by page. Each page is a query of its own from the last key, so writes may happen between. */
+export function* scanRange(index: Scannable, range: KeyRange, reverse: boolean): Generator<Entry> {
   let from: Uint8Array | undefined;
   for (let size = firstPage; ; size = Math.min(size * 2, largestPage)) {
     const page = index.page(range, reverse, from, size);
@@ -107,9 +111,9 @@ export function* walkRange(index: Walkable, range: KeyRange, reverse: boolean): 
   }
 }
 
-/** Walks several ranges as one, in the order of what follows their prefixes. */
-export function* walkMerged(
-  index: Walkable,
+/** Scans several ranges and merges them by the parts of their keys that follow the prefixes. */
+export function* scanMerged(
+  index: Scannable,
   ranges: readonly KeyRange[],
   reverse: boolean,
 ): Generator<Entry> {
@@ -121,15 +125,15 @@ export function* walkMerged(
       : { suffix: next.value.key.subarray(prefixLength), entry: next.value, rest, prefixLength };
   };
   for (const range of ranges) {
-    const head = advance(walkRange(index, range, reverse), range.prefixLength);
+    const head = advance(scanRange(index, range, reverse), range.prefixLength);
     if (head) heads.push(head);
   }
-  const way = reverse ? -1 : 1;
+  const direction = reverse ? -1 : 1;
   while (heads.length > 0) {
     let least = 0;
     for (let i = 1; i < heads.length; i++) {
       const order = Buffer.compare(heads[i]?.suffix as Uint8Array, heads[least]?.suffix as Uint8Array);
-      if (order * way < 0) least = i;
+      if (order * direction < 0) least = i;
     }
     const head = heads[least] as (typeof heads)[number];
     yield head.entry;

@@ -5,16 +5,16 @@ import type { LogTopic } from './log-topic.ts';
 
 const defaultMaxBatch = 500;
 
-/** What a group needs beside its topic. */
+/** What a group needs. */
 export interface LogGroupOptions {
   readonly group: string;
   readonly topic: LogTopic;
-  /** The last offset that the group has done, as stored. */
+  /** The stored position: the offset of the last event that the group has handled. */
   readonly position: number;
   readonly logger: Logger;
-  /** Where events go whose subscription does not say where. */
+  /** Publishes a dead letter, for subscriptions without a `setAside` of their own. */
   readonly deadLetter: (event: LogEvent, error: unknown) => Promise<void>;
-  /** Called when the position has moved and should be stored soon. */
+  /** Called when the position has changed: it should be stored soon. */
   readonly onMoved: () => void;
 }
 
@@ -25,8 +25,8 @@ interface Member {
 }
 
 /**
- * One consumer group on one topic. Its members take turns, one batch at a time, so that the events
- * of a key keep their order whichever member handles them. Wakes when events are committed.
+ * One consumer group on one topic. Its members take turns: one batch at a time is handled, so events of a
+ * key keep their order whichever member handles them. A commit of events wakes the group.
  */
 export class LogGroup {
   readonly #options: LogGroupOptions;
@@ -46,7 +46,7 @@ export class LogGroup {
     return this.#options.group;
   }
 
-  /** The last offset up to which everything is done; ahead of the stored one for a moment. */
+  /** The offset up to which all events are handled; it is stored a little later. */
   get position(): number {
     return this.#position;
   }
@@ -82,7 +82,7 @@ export class LogGroup {
       const member = this.#members[this.#turn++ % (this.#members.length || 1)];
       if (!member) break;
       if (this.#position >= this.#options.topic.committed) {
-        // Nothing can be committed between this look and the listener: both are in one turn.
+        // No commit is missed: the check and the new listener are in one turn of the event loop.
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
@@ -114,7 +114,7 @@ export class LogGroup {
         },
       },
     );
-    // A handler that needs no input or output must not keep timers and sockets waiting over a backlog.
+    // A handler without I/O must not delay timers and sockets while there is a backlog.
     if (finished && rows.length > 1) await new Promise((resolve) => setImmediate(resolve));
   }
 }

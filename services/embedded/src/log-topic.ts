@@ -18,14 +18,14 @@ interface Row {
 }
 
 /**
- * One topic of the embedded log: its table and prepared statements. Offsets rise by one from 1.
- * SQLite gives a new row the largest offset plus one; the newest event is therefore never deleted,
- * or its offset would be given again and groups would pass over the event.
+ * One topic of the embedded log: its table and prepared statements. Offsets begin with 1 and rise by one.
+ * SQLite gives a new row the largest offset plus one. The newest event is therefore never deleted:
+ * otherwise the next event would get its offset, and groups would skip it.
  */
 export class LogTopic {
   readonly id: number;
   readonly name: string;
-  /** Groups' wake-ups: called when events have been committed. */
+  /** Called when events have been committed: each group has one, which wakes it. */
   readonly listeners = new Set<() => void>();
   #committed: number;
   readonly #insert: StatementSync;
@@ -62,7 +62,7 @@ export class LogTopic {
     );
   }
 
-  /** The newest offset that can no longer be undone; what comes after it must not be handled yet. */
+  /** The newest committed offset; events after it may still be undone, and must not be delivered. */
   get committed(): number {
     return this.#committed;
   }
@@ -77,7 +77,7 @@ export class LogTopic {
     return Number(last);
   }
 
-  /** Notes that everything up to this offset is committed, and wakes the groups. */
+  /** Sets the newest committed offset, and wakes the groups. */
   advance(offset: number): void {
     if (offset <= this.#committed) return;
     this.#committed = offset;
@@ -102,7 +102,7 @@ export class LogTopic {
     return first === null || first === undefined ? this.#committed : Number(first) - 1;
   }
 
-  /** Each group's stored position: the offset of the last event it has done. */
+  /** Each group's stored position: the offset of the last event that it has handled. */
   positions(): Map<string, number> {
     return new Map(this.#positions.all(this.id).map((row) => [String(row['name']), Number(row['position'])]));
   }
@@ -114,7 +114,7 @@ export class LogTopic {
 
   /**
    * Deletes, in a write, up to `limit` of the oldest events that were published before `beforeMs` and
-   * that every group has done; answers how many went.
+   * that every group has handled; answers how many were deleted.
    */
   trim(beforeMs: number, limit: number): number {
     const passed = Math.min(this.#committed - 1, ...this.positions().values());

@@ -51,7 +51,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('an event is not handed over before it is committed', async () => {
+test('an event is not delivered before it is committed', async () => {
   await open();
   const batches: number[][] = [];
   const handle = async (events: readonly LogEvent[]) => {
@@ -68,7 +68,7 @@ test('an event is not handed over before it is committed', async () => {
   expect(batches).toEqual([[1], [2]]);
 });
 
-test('an event is handed over while the disk is busy, and only said to be published when it is durable', async () => {
+test('an event is delivered while a sync runs, and its publish resolves only when it is durable', async () => {
   const disk = diskOf(directory);
   db = openEmbeddedDatabase({ directory, clock: { now: () => nowMs }, walSync: disk.walSync });
   log = createEmbeddedLog(db, logger);
@@ -96,7 +96,7 @@ test('each publish wakes its subscribers, without losing a wake-up', async () =>
   }
 });
 
-test('a position that waits for being stored is stored by close', async () => {
+test('close stores a position that is not stored yet', async () => {
   await open({ flushIntervalMs: 3_600_000 });
   await log.publish(topic, [event(1), event(2)]);
   const got = await consume('g');
@@ -106,7 +106,7 @@ test('a position that waits for being stored is stored by close', async () => {
   expect(await log.lag('g', topic)).toBe(0);
 });
 
-test('a position is stored soon after the work, without a close', async () => {
+test('a position is stored soon after its events are handled, without a close', async () => {
   await open({ flushIntervalMs: 5 });
   await log.publish(topic, [event(1), event(2)]);
   await consume('g');
@@ -115,7 +115,7 @@ test('a position is stored soon after the work, without a close', async () => {
   await waitFor('the stored position', () => stored() === 2);
 });
 
-test('events that every group has done and that are old enough are deleted, in small steps', async () => {
+test('events that are old enough and that every group has handled are deleted, in small steps', async () => {
   await open({ retentionMs: 1000, trimIntervalMs: 5, trimStep: 3, flushIntervalMs: 5 });
   await log.publish(
     topic,
@@ -126,14 +126,14 @@ test('events that every group has done and that are old enough are deleted, in s
   expect(await log.readNewest(topic, 100)).toHaveLength(10);
   nowMs += 1001;
   await waitFor('old events to go', async () => (await log.readNewest(topic, 100)).length === 1);
-  // The newest stays, so that its offset is not given again.
+  // The newest event stays, so that its offset is not used a second time.
   expect(values(await log.readNewest(topic, 100))).toEqual([9]);
   await log.publish(topic, [event(10)]);
   await waitFor('the next event', () => got.length === 11);
   expect(got.at(-1)?.position).toBe('0:11');
 });
 
-test('old events stay as long as one group has not done them', async () => {
+test('old events stay until every group has handled them', async () => {
   await open({ retentionMs: 1000, trimIntervalMs: 5, flushIntervalMs: 5 });
   await log.ensureTopics(['witness']);
   const slow = await log.subscribe({ topic, group: 'slow', handle: async () => {} });
@@ -144,7 +144,7 @@ test('old events stay as long as one group has not done them', async () => {
   );
   const got = await consume('fast');
   await waitFor('the fast group', () => got.length === 5);
-  // A topic that is looked at later goes twice: a whole look at both lies between.
+  // When the other topic has lost events twice, a whole deletion run over both topics lies between.
   for (let look = 0; look < 2; look += 1) {
     await log.publish('witness', [event(1), event(2)]);
     nowMs += 10_000;

@@ -13,26 +13,27 @@ import type { EmbeddedDatabase } from './database.ts';
 import { LogGroup } from './log-group.ts';
 import { LogTopic, logSchema } from './log-topic.ts';
 
-/** How the embedded log keeps its books. */
+/** Retention and intervals of the embedded log. */
 export interface EmbeddedLogOptions {
-  /** Events are kept at least this long, and until every group has done them; default 7 days. */
+  /** Events are kept at least this long, and until every group has handled them; default 7 days. */
   readonly retentionMs?: number;
   /** Dead letters are kept this long; default 30 days. */
   readonly deadLetterRetentionMs?: number;
-  /** How often old events are looked for; default 10 s. */
+  /** Interval between two deletions of old events; default 10 s. */
   readonly trimIntervalMs?: number;
-  /** Most events that one step deletes; default 500. */
+  /** Most events that one write deletes; default 500. */
   readonly trimStep?: number;
-  /** How long a group's moved position may wait for being stored; default 200 ms. */
+  /** Maximum time until a group's new position is stored; default 200 ms. */
   readonly flushIntervalMs?: number;
 }
 
 const dayMs = 86_400_000;
 
 /**
- * The event log of the embedded default (rule C5): topics, groups and positions in the embedded
- * database, subscribers woken in the process. One log for each database. Positions are stored a few
- * times a second, so a crash hands the last events over again; `close` stores them.
+ * The event log of the embedded default (rule C5): topics, consumer groups and their positions in the
+ * embedded database; a publish wakes subscribers in the same process. One log for each database.
+ * Positions are stored a few times a second: after a crash the last events are delivered again. `close`
+ * stores them.
  */
 export function createEmbeddedLog(
   db: EmbeddedDatabase,
@@ -91,7 +92,7 @@ class EmbeddedLog implements EventLog {
     const topic = this.#topic(topicName);
     const append = () => topic.append(events, this.#db.clock.now());
     await Promise.all([
-      // Handed over once committed: what a group writes because of it is only durable together with it.
+      // Delivered once committed: what a group writes because of an event is never durable without the event.
       this.#write(append, 'in-order').then((last) => topic.advance(last)),
       settle === 'durable' ? this.#durable() : undefined,
     ]);
@@ -135,7 +136,7 @@ class EmbeddedLog implements EventLog {
     await this.#trimming;
     clearTimeout(this.#flushTimer);
     await this.#flush();
-    // A failed flush asks for the next one: nobody is left to wait for it.
+    // A failed flush has scheduled the next one, which nobody would wait for.
     clearTimeout(this.#flushTimer);
   }
 
@@ -146,7 +147,7 @@ class EmbeddedLog implements EventLog {
   }
 
   async #openGroup(topic: LogTopic, name: string, groups: Map<string, LogGroup>): Promise<LogGroup> {
-    // Stored before the first event is handed over: from now on nothing is deleted before this group.
+    // Stored before the first event is delivered: from now on nothing is deleted that the group has not handled.
     await this.#write(() => topic.savePosition(name, topic.positions().get(name) ?? topic.start()));
     const other = groups.get(name);
     if (other) return other;
@@ -168,7 +169,7 @@ class EmbeddedLog implements EventLog {
     this.#flushTimer ??= setTimeout(() => void this.#flush(), this.#options.flushIntervalMs ?? 200);
   }
 
-  /** Stores the positions that have moved; those that could not be stored are tried again later. */
+  /** Stores the new positions; after a failure they are stored with the next flush. */
   async #flush(): Promise<void> {
     this.#flushTimer = undefined;
     const moved = [...this.#moved];
@@ -200,7 +201,7 @@ class EmbeddedLog implements EventLog {
     }
   }
 
-  /** A write whose failure is transient to the caller. */
+  /** A write whose failure the caller sees as transient. */
   async #write<T>(work: () => T, settle?: Settle): Promise<T> {
     try {
       return await this.#db.write(work, settle);

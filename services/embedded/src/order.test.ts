@@ -64,7 +64,7 @@ const ascending: unknown[] = [
 ];
 
 describe('keys', () => {
-  it('compare bytewise as MongoDB orders values, whatever their types', () => {
+  it('of any two values compare by their bytes in MongoDB’s order', () => {
     for (const [i, a] of ascending.entries()) {
       for (const [j, b] of ascending.entries()) {
         const pair = `${String(a)} against ${String(b)} (${i}, ${j})`;
@@ -78,7 +78,7 @@ describe('keys', () => {
     }
   });
 
-  it('hold equal values of different kinds for equal', () => {
+  it('of equal values are equal, also when their types differ', () => {
     expect(compareValues(1, Long.fromNumber(1))).toBe(0);
     expect(compareValues(0, -0)).toBe(0);
     expect(compareValues(undefined, null)).toBe(0);
@@ -98,7 +98,7 @@ describe('keys', () => {
     }
   });
 
-  it('that begin with a prefix end before what comes after the prefix', () => {
+  it('that begin with a prefix are all below the end of its range', () => {
     const prefix = Uint8Array.of(1, 0xff);
     expect([...afterPrefix(prefix)]).toEqual([2]);
     expect(Buffer.compare(afterPrefix(new Uint8Array(0)), encodeKey(new MaxKey()))).toBe(1);

@@ -2,8 +2,8 @@ import type { Binary, Document, Long, ObjectId, Timestamp } from 'mongodb';
 import { isDocument } from './values.ts';
 
 /**
- * First byte of a value's key: MongoDB's order of types. `emptyArray` is what an index holds for a
- * field that is an empty array (MongoDB's deprecated `undefined`).
+ * First byte of a value's key: MongoDB's order of types. `emptyArray`: an index's key of a field that is
+ * an empty array, where MongoDB has its deprecated type `undefined`.
  */
 export const typeByte = {
   minKey: 0x08,
@@ -23,10 +23,10 @@ export const typeByte = {
   maxKey: 0xf0,
 } as const;
 
-/** The value that an index holds for an empty array. */
+/** Stands for an empty array where a value of an index is written. */
 export const emptyArrayKey: unique symbol = Symbol('empty array');
 
-/** Where a value's type stands in MongoDB's order of types. */
+/** The place of a value's type in MongoDB's order of types (`typeByte`). */
 export function typeOrder(value: unknown): number {
   switch (typeof value) {
     case 'number':
@@ -64,7 +64,7 @@ export function typeOrder(value: unknown): number {
   }
 }
 
-/** Negative, 0 or positive: MongoDB's order over values of every type. */
+/** Compares two values of any types in MongoDB's order: negative when `a` is less, 0 when equal, else positive. */
 export function compareValues(a: unknown, b: unknown): number {
   if (typeof a === typeof b) {
     if (typeof a === 'number' && !Number.isNaN(a) && !Number.isNaN(b)) {
@@ -78,7 +78,7 @@ export function compareValues(a: unknown, b: unknown): number {
   return types === 0 ? Buffer.compare(encodeKey(a), encodeKey(b)) : types;
 }
 
-/** True when MongoDB takes both for equal: 1 and Long 1 are, documents in another field order are not. */
+/** True when MongoDB counts both as equal: 1 and Long 1 are, documents whose fields have another order are not. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) {
@@ -101,14 +101,14 @@ export function sameValue(a: unknown, b: unknown): boolean {
   return compareValues(a, b) === 0;
 }
 
-/** One value's key: keys compare bytewise as the values do, and none is the beginning of another. */
+/** A value's key. The bytes of two keys compare as the values do; no key is a prefix of another. */
 export function encodeKey(value: unknown): Uint8Array {
   const writer = new KeyWriter();
   writer.value(value);
   return writer.take();
 }
 
-/** Writes keys of one or several values; a descending part is written with its bytes inverted. */
+/** Writes keys of one or several values. The bytes of a descending value are inverted. */
 export class KeyWriter {
   #bytes: Buffer = Buffer.allocUnsafe(128);
   #length = 0;
@@ -122,7 +122,7 @@ export class KeyWriter {
     }
   }
 
-  /** What was written, in a buffer of its own; the writer starts anew. */
+  /** Answers a copy of what was written, and empties the writer. */
   take(): Uint8Array {
     const bytes = new Uint8Array(this.#length);
     bytes.set(this.#bytes.subarray(0, this.#length));
@@ -182,7 +182,10 @@ export class KeyWriter {
     this.#bytes[this.#length++] = byte;
   }
 
-  /** A double in an order of its bits, then how far a 64-bit integer is above it. */
+  /**
+   * A double, its bits changed so that they sort as the number does; then 16 bits: how much greater a
+   * 64-bit integer is than that double, which is the largest that is not greater.
+   */
   #number(value: number | Long): void {
     let double: number;
     let above = 0;
@@ -259,7 +262,7 @@ export class KeyWriter {
   }
 }
 
-/** The smallest key above everything that begins with `prefix`; undefined when there is none. */
+/** The end of the range of keys that begin with `prefix`: the smallest byte string greater than all of them. */
 export function afterPrefix(prefix: Uint8Array): Uint8Array {
   let end = prefix.length;
   while (end > 0 && prefix[end - 1] === 0xff) end -= 1;

@@ -3,44 +3,54 @@ import { isDocument, ownField } from './values.ts';
 
 const wholeNumber = /^(0|[1-9]\d*)$/;
 
-/** True for a path's part that may name a place in an array. */
+/** True for a part of a path that may be an array index: `0` in `places.0.id`. */
 export function isPlace(part: string): boolean {
   return wholeNumber.test(part);
 }
 
 /**
- * True when `test` holds for some value at the path, walked as MongoDB walks it: through arrays into
- * each of their documents, and at the end over an array's items and the array itself. A missing field
- * is tested as undefined.
+ * True when `test` holds for some value at the path, found as MongoDB finds it: an array on the way
+ * stands for each of its documents; an array at the end for each of its items (unless `intoItems` is
+ * false) and for itself. A missing field is tested as undefined. `from`: index of the part to begin with.
  */
 export function anyValueAt(
   document: unknown,
   path: readonly string[],
   test: (value: unknown) => boolean,
   from = 0,
+  intoItems = true,
 ): boolean {
   let value = document;
   for (let i = from; i < path.length; i++) {
     const part = path[i] as string;
     if (Array.isArray(value)) {
       if (isPlace(part) && Number(part) < value.length) {
-        if (anyValueAt(value[Number(part)], path, test, i + 1)) return true;
+        if (anyValueAt(value[Number(part)], path, test, i + 1, intoItems)) return true;
       }
       for (const item of value) {
-        if (isDocument(item) && anyValueAt(item, path, test, i)) return true;
+        if (isDocument(item) && anyValueAt(item, path, test, i, intoItems)) return true;
       }
       return false;
     }
     if (!isDocument(value)) return test(undefined);
     value = ownField(value, part);
   }
-  if (Array.isArray(value)) {
+  if (intoItems && Array.isArray(value)) {
     for (const item of value) if (test(item)) return true;
   }
   return test(value);
 }
 
-/** Parts of a dotted path; paths are few, so they are kept. */
+/** True when `test` holds for an array at the path, found likewise; items that are arrays do not count. */
+export function anyArrayAt(
+  document: unknown,
+  path: readonly string[],
+  test: (items: readonly unknown[]) => boolean,
+): boolean {
+  return anyValueAt(document, path, (value) => Array.isArray(value) && test(value), 0, false);
+}
+
+/** The parts of a dotted path; remembered, as a program has few paths and splits them for each query. */
 export function splitPath(path: string): readonly string[] {
   let parts = known.get(path);
   if (!parts) {
@@ -53,8 +63,8 @@ export function splitPath(path: string): readonly string[] {
 const known = new Map<string, readonly string[]>();
 
 /**
- * The value at a path without descending into arrays' items (a place in an array may be named);
- * undefined when there is none. For equality of upserts and `_id`.
+ * The value at a path that enters an array by an array index only (`places.0.id`, not `places.id`);
+ * undefined when there is none.
  */
 export function plainValueAt(document: Document, path: readonly string[]): unknown {
   let value: unknown = document;

@@ -3,44 +3,45 @@ import { type Condition, implies, readConditions } from './conditions.ts';
 import type { IndexSpec } from './index-spec.ts';
 import { afterPrefix, encodeKey, typeOrder } from './order.ts';
 
-/** A stretch of an index: from `lower` to before `upper`; keys in it share `prefixLength` bytes. */
+/** A range of index keys: `lower` is in it, `upper` is not; the first `prefixLength` bytes of all are the same. */
 export interface KeyRange {
   readonly lower: Uint8Array;
   readonly upper: Uint8Array;
   readonly prefixLength: number;
 }
 
-/** An index as the planner sees it. */
+/** What the planner needs to know of an index. */
 export interface PlannedIndex {
   readonly spec: IndexSpec;
-  /** True when some document had an array in one of the fields. */
+  /** True when some document has, or had, an array in one of the fields: it may have several keys. */
   readonly multikey: boolean;
 }
 
-/** Fields and directions (1, -1) to sort by. */
+/** Fields to sort by, the first one first: 1 ascending, -1 descending. */
 export type SortOrder = readonly (readonly [path: string, direction: 1 | -1])[];
 
-/** How a query finds its documents; the filter is applied to what it finds. */
+/** How a query finds candidates; the filter is then applied to each of them. */
 export type Plan<I extends PlannedIndex> =
-  /** All documents, in their natural order. */
+  /** Every document of the collection, in the order of insertion. */
   | { readonly kind: 'scan' }
   | {
       readonly kind: 'index';
       readonly index: I;
       readonly ranges: readonly KeyRange[];
+      /** Scans from the last key to the first. */
       readonly reverse: boolean;
-      /** The walk (over several ranges: their merging) gives the wanted order. */
+      /** True when the range scan (of several ranges: merged) returns documents in the query's sort order. */
       readonly sorted: boolean;
     }
-  /** What any of several plans finds (`$or`). */
+  /** The documents of all plans: one for each branch of an `$or`. */
   | { readonly kind: 'union'; readonly plans: readonly Plan<I>[] };
 
-/** More ranges than this are not walked; the wider range before them is. */
+/** Most ranges of a plan: where the next field would make more, the index is used up to the field before. */
 const maxRanges = 1000;
-/** Up to so many ranges are merged for their order. */
+/** Most ranges that are merged into one order. */
 const maxMerged = 64;
 
-/** Chooses the index that narrows the most and, where asked, gives the order. */
+/** Chooses the index that leaves the fewest documents to read and, where it can, returns them sorted. */
 export function planQuery<I extends PlannedIndex>(
   filter: Document,
   sort: SortOrder,
@@ -71,25 +72,27 @@ function planIndex<I extends PlannedIndex>(
   const narrowed = narrow(conditions, index);
   if (!narrowed) return undefined;
   const { ranges, points, bounded, single } = narrowed;
-  const way = sort.length > 0 && !index.multikey ? sortDirection(sort, spec, points, single) : undefined;
-  const sorted = sort.length === 0 || (way !== undefined && ranges.length <= maxMerged);
+  const scanDirection =
+    sort.length > 0 && !index.multikey ? sortDirection(sort, spec, points, single) : undefined;
+  const sorted = sort.length === 0 || (scanDirection !== undefined && ranges.length <= maxMerged);
   const score =
     (spec.unique && points === spec.parts.length ? 1000 : 0) +
     points * 10 +
-    // Alone a range narrows more than an order saves; behind equalities the order comes first.
+    // On the first field a range saves more than a sorted result; after equalities the sorted result saves more.
     (bounded ? (points === 0 ? 8 : 5) : 0) +
     (sort.length > 0 && sorted ? 6 : 0) +
     (spec.partial ? 5 : 0);
   if (score === 0) return undefined;
-  return { plan: { kind: 'index', index, ranges, reverse: way === -1, sorted }, score };
+  return { plan: { kind: 'index', index, ranges, reverse: scanDirection === -1, sorted }, score };
 }
 
 interface Narrowed {
   readonly ranges: KeyRange[];
-  /** How many leading parts are fixed to values. */
+  /** Number of leading index fields that the filter compares for equality (with one or several values). */
   readonly points: number;
+  /** True when the field after those has a lower or an upper bound. */
   readonly bounded: boolean;
-  /** Paths fixed to exactly one value. */
+  /** Paths that the filter compares for equality with exactly one value. */
   readonly single: ReadonlySet<string>;
 }
 
@@ -120,9 +123,9 @@ function narrow(conditions: ReadonlyMap<string, Condition>, index: PlannedIndex)
   return { ranges, points, bounded: false, single };
 }
 
-/** The stretch after `prefix` within the bounds and their type. */
+/** The range of keys that begin with `prefix` and whose next field is within the condition's bounds, and of their type. */
 function bound(prefix: Uint8Array, condition: Condition, direction: 1 | -1, multikey: boolean): KeyRange {
-  // In an array one item may meet the one bound and another the other: only one of them narrows.
+  // One item of an array may meet the lower bound and another the upper: the index can use one bound only.
   const upper = multikey && condition.lower ? undefined : condition.upper;
   const type = typeOrder((condition.lower ?? condition.upper)?.value);
   const key = (value: unknown) => concat(prefix, oriented(encodeKey(value), direction));
@@ -138,26 +141,26 @@ function bound(prefix: Uint8Array, condition: Condition, direction: 1 | -1, mult
   };
 }
 
-/** 1 or -1 when walking the index so gives the order; undefined when it does not. */
+/** Scan direction in which the index returns the sort order: 1 forwards, -1 backwards; undefined if neither does. */
 function sortDirection(
   sort: SortOrder,
   spec: IndexSpec,
   points: number,
   single: ReadonlySet<string>,
 ): 1 | -1 | undefined {
-  // Parts fixed to one of several values do not disturb the order: their ranges are merged.
+  // Fields with several values do not matter for the order: the ranges of the values are merged.
   let at = points;
-  let way: 1 | -1 | undefined;
+  let scanDirection: 1 | -1 | undefined;
   for (const [path, direction] of sort) {
     if (single.has(path)) continue;
     const part = spec.parts[at];
     if (!part || part.path !== path) return undefined;
     const needed = part.direction === direction ? 1 : -1;
-    if (way !== undefined && way !== needed) return undefined;
-    way = needed;
+    if (scanDirection !== undefined && scanDirection !== needed) return undefined;
+    scanDirection = needed;
     at += 1;
   }
-  return way ?? 1;
+  return scanDirection ?? 1;
 }
 
 function distinctKeys(values: readonly unknown[], direction: 1 | -1): Uint8Array[] {

@@ -1,9 +1,4 @@
-import { Context } from 'mingo/core';
-import * as expressions from 'mingo/operators/expression';
-import * as projections from 'mingo/operators/projection';
-import { Query } from 'mingo/query';
 import type { Document } from 'mongodb';
-import { plainValueAt, splitPath } from './paths.ts';
 import { serverError } from './store-errors.ts';
 import { assign, cloneValue, isDocument } from './values.ts';
 
@@ -12,13 +7,19 @@ export type Projection = (document: Document) => Document;
 
 interface Tree extends Map<string, Tree | true> {}
 
-/** Compiles a projection; without one, the whole document. */
+/**
+ * Compiles a projection: fields and dotted paths to include, or to leave out, and `_id` either way;
+ * without one, the whole document. Throws the server's error for a mixture, and for any other form.
+ */
 export function compileProjection(projection: Document | undefined): Projection {
   if (!projection || Object.keys(projection).length === 0) return cloneValue;
-  const slices = Object.entries(projection).filter(([, value]) => isDocument(value) && '$slice' in value);
-  if (slices.length > 0) return withSlices(projection, slices);
   const entries = Object.entries(projection);
-  if (!entries.every(([path, value]) => isSwitch(value) && !path.includes('$'))) return byMingo(projection);
+  for (const [path, value] of entries) {
+    const isSwitch = typeof value === 'number' || typeof value === 'boolean';
+    if (!isSwitch || path.includes('$')) {
+      throw serverError('badValue', `The embedded store has no projection but of 0 and 1: ${path}`);
+    }
+  }
   const fields = entries.filter(([path]) => path !== '_id');
   const including = fields.length > 0 ? Boolean(fields[0]?.[1]) : Boolean(projection['_id']);
   if (fields.some(([, value]) => Boolean(value) !== including)) {
@@ -28,41 +29,6 @@ export function compileProjection(projection: Document | undefined): Projection 
   const tree = treeOf(fields.map(([path]) => path));
   if (id === including) tree.set('_id', true);
   return (document) => (including ? include(document, tree) : exclude(document, tree)) as Document;
-}
-
-/** `$slice` cuts an array, and lets the other fields be as the rest of the projection has them. */
-function withSlices(projection: Document, slices: readonly [string, Document][]): Projection {
-  const rest = Object.fromEntries(Object.entries(projection).filter(([, value]) => !isDocument(value)));
-  const including = Object.entries(rest).some(([path, value]) => path !== '_id' && value);
-  const project = compileProjection(
-    including ? { ...rest, ...Object.fromEntries(slices.map(([path]) => [path, 1])) } : rest,
-  );
-  return (document) => {
-    const projected = project(document);
-    for (const [path, { $slice }] of slices) {
-      const parts = splitPath(path);
-      const holder = plainValueAt(projected, parts.slice(0, -1));
-      const name = parts[parts.length - 1] as string;
-      const items = isDocument(holder) ? holder[name] : undefined;
-      if (isDocument(holder) && Array.isArray(items)) holder[name] = cut(items, $slice);
-    }
-    return projected;
-  };
-}
-
-function cut(items: unknown[], slice: unknown): unknown[] {
-  const [skip, count] = Array.isArray(slice) ? (slice as number[]) : [undefined, slice as number];
-  if (!Number.isInteger(count) || (skip !== undefined && !Number.isInteger(skip))) {
-    throw serverError('badValue', '$slice needs one or two integers');
-  }
-  const most = count as number;
-  if (skip === undefined) return most < 0 ? items.slice(most) : items.slice(0, most);
-  const start = skip < 0 ? Math.max(items.length + skip, 0) : skip;
-  return items.slice(start, start + most);
-}
-
-function isSwitch(value: unknown): boolean {
-  return typeof value === 'number' || typeof value === 'boolean';
 }
 
 function treeOf(paths: readonly string[]): Tree {
@@ -86,7 +52,7 @@ function treeOf(paths: readonly string[]): Tree {
   return tree;
 }
 
-/** Undefined where an item cannot hold the fields (a scalar on the way). */
+/** The named fields of a value; undefined when it is no document and no array. */
 function include(value: unknown, tree: Tree): unknown {
   if (Array.isArray(value)) {
     return value.map((item) => include(item, tree)).filter((item) => item !== undefined);
@@ -112,19 +78,4 @@ function exclude(value: unknown, tree: Tree): unknown {
     assign(kept, key, inner ? exclude(value[key], inner) : cloneValue(value[key]));
   }
   return kept;
-}
-
-const options = {
-  context: Context.init()
-    // biome-ignore lint/suspicious/noExplicitAny: a module namespace is an operator table
-    .addProjectionOps(projections as any)
-    // biome-ignore lint/suspicious/noExplicitAny: the same
-    .addExpressionOps(expressions as any),
-  scriptEnabled: false,
-};
-
-/** Projections with operators ($slice, $elemMatch, expressions). */
-function byMingo(projection: Document): Projection {
-  const query = new Query({}, options);
-  return (document) => query.find<Document>([cloneValue(document)], projection).all()[0] as Document;
 }

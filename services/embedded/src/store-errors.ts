@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { MongoServerError } from 'mongodb';
 
-/** MongoDB's error codes that the embedded store answers. */
+/** The error codes of MongoDB that the embedded store uses. */
 export const serverCode = {
   badValue: 2,
   failedToParse: 9,

@@ -69,7 +69,7 @@ async function examined(operation: () => Promise<unknown>): Promise<number> {
   return store.statistics.documentsExamined - before;
 }
 
-describe('queries on a declared index read what they answer, not the collection', () => {
+describe('a query with an index reads the documents that it answers, not the collection', () => {
   beforeEach(fill);
   const find = (filter: object, options: object = {}) =>
     examined(() => jobs.find(filter as never, options as never).toArray());
@@ -92,7 +92,7 @@ describe('queries on a declared index read what they answer, not the collection'
     );
   });
 
-  it('by a list of values, merged into the order of what follows', async () => {
+  it('by a list of values, whose ranges are merged into the sort order', async () => {
     const filter = { state: { $in: ['published', 'done'] } };
     const options = { sort: { number: 1 }, limit: 10 };
     const found = await jobs.find(filter, options as never).toArray();
@@ -106,13 +106,13 @@ describe('queries on a declared index read what they answer, not the collection'
     expect(await jobs.countDocuments({ due: { $lte: minutes(250) } })).toBe(251);
   });
 
-  it('by a sparse index over array items, each document once', async () => {
+  it('by a sparse index over array items; a document with two matching items is found once', async () => {
     const filter = { 'outbox.due': { $lte: minutes(251) } };
     expect((await jobs.find(filter as never).toArray()).map((job) => job.number)).toEqual([0, 250]);
     expect(await find(filter)).toBe(2);
   });
 
-  it('by a range, although another index would give the order', async () => {
+  it('by a range, although another index would return the sort order', async () => {
     await jobs.createIndexes([{ key: { number: 1 } }]);
     expect(await find({ number: { $gte: 990 } }, { sort: { _id: 1 } })).toBe(10);
   });
@@ -143,7 +143,7 @@ describe('queries on a declared index read what they answer, not the collection'
   });
 });
 
-describe('what callers hold is theirs', () => {
+describe('documents of callers are copies', () => {
   it('a document given or answered can be changed without changing the store', async () => {
     const given: Job = { _id: 'a', device: 'd', state: 's', number: 1, outbox: [{ due: minutes(1) }] };
     await jobs.insertOne(given);
@@ -180,7 +180,7 @@ describe('what callers hold is theirs', () => {
   });
 });
 
-describe('nobody acts on what a crash could undo', () => {
+describe('no caller sees a change that a crash could undo', () => {
   it('a read of a change that is not durable, or of its absence, waits for the commit', async () => {
     await jobs.insertOne({ _id: 'old', device: 'd', state: 's', number: 1 });
     void jobs.insertOne({ _id: 'new', device: 'd', state: 's', number: 2 });
@@ -195,7 +195,7 @@ describe('nobody acts on what a crash could undo', () => {
     expect(db.uncommitted).toBe(false);
   });
 
-  it('a failed commit leaves neither documents nor cached changes nor indexes', async () => {
+  it('a failed commit leaves no documents, no cached changes and no indexes', async () => {
     await jobs.insertOne({ _id: 'a', device: 'd', state: 'before', number: 1 });
     await jobs.findOne({ _id: 'a' });
     db.sql.exec(`
@@ -232,7 +232,7 @@ describe('nobody acts on what a crash could undo', () => {
 });
 
 describe('TTL indexes', () => {
-  it('delete what has expired, in batches, and nothing else', async () => {
+  it('delete expired documents in batches, and no others', async () => {
     await jobs.createIndexes([{ key: { due: 1 }, expireAfterSeconds: 60 }]);
     await jobs.insertMany(
       Array.from({ length: 1000 }, (_, i) => ({
@@ -253,13 +253,73 @@ describe('TTL indexes', () => {
 });
 
 describe('what the embedded store does not have is refused by name', () => {
+  beforeEach(() => jobs.insertOne({ _id: 'a', device: 'd', state: 's', number: 1 }));
+
   it.each([
     [{ key: { text: 'text' } }, /the kind "text"/],
     [{ key: { '$**': 1 } }, /the path/],
-    [{ key: { 'list.0': 1 } }, /a place in an array/],
+    [{ key: { 'list.0': 1 } }, /an array index/],
     [{ key: { a: 1 }, collation: { locale: 'ja' } }, /the option collation/],
-  ] as const)('%j', async (description, message) => {
+  ] as const)('the index %j', async (description, message) => {
     await expect(jobs.createIndexes([description as never])).rejects.toThrow(message);
+  });
+
+  it.each([
+    [{ state: { $regex: '^s' } }, /\$regex/],
+    [{ state: /^s/ }, /regular expressions/],
+    [{ state: { $in: [/^s/] } }, /regular expressions/],
+    [{ state: { $not: /^s/ } }, /\$not/],
+    [{ state: { $eq: 's' } }, /\$eq/],
+    [{ outbox: { $elemMatch: { due: 1 } } }, /\$elemMatch/],
+    [{ outbox: { $all: [1] } }, /\$all/],
+    [{ number: { $type: 'int' } }, /\$type/],
+    [{ number: { $mod: [2, 1] } }, /\$mod/],
+    [{ $nor: [{ number: 1 }] }, /\$nor/],
+    [{ $expr: { $gt: ['$number', 1] } }, /\$expr/],
+    [{ $where: 'true' }, /\$where/],
+  ])('the filter %j', async (filter, message) => {
+    await expect(jobs.find(filter as never).toArray()).rejects.toThrow(message);
+    await expect(jobs.updateOne(filter as never, { $set: { number: 2 } })).rejects.toThrow(message);
+  });
+
+  it.each([
+    [{ $mul: { number: 2 } }, /\$mul/],
+    [{ $rename: { state: 'other' } }, /\$rename/],
+    [{ $bit: { number: { or: 2 } } }, /\$bit/],
+    [{ $currentDate: { due: true } }, /\$currentDate/],
+    [{ $addToSet: { outbox: 1 } }, /\$addToSet/],
+    [{ $pop: { outbox: 1 } }, /\$pop/],
+    [{ $pullAll: { outbox: [1] } }, /\$pullAll/],
+    [{ $push: { outbox: { $each: [1], $sort: 1 } } }, /\$sort/],
+    [{ $push: { outbox: { $each: [1], $position: 0 } } }, /\$position/],
+    [{ $set: { 'outbox.$[].due': 1 } }, /array filters/],
+    [{ $set: { 'outbox.$[e].due': 1 } }, /array filters/],
+    [[{ $set: { number: 2 } }], /pipelines/],
+  ])('the update %j', async (update, message) => {
+    await expect(jobs.updateOne({ _id: 'a' }, update as never)).rejects.toThrow(message);
+    const bulk = [{ updateOne: { filter: { _id: 'a' }, update } }];
+    await expect(jobs.bulkWrite(bulk as never)).rejects.toThrow(message);
+    expect(await jobs.findOne({ _id: 'a' })).toEqual({ _id: 'a', device: 'd', state: 's', number: 1 });
+  });
+
+  it.each([
+    { insertOne: { document: { _id: 'b' } } },
+    { replaceOne: { filter: { _id: 'a' }, replacement: {} } },
+    { deleteMany: { filter: {} } },
+  ])('the bulk operation %j', async (operation) => {
+    await expect(jobs.bulkWrite([operation as never])).rejects.toThrow(Object.keys(operation)[0]);
+  });
+
+  it.each([{ outbox: { $slice: 1 } }, { outbox: { $elemMatch: { due: 1 } } }, { total: '$number' }])(
+    'the projection %j',
+    async (projection) => {
+      await expect(jobs.findOne({}, { projection: projection as never })).rejects.toThrow(/projection/);
+    },
+  );
+
+  it('the sort direction of a text index', async () => {
+    const sort = { state: { $meta: 'textScore' } } as never;
+    await expect(jobs.find({}, { sort }).toArray()).rejects.toThrow(/sort direction/);
   });
 });
 
@@ -267,7 +327,7 @@ describe('a large bulk', () => {
   const job = (i: number): Job => ({ _id: `job-${i}`, device: 'd', state: 'created', number: i });
   const many = Array.from({ length: 500 }, (_, i) => job(i));
 
-  it('lets other work go on while it is under way', async () => {
+  it('lets other work run between its portions', async () => {
     const bulk = jobs.insertMany(many);
     await jobs.insertOne({ ...job(1000), state: 'between' });
     const whenBetween = await jobs.countDocuments({});
@@ -279,12 +339,15 @@ describe('a large bulk', () => {
   it.each([
     [true, 301, [301]],
     [false, 498, [301, 402]],
-  ])('names what was refused by its place in the whole (ordered: %s)', async (ordered, inserted, refused) => {
-    await jobs.insertMany([job(301), job(402)]);
-    const error = await jobs.insertMany(many, { ordered }).catch((e) => e);
-    expect(isDuplicateKey(error)).toBe(true);
-    expect([error.writeErrors].flat().map((e: { index: number }) => e.index)).toEqual(refused);
-    expect(error.insertedCount).toBe(inserted);
-    expect(await jobs.countDocuments({})).toBe(inserted + 2);
-  });
+  ])(
+    'reports refused writes by their index in the bulk (ordered: %s)',
+    async (ordered, inserted, refused) => {
+      await jobs.insertMany([job(301), job(402)]);
+      const error = await jobs.insertMany(many, { ordered }).catch((e) => e);
+      expect(isDuplicateKey(error)).toBe(true);
+      expect([error.writeErrors].flat().map((e: { index: number }) => e.index)).toEqual(refused);
+      expect(error.insertedCount).toBe(inserted);
+      expect(await jobs.countDocuments({})).toBe(inserted + 2);
+    },
+  );
 });

@@ -9,18 +9,18 @@ import { sweepExpired } from './expiry.ts';
 
 /** The embedded document store: a StoreConnection without a server (rule C5). */
 export interface EmbeddedStoreConnection extends StoreConnection {
-  /** Counts what queries looked at. */
+  /** Counts of what queries have read. */
   readonly statistics: QueryStatistics;
-  /** Deletes now what TTL indexes let expire; answers how many documents went. */
+  /** Deletes now the documents whose TTL index has expired; answers how many. */
   sweepExpired(): Promise<number>;
 }
 
-/** MongoDB looks for expired documents every 60 s; this is sooner, and as little promised. */
+/** Interval between two sweeps, milliseconds. MongoDB's is 60 s; neither promises when a document is deleted. */
 const defaultSweepMs = 30_000;
 
 /**
  * The document store in `db`. Services use it as they use the driver's databases; the contract suite
- * holds both to the same answers. `close` stops the expiry; the database is closed by who opened it.
+ * compares both. `close` ends the sweeps; `db` stays open, and whoever opened it closes it.
  */
 export function createEmbeddedStore(
   db: EmbeddedDatabase,
@@ -72,7 +72,7 @@ function startSweeper(
     return running;
   };
   const timer = setInterval(() => {
-    // A failing disk is told by `notReady`; the next sweep finds what this one left.
+    // `notReady` reports a failing disk; the next sweep deletes what this one left.
     if (!stopped) run().catch(() => {});
   }, everyMs);
   timer.unref();

@@ -1,88 +1,24 @@
 import type { Document } from 'mongodb';
-import { compileFilter, type Predicate } from './filter.ts';
+import { compileFilter } from './filter.ts';
 import { plainValueAt } from './paths.ts';
 import { serverError } from './store-errors.ts';
 import { isDocument } from './values.ts';
 
-/**
- * The plain paths of one document that a path with `$`, `$[]` or `$[identifier]` stands for.
- * `find` answers the place in the named array that the query matched.
- */
-export function concretePaths(
-  document: Document,
-  parts: readonly string[],
-  filters: ReadonlyMap<string, Predicate>,
-  find: (arrayPath: string) => number,
-): string[][] {
-  let paths: string[][] = [[]];
-  for (const part of parts) {
-    if (!part.startsWith('$')) {
-      for (const path of paths) path.push(part);
-    } else if (part === '$') {
-      for (const path of paths) path.push(String(find(path.join('.'))));
-    } else {
-      const identifier = part.slice(2, -1);
-      const fits = identifier === '' ? () => true : (filters.get(identifier) as Predicate);
-      paths = paths.flatMap((path) => places(document, path, identifier, fits));
-    }
-  }
-  return paths;
-}
-
-function places(document: Document, path: string[], identifier: string, fits: Predicate): string[][] {
-  const array = plainValueAt(document, path);
-  if (!Array.isArray(array)) {
-    throw serverError(
-      'badValue',
-      `The path '${path.join('.')}' must exist and hold an array, to apply array updates.`,
-    );
-  }
-  return array.flatMap((item, i) => (fits({ [identifier]: item }) ? [[...path, String(i)]] : []));
+/** The path with each `$` replaced by the array index that `find` answers for the array before it. */
+export function matchedPath(parts: readonly string[], find: (arrayPath: string) => number): string[] {
+  const path: string[] = [];
+  for (const part of parts) path.push(part === '$' ? String(find(path.join('.'))) : part);
+  return path;
 }
 
 /**
- * Compiles `arrayFilters` by identifier. Throws the server's error when a path uses an identifier that
- * has no filter, or a filter is not used.
- */
-export function compileArrayFilters(
-  arrayFilters: readonly Document[],
-  changes: readonly { readonly path: string; readonly parts: readonly string[] }[],
-): ReadonlyMap<string, Predicate> {
-  const filters = new Map<string, Predicate>();
-  for (const filter of arrayFilters) {
-    const identifier = Object.keys(filter)[0]?.split('.')[0] ?? '';
-    filters.set(identifier, compileFilter(filter));
-  }
-  const used = new Set<string>();
-  for (const { path, parts } of changes) {
-    if (!path.includes('$[')) continue;
-    for (const part of parts) {
-      if (!part.startsWith('$[') || part === '$[]') continue;
-      const identifier = part.slice(2, -1);
-      used.add(identifier);
-      if (!filters.has(identifier)) {
-        throw serverError(
-          'badValue',
-          `No array filter found for identifier '${identifier}' in path '${path}'`,
-        );
-      }
-    }
-  }
-  for (const identifier of filters.keys()) {
-    if (!used.has(identifier)) {
-      throw serverError('failedToParse', `The array filter for identifier '${identifier}' was not used`);
-    }
-  }
-  return filters;
-}
-
-/**
- * Answers, for an array's path, the first place whose item fits what the filter says about the array.
- * The place stays the one that the query found, also after a change of what made it fit.
+ * Answers, for an array's path, the index of the first item that meets the filter's conditions on that
+ * array; remembered, so that a later change of the same update means the same item. Throws the server's
+ * error when the filter has no condition on the array, or no item meets them.
  */
 export function positionFinder(document: Document, filter: Document): (arrayPath: string) => number {
   const found = new Map<string, number>();
-  const place = (arrayPath: string): number => {
+  const search = (arrayPath: string): number => {
     const array = plainValueAt(document, arrayPath.split('.'));
     const conditions = conditionsOn(filter, arrayPath);
     const fits = compileFilter({ $and: conditions.length > 0 ? conditions : [{}] });
@@ -94,12 +30,13 @@ export function positionFinder(document: Document, filter: Document): (arrayPath
     return at;
   };
   return (arrayPath) => {
-    const known = found.get(arrayPath) ?? place(arrayPath);
+    const known = found.get(arrayPath) ?? search(arrayPath);
     found.set(arrayPath, known);
     return known;
   };
 }
 
+/** The filter's conditions on an array, on a document whose field `items` is that array. */
 function conditionsOn(filter: Document, arrayPath: string): Document[] {
   return Object.entries(filter).flatMap(([path, condition]): Document[] => {
     if (path === '$and' && Array.isArray(condition)) {

@@ -1,65 +1,44 @@
 import type { Document } from 'mongodb';
-import { compileFilter, isOperators, type Predicate } from './filter.ts';
+import { compileFilter, isOperators } from './filter.ts';
 import { sameValue } from './order.ts';
-import { isPlace, plainValueAt, splitPath } from './paths.ts';
+import { isPlace, splitPath } from './paths.ts';
 import { serverError } from './store-errors.ts';
-import {
-  type FieldOperator,
-  fieldOperators,
-  removed,
-  type UpdateContext,
-  unchanged,
-} from './update-operators.ts';
-import { compileArrayFilters, concretePaths, positionFinder } from './update-paths.ts';
-import { applyPipeline } from './update-pipeline.ts';
+import { removed, type UpdateOperator, unchanged, updateOperators } from './update-operators.ts';
+import { matchedPath, positionFinder } from './update-paths.ts';
 import { assign, isDocument, ownField } from './values.ts';
 
 /**
  * Changes `document` in place and answers the names of its top-level fields that are now different
- * (none: the update changed nothing). Throws the server's error; then `document` is spoilt.
+ * (none: the update changed nothing). `inserting`: the document is one that an upsert makes. Throws the
+ * server's error; then `document` may be half changed, and is to be thrown away.
  */
-export type Update = (document: Document, context: UpdateContext) => readonly string[];
+export type Update = (document: Document, inserting: boolean) => readonly string[];
 
 interface Change {
   readonly name: string;
   readonly path: string;
   readonly parts: readonly string[];
   readonly operand: unknown;
-  readonly operator: FieldOperator;
+  readonly operator: UpdateOperator;
 }
 
-/**
- * Compiles a normalised update (operators or a pipeline). `filter` is what the document was found by
- * (for the positional `$`).
- */
-export function compileUpdate(
-  update: Document | readonly Document[],
-  filter: Document,
-  arrayFilters: readonly Document[] = [],
-): Update {
-  if (Array.isArray(update)) {
-    return (document) => guardId(document, () => applyPipeline(document, update as Document[]));
-  }
-  const changes = listChanges(update as Document);
-  refuseConflicts(changes, (update as Document)['$rename']);
-  const filters: ReadonlyMap<string, Predicate> = compileArrayFilters(arrayFilters, changes);
-  const renames = Object.entries(((update as Document)['$rename'] ?? {}) as Document);
+/** Compiles a normalised update. `filter` found the document: it tells what the positional `$` means. */
+export function compileUpdate(update: Document, filter: Document): Update {
+  const changes = listChanges(update);
+  refuseConflicts(changes);
   const needsId = changes.some((change) => change.parts[0] === '_id');
-  return (document, context) => {
+  return (document, inserting) => {
     const run = (): readonly string[] => {
       const touched: string[] = [];
       let find: ((arrayPath: string) => number) | undefined;
       for (const change of changes) {
-        if (!change.path.includes('$')) {
-          if (applyAt(document, change, change.parts, context)) note(touched, change.parts);
-          continue;
+        let { parts } = change;
+        if (change.path.includes('$')) {
+          find ??= positionFinder(document, filter);
+          parts = matchedPath(parts, find);
         }
-        find ??= positionFinder(document, filter);
-        for (const parts of concretePaths(document, change.parts, filters, find)) {
-          if (applyAt(document, change, parts, context)) note(touched, parts);
-        }
+        if (applyAt(document, change, parts, inserting)) note(touched, parts);
       }
-      for (const [from, to] of renames) rename(document, from, String(to), touched, context);
       return touched;
     };
     return needsId ? guardId(document, run) : run();
@@ -70,27 +49,36 @@ function listChanges(update: Document): Change[] {
   const changes: Change[] = [];
   for (const name of Object.keys(update)) {
     const fields = update[name];
-    const operator = fieldOperators[name];
-    if (!operator && name !== '$rename') {
-      throw serverError('failedToParse', `Unknown modifier: ${name}. Expected a valid update modifier`);
+    const operator = updateOperators[name];
+    if (!operator) {
+      throw serverError(
+        'failedToParse',
+        `Unknown modifier: ${name}. The embedded store has no such update operator.`,
+      );
     }
     if (!isDocument(fields)) {
       throw serverError('failedToParse', `Modifiers operate on fields but we found another type: ${name}`);
     }
-    if (!operator) continue;
     for (const path of Object.keys(fields)) {
       const parts = splitPath(path);
-      if (parts.includes('')) {
-        throw serverError('emptyFieldName', `The update path '${path}' contains an empty field name`);
-      }
-      if (path.startsWith('$')) {
-        throw serverError('dollarPrefixedFieldName', `The dollar ($) prefixed field '${path}' is not valid`);
-      }
+      refusePath(path, parts);
       changes.push({ name, path, parts, operand: fields[path], operator });
     }
   }
   // MongoDB adds new fields in the order of their names.
   return changes.length > 1 ? changes.sort((a, b) => comparePaths(a.parts, b.parts)) : changes;
+}
+
+function refusePath(path: string, parts: readonly string[]): void {
+  if (parts.includes('')) {
+    throw serverError('emptyFieldName', `The update path '${path}' contains an empty field name`);
+  }
+  if (path.startsWith('$')) {
+    throw serverError('dollarPrefixedFieldName', `The dollar ($) prefixed field '${path}' is not valid`);
+  }
+  if (path.includes('$[')) {
+    throw serverError('badValue', `The embedded store has no array filters, which '${path}' asks for.`);
+  }
 }
 
 function comparePaths(a: readonly string[], b: readonly string[]): number {
@@ -103,9 +91,8 @@ function comparePaths(a: readonly string[], b: readonly string[]): number {
   return a.length - b.length;
 }
 
-function refuseConflicts(changes: readonly Change[], renamed: unknown): void {
+function refuseConflicts(changes: readonly Change[]): void {
   const paths = changes.map((change) => change.path);
-  if (isDocument(renamed)) paths.push(...Object.keys(renamed), ...Object.values(renamed).map(String));
   if (paths.length < 2) return;
   paths.sort();
   const seen = new Set<string>();
@@ -122,17 +109,12 @@ function refuseConflicts(changes: readonly Change[], renamed: unknown): void {
   }
 }
 
-function applyAt(
-  document: Document,
-  change: Change,
-  parts: readonly string[],
-  context: UpdateContext,
-): boolean {
-  // Operators that only take something away never make the way to their field; where there can be no
-  // such way, $unset alone is content.
-  const idle = change.name === '$setOnInsert' && !context.inserting;
+function applyAt(document: Document, change: Change, parts: readonly string[], inserting: boolean): boolean {
+  // $unset and $pull make no documents on the way to their field. Where a value on the way is no
+  // document, $unset and an idle $setOnInsert do nothing; any other operator is an error.
+  const idle = change.name === '$setOnInsert' && !inserting;
   const quiet = idle || change.name === '$unset';
-  const makesWay = !idle && !takesAway.has(change.name);
+  const makesWay = !quiet && change.name !== '$pull';
   const last = parts.length - 1;
   let target: unknown = document;
   for (let i = 0; i < last; i++) {
@@ -151,15 +133,13 @@ function applyAt(
     if (quiet) return false;
     throw notViable(part, change.path);
   }
-  const next = change.operator(read(target, part), change.operand, change.path, context);
+  const next = change.operator(read(target, part), change.operand, change.path, inserting);
   if (next === unchanged) return false;
   if (next !== removed) write(target, part, next);
   else if (Array.isArray(target)) target[Number(part)] = null;
   else delete (target as Document)[part];
   return true;
 }
-
-const takesAway: ReadonlySet<string> = new Set(['$unset', '$pull', '$pullAll', '$pop']);
 
 function canHold(target: unknown, part: string): boolean {
   return Array.isArray(target) ? isPlace(part) : isDocument(target);
@@ -182,25 +162,7 @@ function write(target: unknown, part: string, value: unknown): void {
 }
 
 function notViable(part: string, path: string): Error {
-  return serverError('pathNotViable', `Cannot create field '${part}' on the way of the path '${path}'`);
-}
-
-function rename(
-  document: Document,
-  from: string,
-  to: string,
-  touched: string[],
-  context: UpdateContext,
-): void {
-  const value = plainValueAt(document, splitPath(from));
-  if (value === undefined) return;
-  const take = (path: string, operand: unknown, name: '$set' | '$unset') => {
-    const parts = splitPath(path);
-    const operator = fieldOperators[name] as FieldOperator;
-    if (applyAt(document, { name, path, parts, operand, operator }, parts, context)) note(touched, parts);
-  };
-  take(from, '', '$unset');
-  take(to, value, '$set');
+  return serverError('pathNotViable', `Cannot create field '${part}' on the path '${path}'`);
 }
 
 function note(touched: string[], parts: readonly string[]): void {
@@ -208,7 +170,7 @@ function note(touched: string[], parts: readonly string[]): void {
   if (!touched.includes(top)) touched.push(top);
 }
 
-/** Runs a change that may reach `_id`, and refuses it if `_id` became another. */
+/** Runs a change that may reach `_id`. Throws the server's error when `_id` is another afterwards. */
 function guardId(document: Document, change: () => readonly string[]): readonly string[] {
   const before = document['_id'];
   const touched = change();
@@ -221,22 +183,17 @@ function guardId(document: Document, change: () => readonly string[]): readonly 
   return touched;
 }
 
-/** The fields that an upsert's document takes from the filter: those it asks to be equal to something. */
+/** The fields that an upsert's document takes from its filter: those that the filter compares for equality. */
 export function upsertBase(filter: Document): Document {
   const base: Document = {};
   const take = (part: Document): void => {
     for (const [path, condition] of Object.entries(part)) {
       if (path === '$and') for (const inner of condition as Document[]) take(inner);
       if (path.startsWith('$')) continue;
-      let value: unknown = condition;
-      if (isOperators(condition)) {
-        if (!('$eq' in condition)) continue;
-        value = condition['$eq'];
-      }
-      if (value instanceof RegExp) continue;
-      const operator = fieldOperators['$set'] as FieldOperator;
-      const change = { name: '$set', path, parts: splitPath(path), operand: value, operator };
-      applyAt(base, change, change.parts, { inserting: true, now: 0 });
+      if (isOperators(condition)) continue;
+      const operator = updateOperators['$set'] as UpdateOperator;
+      const change = { name: '$set', path, parts: splitPath(path), operand: condition, operator };
+      applyAt(base, change, change.parts, true);
     }
   };
   take(filter);

@@ -1,9 +1,9 @@
 import { Binary, BSON, type BSONRegExp, type Document, Long, ObjectId } from 'mongodb';
 
-/** Options by which documents become bytes and come back, the same as the driver's defaults. */
+/** Options of BSON serialization, the same as the driver's defaults. */
 const serializeOptions = { ignoreUndefined: false } as const;
 
-// Kept here, as these are asked for each value: a lookup in the global object is slow in a VM context.
+// Used for each value, and a look-up in the global object is slow in a VM context (Jest): hence constants.
 const { getPrototypeOf, hasOwn, prototype: plainPrototype } = Object;
 const { isArray } = Array;
 const plainPrototypes: readonly unknown[] = [plainPrototype, null];
@@ -22,19 +22,19 @@ export function isDocument(value: unknown): value is Document {
   );
 }
 
-/** A document's bytes, as the driver would send them. */
+/** Encodes a document as BSON, as the driver does. */
 export function encodeDocument(document: Document): Uint8Array {
   return BSON.serialize(document, serializeOptions);
 }
 
-/** The document of such bytes, with the driver's default promotions. */
+/** Decodes a document as the driver does by default. */
 export function decodeDocument(bytes: Uint8Array): Document {
   return BSON.deserialize(bytes);
 }
 
 /**
- * A deep copy of a value that came from the store, safe to hand out: nothing that can be changed in
- * place is shared (ObjectId, Long, Timestamp and their like cannot).
+ * A deep copy of a normalised value. Values that cannot be changed in place (ObjectId, Long, Timestamp
+ * and the like) are shared.
  */
 export function cloneValue<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
@@ -55,8 +55,9 @@ export function cloneValue<T>(value: T): T {
 }
 
 /**
- * What a value is after its journey to the server and back: undefined becomes null, Int32, Double and
- * small Longs become numbers, a Buffer becomes Binary, functions vanish. Always a fresh copy.
+ * The value that a server would answer if this one were stored: undefined becomes null; Int32, Double and
+ * Longs within the safe integers become numbers; a Buffer becomes Binary; functions become null, and as
+ * fields of a document are left out. Always a copy. Throws TypeError for a Decimal128.
  */
 export function normalise(value: unknown): unknown {
   switch (typeof value) {
@@ -97,17 +98,17 @@ function normaliseObject(value: Document & { _bsontype?: string; toBSON?: () => 
     case 'Decimal128':
       throw new TypeError('The embedded store keeps no Decimal128: store a number, a Long or a string.');
     case 'ObjectId':
-      return value instanceof ObjectId ? value : thereAndBack(value);
+      return value instanceof ObjectId ? value : encodedAndDecoded(value);
     case undefined: {
       const special = ArrayBuffer.isView(value) || value instanceof Map || typeof value.toBSON === 'function';
-      return special ? thereAndBack(value) : normaliseDocument(value);
+      return special ? encodedAndDecoded(value) : normaliseDocument(value);
     }
     default:
-      return thereAndBack(value);
+      return encodedAndDecoded(value);
   }
 }
 
-function thereAndBack(value: unknown): unknown {
+function encodedAndDecoded(value: unknown): unknown {
   return decodeDocument(encodeDocument({ value }))['value'];
 }
 

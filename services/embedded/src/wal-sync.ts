@@ -2,20 +2,20 @@ import { closeSync, fdatasync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Brings SQLite's write-ahead log to the disk without blocking the event loop. With `synchronous =
- * NORMAL` a COMMIT writes its frames to the operating system only; after this they survive a power
- * failure as with FULL: on opening, SQLite takes every commit whose frames are whole.
+ * Syncs SQLite's write-ahead log to disk without blocking the event loop. With `synchronous = NORMAL` a
+ * COMMIT only hands its frames to the operating system; after this sync they survive a power failure, as
+ * with FULL: when SQLite opens the file it recovers every commit whose frames are complete.
  */
 export class WalSync {
   readonly #path: string;
   #file: number | undefined;
 
-  /** `path`: the database's; its log lies beside it. */
+  /** `path`: of the database file; its log has the same path with `-wal`. */
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Calls back, always later, when everything committed before the call is durable. */
+  /** Calls `done`, never synchronously, when everything committed before this call is durable, or with an error. */
   sync(done: (error: Error | null) => void): void {
     try {
       this.#file ??= this.#open();
@@ -34,7 +34,7 @@ export class WalSync {
   /** The log exists from the first commit on, and stays the same file while a connection is open. */
   #open(): number {
     const file = openSync(`${this.#path}-wal`, 'r+');
-    // Its name in the directory has to be durable, too.
+    // The log's entry in the directory must be durable, too.
     const directory = openSync(dirname(this.#path), 'r');
     try {
       fsyncSync(directory);

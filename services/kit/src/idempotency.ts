@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { IndexDescription } from 'mongodb';
 import type { Clock } from './clock.ts';
 import { DomainError, errorCatalogue, isDuplicateKey } from './errors.ts';
 import type { SecretBox } from './secrets.ts';
+import type { IndexDescription } from './store/operations.ts';
 import type { StoreCollection } from './store/types.ts';
 
 /** Who calls, with the scope of an Idempotency-Key where one came (rule A19); a proto `Caller` is one. */

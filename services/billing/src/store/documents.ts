@@ -1,4 +1,4 @@
-import type { IndexDescription } from 'mongodb';
+import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { PlansEntry } from '../domain/plans.ts';
 import type { UsageKind } from '../domain/usage.ts';
 

@@ -83,7 +83,7 @@ export async function* onSheets(
   month: number,
   except: ReadonlySet<string>,
 ): AsyncGenerator<Pick<Usage, 'deviceId' | 'kind' | 'startedAtMs' | 'durationMs'>> {
-  const projection = { _id: 0, deviceId: 1, entries: 1 };
+  const projection = { _id: 0, deviceId: 1, entries: 1 } as const;
   for await (const { deviceId, entries } of collection.find({ applicationId, month }, { projection })) {
     for (const [key, [place, startedAtMs, durationMs]] of Object.entries(entries)) {
       const kind = usageKinds[place];

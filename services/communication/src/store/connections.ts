@@ -1,5 +1,5 @@
+import type { Update } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import type { UpdateFilter } from 'mongodb';
 import type { Connection, ConnectionStore } from '../ports.ts';
 import type { ConnectionDocument } from './documents.ts';
 
@@ -20,7 +20,7 @@ export function createConnectionStore(
     },
 
     async note(connectionId, { channelId, createdAtMs, destroyed }, nowMs) {
-      const update: UpdateFilter<ConnectionDocument> = {
+      const update: Update<ConnectionDocument> = {
         $set: { channelId, expiresAt: new Date(nowMs + keepMs), ...(destroyed && { destroyed: true }) },
         ...(createdAtMs !== undefined && { $min: { createdAtMs } }),
       };

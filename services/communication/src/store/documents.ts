@@ -1,5 +1,5 @@
 import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
-import type { IndexDescription } from 'mongodb';
+import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { Place } from '../domain/places.ts';
 import type { RecordingState } from '../domain/recording.ts';
 

@@ -1,7 +1,8 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
+import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import type { Filter, UpdateFilter, WithId } from 'mongodb';
+import type { WithId } from 'mongodb';
 import { isComplete } from '../domain/recording.ts';
 import type { SignedUrls } from '../domain/signed-urls.ts';
 import type { Claim, Recording, RecordingStore } from '../ports.ts';
@@ -18,7 +19,7 @@ export function createRecordingStore(
 ): RecordingStore {
   const claimed = ({ recordingId, claim }: Claim): Filter<RecordingDocument> => ({ _id: recordingId, claim });
 
-  async function update(claim: Claim, change: UpdateFilter<RecordingDocument>): Promise<boolean> {
+  async function update(claim: Claim, change: Update<RecordingDocument>): Promise<boolean> {
     return (await recordings.updateOne(claimed(claim), change)).matchedCount === 1;
   }
 
@@ -136,7 +137,7 @@ export function createRecordingStore(
     async partSent(claim, index, place, tag) {
       const { matchedCount } = await recordings.updateOne(
         { ...claimed(claim), [`files.${index}.parts.${place}`]: { $exists: false } },
-        { $push: { [`files.${index}.parts`]: tag } } as UpdateFilter<RecordingDocument>,
+        { $push: { [`files.${index}.parts`]: tag } },
       );
       return matchedCount === 1;
     },

@@ -1,6 +1,6 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
-import type { IndexDescription } from 'mongodb';
 import type { AwaySession, AwaySessions, WatchCount } from '../ports.ts';
 
 /** What `sessions` documents say of a headset that is away, beside what the directory keeps of them. */

@@ -1,8 +1,8 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import { batchPerTurn } from '@headset-cloud/kit/per-turn.ts';
+import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
-import type { IndexDescription } from 'mongodb';
 import type { EndedSession, Holder, Instance, Registration, SessionDirectory } from '../ports.ts';
 import { away, awayIndexes } from './away-sessions.ts';
 import { type Leases, leaseIndexes } from './leases.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import type { Filter, UpdateFilter } from 'mongodb';
 import { pastAssociations } from '../domain/association.ts';
 import {
   type DeviceState,
@@ -37,7 +37,7 @@ export function createActivationStore(
 
   async function change(
     filter: Filter<DeviceDocument>,
-    update: UpdateFilter<DeviceDocument>,
+    update: Update<DeviceDocument>,
   ): Promise<ChangeOutcome> {
     try {
       const { matchedCount } = await devices.updateOne(filter, update);
@@ -67,11 +67,11 @@ export function createActivationStore(
   ): LifecycleChange => ({ kind, applicationId, epoch, atMs: clock.now() });
 
   /** Nothing is left to do for the device. */
-  const atRest = {
+  const atRest: Filter<DeviceDocument> = {
     pending: { $size: 0 },
     intent: { $exists: false },
     'lifecycle.0': { $exists: false },
-  } as Filter<DeviceDocument>;
+  };
 
   async function rest(deviceId: string): Promise<void> {
     await devices.updateOne({ ...atRest, _id: deviceId }, { $unset: { dueAtMs: '' } });

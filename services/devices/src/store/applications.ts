@@ -1,8 +1,8 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
+import type { Update } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import type { UpdateFilter } from 'mongodb';
 import type { ApplicationSettings } from '../domain/settings.ts';
 import type { ApplicationStore } from '../ports.ts';
 import type { ApplicationDocument } from './documents.ts';
@@ -100,7 +100,7 @@ export function createApplicationStore(
           ...(Object.keys(values).length > 0 && { $set: values }),
           ...(remove.length > 0 && { $unset: removed }),
           $push: { recentChanges: { $each: [changeId], $slice: -recentChanges } },
-        } as UpdateFilter<ApplicationDocument>,
+        } as Update<ApplicationDocument>,
         { returnDocument: 'after', projection: settingsFields },
       );
       return changed ? opened(changed) : settings(applicationId);

@@ -1,14 +1,15 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import type { Filter, UpdateFilter } from 'mongodb';
 import type { ContractStore } from '../ports.ts';
 import type { ContractDeviceDocument, ContractDocument } from './documents.ts';
 
 /** Most takes, and most returns, of a contract at a time: bounds its document to some 100 kB. */
 export const mostUnderWay = 256;
 
-const roomIn = (list: 'takes' | 'returns') =>
-  ({ [`${list}.${mostUnderWay - 1}`]: { $exists: false } }) as Filter<ContractDocument>;
+const roomIn = (list: 'takes' | 'returns'): Filter<ContractDocument> => ({
+  [`${list}.${mostUnderWay - 1}`]: { $exists: false },
+});
 const countFields = {
   activationLimit: 1,
   freeSlots: 1,
@@ -26,8 +27,8 @@ export function createContractStore(
   graceMs: number,
 ): ContractStore {
   /** One conditional update of one contract; every one is noted. */
-  async function change(filter: Filter<ContractDocument>, update: UpdateFilter<ContractDocument>) {
-    const noted = { ...update, $inc: { ...update.$inc, changes: 1 } } as UpdateFilter<ContractDocument>;
+  async function change(filter: Filter<ContractDocument>, update: Update<ContractDocument>) {
+    const noted: Update<ContractDocument> = { ...update, $inc: { ...update.$inc, changes: 1 } };
     const { matchedCount } = await contracts.updateOne(filter, noted);
     return matchedCount === 1;
   }

@@ -1,6 +1,7 @@
 import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
+import type { BulkOperation, Filter, Update } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import type { AnyBulkWriteOperation, WithId } from 'mongodb';
+import type { WithId } from 'mongodb';
 import type { Associations } from '../domain/association.ts';
 import type { Activation } from '../domain/device.ts';
 import { type Moment, presenceOf, readableSince, reportedVersions } from '../domain/reported.ts';
@@ -175,11 +176,13 @@ export function createReportStore(devices: StoreCollection<DeviceDocument>): Rep
  * One conditional update for each field: whatever the order of arrival, the newest report stays.
  * Epochs only rise, and so do ids of reports; an epoch that has not been yet is a headset's error.
  */
-function reportOperations(report: DeviceReports): AnyBulkWriteOperation<DeviceDocument>[] {
-  const update = (filter: object, changed: object) =>
-    ({
-      updateOne: { filter: { _id: report.deviceId, ...filter }, update: changed },
-    }) as AnyBulkWriteOperation<DeviceDocument>;
+function reportOperations(report: DeviceReports): BulkOperation<DeviceDocument>[] {
+  const update = (
+    filter: Filter<DeviceDocument>,
+    changed: Update<DeviceDocument>,
+  ): BulkOperation<DeviceDocument> => ({
+    updateOne: { filter: { _id: report.deviceId, ...filter }, update: changed },
+  });
   const newest = (name: string, moment: Moment) => {
     const path = `reported.${name}`;
     return update(

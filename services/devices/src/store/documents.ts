@@ -1,5 +1,5 @@
 import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
-import type { IndexDescription } from 'mongodb';
+import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { PastAssociation } from '../domain/association.ts';
 import type { Activation, Intent, LifecycleChange, Pending } from '../domain/device.ts';
 import type { Camera, HardwareModel } from '../domain/hardware.ts';

@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import { databaseFile } from '../database.ts';
 import { WalSync } from '../wal-sync.ts';
 
-/** The disk of an embedded database, as it is until a test holds it up. */
+/** The disk of an embedded database, whose syncs a test can delay. */
 export interface Disk {
   /** For `openEmbeddedDatabase`. */
   readonly walSync: Pick<WalSync, 'sync' | 'close'>;
-  /** From now on nothing becomes durable. */
+  /** From now on syncs wait: nothing becomes durable. */
   hold(): void;
-  /** What has waited goes to the disk now, and what comes at once. */
+  /** Runs the syncs that wait, and from now on each one at once. */
   release(): void;
-  /** How often it was asked since it was held. */
+  /** Number of syncs asked for since `hold`. */
   readonly asked: number;
 }
 

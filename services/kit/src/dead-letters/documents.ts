@@ -1,5 +1,6 @@
-import type { Binary, IndexDescription } from 'mongodb';
+import type { Binary } from 'mongodb';
 import type { LogEvent } from '../eventlog/types.ts';
+import type { IndexDescription } from '../store/operations.ts';
 
 /**
  * Why an event was set aside (ADR 0020): it cannot be handled; only a newer version of the service can

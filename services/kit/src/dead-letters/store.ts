@@ -1,7 +1,7 @@
-import type { Filter, UpdateFilter } from 'mongodb';
 import type { Clock } from '../clock.ts';
 import { isDuplicateKey } from '../errors.ts';
 import type { LogEvent } from '../eventlog/types.ts';
+import type { Filter, Update } from '../store/operations.ts';
 import { ensureIndexes, type Store, type StoreCollection } from '../store/types.ts';
 import {
   type LetterDocument,
@@ -91,7 +91,7 @@ export class LetterStore {
   async heads(group: string, topic: string): Promise<Map<string, LineHead>> {
     const heads = new Map<string, LineHead>();
     const filter = { group, topic, blocking: true };
-    const projection = { key: 1, partition: 1, offset: 1 };
+    const projection = { key: 1, partition: 1, offset: 1 } as const;
     for await (const { _id, key, partition, offset } of this.#letters.find(filter, {
       projection,
       sort: { key: 1, offset: 1 },
@@ -199,15 +199,12 @@ export class LetterStore {
     });
   }
 
-  #update(
-    filter: Filter<LetterDocument>,
-    update: UpdateFilter<LetterDocument>,
-  ): Promise<LetterDocument | null> {
+  #update(filter: Filter<LetterDocument>, update: Update<LetterDocument>): Promise<LetterDocument | null> {
     return this.#letters.findOneAndUpdate(filter, update, { returnDocument: 'after' });
   }
 }
 
-function step(atMs: number, what: string): UpdateFilter<LetterDocument> {
+function step(atMs: number, what: string): Update<LetterDocument> {
   return { $push: { steps: { $each: [{ atMs, what }], $slice: -maxSteps } } };
 }
 

@@ -1,5 +1,6 @@
-import type { Document, FindOptions } from 'mongodb';
+import type { Document } from 'mongodb';
 import { requireTime, timeLeft, untilDeadline } from '../deadline.ts';
+import type { FindOptions } from './operations.ts';
 import type { StoreCollection, StoreCursor } from './types.ts';
 
 /**

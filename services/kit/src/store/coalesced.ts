@@ -1,5 +1,6 @@
-import type { Document, Filter, FindOptions, WithId } from 'mongodb';
+import type { Document, WithId } from 'mongodb';
 import { coalesce, type ItemOutcome } from '../coalesce.ts';
+import type { Filter, FindOptions } from './operations.ts';
 import type { StoreCollection } from './types.ts';
 
 const limits = (collection: Pick<StoreCollection<Document>, 'batchesAtOnce'>) => ({

@@ -1,22 +1,24 @@
 import type {
-  AnyBulkWriteOperation,
-  BulkWriteOptions,
-  BulkWriteResult,
-  CountDocumentsOptions,
   DeleteResult,
   Document,
+  InsertManyResult,
+  InsertOneResult,
+  OptionalUnlessRequiredId,
+  UpdateResult,
+  WithId,
+} from 'mongodb';
+import type {
+  BulkOperation,
+  BulkOptions,
+  BulkResult,
+  CountOptions,
   Filter,
   FindOneAndUpdateOptions,
   FindOptions,
   IndexDescription,
-  InsertManyResult,
-  InsertOneResult,
-  OptionalUnlessRequiredId,
-  UpdateFilter,
+  Update,
   UpdateOptions,
-  UpdateResult,
-  WithId,
-} from 'mongodb';
+} from './operations.ts';
 
 /**
  * The part of the official driver's Collection that services use. A driver `Collection<T>` is one;
@@ -31,26 +33,23 @@ export interface StoreCollection<T extends Document> {
   readonly batchesAtOnce?: number;
   findOne(filter: Filter<T>, options?: FindOptions): Promise<WithId<T> | null>;
   find(filter: Filter<T>, options?: FindOptions): StoreCursor<WithId<T>>;
-  countDocuments(filter?: Filter<T>, options?: CountDocumentsOptions): Promise<number>;
+  countDocuments(filter?: Filter<T>, options?: CountOptions): Promise<number>;
   insertOne(doc: OptionalUnlessRequiredId<T>): Promise<InsertOneResult<T>>;
   insertMany(
     docs: readonly OptionalUnlessRequiredId<T>[],
-    options?: BulkWriteOptions,
+    options?: BulkOptions,
   ): Promise<InsertManyResult<T>>;
-  updateOne(filter: Filter<T>, update: UpdateFilter<T>, options?: UpdateOptions): Promise<UpdateResult<T>>;
-  updateMany(filter: Filter<T>, update: UpdateFilter<T>, options?: UpdateOptions): Promise<UpdateResult<T>>;
+  updateOne(filter: Filter<T>, update: Update<T>, options?: UpdateOptions): Promise<UpdateResult<T>>;
+  updateMany(filter: Filter<T>, update: Update<T>, options?: UpdateOptions): Promise<UpdateResult<T>>;
   /** Answers the document (before or after, by `returnDocument`), null when none matched. */
   findOneAndUpdate(
     filter: Filter<T>,
-    update: UpdateFilter<T>,
+    update: Update<T>,
     options?: FindOneAndUpdateOptions,
   ): Promise<WithId<T> | null>;
   deleteOne(filter: Filter<T>): Promise<DeleteResult>;
   deleteMany(filter: Filter<T>): Promise<DeleteResult>;
-  bulkWrite(
-    operations: readonly AnyBulkWriteOperation<T>[],
-    options?: BulkWriteOptions,
-  ): Promise<BulkWriteResult>;
+  bulkWrite(operations: readonly BulkOperation<T>[], options?: BulkOptions): Promise<BulkResult>;
   createIndexes(indexes: IndexDescription[]): Promise<string[]>;
 }
 

@@ -1,4 +1,4 @@
-import type { IndexDescription } from 'mongodb';
+import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 
 export const deliveriesCollection = 'deliveries';
 export const probesCollection = 'probes';

@@ -1,4 +1,5 @@
-import type { Binary, UpdateFilter } from 'mongodb';
+import type { Update } from '@headset-cloud/kit/store/operations.ts';
+import type { Binary } from 'mongodb';
 import type { CallbackKind, OwedCallback } from '../domain/owed.ts';
 import type { Change } from '../domain/state.ts';
 import type { CanceledTransaction, StoredTransaction } from '../ports.ts';
@@ -12,7 +13,7 @@ export function createChanges(leftoverAfterMs: number) {
     { to, owed, end, acceptedAtMs, stays }: Change,
     now: number,
     set: Partial<TransactionDocument> = {},
-  ): UpdateFilter<TransactionDocument> => {
+  ): Update<TransactionDocument> => {
     const state: Partial<TransactionDocument> = {
       ...(!stays && { status: to, updatedAt: new Date(now) }),
       ...(end && { end: { success: end.success, message: end.message, at: new Date(now), atMs: end.atMs } }),

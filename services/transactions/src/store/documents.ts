@@ -1,4 +1,5 @@
-import type { Binary, IndexDescription } from 'mongodb';
+import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import type { Binary } from 'mongodb';
 import type { QueuedFirmware } from '../domain/firmware.ts';
 import type { OwedCallback } from '../domain/owed.ts';
 import type { Status } from '../domain/state.ts';

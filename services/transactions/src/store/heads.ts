@@ -1,7 +1,7 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import { coalescedReader, coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
+import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
-import type { Filter, UpdateFilter } from 'mongodb';
 import { idBefore, latelyKept } from '../domain/lately.ts';
 import type { Heads } from '../ports.ts';
 import { collections, type HeadDocument } from './documents.ts';
@@ -25,17 +25,14 @@ export function createHeadStore(store: Store): HeadStore {
   const read = coalescedReader(heads);
   // A raise is made known by the transaction that is inserted after it.
   const raised = store.collection<HeadDocument>(collections.heads, { settle: 'in-order' });
-  const raise = coalescedWriter<{ filter: Filter<HeadDocument>; update: UpdateFilter<HeadDocument> }>(
-    raised,
-    {
-      one: ({ filter, update }) => raised.updateOne(filter, update, { upsert: true }),
-      many: (raises) =>
-        raised.bulkWrite(
-          raises.map((r) => ({ updateOne: { ...r, upsert: true } })),
-          { ordered: false },
-        ),
-    },
-  );
+  const raise = coalescedWriter<{ filter: Filter<HeadDocument>; update: Update<HeadDocument> }>(raised, {
+    one: ({ filter, update }) => raised.updateOne(filter, update, { upsert: true }),
+    many: (raises) =>
+      raised.bulkWrite(
+        raises.map((r) => ({ updateOne: { ...r, upsert: true } })),
+        { ordered: false },
+      ),
+  });
   return {
     async lastIdOf(deviceId) {
       return (await read(deviceId))?.lastId ?? 0;

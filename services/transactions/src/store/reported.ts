@@ -1,5 +1,5 @@
+import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import type { Filter } from 'mongodb';
 import { answeredOperations } from '../domain/forms/operations.ts';
 import type { TransactionEvent } from '../domain/state.ts';
 import type { Reporter, Transitions } from '../ports.ts';

@@ -1,7 +1,8 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import { coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
+import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import { Binary, type Filter } from 'mongodb';
+import { Binary } from 'mongodb';
 import { portions } from '../domain/portions.ts';
 import {
   beginning,

@@ -1,6 +1,6 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import type { Filter } from 'mongodb';
 import { type Artifact, type ArtifactState, artifactId, openStates } from '../domain/artifact.ts';
 import { versionKey } from '../domain/version-key.ts';
 import type { Catalogue } from '../ports.ts';

@@ -1,5 +1,5 @@
 import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
-import type { IndexDescription } from 'mongodb';
+import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { ArtifactKind, ArtifactState } from '../domain/artifact.ts';
 
 /** One document a package: whose it is. The first developer that requests an upload has it. */
