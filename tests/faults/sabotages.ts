@@ -92,10 +92,10 @@ const reportOrder: Safeguard = {
       to: "delivery.order === 'ended' && !alone",
     },
     {
-      file: 'services/notifier/src/scheduling/attempts.ts',
-      from: "if (order !== 'none' && patienceMs > 0",
+      file: 'services/notifier/src/scheduling/readiness.ts',
+      from: 'if (patience > 0',
       // Some take longer on their way, as in a real network.
-      to: "if (order === 'tried') await new Promise((go) => setTimeout(go, 50 * Math.random()));\n    if (order === 'ended' && patienceMs > 0",
+      to: "if (order === 'tried') await new Promise((go) => setTimeout(go, 50 * Math.random()));\n    if (order === 'ended' && patience > 0",
     },
   ],
   finds: 'a headset’s notifications first arrive in the order of its reports',

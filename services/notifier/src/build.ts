@@ -20,10 +20,11 @@ import { UndiciRequester } from './http/requester.ts';
 import { UndiciSender } from './http/sender.ts';
 import { createMetrics } from './metrics.ts';
 import { Attempts } from './scheduling/attempts.ts';
+import { ChangeWriter } from './scheduling/change-writer.ts';
+import { DestinationHealths } from './scheduling/destination-health.ts';
 import { FinishedOrders } from './scheduling/finished-orders.ts';
-import { Gates } from './scheduling/gates.ts';
-import { Marks } from './scheduling/marks.ts';
 import { Probes } from './scheduling/probes.ts';
+import { ReadinessCheck } from './scheduling/readiness.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
 import { SignedUrls } from './signed-urls/request.ts';
 import { DestinationSlots } from './signed-urls/slots.ts';
@@ -74,7 +75,7 @@ export function buildNotifier(
   const connections = config.NOTIFIER_PER_DESTINATION_IN_FLIGHT;
   const pools = new OriginPools({ maxPools, pool: { connections, connect } });
   const sender = new UndiciSender(pools, clock, config.NOTIFIER_TOTAL_TIMEOUT_MS);
-  const marks = new Marks(store, logger, ctx.failpoints);
+  const writer = new ChangeWriter(store, logger, ctx.failpoints);
   const finished = new FinishedOrders();
   const leaseMs = config.NOTIFIER_LEASE_MS;
   const rules = {
@@ -82,8 +83,9 @@ export function buildNotifier(
     limit,
   };
   const metrics = createMetrics(ctx.metrics, store, clock, logger);
-  const attempts = new Attempts({ ctx, store, sender, marks, finished, metrics, rules, leaseMs, random });
   const destinations = createDestinations(ctx.channel('devices'));
+  const readiness = new ReadinessCheck({ clock, store, writer, finished, leaseMs });
+  const attempts = new Attempts({ ctx, readiness, destinations, sender, metrics, rules, random });
   const signedUrlsInFlight = config.NOTIFIER_SIGNED_URLS_PER_DESTINATION;
   const signedUrls = new SignedUrls({
     ctx,
@@ -95,31 +97,25 @@ export function buildNotifier(
     totalTimeoutMs: config.NOTIFIER_TOTAL_TIMEOUT_MS,
   });
   const probes = new MongoProbeStore(ctx.store, limit.maxAgeMs + limit.graceMs, clock);
-  const gates = new Gates(
-    {
+  const healths = new DestinationHealths({
+    logger,
+    random,
+    rules: {
       maxInFlight: config.NOTIFIER_PER_DESTINATION_IN_FLIGHT,
       failingAfter: config.NOTIFIER_FAILING_AFTER,
       probeFirstMs: rules.backoff.firstMs,
       probeMaxMs: config.NOTIFIER_PROBE_MAX_MS,
     },
-    (destination) => new Probes(destination, { store: probes, clock, logger }),
-  );
+    probesOf: (destination) => new Probes(destination, { store: probes, clock, logger }),
+  });
   const scheduler = new Scheduler({
-    clock,
-    logger,
-    random,
-    instanceId,
-    store,
-    destinations,
-    attempts,
-    marks,
-    finished,
-    gates,
-    limit,
-    leaseMs,
-    orderWaitMs: config.NOTIFIER_ORDER_WAIT_MS,
-    windowSize: config.NOTIFIER_WINDOW_PER_DESTINATION,
-    unsetRetryMs: config.NOTIFIER_UNSET_RETRY_MS,
+    ...{ clock, logger, random, instanceId, store, writer, finished, attempts, healths, leaseMs },
+    lanes: {
+      limit,
+      orderWaitMs: config.NOTIFIER_ORDER_WAIT_MS,
+      windowSize: config.NOTIFIER_WINDOW_PER_DESTINATION,
+      unsetRetryMs: config.NOTIFIER_UNSET_RETRY_MS,
+    },
     maxInMemory: config.NOTIFIER_MAX_IN_MEMORY,
     sweepMs: config.NOTIFIER_SWEEP_MS,
     longestPauseMs: rules.backoff.maxMs,

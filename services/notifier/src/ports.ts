@@ -11,7 +11,7 @@ import type { Probe } from './domain/time-limit.ts';
 import type { Deadline } from './http/deadline.ts';
 
 /** A change to be stored, with what must still be true of the stored delivery. */
-export interface DeliveryMark {
+export interface ConditionalChange {
   readonly id: string;
   readonly change: DeliveryChange;
   /** Stored only while it is pending and this instance owns it; undefined: whatever happened meanwhile. */
@@ -50,7 +50,7 @@ export interface DeliveryStore {
   /** Renews leases; answers the ids that this instance still owns. */
   renew(ids: readonly string[], untilMs: number): Promise<ReadonlySet<string>>;
   /** Stores changes together, in no particular order: at most one for each delivery. */
-  mark(marks: readonly DeliveryMark[]): Promise<void>;
+  apply(changes: readonly ConditionalChange[]): Promise<void>;
   /** Unfinished ones that are still in that order. */
   predecessors(orderKey: string, before: number, order: Order): Promise<Predecessor[]>;
   /**
@@ -58,7 +58,7 @@ export interface DeliveryStore {
    * over is only where the later one has ended, since what is pending waits for it (rule B10).
    */
   isOvertaken(progress: Delivery): Promise<boolean>;
-  /** Marks an undelivered progress as replaced if nobody works, or may be working, on it. */
+  /** Ends an undelivered progress as replaced if nobody works, or may be working, on it. */
   replaceIfFree(id: string, nowMs: number): Promise<boolean>;
   /** Makes waiting deliveries of a lane due at once. */
   pullForward(lane: string, nowMs: number): Promise<void>;

@@ -1,10 +1,9 @@
 import type { Delivery } from './delivery.ts';
 
-/** A delivery held in memory by the instance that owns it. */
-export interface Held {
+/** A place in the queue: a delivery that this instance owns (its lease ends at `dueAtMs`). */
+export interface QueueEntry {
+  /** As this instance knows it: changes that are not stored yet included. */
   delivery: Delivery;
-  /** Past this time another instance may have taken it. */
-  leaseUntilMs: number;
   /** From then on it waits for no first attempt of others (rule A20); by `performance.now()`. */
   readonly patientUntilMs: number;
   /** Its patience is over: it goes on its own. */
@@ -12,25 +11,29 @@ export interface Held {
 }
 
 /**
- * The held deliveries of one order key, in the order of their sequence: only the first may be worked
+ * The queued deliveries of one order key, in the order of their sequence: only the first may be worked
  * on. A delivery without an order is a chain of its own.
  */
 export class Chain {
   readonly key: string;
-  /** The delivery that is being worked on; it need not be the first any more. */
-  working: Held | undefined;
-  readonly #held: Held[] = [];
+  /** The entry that is being worked on; it need not be the first any more. */
+  working: QueueEntry | undefined;
+  readonly #entries: QueueEntry[] = [];
 
   constructor(key: string) {
     this.key = key;
   }
 
-  get first(): Held | undefined {
-    return this.#held[0];
+  get first(): QueueEntry | undefined {
+    return this.#entries[0];
   }
 
-  get all(): readonly Held[] {
-    return this.#held;
+  get last(): QueueEntry | undefined {
+    return this.#entries.at(-1);
+  }
+
+  get all(): readonly QueueEntry[] {
+    return this.#entries;
   }
 
   /**
@@ -38,27 +41,34 @@ export class Chain {
    * which is taken out: undelivered, not being worked on, and never taken over from an instance that
    * may still send it (rule B10).
    */
-  add(held: Held): Held[] {
-    let place = this.#held.length;
-    while (place > 0 && (this.#held[place - 1] as Held).delivery.sequence > held.delivery.sequence) place--;
-    this.#held.splice(place, 0, held);
-    const last = this.#held.at(-1);
-    const replaced = this.#held.filter(
-      (h) => h !== last && h !== this.working && h.delivery.replaceable && !h.delivery.takenOver,
-    );
-    for (const h of replaced) this.remove(h);
+  add(entry: QueueEntry): QueueEntry[] {
+    const { sequence } = entry.delivery;
+    let place = this.#entries.length;
+    while (place > 0 && (this.#entries[place - 1] as QueueEntry).delivery.sequence > sequence) place--;
+    this.#entries.splice(place, 0, entry);
+    const { last, working } = this;
+    const replaced = this.#entries.filter((e) => e !== last && e !== working && mayBeReplaced(e.delivery));
+    for (const e of replaced) this.remove(e);
     return replaced;
   }
 
   /** Answers false when it was not there. */
-  remove(held: Held): boolean {
-    const place = this.#held.indexOf(held);
-    if (place >= 0) this.#held.splice(place, 1);
+  remove(entry: QueueEntry): boolean {
+    const place = this.#entries.indexOf(entry);
+    if (place >= 0) this.#entries.splice(place, 1);
     return place >= 0;
   }
 }
 
 /** The name of a delivery's chain. */
-export function chainKey({ delivery, alone }: Held): string {
+export function chainKey({ delivery, alone }: QueueEntry): string {
   return delivery.order !== 'none' && !alone ? `k${delivery.orderKey}` : `i${delivery.id}`;
+}
+
+/**
+ * True of a progress that a later event of its order key makes useless. One that was taken over must be
+ * sent: its former owner may still be about to send it (rule B10).
+ */
+export function mayBeReplaced({ replaceable, takenOver }: Pick<Delivery, 'replaceable' | 'takenOver'>) {
+  return replaceable && !takenOver;
 }

@@ -25,6 +25,13 @@ export interface AttemptRules {
   readonly limit: TimeLimit;
 }
 
+/** How a delivery stands after an attempt: ended, or to be tried again at `nextAttemptAtMs`. */
+export type AttemptChange = DeliveryChange &
+  (
+    | { readonly status: 'delivered' | 'dead' }
+    | { readonly status: 'pending'; readonly nextAttemptAtMs: number }
+  );
+
 /**
  * How the delivery stands after an attempt. Pure: `random` in [0, 1) is the jitter; `probes` are those
  * of others that count as its attempts.
@@ -35,7 +42,7 @@ export function afterAttempt(
   { backoff, limit }: AttemptRules,
   probes: number,
   random: number,
-): DeliveryChange & { status: 'delivered' | 'dead' | 'pending' } {
+): AttemptChange {
   const { atMs, durationMs, statusCode, error } = result;
   const attempts = delivery.attempts + 1;
   const endedAtMs = atMs + durationMs;

@@ -1,4 +1,12 @@
-import { endsAtMs, isOver, keptProbes, minAttempts, type Probe, probesFor } from './time-limit.ts';
+import {
+  endsAtMs,
+  isOver,
+  keptProbes,
+  minAttempts,
+  type Probe,
+  probesFor,
+  whileNotTaken,
+} from './time-limit.ts';
 
 const hourMs = 3_600_000;
 const limit = { maxAgeMs: 72 * hourMs, graceMs: 24 * hourMs, minAttempts };
@@ -39,4 +47,40 @@ test('enough probes are remembered, also where most of them are its own', () => 
     return { atMs: 2000 + i, id: i < own ? taken.id : `other-${i}` };
   });
   expect(own + probesFor(recent, taken)).toBeGreaterThanOrEqual(minAttempts);
+});
+
+describe('while its destination takes nothing', () => {
+  const waiting = { ...taken, attempts: 3 };
+  const probes = (count: number): Probe[] =>
+    Array.from({ length: count }, (_, i) => ({ atMs: 2000 + i, id: `other-${i}` }));
+
+  test.each([[probes(0)], [probes(100)], ['no address' as const]])(
+    'it waits for the whole of its time',
+    (recent) => {
+      expect(whileNotTaken(waiting, recent, at(72) - 1, limit)).toBe('waits');
+    },
+  );
+
+  test('after that it needs its attempts, or as many probes, up to the end of its grace', () => {
+    expect(whileNotTaken(waiting, probes(6), at(72), limit)).toBe('too few attempts');
+    expect(whileNotTaken(waiting, probes(7), at(72), limit)).toBe('over');
+    expect(whileNotTaken(waiting, probes(0), at(96) - 1, limit)).toBe('too few attempts');
+    expect(whileNotTaken(waiting, probes(0), at(96), limit)).toBe('over');
+  });
+
+  test('its own probes are its attempts already, and those before its time count for others only', () => {
+    const own = probes(7).map((probe) => ({ ...probe, id: waiting.id }));
+    const before = probes(7).map((probe) => ({ ...probe, atMs: waiting.budgetFromMs - 1 }));
+    for (const recent of [own, before]) {
+      expect(whileNotTaken(waiting, recent, at(72), limit)).toBe('too few attempts');
+    }
+  });
+
+  test('without an address it needs no attempts', () => {
+    expect(whileNotTaken({ ...waiting, attempts: 0 }, 'no address', at(72), limit)).toBe('over');
+  });
+
+  test('a clock that is set back makes it wait again', () => {
+    expect(whileNotTaken(taken, probes(100), at(71), limit)).toBe('waits');
+  });
 });

@@ -47,3 +47,19 @@ export function isOver(delivery: Budget, probes: number, nowMs: number, limit: T
   if (nowMs >= endsAtMs(delivery, limit)) return true;
   return nowMs >= agedAtMs(delivery, limit) && delivery.attempts + probes >= limit.minAttempts;
 }
+
+/**
+ * Whether a delivery is given up while its destination takes nothing; `recent` are the newest probes of
+ * the destination. Without an address nothing could be tried: its age alone decides (rule B10). 'too few
+ * attempts': only these keep it.
+ */
+export function whileNotTaken(
+  delivery: Budget & Pick<Delivery, 'id'>,
+  recent: readonly Probe[] | 'no address',
+  nowMs: number,
+  limit: TimeLimit,
+): 'waits' | 'too few attempts' | 'over' {
+  if (nowMs < agedAtMs(delivery, limit)) return 'waits';
+  if (recent === 'no address') return 'over';
+  return isOver(delivery, probesFor(recent, delivery), nowMs, limit) ? 'over' : 'too few attempts';
+}

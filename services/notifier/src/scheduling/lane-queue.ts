@@ -1,8 +1,14 @@
-import { Chain, chainKey, type Held } from '../domain/chain.ts';
+import { Chain, chainKey, type QueueEntry } from '../domain/chain.ts';
 import type { Delivery } from '../domain/delivery.ts';
 
+/** A chain that is being worked on, with the entry that was its first when it was taken. */
+export interface Taken {
+  readonly chain: Chain;
+  readonly entry: QueueEntry;
+}
+
 /**
- * The deliveries of one lane that this instance holds, as chains that are ready, being worked on, or
+ * The deliveries of one lane that this instance owns, as chains that are ready, being worked on, or
  * waiting for a time. `onReady` is called when a waiting one's time has come.
  */
 export class LaneQueue {
@@ -24,27 +30,26 @@ export class LaneQueue {
     return this.#ready.length;
   }
 
-  *held(): Iterable<Held> {
+  *entries(): Iterable<QueueEntry> {
     for (const chain of this.#chains.values()) yield* chain.all;
   }
 
   /**
    * Of what was claimed, what is not here already: after a pause of the process, or a step of its clock,
-   * it may have claimed what it holds. That has a new lease then.
+   * it may have claimed what it has. That has a new lease then.
    */
-  unheld(claimed: readonly Delivery[], leaseUntilMs: number): Pick<Held, 'delivery' | 'leaseUntilMs'>[] {
-    const held = new Map([...this.held()].map((one) => [one.delivery.id, one]));
-    return claimed.flatMap((delivery) => {
-      const here = held.get(delivery.id);
-      if (!here) return [{ delivery, leaseUntilMs }];
-      here.leaseUntilMs = leaseUntilMs;
-      return [];
+  unknownOf(claimed: readonly Delivery[]): Delivery[] {
+    const known = new Map([...this.entries()].map((entry) => [entry.delivery.id, entry]));
+    return claimed.filter(({ id, dueAtMs }) => {
+      const entry = known.get(id);
+      if (entry) entry.delivery = { ...entry.delivery, dueAtMs };
+      return !entry;
     });
   }
 
   /** Takes a delivery in; answers those that it, or a later one, replaces. */
-  add(held: Held): Held[] {
-    const key = chainKey(held);
+  add(entry: QueueEntry): QueueEntry[] {
+    const key = chainKey(entry);
     let chain = this.#chains.get(key);
     if (!chain) {
       chain = new Chain(key);
@@ -52,7 +57,7 @@ export class LaneQueue {
       this.#ready.push(chain);
     }
     const first = chain.first;
-    const replaced = chain.add(held);
+    const replaced = chain.add(entry);
     this.#size += 1 - replaced.length;
     // What the chain waited for may be gone: the new first one has its own time.
     if (chain.first !== first && this.#waiting.has(chain)) this.#wake(chain);
@@ -60,14 +65,14 @@ export class LaneQueue {
   }
 
   /** The next chain to work on. Give it back by `done` or `putOff`. */
-  take(): { chain: Chain; held: Held } | undefined {
+  take(): Taken | undefined {
     for (;;) {
       const chain = this.#ready.shift();
       if (!chain) return undefined;
-      const held = chain.first;
-      if (!held) continue;
-      chain.working = held;
-      return { chain, held };
+      const entry = chain.first;
+      if (!entry) continue;
+      chain.working = entry;
+      return { chain, entry };
     }
   }
 
@@ -92,30 +97,30 @@ export class LaneQueue {
   }
 
   /** Takes a delivery out of its chain. */
-  remove(chain: Chain, held: Held): void {
-    if (chain.remove(held)) this.#size--;
+  remove({ chain, entry }: Taken): void {
+    if (chain.remove(entry)) this.#size--;
   }
 
   /** Takes one out wherever it is, unless it is being worked on. */
-  drop(held: Held): void {
-    const chain = this.#chains.get(chainKey(held));
-    if (!chain || chain.working === held) return;
-    this.remove(chain, held);
+  drop(entry: QueueEntry): void {
+    const chain = this.#chains.get(chainKey(entry));
+    if (!chain || chain.working === entry) return;
+    this.remove({ chain, entry });
     if (!chain.first && !chain.working) this.#forget(chain);
   }
 
-  /** Takes a whole chain out that was taken; answers what it held. */
-  evict(chain: Chain): Held[] {
+  /** Takes a whole chain out that was taken; answers what stood in it. */
+  evict(chain: Chain): QueueEntry[] {
     const all = [...chain.all];
-    for (const held of all) this.remove(chain, held);
+    for (const entry of all) this.remove({ chain, entry });
     chain.working = undefined;
     this.#forget(chain);
     return all;
   }
 
-  /** Evicts ready chains, the last first, until at most `limit` deliveries are held. */
-  shrink(limit: number): Held[] {
-    const evicted: Held[] = [];
+  /** Evicts ready chains, the last first, until at most `limit` deliveries are left. */
+  shrink(limit: number): QueueEntry[] {
+    const evicted: QueueEntry[] = [];
     while (this.#size > limit) {
       const chain = this.#ready.pop();
       if (!chain) break;
@@ -128,13 +133,13 @@ export class LaneQueue {
    * Takes one out of its chain, which goes on, into one of its own: it is no longer in the order. Answers
    * the chain that it is in then.
    */
-  isolate(chain: Chain, held: Held): Chain {
-    const key = chainKey(held);
+  isolate({ chain, entry }: Taken): Chain {
+    const key = chainKey(entry);
     if (chain.key === key) return chain;
-    this.remove(chain, held);
-    if (chain.working === held) this.done(chain);
+    this.remove({ chain, entry });
+    if (chain.working === entry) this.done(chain);
     const own = new Chain(key);
-    own.add(held);
+    own.add(entry);
     this.#size++;
     this.#chains.set(key, own);
     return own;
@@ -144,22 +149,22 @@ export class LaneQueue {
   separate(nowMs: number): void {
     for (const chain of [...this.#chains.values()]) {
       if (chain.all.length < 2) continue;
-      for (const held of chain.all.slice(1)) {
-        if (held.delivery.order !== 'tried' || held === chain.working || held.patientUntilMs > nowMs)
-          continue;
-        held.alone = true;
-        this.#ready.push(this.isolate(chain, held));
+      for (const entry of chain.all.slice(1)) {
+        const waits = entry.delivery.order === 'tried' && entry !== chain.working;
+        if (!waits || entry.patientUntilMs > nowMs) continue;
+        entry.alone = true;
+        this.#ready.push(this.isolate({ chain, entry }));
       }
     }
   }
 
   /** Takes out first deliveries of chains, ready or waiting, that `test` picks. */
-  pick(test: (held: Held) => boolean): Held[] {
-    const picked: Held[] = [];
+  pick(test: (entry: QueueEntry) => boolean): QueueEntry[] {
+    const picked: QueueEntry[] = [];
     for (const chain of [...this.#ready, ...this.#waiting.keys()]) {
-      for (let first = chain.first; first && test(first); first = chain.first) {
-        this.remove(chain, first);
-        picked.push(first);
+      for (let entry = chain.first; entry && test(entry); entry = chain.first) {
+        this.remove({ chain, entry });
+        picked.push(entry);
       }
       if (!chain.first) this.#forget(chain);
     }

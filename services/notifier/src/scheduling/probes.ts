@@ -32,6 +32,11 @@ export class Probes {
       .catch((error) => logger.warn({ err: error }, 'a probe of a failing destination is not stored'));
   }
 
+  /** The newest, oldest first, as far as is known here. */
+  get recent(): readonly Probe[] {
+    return this.#recent;
+  }
+
   /** Those that count for a delivery beside its own attempts, as far as is known here. */
   countFor(delivery: Delivery): number {
     return probesFor(this.#recent, delivery);

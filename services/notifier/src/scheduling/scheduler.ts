@@ -1,16 +1,31 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { Held } from '../domain/chain.ts';
 import { type Delivery, laneOf } from '../domain/delivery.ts';
 import type { DeliveryStore } from '../ports.ts';
 import type { Attempts } from './attempts.ts';
-import type { Gates } from './gates.ts';
-import { Lane } from './lane.ts';
-import type { LaneContext } from './lane-context.ts';
-import type { Marks } from './marks.ts';
+import type { ChangeWriter } from './change-writer.ts';
+import { Claims } from './claims.ts';
+import type { DestinationHealths } from './destination-health.ts';
+import type { FinishedOrders } from './finished-orders.ts';
+import { Lane, type LaneContext, type LaneSettings } from './lane.ts';
+import { LeaseRenewal } from './lease-renewal.ts';
+import { StepRunner } from './step-runner.ts';
 
-export interface SchedulerOptions extends Omit<LaneContext, 'room' | 'stopping'> {
+export interface SchedulerOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  readonly instanceId: string;
+  readonly store: DeliveryStore;
+  readonly writer: ChangeWriter;
+  readonly finished: FinishedOrders;
+  readonly attempts: Attempts;
+  readonly healths: DestinationHealths;
+  readonly lanes: LaneSettings;
+  readonly leaseMs: number;
   readonly sweepMs: number;
+  /** Deliveries in memory, of all lanes. */
+  readonly maxInMemory: number;
   /** No next attempt is planned further ahead. */
   readonly longestPauseMs: number;
 }
@@ -22,51 +37,38 @@ const flushMs = 700;
 /** After so many leases the database is searched for times that cannot be. */
 const correctAfterLeases = 6;
 
-/** Leases that one write renews. */
-const renewAtOnce = 100;
-
 /**
  * Sends what is due: takes in what this instance has just stored, claims what lies in the database
  * unowned (spilled, waited, or left by a crashed instance), and keeps its leases.
  */
 export class Scheduler {
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #store: DeliveryStore;
-  readonly #marks: Marks;
-  readonly #attempts: Attempts;
-  readonly #gates: Gates;
-  readonly #leaseMs: number;
-  readonly #sweepMs: number;
-  readonly #maxInMemory: number;
+  readonly #o: SchedulerOptions;
   readonly #context: LaneContext;
   readonly #lanes = new Map<string, Lane>();
-  readonly #longestPauseMs: number;
+  readonly #leases: LeaseRenewal;
   #correctedAt = Number.NEGATIVE_INFINITY;
   #stopping = false;
   #sweepTimer: NodeJS.Timeout | undefined;
-  #leaseTimer: NodeJS.Timeout | undefined;
-  #renewing = false;
   #sweeping: Promise<void> = Promise.resolve();
 
   constructor(options: SchedulerOptions) {
-    this.#clock = options.clock;
-    this.#logger = options.logger;
-    this.#store = options.store;
-    this.#marks = options.marks;
-    this.#attempts = options.attempts;
-    this.#gates = options.gates;
-    this.#leaseMs = options.leaseMs;
-    this.#sweepMs = options.sweepMs;
-    this.#longestPauseMs = options.longestPauseMs;
-    this.#maxInMemory = options.maxInMemory;
-    this.#context = { ...options, room: () => this.#room(), stopping: () => this.#stopping };
-    options.marks.onRoom = () => this.#dispatchAll();
+    this.#o = options;
+    const { clock, logger, random, attempts, healths, maxInMemory } = options;
+    this.#context = {
+      ...{ clock, logger, random, attempts, healths },
+      settings: options.lanes,
+      steps: new StepRunner(options),
+      claims: new Claims(options),
+      memory: { max: maxInMemory, room: () => this.#room() },
+      stopping: () => this.#stopping,
+    };
+    this.#leases = new LeaseRenewal({ ...options, holders: () => this.#lanes.values() });
+    options.writer.onRoom = () => this.#dispatchAll();
   }
 
   start(): void {
     this.#sweepSoon(0);
-    this.#leaseTimer = setInterval(() => void this.#renewLeases(), this.#leaseMs / 3);
+    this.#leases.start();
   }
 
   /**
@@ -74,7 +76,7 @@ export class Scheduler {
    * instance as its owner), or whether it is to wait in the database.
    */
   plan(deliveries: readonly Delivery[]): Delivery[] {
-    const now = this.#clock.now();
+    const now = this.#o.clock.now();
     const room = new Map<string, number>();
     let total = this.#room();
     return deliveries.map((delivery) => {
@@ -85,22 +87,22 @@ export class Scheduler {
       room.set(name, taken ? left - 1 : 0);
       if (!taken) return { ...delivery, owner: null };
       total--;
-      return { ...delivery, owner: this.#context.instanceId, dueAtMs: now + this.#leaseMs };
+      return { ...delivery, owner: this.#o.instanceId, dueAtMs: now + this.#o.leaseMs };
     });
   }
 
   /** Starts on what was planned and is stored now. */
   accept(deliveries: readonly Delivery[]): void {
-    const lanes = new Map<Lane, Pick<Held, 'delivery' | 'leaseUntilMs'>[]>();
+    const lanes = new Map<Lane, Delivery[]>();
     for (const delivery of deliveries) {
       const lane = this.#lane(laneOf(delivery.applicationId, delivery.destination));
-      const held = lanes.get(lane) ?? [];
-      lanes.set(lane, held);
+      const owned = lanes.get(lane) ?? [];
+      lanes.set(lane, owned);
       if (delivery.owner === null) lane.foundWork();
-      else held.push({ delivery, leaseUntilMs: delivery.dueAtMs });
+      else owned.push(delivery);
     }
-    for (const [lane, held] of lanes) {
-      lane.accept(held);
+    for (const [lane, owned] of lanes) {
+      lane.accept(owned);
       lane.dispatch();
     }
   }
@@ -116,19 +118,17 @@ export class Scheduler {
   async stop(): Promise<void> {
     this.#stopping = true;
     clearTimeout(this.#sweepTimer);
-    await this.#settled(drainMs);
-    this.#attempts.cut();
-    await this.#settled(flushMs);
-    clearInterval(this.#leaseTimer);
+    await this.#drained(drainMs);
+    this.#o.attempts.cut();
+    await this.#drained(flushMs);
+    this.#leases.stop();
     await Promise.race([this.#sweeping, new Promise((resolve) => setTimeout(resolve, flushMs).unref())]);
-    for (const lane of this.#lanes.values()) {
-      lane.close();
-      lane.detach();
-    }
-    await this.#marks.flush(flushMs);
+    for (const lane of this.#lanes.values()) lane.close();
+    await this.#o.writer.flush(flushMs);
   }
 
-  async #settled(timeoutMs: number): Promise<void> {
+  /** Resolves when no try is under way, or after `timeoutMs`. */
+  async #drained(timeoutMs: number): Promise<void> {
     const end = performance.now() + timeoutMs;
     const active = () => [...this.#lanes.values()].some((lane) => lane.active > 0);
     while (active() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -144,9 +144,9 @@ export class Scheduler {
   }
 
   #room(): number {
-    let held = 0;
-    for (const lane of this.#lanes.values()) held += lane.size;
-    return this.#maxInMemory - held;
+    let queued = 0;
+    for (const lane of this.#lanes.values()) queued += lane.size;
+    return this.#o.maxInMemory - queued;
   }
 
   #dispatchAll(): void {
@@ -157,10 +157,10 @@ export class Scheduler {
     this.#sweepTimer = setTimeout(() => {
       const started = performance.now();
       this.#sweeping = this.#sweep()
-        .catch((error) => this.#logger.warn({ err: error }, 'search for due callbacks failed'))
+        .catch((error) => this.#o.logger.warn({ err: error }, 'search for due callbacks failed'))
         .then(() => {
           // With very many lanes the search takes long: it then gets at most a fifth of the time.
-          if (!this.#stopping) this.#sweepSoon(Math.max(this.#sweepMs, 4 * (performance.now() - started)));
+          if (!this.#stopping) this.#sweepSoon(Math.max(this.#o.sweepMs, 4 * (performance.now() - started)));
         });
     }, delayMs);
   }
@@ -174,56 +174,28 @@ export class Scheduler {
       lane.detach();
       this.#lanes.delete(name);
     }
-    this.#gates.tidy();
-    const correcting = performance.now() - this.#correctedAt > correctAfterLeases * this.#leaseMs;
+    this.#o.healths.tidy();
+    const correcting = performance.now() - this.#correctedAt > correctAfterLeases * this.#o.leaseMs;
     if (correcting) this.#correctedAt = performance.now();
     let after = '';
     while (!this.#stopping) {
-      const work = await this.#store.nextLaneWithWork(after);
+      const work = await this.#o.store.nextLaneWithWork(after);
       if (!work) return;
       after = work.lane;
       const recalled = correcting && (await this.#recall(work.lane));
-      if (recalled || work.dueAtMs <= this.#clock.now()) this.foundWork(work.lane);
+      if (recalled || work.dueAtMs <= this.#o.clock.now()) this.foundWork(work.lane);
     }
   }
 
   /** Times further ahead than any are made come from a clock that was ahead, or from before a step back. */
   #recall(lane: string): Promise<boolean> {
-    const now = this.#clock.now();
-    const margin = 3 * this.#leaseMs;
-    return this.#store.recall(lane, now, now + this.#leaseMs + margin, now + this.#longestPauseMs + margin);
-  }
-
-  async #renewLeases(): Promise<void> {
-    // A database that is slow is not asked again before it has answered: that would make it slower still.
-    if (this.#renewing) return;
-    this.#renewing = true;
-    const until = this.#clock.now() + this.#leaseMs;
-    const aging: [Lane, Held][] = [];
-    for (const lane of this.#lanes.values()) {
-      for (const held of lane.held()) {
-        // Or it was taken by a clock that has been set back since: others see it run out.
-        const off = held.leaseUntilMs - until;
-        if (off < -this.#leaseMs / 4 || off > this.#leaseMs) aging.push([lane, held]);
-      }
-    }
-    try {
-      // In portions: one large write would hold up the callbacks that can go.
-      for (let at = 0; at < aging.length; at += renewAtOnce) {
-        const portion = aging.slice(at, at + renewAtOnce);
-        const mine = await this.#store.renew(
-          portion.map(([, held]) => held.delivery.id),
-          until,
-        );
-        for (const [lane, held] of portion) {
-          if (mine.has(held.delivery.id)) held.leaseUntilMs = until;
-          else lane.drop(held);
-        }
-      }
-    } catch (error) {
-      this.#logger.warn({ err: error }, 'leases of callbacks not renewed');
-    } finally {
-      this.#renewing = false;
-    }
+    const now = this.#o.clock.now();
+    const margin = 3 * this.#o.leaseMs;
+    return this.#o.store.recall(
+      lane,
+      now,
+      now + this.#o.leaseMs + margin,
+      now + this.#o.longestPauseMs + margin,
+    );
   }
 }

@@ -8,7 +8,7 @@ import {
   type Order,
 } from '../domain/delivery.ts';
 import { ended } from '../domain/outcome.ts';
-import type { DeliveryMark, DeliveryStore, LaneWork, Predecessor } from '../ports.ts';
+import type { ConditionalChange, DeliveryStore, LaneWork, Predecessor } from '../ports.ts';
 import {
   changedFields,
   type DeliveryDocument,
@@ -102,9 +102,9 @@ export class MongoDeliveryStore implements DeliveryStore {
     return new Set(left.map((d) => d._id));
   }
 
-  async mark(marks: readonly DeliveryMark[]): Promise<void> {
+  async apply(changes: readonly ConditionalChange[]): Promise<void> {
     await this.#deliveries.bulkWrite(
-      marks.map(({ id, change, onlyIfOwner }) => ({
+      changes.map(({ id, change, onlyIfOwner }) => ({
         updateOne: {
           filter:
             onlyIfOwner === undefined ? { _id: id } : { _id: id, status: 'pending', owner: onlyIfOwner },

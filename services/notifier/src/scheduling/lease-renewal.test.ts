@@ -2,7 +2,7 @@ import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import { Gates } from './gates.ts';
+import { DestinationHealths } from './destination-health.ts';
 import type { Probes } from './probes.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 
@@ -28,15 +28,16 @@ test('a slow database is asked for one renewal of leases at a time', async () =>
     clock: systemClock,
     logger: createLogger({ service: 'notifier', level: 'silent' }),
     ...{ random: Math.random, instanceId: 'a', store, leaseMs, sweepMs: 60_000 },
-    ...{ windowSize: 10, maxInMemory: 10, unsetRetryMs: 1000 },
-    marks: { add: () => {}, flush: async () => {} },
-    attempts: { cut: () => {} },
-    gates: new Gates(
-      { maxInFlight: 0, failingAfter: 1, probeFirstMs: 1000, probeMaxMs: 1000 },
-      () => ({}) as Probes,
-    ),
+    lanes: { windowSize: 10, unsetRetryMs: 1000 },
+    maxInMemory: 10,
+    writer: { add: () => {}, flush: async () => {} },
     // Nothing is sent: only the leases are looked at.
-    destinations: { get: () => new Promise(() => {}) },
+    attempts: { cut: () => {} },
+    healths: new DestinationHealths({
+      ...{ logger: createLogger({ service: 'notifier', level: 'silent' }), random: Math.random },
+      rules: { maxInFlight: 0, failingAfter: 1, probeFirstMs: 1000, probeMaxMs: 1000 },
+      probesOf: () => ({}) as Probes,
+    }),
   } as unknown as SchedulerOptions;
   const scheduler = new Scheduler(options);
   const delivery = { id: 'one', applicationId: 'a-1', destination: 'deviceEvent' } as Delivery;

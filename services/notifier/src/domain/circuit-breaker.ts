@@ -1,6 +1,6 @@
 import { backoffMs } from './backoff.ts';
 
-export interface GateRules {
+export interface BreakerRules {
   readonly maxInFlight: number;
   /** Failures in a row after which the destination is failing. */
   readonly failingAfter: number;
@@ -11,18 +11,18 @@ export interface GateRules {
 /**
  * Lets callbacks through to one destination (origin and application): a capped number at a time
  * while it is healthy, one probe at a time with growing pauses while it is failing (rule B10).
- * Pure but for its own counters; time (monotonic: a clock
- * that is set must not close it) and randomness (in [0, 1)) come with each call.
+ * Pure but for its own counters; time (monotonic: a step of the wall clock must not stop deliveries)
+ * and randomness (in [0, 1)) come with each call.
  */
-export class Gate {
-  readonly #rules: GateRules;
+export class CircuitBreaker {
+  readonly #rules: BreakerRules;
   #inFlight = 0;
   #failuresInARow = 0;
   #failing = false;
   #probes = 0;
-  #closedUntilMs = 0;
+  #notBeforeMs = 0;
 
-  constructor(rules: GateRules) {
+  constructor(rules: BreakerRules) {
     this.#rules = rules;
   }
 
@@ -34,13 +34,13 @@ export class Gate {
     return this.#inFlight;
   }
 
-  /** Before this time nothing starts; milliseconds. */
-  get closedUntilMs(): number {
-    return this.#closedUntilMs;
+  /** Before this time nothing starts; monotonic milliseconds. */
+  get notBeforeMs(): number {
+    return this.#notBeforeMs;
   }
 
   mayStart(nowMs: number): boolean {
-    return nowMs >= this.#closedUntilMs && this.#inFlight < (this.#failing ? 1 : this.#rules.maxInFlight);
+    return nowMs >= this.#notBeforeMs && this.#inFlight < (this.#failing ? 1 : this.#rules.maxInFlight);
   }
 
   enter(): void {
@@ -57,7 +57,7 @@ export class Gate {
     this.#inFlight--;
     this.#failuresInARow = 0;
     this.#probes = 0;
-    this.#closedUntilMs = 0;
+    this.#notBeforeMs = 0;
     const recovered = this.#failing;
     this.#failing = false;
     return recovered;
@@ -79,7 +79,7 @@ export class Gate {
       const bounds = { firstMs: this.#rules.probeFirstMs, maxMs: this.#rules.probeMaxMs };
       pauseMs = Math.max(pauseMs, backoffMs(this.#probes, bounds, random));
     }
-    this.#closedUntilMs = Math.max(this.#closedUntilMs, nowMs + pauseMs);
+    this.#notBeforeMs = Math.max(this.#notBeforeMs, nowMs + pauseMs);
     return began;
   }
 }

@@ -1,7 +1,7 @@
 import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
-import type { DeliveryMark, DeliveryStore } from '../ports.ts';
-import { Marks } from './marks.ts';
+import type { ConditionalChange, DeliveryStore } from '../ports.ts';
+import { ChangeWriter } from './change-writer.ts';
 
 const logger = createLogger({ service: 'notifier', level: 'silent' });
 
@@ -10,11 +10,11 @@ function slowStore(takes: number) {
   const stored: string[] = [];
   const sizes: number[] = [];
   const store = {
-    async mark(marks: readonly DeliveryMark[]) {
-      sizes.push(marks.length);
-      if (marks.length > takes)
+    async apply(changes: readonly ConditionalChange[]) {
+      sizes.push(changes.length);
+      if (changes.length > takes)
         throw Object.assign(new Error('timed out'), { name: 'MongoNetworkTimeoutError' });
-      stored.push(...marks.map(({ id }) => id));
+      stored.push(...changes.map(({ id }) => id));
     },
   } as unknown as DeliveryStore;
   return { store, stored, sizes };
@@ -24,23 +24,23 @@ const ids = (count: number) => Array.from({ length: count }, (_, n) => `d-${n}`)
 
 test('a database that is too slow for many outcomes at once takes them in less, each once', async () => {
   const { store, stored } = slowStore(300);
-  const marks = new Marks(store, logger, noFailpoints);
+  const writer = new ChangeWriter(store, logger, noFailpoints);
   const all = ids(2500);
-  for (const id of all) marks.add({ id, change: { status: 'delivered' }, onlyIfOwner: undefined });
-  await marks.stored(all);
+  for (const id of all) writer.add({ id, change: { status: 'delivered' }, onlyIfOwner: undefined });
+  await writer.stored(all);
   expect(stored).toEqual(all);
 });
 
 test('writes grow again as soon as the database keeps up', async () => {
   const database = slowStore(100);
-  const marks = new Marks(database.store, logger, noFailpoints);
+  const writer = new ChangeWriter(database.store, logger, noFailpoints);
   const some = ids(1000);
-  for (const id of some) marks.add({ id, change: { status: 'delivered' }, onlyIfOwner: undefined });
-  await marks.stored(some);
+  for (const id of some) writer.add({ id, change: { status: 'delivered' }, onlyIfOwner: undefined });
+  await writer.stored(some);
   const { store, sizes } = slowStore(1000);
   Object.assign(database.store, store);
   const more = ids(12_000).map((id) => `more-${id}`);
-  for (const id of more) marks.add({ id, change: { status: 'delivered' }, onlyIfOwner: undefined });
-  await marks.stored(more);
+  for (const id of more) writer.add({ id, change: { status: 'delivered' }, onlyIfOwner: undefined });
+  await writer.stored(more);
   expect(Math.max(...sizes)).toBe(1000);
 });

@@ -1,16 +1,14 @@
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
-import type { ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import type { CallbackSender } from '../ports.ts';
 import { MongoDeliveryStore } from '../store/deliveries.ts';
 import { notifierIndexes } from '../store/indexes.ts';
 import { type Bench, createBench } from '../testing/harness.ts';
-import { Attempts } from './attempts.ts';
+import { ChangeWriter } from './change-writer.ts';
 import { FinishedOrders } from './finished-orders.ts';
-import { Marks } from './marks.ts';
+import { ReadinessCheck } from './readiness.ts';
 
 // Two instances, a and b, on one database: what keeps the order when one of them is stopped for a
 // while, or when events of an order key come to both.
@@ -27,32 +25,17 @@ beforeEach(async () => {
   b = instance('b');
 });
 afterEach(async () => {
-  await a.marks.flush(1000);
+  await a.writer.flush(1000);
   await bench.close();
 });
 
 function instance(instanceId: string) {
   const store = new MongoDeliveryStore(bench.store, instanceId, { deliveredMs: 1000, deadMs: 1000 });
   const logger = createLogger({ service: 'notifier', level: 'silent' });
-  const marks = new Marks(store, logger, noFailpoints);
-  const ctx = { clock: systemClock, failpoints: noFailpoints } as unknown as ServiceContext;
-  const metrics = { attempts: { inc: () => {} }, deliverySeconds: { observe: () => {} } };
+  const writer = new ChangeWriter(store, logger, noFailpoints);
   const finished = new FinishedOrders();
-  const attempts = new Attempts({
-    ctx,
-    store,
-    sender: {} as CallbackSender,
-    marks,
-    finished,
-    metrics,
-    rules: {
-      backoff: { firstMs: 1, maxMs: 1 },
-      limit: { maxAgeMs: 1e9, graceMs: 1e9, minAttempts: 10 },
-    },
-    leaseMs,
-    random: Math.random,
-  });
-  return { store, marks, attempts, finished };
+  const readiness = new ReadinessCheck({ clock: systemClock, store, writer, finished, leaseMs });
+  return { store, writer, readiness, finished };
 }
 
 function delivery(id: string, more: Partial<Delivery> = {}): Delivery {
@@ -85,8 +68,8 @@ function delivery(id: string, more: Partial<Delivery> = {}): Delivery {
 
 const lapsed = () => ({ owner: 'a', dueAtMs: Date.now() - 1 });
 const owned = (owner: string) => ({ owner, dueAtMs: Date.now() + leaseMs });
-const held = (d: Delivery) => ({
-  ...{ delivery: d, leaseUntilMs: d.dueAtMs },
+const entry = (d: Delivery) => ({
+  delivery: d,
   patientUntilMs: performance.now() + 60_000,
 });
 const claimAll = (of: typeof a) => of.store.claim(lane, 100, Date.now(), Date.now() + leaseMs);
@@ -116,39 +99,39 @@ test('an instance that was stopped past its lease finds before it sends that ano
   const stopped = delivery('n-1', lapsed());
   await a.store.insert([stopped]);
   expect((await claimAll(b)).claimed.map((d) => [d.id, d.takenOver])).toEqual([['n-1', true]]);
-  expect(await a.attempts.readiness(held(stopped))).toEqual({ kind: 'lost' });
+  expect(await a.readiness.of(entry(stopped))).toEqual({ kind: 'lost' });
 });
 
 test('an instance whose lease ran out but whom nobody replaced renews it and goes on', async () => {
   const stopped = delivery('n-1', lapsed());
   await a.store.insert([stopped]);
-  const mine = held(stopped);
-  expect(await a.attempts.readiness(mine)).toEqual({ kind: 'ready' });
-  expect(mine.leaseUntilMs).toBeGreaterThan(Date.now());
+  const mine = entry(stopped);
+  expect(await a.readiness.of(mine)).toEqual({ kind: 'ready' });
+  expect(mine.delivery.dueAtMs).toBeGreaterThan(Date.now());
   expect((await claimAll(b)).claimed).toEqual([]);
 });
 
 test('a later one waits while another instance has the earlier one, and goes when it has ended', async () => {
   const second = delivery('n-2', { sequence: 2, ...owned('b') });
   await a.store.insert([delivery('n-1', owned('a')), second]);
-  expect(await b.attempts.readiness(held(second))).toMatchObject({ kind: 'blocked' });
-  await a.store.mark([
+  expect(await b.readiness.of(entry(second))).toMatchObject({ kind: 'blocked' });
+  await a.store.apply([
     { id: 'n-1', change: { status: 'delivered', owner: null, dueAtMs: 0 }, onlyIfOwner: 'a' },
   ]);
-  expect(await b.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
+  expect(await b.readiness.of(entry(second))).toEqual({ kind: 'ready' });
 });
 
 test('a later one waits for an earlier one until that one is planned', async () => {
   const dueAtMs = Date.now() + 20_000;
   const second = delivery('n-2', { sequence: 2, ...owned('b') });
   await a.store.insert([delivery('n-1', { dueAtMs }), second]);
-  expect(await b.attempts.readiness(held(second))).toEqual({ kind: 'blocked', untilMs: dueAtMs });
+  expect(await b.readiness.of(entry(second))).toEqual({ kind: 'blocked', untilMs: dueAtMs });
 });
 
 test('an earlier progress that nobody has is replaced by a later one', async () => {
   const second = delivery('n-2', { sequence: 2, ...owned('b') });
   await a.store.insert([delivery('p-1', { replaceable: true, dueAtMs: Date.now() + 60_000 }), second]);
-  expect(await b.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
+  expect(await b.readiness.of(entry(second))).toEqual({ kind: 'ready' });
   expect((await a.store.get('p-1'))?.status).toBe('replaced');
 });
 
@@ -158,7 +141,7 @@ test.each([
 ])('an earlier progress %s is not replaced: it goes first', async (_, more) => {
   const second = delivery('n-2', { sequence: 2, ...owned('b') });
   await a.store.insert([delivery('p-1', { replaceable: true, ...more }), second]);
-  expect(await b.attempts.readiness(held(second))).toMatchObject({ kind: 'blocked' });
+  expect(await b.readiness.of(entry(second))).toMatchObject({ kind: 'blocked' });
   expect((await a.store.get('p-1'))?.status).toBe('pending');
 });
 
@@ -166,8 +149,8 @@ test('one that an operator sent again neither waits for others nor holds them up
   const again = delivery('n-1', { order: 'none', ...owned('a') });
   const second = delivery('n-2', { sequence: 2, ...owned('b') });
   await a.store.insert([again, second, delivery('n-0', { sequence: 0, orderKey: 't-2' })]);
-  expect(await b.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
-  expect(await a.attempts.readiness(held({ ...again, sequence: 3 }))).toEqual({ kind: 'ready' });
+  expect(await b.readiness.of(entry(second))).toEqual({ kind: 'ready' });
+  expect(await a.readiness.of(entry({ ...again, sequence: 3 }))).toEqual({ kind: 'ready' });
 });
 
 const report = (id: string, n: number, more: Partial<Delivery> = {}) =>
@@ -176,27 +159,27 @@ const report = (id: string, n: number, more: Partial<Delivery> = {}) =>
 test('a report waits while another instance has an earlier one that was not tried, and goes once it was', async () => {
   const second = report('n-2', 20, owned('b'));
   await a.store.insert([report('n-1', 10, owned('a')), second]);
-  expect(await b.attempts.readiness(held(second))).toMatchObject({ kind: 'blocked' });
-  await a.store.mark([{ id: 'n-1', change: { order: 'none', attempts: 1 }, onlyIfOwner: 'a' }]);
-  expect(await b.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
+  expect(await b.readiness.of(entry(second))).toMatchObject({ kind: 'blocked' });
+  await a.store.apply([{ id: 'n-1', change: { order: 'none', attempts: 1 }, onlyIfOwner: 'a' }]);
+  expect(await b.readiness.of(entry(second))).toEqual({ kind: 'ready' });
 });
 
 test('that an earlier report was tried counts before it is stored', async () => {
   const second = report('n-2', 20, owned('a'));
   await a.store.insert([report('n-1', 10, owned('a')), second]);
-  a.marks.add({ id: 'n-1', change: { order: 'none', attempts: 1 }, onlyIfOwner: 'a' });
-  expect(await a.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
+  a.writer.add({ id: 'n-1', change: { order: 'none', attempts: 1 }, onlyIfOwner: 'a' });
+  expect(await a.readiness.of(entry(second))).toEqual({ kind: 'ready' });
 });
 
 test('a report waits for the first attempt of an earlier one no longer than its patience', async () => {
   const second = report('n-2', 20, owned('b'));
   await a.store.insert([report('n-1', 10, { dueAtMs: Date.now() + 20_000 }), second]);
   const patientUntilMs = performance.now() + 5000;
-  const readiness = await b.attempts.readiness({ ...held(second), patientUntilMs });
+  const readiness = await b.readiness.of({ ...entry(second), patientUntilMs });
   expect(readiness).toMatchObject({ kind: 'blocked' });
   expect((readiness as { untilMs: number }).untilMs).toBeLessThanOrEqual(Date.now() + 5000);
-  const over = { ...held(second), patientUntilMs: performance.now() - 1 };
-  expect(await b.attempts.readiness(over)).toEqual({ kind: 'ready' });
+  const over = { ...entry(second), patientUntilMs: performance.now() - 1 };
+  expect(await b.readiness.of(over)).toEqual({ kind: 'ready' });
 });
 
 test('where the report before is known and was tried, the database is not asked', async () => {
@@ -209,9 +192,9 @@ test('where the report before is known and was tried, the database is not asked'
     return predecessors.apply(a.store, query);
   };
   a.finished.set('t-1', 10);
-  expect(await a.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
+  expect(await a.readiness.of(entry(second))).toEqual({ kind: 'ready' });
   expect(asked).toBe(0);
-  expect(await a.attempts.readiness(held({ ...second, sequence: 30, after: null }))).toEqual({
+  expect(await a.readiness.of(entry({ ...second, sequence: 30, after: null }))).toEqual({
     kind: 'blocked',
     untilMs: expect.any(Number),
   });
@@ -223,20 +206,20 @@ test('a progress is overtaken by what is stored behind it; one that was taken ov
   const other = delivery('p-2', { ...owned('a'), orderKey: 't-2', sequence: 2, replaceable: true });
   await a.store.insert([late, other, delivery('end', { ...owned('b'), sequence: 3 })]);
   const takenOver = { ...late, takenOver: true };
-  expect(await a.attempts.readiness(held(other))).toEqual({ kind: 'ready' });
-  expect(await a.attempts.readiness(held(late))).toEqual({ kind: 'overtaken' });
-  expect(await a.attempts.readiness(held(takenOver))).toEqual({ kind: 'ready' });
-  await a.store.mark([{ id: 'end', change: { status: 'delivered', dueAtMs: 1 }, onlyIfOwner: undefined }]);
-  expect(await a.attempts.readiness(held(takenOver))).toEqual({ kind: 'overtaken' });
+  expect(await a.readiness.of(entry(other))).toEqual({ kind: 'ready' });
+  expect(await a.readiness.of(entry(late))).toEqual({ kind: 'overtaken' });
+  expect(await a.readiness.of(entry(takenOver))).toEqual({ kind: 'ready' });
+  await a.store.apply([{ id: 'end', change: { status: 'delivered', dueAtMs: 1 }, onlyIfOwner: undefined }]);
+  expect(await a.readiness.of(entry(takenOver))).toEqual({ kind: 'overtaken' });
 });
 
 test('a failure noted late does not touch a delivery that another instance has taken', async () => {
   await a.store.insert([delivery('n-1', lapsed())]);
   await claimAll(b);
-  await a.store.mark([{ id: 'n-1', change: { owner: null, attempts: 9, dueAtMs: 0 }, onlyIfOwner: 'a' }]);
+  await a.store.apply([{ id: 'n-1', change: { owner: null, attempts: 9, dueAtMs: 0 }, onlyIfOwner: 'a' }]);
   expect(await b.store.get('n-1')).toMatchObject({ owner: 'b', attempts: 0 });
   // But a delivery is a delivery, whoever owns it now.
-  await a.store.mark([{ id: 'n-1', change: { status: 'delivered', dueAtMs: 1 }, onlyIfOwner: undefined }]);
+  await a.store.apply([{ id: 'n-1', change: { status: 'delivered', dueAtMs: 1 }, onlyIfOwner: undefined }]);
   expect((await b.store.get('n-1'))?.status).toBe('delivered');
 });
 
@@ -251,9 +234,9 @@ test('an outcome without a delivery counts for the order only when it is stored'
     ['p-1', 'replaced'],
     ['n-2', 'dead'],
   ] as const) {
-    a.marks.add({ id, change: { status, owner: null, dueAtMs: 0 }, onlyIfOwner: 'a' });
+    a.writer.add({ id, change: { status, owner: null, dueAtMs: 0 }, onlyIfOwner: 'a' });
   }
-  expect(await a.attempts.readiness(held(last))).toEqual({ kind: 'ready' });
+  expect(await a.readiness.of(entry(last))).toEqual({ kind: 'ready' });
   expect((await a.store.get('p-1'))?.status).toBe('replaced');
   expect((await a.store.get('n-2'))?.status).toBe('dead');
 });
@@ -262,18 +245,18 @@ test('a later one waits when another instance has meanwhile taken over what ende
   const second = delivery('n-2', { sequence: 2, ...owned('a') });
   await a.store.insert([delivery('p-1', { replaceable: true, ...lapsed() }), second]);
   await claimAll(b);
-  a.marks.add({ id: 'p-1', change: { status: 'replaced', owner: null, dueAtMs: 0 }, onlyIfOwner: 'a' });
-  expect(await a.attempts.readiness(held(second))).toMatchObject({ kind: 'blocked' });
+  a.writer.add({ id: 'p-1', change: { status: 'replaced', owner: null, dueAtMs: 0 }, onlyIfOwner: 'a' });
+  expect(await a.readiness.of(entry(second))).toMatchObject({ kind: 'blocked' });
   expect((await a.store.get('p-1'))?.status).toBe('pending');
 });
 
 test('a delivery that is not stored yet counts for the order', async () => {
   const second = delivery('n-2', { sequence: 2, ...owned('a') });
   await a.store.insert([delivery('n-1', owned('a')), second]);
-  a.marks.add({
+  a.writer.add({
     id: 'n-1',
     change: { status: 'delivered', owner: null, dueAtMs: 0 },
     onlyIfOwner: undefined,
   });
-  expect(await a.attempts.readiness(held(second))).toEqual({ kind: 'ready' });
+  expect(await a.readiness.of(entry(second))).toEqual({ kind: 'ready' });
 });

@@ -1,27 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { DeliveryMark, DeliveryStore } from '../ports.ts';
+import type { ConditionalChange, DeliveryStore } from '../ports.ts';
 
 const maxBatch = 1000;
 const retryFirstMs = 100;
 const retryMaxMs = 2000;
 /** So long outcomes gather before they are stored: one write, and one wait for the disk, for many. */
 const gatherMs = 10;
-/** Past this many unstored marks nothing new is started. */
+/** Past this many unstored changes nothing new is started. */
 const fullAt = 5000;
 
 /**
- * Stores what came of deliveries, many in one write. A mark is durable some milliseconds after it
- * was added; a crash before that only repeats a callback with the same webhook-id. Marks are kept
+ * Stores what came of deliveries, many in one write. A change is durable some milliseconds after it
+ * was added; a crash before that only repeats a callback with the same webhook-id. Changes are kept
  * until the database took them.
  */
-export class Marks {
+export class ChangeWriter {
   readonly #store: DeliveryStore;
   readonly #logger: Logger;
   readonly #failpoints: Failpoints;
-  #waiting = new Map<string, DeliveryMark>();
-  #writing = new Map<string, DeliveryMark>();
+  #waiting = new Map<string, ConditionalChange>();
+  #writing = new Map<string, ConditionalChange>();
   #running: Promise<void> | undefined;
   #afterWrite: PromiseWithResolvers<void> | undefined;
   #givenUp = false;
@@ -37,10 +37,11 @@ export class Marks {
   /** Called when there is room again. */
   onRoom: () => void = () => {};
 
-  add(mark: DeliveryMark): void {
-    const earlier = this.#waiting.get(mark.id);
+  add(added: ConditionalChange): void {
+    const { id, change } = added;
+    const earlier = this.#waiting.get(id);
     // One write has at most one change of a delivery: a later one goes over the earlier one.
-    this.#waiting.set(mark.id, earlier ? { ...mark, change: { ...earlier.change, ...mark.change } } : mark);
+    this.#waiting.set(id, earlier ? { ...added, change: { ...earlier.change, ...change } } : added);
     this.#running ??= this.#run();
   }
 
@@ -58,7 +59,7 @@ export class Marks {
   /** True when this delivery has left its order, by its end or its first attempt, and that is not stored yet. */
   left(id: string): boolean {
     return [this.#waiting.get(id), this.#writing.get(id)].some(
-      (mark) => mark?.change.order === 'none' || (mark?.change.status ?? 'pending') !== 'pending',
+      (unstored) => unstored?.change.order === 'none' || (unstored?.change.status ?? 'pending') !== 'pending',
     );
   }
 
@@ -92,7 +93,7 @@ export class Marks {
       while (this.#writing.size > 0) {
         const some = [...this.#writing.values()].slice(0, this.#most);
         try {
-          await this.#store.mark(some);
+          await this.#store.apply(some);
           for (const { id } of some) this.#writing.delete(id);
           this.#wroteSome();
           failures = 0;
@@ -117,11 +118,11 @@ export class Marks {
   }
 }
 
-function take(from: Map<string, DeliveryMark>, count: number): Map<string, DeliveryMark> {
-  const taken = new Map<string, DeliveryMark>();
-  for (const [id, mark] of from) {
+function take(from: Map<string, ConditionalChange>, count: number): Map<string, ConditionalChange> {
+  const taken = new Map<string, ConditionalChange>();
+  for (const [id, change] of from) {
     if (taken.size >= count) break;
-    taken.set(id, mark);
+    taken.set(id, change);
     from.delete(id);
   }
   return taken;

@@ -1,0 +1,58 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Delivery } from '../domain/delivery.ts';
+import type { DeliveryStore } from '../ports.ts';
+import type { ChangeWriter } from './change-writer.ts';
+
+export interface ClaimsOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly store: Pick<DeliveryStore, 'claim' | 'pullForward'>;
+  readonly writer: Pick<ChangeWriter, 'has'>;
+  readonly leaseMs: number;
+}
+
+export interface Claimed {
+  readonly claimed: readonly Delivery[];
+  /** The database had something to claim. */
+  readonly found: boolean;
+  /** It may have more. */
+  readonly more: boolean;
+}
+
+/** Takes due deliveries of a lane from the database, and makes waiting ones due. Never rejects. */
+export class Claims {
+  readonly #o: ClaimsOptions;
+
+  constructor(options: ClaimsOptions) {
+    this.#o = options;
+  }
+
+  /**
+   * Claims up to `count`. `claimed` leaves out those whose outcome is not stored yet: they are finished
+   * here, or given back. Undefined: the database could not be asked; the sweep comes back to it.
+   */
+  async claim(lane: string, count: number): Promise<Claimed | undefined> {
+    const { clock, logger, store, writer, leaseMs } = this.#o;
+    const now = clock.now();
+    try {
+      const { claimed, more } = await store.claim(lane, count, now, now + leaseMs);
+      return { claimed: claimed.filter(({ id }) => !writer.has(id)), found: claimed.length > 0, more };
+    } catch (error) {
+      logger.warn({ err: error, lane }, 'due callbacks not loaded');
+      return undefined;
+    }
+  }
+
+  /** Makes what waits for a later attempt due now; false: the database could not be asked. */
+  async pullForward(lane: string): Promise<boolean> {
+    const { clock, logger, store } = this.#o;
+    try {
+      await store.pullForward(lane, clock.now());
+      return true;
+    } catch (error) {
+      logger.warn({ err: error, lane }, 'waiting callbacks not pulled forward');
+      return false;
+    }
+  }
+}

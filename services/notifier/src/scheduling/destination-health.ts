@@ -1,0 +1,106 @@
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { type BreakerRules, CircuitBreaker } from '../domain/circuit-breaker.ts';
+import type { OutcomeWord } from '../domain/outcome.ts';
+import type { Probes } from './probes.ts';
+
+/** Who sends to a destination, and is told when that changes what may be sent. */
+export interface DestinationUser {
+  /** Start what may start now. */
+  dispatch(): void;
+  /** It is failing from now on. */
+  failing(): void;
+  /** It takes callbacks again. */
+  recovered(): void;
+}
+
+export interface HealthOptions {
+  readonly logger: Logger;
+  readonly random: () => number;
+  readonly rules: BreakerRules;
+  /** The probes of a destination; they are read only when it is failing. */
+  readonly probesOf: (destination: string) => Probes;
+}
+
+/** How one destination does, for all settings whose address leads there now. */
+export class DestinationHealth {
+  readonly breaker: CircuitBreaker;
+  readonly probes: Probes;
+  readonly #o: Pick<HealthOptions, 'logger' | 'random'>;
+  readonly #users = new Set<DestinationUser>();
+
+  constructor(destination: string, options: HealthOptions) {
+    this.#o = options;
+    this.breaker = new CircuitBreaker(options.rules);
+    this.probes = options.probesOf(destination);
+  }
+
+  get used(): boolean {
+    return this.#users.size > 0;
+  }
+
+  join(user: DestinationUser): void {
+    this.#users.add(user);
+  }
+
+  leave(user: DestinationUser): void {
+    this.#users.delete(user);
+  }
+
+  /** A request of `lane` is over; `retryAfterMs` is what the destination asked for. */
+  report(word: OutcomeWord, lane: string, retryAfterMs?: number): void {
+    const { breaker } = this;
+    const { logger, random } = this.#o;
+    // 410 tells of one callback, nothing of the destination.
+    if (word === 'gone') breaker.leave();
+    else if (word === 'delivered') {
+      if (!breaker.succeeded()) return;
+      logger.info({ lane }, 'destination takes callbacks again');
+      for (const user of this.#users) user.recovered();
+    } else if (breaker.failed(performance.now(), random(), retryAfterMs)) {
+      logger.warn({ lane }, 'destination is failing: probed until it takes callbacks again');
+      for (const user of this.#users) user.failing();
+    }
+  }
+
+  /** There may be room in flight again: for all users, and for this one, which may have left. */
+  dispatch(user: DestinationUser): void {
+    if (this.#users.size > 1) for (const each of this.#users) each.dispatch();
+    else user.dispatch();
+  }
+}
+
+/** A failing destination's state is forgotten when nothing went there for so long. */
+const forgetAfterMs = 3_600_000;
+
+/** The health of all destinations: each is an application with an origin (rule B10). */
+export class DestinationHealths {
+  readonly #known = new Map<string, DestinationHealth>();
+  readonly #options: HealthOptions;
+
+  constructor(options: HealthOptions) {
+    this.#options = options;
+  }
+
+  /** For one setting, until its address is known. */
+  ofUnknown(): DestinationHealth {
+    return new DestinationHealth('', this.#options);
+  }
+
+  of(applicationId: string, origin: string): DestinationHealth {
+    const key = `${applicationId} ${origin}`;
+    let health = this.#known.get(key);
+    if (!health) {
+      health = new DestinationHealth(key, this.#options);
+      this.#known.set(key, health);
+    }
+    return health;
+  }
+
+  /** Forgets destinations that nobody uses and that have nothing to tell. */
+  tidy(nowMs = performance.now()): void {
+    for (const [key, { used, breaker }] of this.#known) {
+      const idle = !used && breaker.inFlight === 0;
+      if (idle && (!breaker.failing || breaker.notBeforeMs < nowMs - forgetAfterMs)) this.#known.delete(key);
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { QueueEntry } from '../domain/chain.ts';
+import { leaseIsAging } from '../domain/lease.ts';
+import type { DeliveryStore } from '../ports.ts';
+
+/** Leases that one write renews. */
+const renewAtOnce = 100;
+
+/** Where deliveries are queued, and lose those that another instance took. */
+export interface LeaseHolder {
+  entries(): Iterable<QueueEntry>;
+  drop(entry: QueueEntry): void;
+}
+
+export interface LeaseRenewalOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly store: Pick<DeliveryStore, 'renew'>;
+  readonly leaseMs: number;
+  readonly holders: () => Iterable<LeaseHolder>;
+}
+
+/**
+ * Keeps the leases of what is queued. At a fixed rate, which the repetition of the kit does not have: a
+ * slow write must not put off the next renewal.
+ */
+export class LeaseRenewal {
+  readonly #o: LeaseRenewalOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #running = false;
+
+  constructor(options: LeaseRenewalOptions) {
+    this.#o = options;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.#renew(), this.#o.leaseMs / 3);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #renew(): Promise<void> {
+    // A database that is slow is not asked again before it has answered: that would make it slower still.
+    if (this.#running) return;
+    this.#running = true;
+    const { clock, logger, leaseMs } = this.#o;
+    const untilMs = clock.now() + leaseMs;
+    const aging = this.#aging(untilMs);
+    try {
+      // In portions: one large write would hold up the callbacks that can go.
+      for (let at = 0; at < aging.length; at += renewAtOnce) {
+        await this.#renewSome(aging.slice(at, at + renewAtOnce), untilMs);
+      }
+    } catch (error) {
+      logger.warn({ err: error }, 'leases of callbacks not renewed');
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  #aging(untilMs: number): [LeaseHolder, QueueEntry][] {
+    const { holders, leaseMs } = this.#o;
+    const aging: [LeaseHolder, QueueEntry][] = [];
+    for (const holder of holders()) {
+      for (const entry of holder.entries()) {
+        if (leaseIsAging(entry.delivery.dueAtMs, untilMs, leaseMs)) aging.push([holder, entry]);
+      }
+    }
+    return aging;
+  }
+
+  async #renewSome(some: readonly [LeaseHolder, QueueEntry][], untilMs: number): Promise<void> {
+    const mine = await this.#o.store.renew(
+      some.map(([, { delivery }]) => delivery.id),
+      untilMs,
+    );
+    for (const [holder, entry] of some) {
+      if (mine.has(entry.delivery.id)) entry.delivery = { ...entry.delivery, dueAtMs: untilMs };
+      else holder.drop(entry);
+    }
+  }
+}

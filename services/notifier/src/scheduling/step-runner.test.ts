@@ -1,0 +1,162 @@
+import type { Delivery } from '../domain/delivery.ts';
+import type { TryOutcome } from '../domain/next-step.ts';
+import type { ConditionalChange } from '../ports.ts';
+import type { ChangeWriter } from './change-writer.ts';
+import { FinishedOrders } from './finished-orders.ts';
+import { LaneQueue, type Taken } from './lane-queue.ts';
+import { StepRunner } from './step-runner.ts';
+
+const now = 1_700_000_000_000;
+let stored: ConditionalChange[];
+let finished: FinishedOrders;
+let queue: LaneQueue;
+let steps: StepRunner;
+
+beforeEach(() => {
+  stored = [];
+  finished = new FinishedOrders();
+  queue = new LaneQueue(() => {});
+  const writer = { add: (change: ConditionalChange) => stored.push(change) } as unknown as ChangeWriter;
+  steps = new StepRunner({ clock: { now: () => now }, instanceId: 'i-1', writer, finished });
+});
+// Nothing waits any more: no timer is left.
+afterEach(() => queue.wakeAll());
+
+function add(id: string, more: Partial<Delivery> = {}): void {
+  const sequence = Number(id.slice(2));
+  const delivery = {
+    id,
+    orderKey: 'k',
+    sequence,
+    order: 'ended',
+    nextAttemptAtMs: now - 5,
+    dueAtMs: now + 9000,
+  };
+  queue.add({
+    delivery: {
+      replaceable: false,
+      takenOver: false,
+      lastOutcome: '',
+      after: null,
+      ...delivery,
+      ...more,
+    } as Delivery,
+    patientUntilMs: Number.POSITIVE_INFINITY,
+  });
+}
+const take = () => queue.take() as Taken;
+const follow = (taken: Taken, outcome: TryOutcome, lane = { crowded: false, stopping: false }) =>
+  steps.follow(queue, taken, outcome, lane);
+const failed = (pauseMs: number): TryOutcome => ({
+  kind: 'attempted',
+  change: { status: 'pending', attempts: 1, nextAttemptAtMs: now + pauseMs },
+});
+const delivered: TryOutcome = {
+  kind: 'attempted',
+  change: { status: 'delivered', owner: null, dueAtMs: now },
+};
+const left = () => [...queue.entries()].map(({ delivery }) => delivery.id);
+
+test('the next of an order key is taken only when the one before has ended', () => {
+  add('n-1');
+  add('n-2');
+  const first = take();
+  expect(queue.take()).toBeUndefined();
+  follow(first, delivered);
+  expect(stored).toEqual([
+    { id: 'n-1', change: expect.objectContaining({ status: 'delivered' }), onlyIfOwner: undefined },
+  ]);
+  expect(take().entry.delivery.id).toBe('n-2');
+  expect(finished.knows({ orderKey: 'k', sequence: 2, after: null })).toBe(true);
+});
+
+test('a failed one makes its chain wait, with its attempt stored while this instance owns it', () => {
+  add('n-1');
+  add('n-2');
+  follow(take(), failed(1000));
+  expect(queue.readyCount).toBe(0);
+  expect(stored).toEqual([
+    { id: 'n-1', change: expect.objectContaining({ attempts: 1 }), onlyIfOwner: 'i-1' },
+  ]);
+  queue.wakeAll();
+  expect(take().entry.delivery).toMatchObject({ id: 'n-1', attempts: 1 });
+});
+
+test('a long pause gives the whole chain to the database, each stored without an owner', () => {
+  add('n-1');
+  add('n-2');
+  follow(take(), failed(60_000));
+  expect(left()).toEqual([]);
+  const released = { owner: null, dueAtMs: now + 60_000 };
+  expect(stored).toEqual([
+    { id: 'n-1', change: expect.objectContaining({ ...released, attempts: 1 }), onlyIfOwner: 'i-1' },
+    { id: 'n-2', change: released, onlyIfOwner: 'i-1' },
+  ]);
+});
+
+test('a report that failed goes on by itself, and the next of its device can be taken at once', () => {
+  add('n-1', { order: 'tried' });
+  add('n-2', { order: 'tried' });
+  const first = take();
+  follow(first, failed(1000));
+  expect(stored).toEqual([
+    { id: 'n-1', change: expect.objectContaining({ order: 'none' }), onlyIfOwner: 'i-1' },
+  ]);
+  const second = take();
+  expect(second.entry.delivery.id).toBe('n-2');
+  expect(queue.size).toBe(2);
+  follow(second, { kind: 'lost' });
+  queue.wakeAll();
+  expect(take().entry.delivery).toMatchObject({ id: 'n-1', order: 'none' });
+});
+
+test('a report that failed with a long pause leaves alone: those behind it stay', () => {
+  add('n-1', { order: 'tried' });
+  add('n-2', { order: 'tried' });
+  follow(take(), failed(60_000));
+  expect(left()).toEqual(['n-2']);
+  expect(stored).toEqual([
+    { id: 'n-1', change: expect.objectContaining({ order: 'none', owner: null }), onlyIfOwner: 'i-1' },
+  ]);
+});
+
+test('an earlier event that came while a later one was looked at goes first', () => {
+  add('n-2');
+  const later = take();
+  add('n-1');
+  follow(later, { kind: 'blocked', untilMs: now + 1000 });
+  expect(stored).toEqual([]);
+  expect(take().entry.delivery.id).toBe('n-1');
+});
+
+test('a progress that failed is replaced by what came behind it meanwhile', () => {
+  add('n-1', { replaceable: true });
+  const progress = take();
+  add('n-2');
+  expect(left()).toEqual(['n-1', 'n-2']);
+  follow(progress, failed(1000));
+  expect(stored).toMatchObject([
+    { id: 'n-1', change: { status: 'replaced', attempts: 1 }, onlyIfOwner: 'i-1' },
+  ]);
+  expect(take().entry.delivery.id).toBe('n-2');
+});
+
+test('what another instance took is dropped, and what stands behind it goes on', () => {
+  add('n-1');
+  add('n-2');
+  follow(take(), { kind: 'lost' });
+  expect(stored).toEqual([]);
+  expect(left()).toEqual(['n-2']);
+  expect(queue.readyCount).toBe(1);
+});
+
+test('what a shutdown cut off is given back, each due when it was due by itself', () => {
+  add('n-1');
+  add('n-2', { nextAttemptAtMs: now + 7 });
+  follow(take(), { kind: 'cut' }, { crowded: false, stopping: true });
+  expect(left()).toEqual([]);
+  expect(stored).toEqual([
+    { id: 'n-1', change: { owner: null, dueAtMs: now - 5 }, onlyIfOwner: 'i-1' },
+    { id: 'n-2', change: { owner: null, dueAtMs: now + 7 }, onlyIfOwner: 'i-1' },
+  ]);
+});
