@@ -33,10 +33,10 @@ export class World {
   readonly admin: Client<typeof UpdatesAdminService>;
   /** Time, for the service; milliseconds since 1970. */
   nowMs = Date.now();
-  /** The failpoint at which the next call that reaches it is cut off. */
+  /** The failpoint at which the next call that reaches it is interrupted. */
   cutAt: string | undefined;
   store!: Store;
-  /** How many documents queries have looked at so far. */
+  /** How many documents queries have examined so far. */
   documentsExamined!: () => number;
   readonly #channel = new LocalChannel();
   readonly #env: Record<string, string>;
