@@ -22,7 +22,7 @@ import { Registry } from 'prom-client';
 import { buildBilling } from '../build.ts';
 import { collections } from '../store/documents.ts';
 
-/** The same tests on a MongoDB server, where one is named. */
+/** With MONGODB_URI the tests run on that MongoDB server. */
 const mongoUri = process.env['MONGODB_URI'];
 
 /** For tests of what queries cost, which only the embedded store counts. */
@@ -36,9 +36,9 @@ export interface World {
   readonly log: EventLog;
   /** Time, for the service; milliseconds since 1970. */
   nowMs: number;
-  /** The failpoint at which the next work that reaches it is cut off. */
+  /** The failpoint at which the next work that reaches it is interrupted. */
   cutAt: string | undefined;
-  /** How many documents queries have looked at so far. */
+  /** How many documents queries have examined so far. */
   documentsExamined(): number;
   /** Publishes usage and waits until it is consumed. */
   use(...events: MessageInitShape<typeof UsageEventSchema>[]): Promise<void>;
