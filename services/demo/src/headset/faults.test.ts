@@ -36,7 +36,7 @@ const settled = (made: Headset) =>
 async function sessions(count: number): Promise<void> {
   await waitFor('the sessions', () => cloud.hellos.length === count);
 }
-/** Waits for a later answer, so that all earlier messages have been answered. */
+/** Waits for a later report, so that all earlier messages have been answered. */
 async function answered(made: Headset): Promise<void> {
   const count = cloud.reported('volume').length;
   made.report({ case: 'volume', value: { max: 16, current: count } });
@@ -57,7 +57,10 @@ async function waiting(made: Headset): Promise<Headset> {
   return made;
 }
 const ofB = { epoch: 3n, revision: 3n, applicationId: 'B', clientId: 'b', sinceEpoch: 3n };
-/** A headset of application A at epoch 2, with a Wi-Fi network, to which welcome then says `current`. */
+/**
+ * A headset of application A at activation epoch 2, with a Wi-Fi network, to which welcome then says
+ * `current`.
+ */
 async function moved(fault: Fault, current: typeof ofB = ofB): Promise<Headset> {
   const made = await broken(fault);
   cloud.offer(1, activate('A'), 'activate', 2);

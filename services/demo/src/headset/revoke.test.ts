@@ -29,7 +29,7 @@ const revoked = (at = cloud) => at.reported('revoked').map(({ transactionId }) =
 const parts = () => readdirSync(cloud.stateDir).filter((name) => name.endsWith('.part'));
 const settled = (made: Headset) =>
   waitFor('all to be acknowledged', () => made.journal.held.size === 0 && made.journal.reports.size === 0);
-/** Waits for a later answer, so that all earlier messages have been answered. */
+/** Waits for a later report, so that all earlier messages have been answered. */
 async function answered(made: Headset): Promise<void> {
   const id = made.report({ case: 'volume', value: { max: 16, current: 3 } });
   await waitFor('a later report', () => cloud.reports.some(({ reportId }) => reportId === BigInt(id)));

@@ -183,7 +183,9 @@ function serverProperties(dataDir: string, port: number, controllerPort: number)
   ].join('\n');
 }
 
-/** The file that marks a complete fetch; its name depends on the pom. */
+/**
+ * The copy of the pom that marks a complete fetch; a path that does not exist if the pom has changed since.
+ */
 function installedMark(): string {
   const mark = join(cache, 'libs', 'pom.xml');
   const same = existsSync(mark) && readFileSync(mark, 'utf8') === readFileSync(pom, 'utf8');
