@@ -48,7 +48,7 @@ conformance: install ## Judge a headset client against the protocol page (HEADSE
 	@exec $(NODE) tests/conformance/main.ts
 
 .PHONY: schemathesis
-schemathesis: install ## Calls made up from the contract (STACK, SECONDS=60, SEED=…); needs Python 3.10 or newer
+schemathesis: install ## API fuzz test: random calls generated from the OpenAPI document (STACK, SECONDS=60, SEED=…); needs Python 3.10 or newer
 	@STACK=$(STACK) exec $(NODE) tests/schemathesis/main.ts
 
 .PHONY: bench

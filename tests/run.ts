@@ -86,14 +86,14 @@ const steps: Step[] = [
     STACK: 'real',
   }),
   {
-    name: 'calls made up from the contract, embedded',
+    name: 'API fuzz test, embedded',
     command: bin('node'),
     args: ['--disable-warning=ExperimentalWarning', 'tests/schemathesis/main.ts'],
     env: { STACK: 'embedded', SEED: process.env['SEED'] || madeUpSeed },
     counts: 'line',
   },
   {
-    name: 'calls made up from the contract, MongoDB and Kafka',
+    name: 'API fuzz test, MongoDB and Kafka',
     command: bin('node'),
     args: ['--disable-warning=ExperimentalWarning', 'tests/schemathesis/main.ts'],
     env: { STACK: 'real', SEED: process.env['SEED'] || madeUpSeed },

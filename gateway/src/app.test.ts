@@ -102,7 +102,7 @@ describe('order of checks (rule A3): the earlier refusal wins', () => {
     expect((await suite.gateway.request('PUT', commands, { body })).status).toBe(400);
     expect((await suite.gateway.request('PUT', commands, { body: command })).status).toBe(403);
   });
-  test('a body that is too large is not looked at before the token', async () => {
+  test('the token is checked before the size of the body', async () => {
     const large = 'x'.repeat(70_000);
     const without = { authorization: undefined };
     expect((await suite.gateway.request('PUT', commands, { body: large, headers: without })).status).toBe(
@@ -177,7 +177,7 @@ test.each(['0', '-1', '1.0', '1e3', '01x', 'x', '9007199254740992', '99999999999
 
 describe('errors of the services', () => {
   const codes = Object.keys(errorCatalogue) as ErrorCode[];
-  // What only the gateway itself says.
+  // Errors that only the gateway itself gives.
   const own = ['method_not_allowed', 'unauthenticated', 'body_too_large'];
   // proves api/3/error, api/8/shape, api/8/500-database, api/8/500-developer
   test.each(codes.filter((c) => !own.includes(c)))(
@@ -205,7 +205,7 @@ describe('errors of the services', () => {
     );
   });
 
-  test('a failure that is no DomainError tells nothing', async () => {
+  test('a failure that is no DomainError reveals no details', async () => {
     suite.gateway.fakes.answers.sendOperation = async () => {
       throw new Error('mongodb://user:password@host');
     };

@@ -28,7 +28,7 @@ export interface GatewayOptions {
 /** The REST API, not yet listening. */
 export interface Gateway {
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void;
-  /** What the document describes, and so what the gateway serves. */
+  /** The operations of the document, which the gateway serves. */
   readonly operations: readonly ApiOperation[];
 }
 
@@ -72,10 +72,10 @@ function unknownPath(): GatewayError {
   return new GatewayError('unknown_path', 'There is no such path or method.');
 }
 
-/** {name} of OpenAPI as :name of the router. */
+/** Converts OpenAPI's {name} to the router's :name. */
 const routerPath = (path: string) => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
-/** Paths with fewer parameters first, so that `devices/status` is not taken for a device. */
+/** Paths with fewer parameters first, so that `devices/status` is not matched as a device. */
 function literalFirst(operations: readonly ApiOperation[]): ApiOperation[] {
   const parameters = (o: ApiOperation) => o.path.split('{').length;
   return operations.toSorted((a, b) => parameters(a) - parameters(b));
@@ -83,14 +83,16 @@ function literalFirst(operations: readonly ApiOperation[]): ApiOperation[] {
 
 function serve(router: Router<RequestState>, operation: ApiOperation, run: CallRunner): void {
   router.register(routerPath(operation.path), [operation.method], (ctx) => {
-    // The router lets HEAD into every GET; a method that the document lacks is 403 (rule A3).
+    // The router also matches HEAD for every GET; a method that the document lacks is 403 (rule A3).
     if (ctx.method !== operation.method) throw unknownPath();
     ctx.state.route = operation.path;
     return run(ctx as unknown as Context, ctx['params']);
   });
 }
 
-/** The paths that document 405 answer it for every method but their own, before any other check (rule A3). */
+/**
+ * Paths with a documented 405 answer it to every method but their own, before any other check (rule A3).
+ */
 function refuseOtherMethods(router: Router<RequestState>, operations: readonly ApiOperation[]): void {
   for (const { path, method } of operations.filter((o) => '405' in o.responses)) {
     const others = METHODS.filter((m) => m !== method);

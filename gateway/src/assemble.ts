@@ -10,7 +10,10 @@ import { createGatewayServer, type GatewayServer } from './server.ts';
 import { KeySet } from './tokens/key-set.ts';
 import { createTokenVerifier } from './tokens/verifier.ts';
 
-/** The gateway with its clients, token keys and server, not yet listening; the same on both stacks. */
+/**
+ * Assembles the gateway with its clients, token keys and server, not yet listening; the same on both
+ * stacks.
+ */
 export function assembleGateway(
   config: GatewayConfig,
   host: {

@@ -16,7 +16,7 @@ const asked = (rpc: string) =>
 
 describe('settings', () => {
   // proves api/3/settings-key, api/7/get-settings
-  test('what is not set is null, a key that was never issued is absent', async () => {
+  test('a setting that is not set is null, a key that was never issued is absent', async () => {
     const answer = await suite.gateway.request('GET', app);
     expect(JSON.parse(answer.text)).toEqual({
       deviceEvent: 'https://a.test/e',
@@ -31,7 +31,7 @@ describe('settings', () => {
   });
 
   // proves api/3/settings-fields, api/7/patch-settings
-  test('PATCH sets what is given, removes what is null and leaves the rest, and answers the read form', async () => {
+  test('PATCH sets given fields, removes null fields, leaves the others, and answers the read form', async () => {
     const body = '{"deviceEvent":"http://b.test/","soraEvent":null}';
     const answer = await suite.gateway.request('PATCH', app, { body });
     expect(JSON.parse(answer.text)).toMatchObject({
@@ -51,7 +51,7 @@ describe('settings', () => {
   });
 
   const long = (length: number) => `https://a.test/${'x'.repeat(length - 15)}`;
-  // The letters of a scheme have no case (rule A22).
+  // URL schemes are not case-sensitive (rule A22).
   test.each([
     ...[long(255), 'http://a', 'https://日本.test/パス?q=1#f', 'https://u:p@a.test:8443/'],
     ...['HTTP://a.test/', 'hTTpS://a.test/'],
@@ -145,7 +145,7 @@ describe('activation', () => {
   });
 
   // proves api/7/deactivate
-  test('deactivation answers its transaction; an Idempotency-Key is tied to the bytes that came', async () => {
+  test('deactivation answers its transaction; an Idempotency-Key is tied to the received bytes', async () => {
     const answer = await suite.gateway.request('DELETE', device, { headers: { 'idempotency-key': 'k' } });
     expect([answer.status, answer.text]).toEqual([201, '{"transactionId":102}']);
     expect(asked('deactivateDevice')).toMatchObject({
@@ -167,7 +167,7 @@ describe('status', () => {
 
   // proves api/3/status-firmware, api/3/status-apps, api/3/status-lang, api/3/status-location
   // proves api/3/status-battery, api/7/status
-  test('what was reported is answered with its dates', async () => {
+  test('reported values are answered with their dates', async () => {
     suite.gateway.fakes.answers.getDeviceStatus = async () => ({
       status: {
         deviceId,
@@ -226,7 +226,7 @@ describe('status', () => {
     expect((await suite.gateway.request('GET', `${app}/devices/status`)).status).toBe(503);
   });
 
-  test('a failure midway cuts the connection: the answer never looks whole', async () => {
+  test('a failure midway closes the connection, so that the answer never looks complete', async () => {
     let page = 0;
     suite.gateway.fakes.answers.listDeviceStatuses = async () => {
       if (page++ > 0) throw new DomainError('database_failed', 'The database failed.');
@@ -248,12 +248,12 @@ test('a service that does not answer within the deadline is 503 with Retry-After
   }
 });
 
-test('the services have one deadline for all of their calls together, and a stalled one is called once for each', async () => {
+test('all service calls of a request share one deadline, and a stalled service is called once for each request', async () => {
   const totalMs = 400;
   const hurried = await startTestGateway({ UPSTREAM_DEADLINE_MS: String(totalMs) });
   try {
     const lefts: number[] = [];
-    // Ownership takes most of the time; what comes after it has the rest.
+    // The ownership check takes most of the time; the later calls have the rest.
     hurried.fakes.answers.authorizeApplication = async () => {
       await waitFor('most of the time to pass', () => (timeLeft() ?? 0) < totalMs / 2, { intervalMs: 1 });
       return {};

@@ -22,7 +22,7 @@ const command = () => {
 const withExtras = (extras: string) => `{"launchType":"service","action":"a","extras":${extras}}`;
 
 // proves api/3/command, api/7/commands, api/7/changing
-test('a command reaches the devices service whole, and the answer names its transaction', async () => {
+test('the devices service gets the complete command, and the answer names its transaction', async () => {
   const answer = await put(
     '{"package":"p","classpath":"c","action":"a","launchType":"foregroundservice","extras":{"n":1}}',
   );
@@ -59,7 +59,7 @@ test('Location escapes the application id', async () => {
   );
 });
 
-test('a command without a target goes on: its failure is a callback (rule A8)', async () => {
+test('a command without a target is accepted: its failure is a callback (rule A8)', async () => {
   expect((await put('{"launchType":"broadcast"}')).status).toBe(201);
   expect(command()).toMatchObject({ package: '', classpath: '', action: '', extrasJson: '' });
 });
@@ -211,7 +211,7 @@ describe('Content-Type', () => {
     'Application/JSON',
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
-    // Any other parameter may stand beside it (rule A22).
+    // Other parameters are allowed, too (rule A22).
     'application/json; profile=a',
     'application/json ; profile="a; charset=latin1" ; charset=Utf-8;',
     'application/json; charset=utf-8; odata.metadata=minimal',

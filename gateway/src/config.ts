@@ -2,10 +2,10 @@ import { address, type ConfigOf, type ConfigSpec, integer, text } from '@headset
 
 const httpUrl = { pattern: /^https?:\/\/[^\s?#]+$/i, form: 'an http or https address' };
 
-/** The gateway's keys. Limits guard one process; they are no part of the API except BODY_LIMIT_BYTES (413). */
+/** The gateway's keys. Limits protect one process; only BODY_LIMIT_BYTES (413) is part of the API. */
 export const gatewayConfig = {
   GATEWAY_LISTEN: address({
-    doc: 'Where integrators reach the REST API.',
+    doc: 'Listen address of the REST API.',
     example: '0.0.0.0:8080',
     default: { host: '127.0.0.1', port: 8080 },
   }),
@@ -41,35 +41,35 @@ export const gatewayConfig = {
     max: 60_000,
   }),
   HEADERS_TIMEOUT_MS: integer({
-    doc: "How long a request's headers may take to arrive.",
+    doc: 'How long a request’s headers may take to arrive; milliseconds.',
     example: '10000',
     default: 10_000,
     min: 100,
     max: 120_000,
   }),
   REQUEST_TIMEOUT_MS: integer({
-    doc: 'How long a whole request, body included, may take to arrive.',
+    doc: 'How long a whole request, body included, may take to arrive; milliseconds.',
     example: '30000',
     default: 30_000,
     min: 100,
     max: 300_000,
   }),
   KEEP_ALIVE_TIMEOUT_MS: integer({
-    doc: "How long an idle connection stays open; more than the load balancer's own idle time.",
+    doc: 'How long an idle connection stays open; must be longer than the load balancer’s idle time; milliseconds.',
     example: '65000',
     default: 65_000,
     min: 100,
     max: 600_000,
   }),
   SOCKET_STALL_TIMEOUT_MS: integer({
-    doc: 'A connection on which nothing moves for this long while it is answered is destroyed.',
+    doc: 'A connection that makes no progress for this long while it is answered is destroyed; milliseconds.',
     example: '60000',
     default: 60_000,
     min: 100,
     max: 600_000,
   }),
   DRAIN_TIMEOUT_MS: integer({
-    doc: 'How long requests in hand may take to finish when the gateway stops.',
+    doc: 'How long open requests may take to finish when the gateway stops; milliseconds.',
     example: '4000',
     default: 4000,
     min: 0,

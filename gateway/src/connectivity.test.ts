@@ -40,7 +40,7 @@ async function expectTransaction(id: number, method: string, at: string, body?: 
 
 describe('list', () => {
   // proves api/7/connectivity-list
-  test('is of available Bluetooth devices unless something else is asked for', async () => {
+  test('is by default a list of available Bluetooth devices', async () => {
     await expectTransaction(201, 'GET', path);
     expectAsked('listConnectivity', ListConnectivityRequestSchema, {
       networkType: NetworkType.BLUETOOTH,
@@ -115,7 +115,7 @@ describe('state and reset', () => {
     calls.flatMap(([method, end]) =>
       ['wifi', 'mobile', 'apn', 'Bluetooth', 'x'].map((t) => [method, t, end]),
     ),
-  )('%s of the type %s (%s) is 400, before the body is looked at', async (method, type, end) => {
+  )('%s of the type %s (%s) is 400, before the body is checked', async (method, type, end) => {
     const answer = await send(method as string, `${path}/${type}/${end}`, method === 'PUT' ? '{' : undefined);
     expect([answer.status, message(answer.text)]).toEqual([
       400,
@@ -127,7 +127,7 @@ describe('state and reset', () => {
     const answer = await send('GET', `${app}/devices/x/connectivity/wifi/state`);
     expect([answer.status, message(answer.text)]).toEqual([404, 'The path parameter deviceId is not valid.']);
   });
-  test('an unsupported type is found before what the device refuses', async () => {
+  test('an unsupported type is found before a refusal of the devices service', async () => {
     suite.fakes.answers.readState = async () => {
       throw new DomainError('device_not_activated', 'The device is not activated.');
     };
@@ -150,7 +150,7 @@ describe('pairing', () => {
     expectAsked('changePairing', ChangePairingRequestSchema, { macAddress: mac, connect });
   });
   // proves api/7/pairing-delete
-  test('a device is deleted: the body of a DELETE counts', async () => {
+  test('a device is deleted: the body of a DELETE is read', async () => {
     await expectTransaction(207, 'DELETE', at, { macAddress: mac });
     expectAsked('deletePairing', DeletePairingRequestSchema, { macAddress: mac });
   });

@@ -7,7 +7,7 @@ import { bodyValidator, parameterReader, type SchemaCompiler } from './openapi/v
 import { requestDigest, spelledPath } from './request-identity.ts';
 import type { Call } from './routes/types.ts';
 
-/** What a request carries beside its path and query. */
+/** The parts of a request besides its path and query. */
 export interface Input {
   readonly body: JsonText | undefined;
   readonly idempotency: Call['caller']['idempotency'];
@@ -17,7 +17,7 @@ const noInput: Promise<Input> = Promise.resolve({ body: undefined, idempotency: 
 const noBytes = new Uint8Array(0);
 
 /**
- * Compiles the reading of a call's Idempotency-Key and body. The reader throws invalid_argument,
+ * Compiles the reader of a call's Idempotency-Key and body. The reader throws invalid_argument,
  * invalid_body or body_too_large.
  */
 export function inputReader(
@@ -42,7 +42,7 @@ export function inputReader(
       );
     }
     if (check) requireJson(ctx.req);
-    // A body that the call does not need is read only where the key must be tied to it (rule A19).
+    // A body that the call does not need is read only if an Idempotency-Key must be tied to it (rule A19).
     const bytes = check || key !== undefined ? await readBytes(ctx.req, ctx.res, limitBytes) : noBytes;
     const body = check ? parseJson(bytes) : undefined;
     check?.(body?.value);

@@ -3,13 +3,13 @@ import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { LRUCache } from 'lru-cache';
 
-/** How long an ownership once seen is believed; a withdrawal takes effect within it. */
+/** How long a confirmed ownership is cached; a withdrawal takes effect within this time. */
 const keepMs = 5000;
 
 /**
- * Asks whether the token's client owns the application (rule C11), or, for a call that names none,
- * whether it belongs to a developer at all, and remembers the good answers for a moment. Throws what
- * devices throws: developer_not_registered (500), application_forbidden (403).
+ * Asks whether the token's client owns the application (rule C11), or, for a call that names none, whether
+ * it belongs to a developer at all, and caches positive answers for a short time. Throws the errors of
+ * devices: developer_not_registered (500), application_forbidden (403).
  */
 export type Ownership = (clientId: string, applicationId: string | undefined) => Promise<void>;
 
@@ -35,7 +35,7 @@ export function createOwnership(
   return async (clientId, applicationId) => {
     const key = JSON.stringify([clientId, applicationId]);
     if ((until.get(key) ?? 0) > clock.now()) return;
-    // Requests that miss together share one question.
+    // Concurrent requests that miss the cache share one call.
     let answer = asking.get(key);
     if (!answer) {
       answer = ask(key, clientId, applicationId);

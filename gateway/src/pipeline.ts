@@ -26,9 +26,9 @@ export interface PipelineOptions {
 export type CallRunner = (ctx: Context, params: Readonly<Record<string, string>>) => Promise<void>;
 
 /**
- * The checks of rule A3 after path and method, in its order, compiled once for an operation: token
- * 401, scope 403, developer 500, ownership 403, path parameter 404, query and body 400. What depends
- * on the device is the service's to check.
+ * The checks of rule A3 after path and method, in its order, compiled once for an operation: token 401,
+ * scope 403, developer 500, ownership 403, path parameter 404, query and body 400. Checks that depend on
+ * the device are made by the service.
  */
 export function createCallRunner(
   operation: ApiOperation,
@@ -48,11 +48,11 @@ export function createCallRunner(
     }
     const { clientId } = principal;
     const applicationId = params['applicationId'] ?? '';
-    // Without an application in the path the service judges by the client and the device (hardware), but
-    // whether the developer is registered comes before what the path and the query hold.
+    // Without an application in the path the service checks client and device (hardware), but the check
+    // that the developer is registered comes before the checks of path and query.
     const asked = performance.now();
     await withDeadline(totalMs, () => ownership(clientId, ofApplication ? applicationId : undefined));
-    // The time in which the caller sends its body is its own.
+    // The time that the caller takes to send its body does not count.
     const leftMs = totalMs - (performance.now() - asked);
     const path = readPath(params);
     const query = readQuery(ctx.querystring);
@@ -60,7 +60,8 @@ export function createCallRunner(
     const caller = { clientId, applicationId, idempotency };
     const answer = await withDeadline(leftMs, async () => {
       const made = await handler({ applicationId, ...path, query, body, caller });
-      // The first piece comes before the headers: what fails until then is an ordinary error answer.
+      // The first piece is made before the headers are sent, so that an earlier failure is an ordinary
+      // error answer.
       return 'json' in made ? made : { ...made, first: await made.pieces.next() };
     });
     await send(ctx, answer);
@@ -76,8 +77,8 @@ function scopeMissing(scope: string): GatewayError {
 type PathValues = Pick<Call, 'deviceId' | 'transactionId' | 'package'>;
 
 /**
- * Reads the path parameters beside applicationId. Throws not_found for a wrong one (rule A3), or the
- * code that the document gives it: those come after the others.
+ * Reads the path parameters other than applicationId. For a wrong one it throws not_found (rule A3), or the
+ * code that the document gives; parameters with their own code are checked last.
  */
 function pathReader(
   operation: ApiOperation,
@@ -119,7 +120,7 @@ async function send(ctx: Context, answer: Exclude<Answer, { pieces: unknown }> |
   ctx.set('Content-Type', 'application/json');
   ctx.respond = false;
   ctx.flushHeaders();
-  // On a failure midway this destroys the connection: a cut answer must not look whole.
+  // A failure midway destroys the connection, because an incomplete answer must not look complete.
   await flow(Readable.from(rest(answer.first, answer.pieces)), ctx.res);
 }
 

@@ -56,7 +56,7 @@ describe('hardware properties', () => {
       create(GetHardwarePropertiesRequestSchema, { clientId: 'client-1', deviceId }),
     );
   });
-  test('what is not registered or reported is null, specificDestination alone is absent', async () => {
+  test('fields that are not registered or reported are null; only specificDestination is absent', async () => {
     expect((await send('GET', path)).text).toBe(
       `{"deviceId":"${deviceId}","model":null,"camera":null,"macAddressWifi":null,"macAddressBluetooth":null}`,
     );

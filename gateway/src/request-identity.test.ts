@@ -4,7 +4,7 @@ const body = Buffer.from('{"a":1}');
 const digest = (query: string, bytes: Uint8Array = body) =>
   Buffer.from(requestDigest(bytes, query, ['target', 'a', 'b'])).toString('hex');
 
-describe('what an Idempotency-Key is tied to', () => {
+describe('the request that an Idempotency-Key is tied to', () => {
   it.each([
     ['another value', 'target=all', 'target=connected'],
     ['a value and none', 'target=all', ''],
@@ -18,11 +18,11 @@ describe('what an Idempotency-Key is tied to', () => {
     ['escapes', 'target=all', 'target=%61ll'],
     ['the order of names', 'a=1&b=2', 'b=2&a=1'],
     ['a parameter that the call does not have', 'target=all', 'target=all&c=1'],
-  ])('%s make no other query', (_, one, other) => {
+  ])('%s are the same query', (_, one, other) => {
     expect(digest(one)).toBe(digest(other));
   });
 
-  it('neither can a body stand for a query', () => {
+  it('a body and a query with the same text are different', () => {
     expect(digest('a=1', Buffer.from(''))).not.toBe(digest('', Buffer.from('a=1')));
     expect(digest('a=1')).not.toBe(digest('a=1', Buffer.from('{"a":2}')));
   });

@@ -41,7 +41,7 @@ function open(port: number, text: string): { socket: Socket; received: () => str
   return { socket, received: () => received, closed: () => closed };
 }
 
-describe('what is no proper request is answered in the form of all errors', () => {
+describe('an invalid request is answered in the form of all errors', () => {
   test.each([
     ['nonsense', () => 'HELLO\r\n\r\n', 400],
     ['a bad header', () => `GET ${app} HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n`, 400],
@@ -64,7 +64,7 @@ describe('slow requests', () => {
     expect(await gateway.raw(put('Content-Length: 30\r\n', '{"launch'))).toMatch(form(408));
     expect(gateway.fakes.seen.some((s) => s.rpc === 'sendOperation')).toBe(false);
   });
-  test('a client that goes away within its body harms nobody', async () => {
+  test('a client that disconnects within its body affects no other client', async () => {
     const { socket } = open(gateway.server.port, put('Content-Length: 30\r\n', '{"launch'));
     socket.on('connect', () => socket.destroy());
     await waitFor('the connection to end', () => socket.destroyed);
@@ -107,7 +107,7 @@ test('one connection serves many requests, also pipelined', async () => {
   expect(answer.match(/HTTP\/1\.1 200 /g)).toHaveLength(3);
 });
 
-test('a reader that stands still is cut off and the list is asked for no further', async () => {
+test('a reader that stalls is cut off, and no further page of the list is read', async () => {
   const wide = 'x'.repeat(1_000_000);
   let pages = 0;
   gateway.fakes.answers.listDeviceStatuses = async () => {
@@ -135,7 +135,7 @@ test('a reader that stands still is cut off and the list is asked for no further
 });
 
 describe('graceful stop', () => {
-  test('finishes what is in hand, takes no new connection, and leaves nothing open', async () => {
+  test('finishes open requests, takes no new connection, and leaves nothing open', async () => {
     const own = await startTestGateway();
     let finish: (() => void) | undefined;
     own.fakes.answers.getSettings = () =>
@@ -163,7 +163,7 @@ describe('graceful stop', () => {
     expect(busy.received()).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i);
   });
 
-  test('cuts off at the deadline what does not finish', async () => {
+  test('cuts off unfinished requests at the deadline', async () => {
     const own = await startTestGateway({ DRAIN_TIMEOUT_MS: '50' });
     own.fakes.answers.getSettings = () => new Promise(() => {});
     const busy = open(own.server.port, get('', own));
@@ -173,7 +173,7 @@ describe('graceful stop', () => {
     expect(busy.received()).toBe('');
   });
 
-  test('has the time to drain that it is given, whatever the limit of other parts is', async () => {
+  test('has its own drain time, whatever the stop limit of other components', async () => {
     const own = await startTestGateway({ DRAIN_TIMEOUT_MS: '60000' });
     expect(own.server.stopTimeoutMs).toBeGreaterThan(60_000);
     await own.stop();

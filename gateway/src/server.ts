@@ -10,7 +10,7 @@ import type { GatewayConfig } from './config.ts';
 import { requestId } from './http/request-id.ts';
 
 const maxHeaderBytes = 16 * 1024;
-/** How long a body that nobody wants may go on arriving after its answer. */
+/** How long an unwanted body may go on arriving after its answer; milliseconds. */
 const unwantedBodyMs = 2000;
 
 /** The listening gateway. */
@@ -30,8 +30,8 @@ export type GatewayServerConfig = Pick<
 >;
 
 /**
- * Owns the HTTP server: limits of size and time for what arrives, and the graceful stop (not ready →
- * stop accepting → finish what is in hand → destroy what is left).
+ * Owns the HTTP server: limits of size and time for requests, and the graceful stop (not ready → stop
+ * accepting → finish open requests → destroy the rest).
  */
 export function createGatewayServer(
   gateway: Pick<Gateway, 'handler'>,
@@ -48,7 +48,7 @@ export function createGatewayServer(
     requestTimeout: config.REQUEST_TIMEOUT_MS,
     keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS,
     connectionsCheckingInterval: Math.min(1000, config.HEADERS_TIMEOUT_MS),
-    // Checked below, so that this answer, too, has the form of all others.
+    // Checked below, so that this refusal, too, has the form of all others.
     requireHostHeader: false,
   });
   server.timeout = config.SOCKET_STALL_TIMEOUT_MS;
@@ -66,7 +66,7 @@ export function createGatewayServer(
     else gateway.handler(req, res);
   };
   server.on('request', serve);
-  // The body's reader says "continue", once every earlier check has passed.
+  // The reader of the body sends "100 Continue", after every earlier check has passed.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -76,7 +76,7 @@ export function createGatewayServer(
 
   return {
     name: 'gateway',
-    // The drain has its own end; this one is for what goes wrong beside it.
+    // Longer than the drain, which has its own limit; this limit is for failures outside it.
     stopTimeoutMs: config.DRAIN_TIMEOUT_MS + 2000,
     get port() {
       return (server.address() as AddressInfo).port;

@@ -53,7 +53,7 @@ describe('APN', () => {
   ];
   const numbers = ['authType', 'bearer', 'bearerBitmask'];
 
-  test('the list reaches the headset service whole, in its order', async () => {
+  test('the devices service gets the complete list, in its order', async () => {
     const full = {
       ...least,
       ...Object.fromEntries(texts.map((name) => [name, `${name} text`])),
@@ -128,7 +128,7 @@ describe('APN', () => {
 describe('Wi-Fi', () => {
   const path = `${device}/settings/wifi`;
 
-  test('the list reaches the headset service whole, in its order', async () => {
+  test('the devices service gets the complete list, in its order', async () => {
     const networks = [{ ssid: 'a', password: 'p', security: 'WPA' }, { ssid: '日本' }];
     expect(await send('PUT', path, networks)).toMatchObject(created);
     expectSent('put-v1-applications-devices-settings-wifi', { case: 'applyWifi', value: { networks } });
@@ -169,7 +169,7 @@ describe('languages', () => {
   const path = `${device}/settings/lang`;
 
   // proves api/3/languages, api/5/language-first, api/7/lang
-  test('the list reaches the headset service whole: the first is applied', async () => {
+  test('the devices service gets the complete list, of which the headset applies the first', async () => {
     expect(await send('PUT', path, ['ja', 'en'])).toMatchObject(created);
     expectSent('put-v1-applications-devices-settings-lang', {
       case: 'applyLanguages',
@@ -256,7 +256,7 @@ describe('launcher keys', () => {
   ])('the action-param %j is accepted', async (value) => {
     expect((await send('PUT', path, param(value))).status).toBe(201);
   });
-  test('an empty list takes every key back', async () => {
+  test('an empty list removes every key', async () => {
     expect((await send('PUT', path, { 'key-config': [] })).status).toBe(201);
   });
 
@@ -339,7 +339,7 @@ describe('uninstall', () => {
     'com.example.app%20',
     'com.example%2Fapp',
     '%F0%9F%98%80.a',
-  ])('the package %s in the path is 404, before anything is asked', async (name) => {
+  ])('the package %s in the path is 404, before any service call', async (name) => {
     const answer = await send('DELETE', `${device}/package/${name}`);
     expect([answer.status, answer.text]).toEqual([
       404,

@@ -18,7 +18,7 @@ const device = `${app}/devices/${deviceId}`;
 const caller = { clientId: 'client-1', applicationId: 'app-1' };
 const message = (text: string) => JSON.parse(text).message as string;
 
-/** `start`: what a value of the right form begins with. */
+/** `start`: the prefix of a valid value. */
 const textLimits =
   (method: string, path: string, body: Record<string, unknown>, name: string, start = '') =>
   async (): Promise<void> => {
@@ -65,7 +65,7 @@ describe('update of software now', () => {
     );
   });
   test('package is required and has 1 to 128 characters', textLimits('PUT', path, body, 'package', 'x.'));
-  test.each(wrongForms)('%s %j is of no form that a catalogue has', (name, wrong) =>
+  test.each(wrongForms)('%s %j does not have the form of catalogue entries', (name, wrong) =>
     refused('PUT', path, { ...body, [name]: wrong }, `/${name} must match pattern "${forms[name]}".`),
   );
   test('version is required and has 1 to 128 characters', textLimits('PUT', path, body, 'version'));
@@ -140,13 +140,13 @@ describe('upload of software', () => {
       create(RequestUploadRequestSchema, { caller, package: body.package, version: '1.2.0', sizeBytes: 1n }),
     );
   });
-  test('what exists has no address', async () => {
+  test('an existing version has no URL', async () => {
     expect((await send('POST', path, body)).text).toBe(
       '{"appFileExists":true,"chunkPartSize":10485760,"uploadId":null,"urlList":[]}',
     );
   });
   test('package is required and has 1 to 128 characters', textLimits('POST', path, body, 'package', 'x.'));
-  test.each(wrongForms)('%s %j is of no form that a catalogue has', (name, wrong) =>
+  test.each(wrongForms)('%s %j does not have the form of catalogue entries', (name, wrong) =>
     refused('POST', path, { ...body, [name]: wrong }, `/${name} must match pattern "${forms[name]}".`),
   );
   test('version is required and has 1 to 128 characters', textLimits('POST', path, body, 'version'));

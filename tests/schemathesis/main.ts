@@ -8,9 +8,9 @@ import { prepareTool } from './tool.ts';
 import { startWorld, type World } from './world.ts';
 
 /**
- * Calls made up from the contract, right and wrong ones, links between them included, against the
- * running platform: STACK=embedded|real, SEED (drawn and printed; replays the calls), SECONDS (60).
- * The last line counts.
+ * API fuzz test: schemathesis generates valid and invalid calls from the OpenAPI document, follows its
+ * links, and sends the calls to the running platform. STACK=embedded|real, SEED (drawn and printed;
+ * replays the calls), SECONDS (60). The last line of the output has the counts.
  */
 const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);

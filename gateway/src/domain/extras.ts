@@ -5,9 +5,9 @@ export type ExtraKind = 'string' | 'boolean' | 'integer' | 'long' | 'double' | '
 export const extrasLimitBytes = 4096;
 
 /**
- * The type of a top-level extra by its JSON text (no null, no surrounding white space): numbers
- * written without fraction and exponent are integer where they fit 32 bits, long where they fit 64,
- * else double; `1.0` and `1e3` are doubles (rule A8, rule C15).
+ * The type of a top-level extra by its JSON text (no null, no surrounding white space): numbers without
+ * fraction and exponent are integer if they fit 32 bits, long if they fit 64, otherwise double; `1.0` and
+ * `1e3` are doubles (rule A8, rule C15).
  */
 export function extraKind(text: string): ExtraKind {
   switch (text.charAt(0)) {

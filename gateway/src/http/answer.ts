@@ -2,7 +2,7 @@ import { type DomainError, errorCatalogue } from '@headset-cloud/kit/errors.ts';
 import type { Context } from 'koa';
 import { GatewayError, headerText, invalidBodyMessage } from './errors.ts';
 
-/** What a handler answers: a JSON object, or JSON text in pieces that is never held whole. */
+/** A handler's answer: a JSON object, or a JSON text in pieces, which is never completely in memory. */
 export type Answer =
   | { readonly status: 200 | 201; readonly json: object; readonly location?: string }
   | { readonly status: 200; readonly pieces: AsyncGenerator<string> };
@@ -17,7 +17,7 @@ export function sendJson(ctx: Context, status: number, text: string): void {
 const passing = new Set(['unavailable', 'deadline_exceeded', 'database_failed']);
 const defaultRetryMs = 1000;
 
-/** Whole seconds, at least one, for what passes by itself (rule A4); otherwise undefined. */
+/** Retry-After in whole seconds, at least one, for transient errors (rule A4); otherwise undefined. */
 function retryAfter(error: DomainError): string | undefined {
   if (error.retryAfterMs === undefined && !passing.has(error.code)) return undefined;
   return String(Math.max(1, Math.ceil((error.retryAfterMs ?? defaultRetryMs) / 1000)));

@@ -1,6 +1,6 @@
 import { DomainError, type ErrorCode } from '@headset-cloud/kit/errors.ts';
 
-/** A refusal of the gateway's own, with the headers that belong to its answer. */
+/** A refusal by the gateway itself, with the headers of its answer. */
 export class GatewayError extends DomainError {
   readonly headers: Readonly<Record<string, string>>;
 

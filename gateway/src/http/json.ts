@@ -10,9 +10,9 @@ export interface Span {
   readonly to: number;
 }
 
-/** A parsed JSON text that still knows how each top-level member was written (rule C15). */
+/** A parsed JSON text that keeps the original text of each top-level member (rule C15). */
 export interface JsonText {
-  /** For validation; numbers are doubles here, so what must stay exact is taken from `text`. */
+  /** For validation; numbers are doubles here, so exact values are taken from `text`. */
   readonly value: unknown;
   readonly text: string;
   /** Top-level members of an object, in order; empty for other values. */
@@ -86,7 +86,7 @@ function pointerOf(stack: readonly Frame[]): string {
     .join('');
 }
 
-/** Walks a text that JSON.parse accepted, once, and checks what JSON.parse lets pass. */
+/** Walks a text that JSON.parse accepted, once, and makes the checks that JSON.parse omits. */
 function inspect(text: string): Map<string, Span> {
   const members = new Map<string, Span>();
   const stack: Frame[] = [];

@@ -7,7 +7,7 @@ import { Histogram, type Registry } from 'prom-client';
 import { sendError } from './answer.ts';
 import { requestId } from './request-id.ts';
 
-/** What the checks and handlers tell about a request, for its log line, metric and span. */
+/** What the checks and handlers record about a request, for its log line, metric and span. */
 export interface RequestState {
   /** The document's path; undefined for a path that no document has. */
   route?: string;

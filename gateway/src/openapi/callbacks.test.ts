@@ -18,7 +18,7 @@ const check = callbackCheck();
 const callbacks = examplesOf('cws_notification');
 const example = (name: string) => callbacks.find(([n]) => n === name)?.[1] as Body;
 
-test('a body tells which callback it is', () => {
+test('the kind of a callback follows from its body', () => {
   for (const [name, body] of callbacks) expect([name, callbackNameOf(body)]).toEqual([name, name]);
 });
 
@@ -29,7 +29,7 @@ test.each(callbacks)('a %s has exactly its documented members', (name, body) => 
   expect(judge({ ...body, other: 1 })).not.toEqual([]);
   for (const member of Object.keys(body)) {
     const { [member]: _, ...rest } = body;
-    // A recording without its message is one that succeeded.
+    // A recording without a message is a successful one.
     if (name === 'recording' && member === 'message') continue;
     expect([member, judge(rest)]).not.toEqual([member, []]);
     expect([member, judge({ ...body, [member]: Symbol.for('never') })]).not.toEqual([member, []]);
@@ -37,7 +37,7 @@ test.each(callbacks)('a %s has exactly its documented members', (name, body) => 
 });
 
 // proves cb/9/network-level
-describe('values that no callback has', () => {
+describe('values that no callback may have', () => {
   test.each<[string, Body]>([
     ['transactionResult', { notificationType: 'in_progress' }],
     ['transactionResult', { transactionId: '1' }],

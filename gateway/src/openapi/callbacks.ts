@@ -2,7 +2,7 @@ import { operationById, ResultForm } from '@headset-cloud/proto/operations.ts';
 import { bodyRefOf, type DocumentName, type JsonObject, readDocument } from './document.ts';
 import { SchemaCompiler } from './validators.ts';
 
-/** Callbacks that have an operationId of their own, by it. */
+/** Callbacks with their own operationId, by that id. */
 const byOperation = {
   'notify-bluetooth-connection': 'bluetoothConnection',
   'notify-custom-data': 'customData',
@@ -20,7 +20,7 @@ const byOperation = {
   'notify-sora-event': 'soraEvent',
 } as const;
 
-/** The ends of operations that have a form of their own. */
+/** Results of operations with their own form. */
 const byResultForm = {
   [ResultForm.UPDATE]: 'updateResult',
   [ResultForm.UNINSTALL]: 'uninstallResult',
@@ -40,10 +40,10 @@ export type CallbackName =
   | (typeof byOperation)[keyof typeof byOperation]
   | (typeof byResultForm)[keyof typeof byResultForm];
 
-/** What is wrong with a callback's body; empty when it is as documented. */
+/** Returns the faults of a callback's body; empty when it is as documented. */
 export type CallbackCheck = (name: CallbackName, body: unknown) => readonly string[];
 
-/** Which callback a body means to be, by what tells the forms apart. */
+/** The kind of callback that a body is, by the fields that distinguish the forms. */
 export function callbackNameOf(body: Readonly<Record<string, unknown>>): CallbackName {
   if ('process' in body) return 'commandResult';
   if ('channel' in body) return 'recording';
@@ -58,7 +58,7 @@ export function callbackNameOf(body: Readonly<Record<string, unknown>>): Callbac
   return own && (type !== 'accepted' || own === 'updateResult') ? own : 'transactionResult';
 }
 
-/** Compiles cws_notification.yaml (rule C19): tests judge callbacks with it. */
+/** Compiles cws_notification.yaml (rule C19), with which tests validate callbacks. */
 export function callbackCheck(): CallbackCheck {
   return webhookCheck('cws_notification');
 }
@@ -66,7 +66,7 @@ export function callbackCheck(): CallbackCheck {
 /** The endpoints that the integrator hosts (cws_presigned_url.yaml), named as their settings. */
 export type SignedUrlSetting = 'soraRecGetPresignedUrl' | 'soraRecGetMultiPresignedUrl' | 'fileUploadGetUrl';
 
-/** Compiles cws_presigned_url.yaml: what is wrong with a request for signed URLs. */
+/** Compiles cws_presigned_url.yaml: the check returns the faults of a request for signed URLs. */
 export function signedUrlRequestCheck(): (setting: SignedUrlSetting, body: unknown) => readonly string[] {
   return webhookCheck('cws_presigned_url');
 }

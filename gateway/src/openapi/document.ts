@@ -12,7 +12,7 @@ export interface ApiParameter {
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
   readonly schema: JsonObject;
-  /** `x-error-code`: how a wrong value is refused, where that is not the usual way of its place. */
+  /** `x-error-code`: the error for a wrong value, if it is not the usual one of its place. */
   readonly errorCode: ErrorCode | undefined;
 }
 
@@ -26,10 +26,10 @@ export interface ApiOperation {
   readonly parameters: readonly ApiParameter[];
   /** Reference of the JSON body's schema within the document; undefined when the call has no body. */
   readonly bodyRef: string | undefined;
-  /** `x-body-limit-bytes`: the largest body, where it is above that of the other calls. */
+  /** `x-body-limit-bytes`: the largest body, if it is larger than for the other calls. */
   readonly bodyLimitBytes: number | undefined;
   readonly scopes: readonly string[];
-  /** By status: what each answer looks like, references resolved. */
+  /** The documented answers by status, references resolved. */
   readonly responses: Readonly<Record<string, JsonObject>>;
 }
 

@@ -76,7 +76,7 @@ test.each(documents)('%s: every reference leads somewhere and every schema compi
   for (const schema of Object.keys(schemas)) compiler.ofReference(`#/components/schemas/${schema}`);
 });
 
-/** Every `content` of a document, wherever it stands, with what it is called. */
+/** Every `content` of a document, at any depth, with its location. */
 function contentsOf(value: unknown, at = ''): [string, JsonObject][] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) =>
@@ -86,7 +86,7 @@ function contentsOf(value: unknown, at = ''): [string, JsonObject][] {
   );
 }
 
-/** No call without a device answers 409 today, so there is no true message to show. */
+/** No call without a device answers 409 today, so there is no real message for an example. */
 const withoutExamples = ['/components/responses/Conflict'];
 
 test.each(documents)(
@@ -128,13 +128,13 @@ test('the examples of parameters fit them', () => {
   }
 });
 
-test('a parameter that is refused in its own way names a code of the catalogue', () => {
+test('a parameter with its own error names a code of the catalogue', () => {
   const codes = operations.flatMap((o) => o.parameters.flatMap((p) => (p.errorCode ? [p.errorCode] : [])));
   expect(new Set(codes)).toEqual(new Set(['invalid_argument']));
   for (const code of codes) expect(errorCatalogue[code].http).toBe(400);
 });
 
-test('what makes a transaction answers 201 with its address and a link to it; the rest does not', () => {
+test('calls that create a transaction answer 201 with its address and a link to it; other calls do not', () => {
   const making = operations.filter((o) => 'Location' in ((o.responses['201']?.['headers'] ?? {}) as object));
   expect(making.map((o) => o.operationId).toSorted()).toEqual(
     operations
@@ -157,7 +157,7 @@ const withoutTransaction = [
 test.each(documents)('%s passes the linter', async (name) => {
   const config = await createConfig({
     extends: ['recommended-strict'],
-    // The addresses of callbacks and signed URLs are the integrator's.
+    // The integrator chooses the addresses of callbacks and signed URLs.
     rules: name === 'cws_api' ? {} : { 'no-empty-servers': 'off' },
   });
   const file = fileURLToPath(new URL(`../../openapi/${name}.yaml`, import.meta.url));

@@ -21,7 +21,8 @@ export class SchemaCompiler {
     formats.default(this.#ajv, ['date-time', 'int32', 'int64']);
     this.#ajv.addFormat('uri', (text) => URL.canParse(text));
     for (const word of ['example', 'discriminator', 'xml', 'externalDocs']) this.#ajv.addKeyword(word);
-    // The document itself is the schema that references point into; its own words are no schema words.
+    // The document itself is the schema that references point into; its own keywords are not schema
+    // keywords.
     this.#ajv.addVocabulary(Object.keys(document));
     this.#ajv.addSchema(document, name, undefined, false);
   }
@@ -31,7 +32,7 @@ export class SchemaCompiler {
     return this.#ajv.compile({ $ref: `${this.#name}${ref}` });
   }
 
-  /** The validator of a schema that refers to nothing, such as a parameter's. */
+  /** The validator of a schema without references, such as a parameter's. */
   ofSchema(schema: JsonObject): ValidateFunction {
     return this.#ajv.compile(schema);
   }
@@ -47,7 +48,7 @@ export function bodyValidator(validate: ValidateFunction): BodyValidator {
 }
 
 function bodyError(errors: readonly ErrorObject[]): GatewayError {
-  // Of the readings that a oneOf tried, the error deepest in the body says the most.
+  // Of the alternatives that a oneOf tried, the error deepest in the body is the most helpful.
   let worst = errors.at(-1);
   for (const e of errors) {
     if (depth(e) > depth(worst)) worst = e;
@@ -83,7 +84,7 @@ export function parameterReader(parameter: ApiParameter, compiler: SchemaCompile
   const validate = compiler.ofSchema(parameter.schema);
   const isInteger = parameter.schema['type'] === 'integer';
   return (text) => {
-    // 16 digits hold every safe integer; the schema's bounds do the rest.
+    // Every safe integer has at most 16 digits; the schema's bounds check the value.
     const value = isInteger && /^\d{1,16}$/.test(text) ? Number(text) : text;
     return validate(value) ? value : undefined;
   };

@@ -17,7 +17,7 @@ const settingNames = [
 
 type SettingName = (typeof settingNames)[number];
 
-/** The read form: what is not set is null, a key that was never issued is absent (rule A1). */
+/** The read form: a setting that is not set is null, a key that was never issued is absent (rule A1). */
 function settingsAnswer(settings: Settings | undefined): Answer {
   const json: Record<string, string | null> = {};
   if (settings?.authenticationKey) json['authenticationKey'] = settings.authenticationKey;

@@ -12,7 +12,7 @@ const deviceJson = (d: DeviceBill) => ({
   amountSpeechRecognition: d.speechRecognitionHours,
 });
 
-/** The bill of a month; activateDevices is there in the current month only (rule A17). */
+/** The bill of a month; only the current month has activateDevices (rule A17). */
 function billJson(bill: GetBillResponse): object {
   const { activateDevices } = bill;
   return {

@@ -1,6 +1,6 @@
 import type { Call } from './types.ts';
 
-/** A call's body, which fits the document, as the type that its schema says. */
+/** A call's body, which has been validated, as the type of its schema. */
 export function bodyOf<T>({ body }: Pick<Call, 'body'>): T {
   return body?.value as T;
 }

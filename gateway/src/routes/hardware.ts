@@ -8,7 +8,9 @@ const cameraJson = (c: Camera) => ({
   resolution: { maxWidth: c.maxWidth, maxHeight: c.maxHeight },
 });
 
-/** The read form; what is not registered or not reported is null, specificDestination alone is absent. */
+/**
+ * The read form; fields that are not registered or reported are null, only specificDestination is absent.
+ */
 function hardwareJson({ model, ...h }: GetHardwarePropertiesResponse): object {
   const { specificDestination } = h;
   return {
@@ -23,7 +25,9 @@ function hardwareJson({ model, ...h }: GetHardwarePropertiesResponse): object {
   };
 }
 
-/** Hardware properties: the one call without an application; devices judges by the client (rule A3). */
+/**
+ * Hardware properties: the only device call without an application; devices checks the client (rule A3).
+ */
 export function hardwareHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'get-v1-devices-hardware-properties': async ({ caller, deviceId }) => ({

@@ -55,7 +55,7 @@ export function settingsHandlers({ devices }: Pick<GatewayClients, 'devices'>): 
       });
     },
 
-    // Passed on as it was written: only its format is the cloud's to check (specification API 5).
+    // Passed on unchanged: the cloud checks only its format (specification API 5).
     'put-v1-applications-devices-apps-launcher-keys': (call) =>
       operate(devices, call, {
         case: 'applyLauncherKeys',

@@ -28,7 +28,7 @@ export function statusJson(s: DeviceStatus): object {
   };
 }
 
-/** Every device's status of an application as JSON text, a page of the service at a time. */
+/** The statuses of all devices of an application as JSON text, one page of the service at a time. */
 async function* statusList(
   devices: GatewayClients['devices'],
   applicationId: string,
@@ -47,7 +47,7 @@ async function* statusList(
       yield lead === ',' ? `${text}]}` : '{"devices":[]}';
       return;
     }
-    // A page that does not go forward would never end.
+    // A page that does not advance would loop for ever.
     if (last.deviceId <= afterDeviceId) throw new Error('the list of statuses does not go forward');
     afterDeviceId = last.deviceId;
     yield text;

@@ -44,7 +44,9 @@ function transactionJson(t: Transaction): object {
   };
 }
 
-/** The page asked for: both or neither, by default page 1 of 100 (specification API 5, rule A12). */
+/**
+ * The requested page: both parameters or neither, by default page 1 of 100 (specification API 5, rule A12).
+ */
 function pageOf(query: Call['query']): { perPage: number; page: number } {
   const { perPage, page } = query as { perPage?: number; page?: number };
   if (perPage === undefined && page === undefined) return { perPage: 100, page: 1 };

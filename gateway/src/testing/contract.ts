@@ -14,7 +14,7 @@ export interface HttpAnswer {
   readonly text: string;
 }
 
-/** What is wrong with an answer by the document; empty when nothing is. */
+/** Returns an answer's deviations from the document; empty when there are none. */
 export type AnswerCheck = (method: string, path: string, answer: HttpAnswer) => string[];
 
 /** Judges answers by cws_api.yaml: status documented, headers and body of the documented form. */
@@ -74,7 +74,7 @@ function findOperation(
   const matches = operations.filter((o) =>
     new RegExp(`^${o.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(plain),
   );
-  // As in the gateway, a literal path is not taken for one with a parameter, whatever the method.
+  // As in the gateway, a literal path wins over one with a parameter, whatever the method.
   const best = matches.toSorted((a, b) => a.path.split('{').length - b.path.split('{').length)[0]?.path;
   return matches.find((o) => o.path === best && o.method === method);
 }

@@ -27,7 +27,7 @@ export interface Seen {
 
 export const deviceId = '350000000000006';
 
-/** Small stand-ins for the services: they remember what they were asked and answer the same things. */
+/** Small stand-ins for the services: they record the calls and return fixed answers. */
 export interface Fakes {
   readonly seen: Seen[];
   /** Replaces an answer for one test. */

@@ -38,7 +38,7 @@ export interface TestGateway {
   readonly logs: Record<string, unknown>[];
   token(over?: object): string;
   request(method: string, path: string, options?: RequestOptions): Promise<HttpAnswer>;
-  /** Sends bytes as they are and answers everything received until the other side closes. */
+  /** Sends a raw request and returns everything received until the other side closes. */
   raw(text: string): Promise<string>;
   stop(): Promise<void>;
 }

@@ -29,11 +29,11 @@ export interface TestIssuer {
   keys: Record<string, unknown>[];
   /** When set, answers instead of both documents. */
   broken: { status: number; body: string } | undefined;
-  /** When set, nothing is ever answered. */
+  /** When set, no request is answered. */
   silent: boolean;
   jwksFetches: number;
   discoveryIssuer: string;
-  /** What discovery tells of the keys; undefined: their right address. */
+  /** The `jwks_uri` of the discovery document; undefined: the right address. */
   jwksUri: string | undefined;
   close(): Promise<void>;
 }
@@ -73,7 +73,7 @@ export async function startTestIssuer(keys: readonly TestKey[]): Promise<TestIss
 
 /** A signed token with these claims; `header` overrides the header. */
 export function signToken(key: TestKey, claims: object, header: object = {}): string {
-  // What is undefined is left out, as in JSON.
+  // Undefined claims are left out, as in JSON.
   return jwt.sign(JSON.parse(JSON.stringify(claims)), key.privateKey, {
     algorithm: key.alg,
     noTimestamp: true,

@@ -11,7 +11,9 @@ export interface Suite {
   send(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<HttpAnswer>;
   /** The one request that a service got by this call; undefined when it got none. */
   asked<D extends DescMessage>(rpc: string, schema: D): MessageShape<D> | undefined;
-  /** Sends a body (JSON text as it is, others serialized) that must be refused with exactly this detail. */
+  /**
+   * Sends a body (a string unchanged, other values as JSON) that must be refused with exactly this detail.
+   */
   refused(method: string, path: string, body: unknown, detail: string): Promise<void>;
 }
 

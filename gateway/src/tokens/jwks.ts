@@ -19,7 +19,7 @@ export type Algorithm = (typeof algorithms)[number];
 export interface SigningKey {
   readonly kid: string | undefined;
   readonly key: KeyObject;
-  /** The algorithms that the key may verify: its kind's, or the only one that the issuer names. */
+  /** The algorithms that the key may verify: those of its kind, or the single one that the issuer names. */
   readonly algorithms: ReadonlySet<Algorithm>;
 }
 

@@ -6,23 +6,24 @@ import { type Algorithm, type SigningKey, signingKeys } from './jwks.ts';
 
 export interface KeySetOptions {
   readonly issuer: string;
-  /** Absent: the discovery document names it. */
+  /** Absent: taken from the discovery document. */
   readonly jwksUri?: string | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
   /** An unknown key id causes at most one fetch in this time. */
   readonly cooldownMs?: number;
-  /** After a failed fetch the next is tried this much later. */
+  /** Wait after a failed fetch; milliseconds. */
   readonly retryMs?: number;
-  /** Keys older than this are fetched again, beside the requests that still use them. */
+  /** Keys older than this are fetched again, while requests go on using the old ones. */
   readonly maxAgeMs?: number;
   readonly timeoutMs?: number;
   readonly limitBytes?: number;
 }
 
 /**
- * The issuer's public keys (rule C11): fetched when first needed, kept, fetched again when they are
- * old and, throttled, when a token names an unknown key. While the issuer is away the kept keys serve.
+ * The issuer's public keys (rule C11): fetched when first needed and cached; fetched again when they are
+ * old, and, throttled, when a token names an unknown key. While the issuer is unavailable the cached keys
+ * are used.
  */
 export class KeySet {
   readonly #options: Required<Omit<KeySetOptions, 'jwksUri'>> & Pick<KeySetOptions, 'jwksUri'>;
@@ -44,15 +45,18 @@ export class KeySet {
     };
   }
 
-  /** Changes whenever a key may have gone: what was verified before must be verified again. */
+  /**
+   * Changes whenever a key may have been withdrawn: tokens that were verified before must be verified
+   * again.
+   */
   get generation(): number {
     this.#refreshWhenOld();
     return this.#generation;
   }
 
   /**
-   * The key for a token's header, or undefined when the issuer has none. Throws unavailable when the
-   * keys cannot be had, or the last try to learn about an unknown key failed.
+   * The key for a token's header, or undefined when the issuer has none. Throws unavailable when no keys
+   * can be fetched, or when the last fetch for an unknown key failed.
    */
   async find(kid: string | undefined, algorithm: Algorithm): Promise<SigningKey | undefined> {
     if (!this.#keys) {
@@ -73,7 +77,7 @@ export class KeySet {
   #pick(kid: string | undefined, algorithm: Algorithm): SigningKey | undefined {
     const fitting = (this.#keys ?? []).filter((k) => k.algorithms.has(algorithm));
     if (kid !== undefined) return fitting.find((k) => k.kid === kid);
-    // Without a key id there must be no choice.
+    // Without a key id exactly one key must fit.
     return fitting.length === 1 ? fitting[0] : undefined;
   }
 

@@ -77,7 +77,7 @@ describe('a good token', () => {
     expect(await verifier.verify(token)).toEqual({ clientId: 'client-2', scopes: new Set(['x']) });
   });
 
-  test('without a key id is accepted where only one key fits', async () => {
+  test('without a key id is accepted if only one key fits', async () => {
     const token = signToken(ec, claims(), { kid: undefined });
     expect((await verifier.verify(token)).clientId).toBe('client-1');
   });
@@ -268,7 +268,7 @@ describe("the issuer's keys", () => {
     await expect(impatient.verify(signToken(rsa, claims()))).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('kept keys serve while the issuer is away', async () => {
+  test('cached keys are used while the issuer is unavailable', async () => {
     await verifier.verify(signToken(rsa, claims()));
     issuer.broken = { status: 500, body: '' };
     nowMs += 700_000;

@@ -7,7 +7,7 @@ import { type Algorithm, algorithms } from './jwks.ts';
 import type { KeySet } from './key-set.ts';
 import type { Principal, TokenVerifier } from './types.ts';
 
-/** Difference of clocks that is forgiven; seconds. */
+/** Tolerated clock difference; seconds. */
 const leewayS = 60;
 const tokenLimit = 8192;
 
@@ -32,8 +32,8 @@ interface Header {
 }
 
 /**
- * The header's algorithm and key id. Only these two are ever used of it: `jku`, `x5u`, `jwk` and
- * `x5c` would let a token name its own key. Throws unauthenticated.
+ * The header's algorithm and key id. No other field is used, because `jku`, `x5u`, `jwk` and `x5c` would
+ * let a token name its own key. Throws unauthenticated.
  */
 function readHeader(token: string): Header {
   let header: Record<string, unknown> | null;
@@ -102,7 +102,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   return {
     async verify(token) {
       if (token.length > tokenLimit) throw unauthenticated('the token is too long');
-      // The hash, not the token, is kept: a dump of the memory holds no list of good tokens.
+      // The hash is cached, not the token, so that a memory dump holds no list of valid tokens.
       const id = hash('sha256', token, 'base64');
       const known = verified.get(id);
       if (known && known.untilMs > clock.now() && known.generation === keys.generation)

@@ -5,19 +5,19 @@ import { compareMonths, type Month, monthAt, spanOf } from './domain/month.ts';
 import { plansBefore } from './domain/plans.ts';
 import type { ActivityStore, PlansStore, UsageStore } from './ports.ts';
 
-/** What bills are made of. */
+/** The records that bills are computed from. */
 export interface BillSources {
   readonly usage: Pick<UsageStore, 'around'>;
   readonly activity: Pick<ActivityStore, 'changes'>;
   readonly plans: Pick<PlansStore, 'histories'>;
   readonly clock: Clock;
-  /** In which months begin and end. */
+  /** The time zone of the months. */
   readonly zone: Zone;
 }
 
 /**
- * Adds up an application's month from the records (rule B11), read in streams. The plans are those
- * at the month's end, in the current month those of now. A month to come has nothing in it.
+ * Adds up an application's month from the records (rule B11), read in streams. The plans are those at the
+ * month's end, in the current month the current ones. A future month is empty.
  */
 export async function makeBill(sources: BillSources, applicationId: string, month: Month): Promise<Bill> {
   const { usage, activity, plans, clock, zone } = sources;
@@ -28,7 +28,7 @@ export async function makeBill(sources: BillSources, applicationId: string, mont
   if (toNow > 0) return sum.bill(false);
   for await (const record of usage.around(applicationId, month)) sum.addUsage(record);
   for await (const change of activity.changes(applicationId)) sum.addChange(change);
-  // What was put this very millisecond is in force.
+  // Plans that were put in this millisecond are in force.
   const plansAtMs = toNow === 0 ? Number.POSITIVE_INFINITY : span.toMs;
   for await (const { deviceId, history } of plans.histories(applicationId)) {
     sum.addPlans(deviceId, plansBefore(history, plansAtMs));

@@ -3,10 +3,10 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 
 export type UsageOutcome = 'taken' | 'duplicate' | 'conflicting' | 'malformed';
 
-/** What this service counts. */
+/** Metrics of this service. */
 export interface BillingMetrics {
   usage(outcome: UsageOutcome, events: number): void;
-  /** Runs `work`, which adds up a bill, and takes its time and outcome. */
+  /** Runs `work`, which computes a bill, and records its time and outcome. */
   bill<T>(work: () => Promise<T>): Promise<T>;
 }
 

@@ -5,14 +5,14 @@ import type { Usage } from './domain/usage.ts';
 
 /** Metered usage, unique by id. */
 export interface UsageStore {
-  /** Keeps what is new; answers what was known already with other content, by id. */
+  /** Stores new usage; returns the ids that were already stored with other content. */
   record(usages: readonly Usage[]): Promise<{ added: number; conflicting: ReadonlySet<string> }>;
-  /** All that may lie in a month, in any order, and a little more. */
+  /** All usage that may lie in a month, in any order; may include some of adjacent months. */
   around(
     applicationId: string,
     month: Month,
   ): AsyncIterable<Pick<Usage, 'deviceId' | 'kind' | 'startedAtMs' | 'durationMs'>>;
-  /** Those that lie in the month, oldest first. */
+  /** The usage that lies in the month, oldest first. */
   list(
     applicationId: string,
     month: Month,
@@ -21,17 +21,17 @@ export interface UsageStore {
   ): Promise<Usage[]>;
 }
 
-/** Activations and deactivations, as they were heard of. */
+/** Activations and deactivations, as consumed from events. */
 export interface ActivityStore {
   /** Idempotent by device, epoch and kind; in any order. */
   record(changes: readonly LifecycleChange[]): Promise<void>;
-  /** All of an application, by device and epoch. */
+  /** All changes of an application, by device and activation epoch. */
   changes(applicationId: string): AsyncIterable<LifecycleChange>;
 }
 
 /** Plans of devices with an application, and their history. */
 export interface PlansStore {
-  /** From now on. */
+  /** Puts plans that are in force from `nowMs`. */
   put(applicationId: string, deviceId: string, plans: Plans, nowMs: number): Promise<void>;
   /** By device. */
   histories(

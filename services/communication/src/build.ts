@@ -47,14 +47,14 @@ const connectTimeoutMs = 5000;
 /** Connections that one instance opens to one storage or archive. */
 const connectionsEach = 16;
 
-/** What tests replace. */
+/** Replacements for tests. */
 export interface CommunicationOverrides {
   readonly resolve?: Resolve;
   readonly randomBelow?: (n: number) => number;
 }
 
 export interface CommunicationApp extends Service {
-  /** Where Sora's webhooks arrive, once started. */
+  /** The port on which Sora's webhooks arrive, once started. */
   webhookPort(): number;
 }
 
@@ -95,7 +95,7 @@ export function buildCommunication(
   });
 
   const stallMs = config.COMMUNICATION_UPLOAD_STALL_MS;
-  // Progress is watched by the byte; undici's own time-outs would know only parts of it.
+  // Stalls are detected by watching bytes; undici's own time-outs would cover only some phases.
   const agent = { connections: connectionsEach, headersTimeout: 0, bodyTimeout: 0 };
   const archiveAgent = new Agent({ ...agent, connect: { timeout: connectTimeoutMs } });
   const storageAgent = new Agent({

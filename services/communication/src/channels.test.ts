@@ -17,7 +17,7 @@ test('a channel is an endpoint of the default version and an id with its creatio
   expect(channelId).toMatch(new RegExp(`^[A-Za-z0-9]{10}_${world.nowMs}$`));
 });
 
-test('200 parallel callers get exactly the places there are, evenly, and the rest 503', async () => {
+test('200 parallel callers get exactly the free places, evenly, and the rest 503', async () => {
   await world.admin.putEndpoint(endpoint('a', { connectionLimit: 60 }));
   await world.admin.putEndpoint(endpoint('b', { connectionLimit: 60 }));
   await world.admin.putEndpoint(endpoint('c', { connectionLimit: 30 }));
@@ -37,7 +37,7 @@ test('200 parallel callers get exactly the places there are, evenly, and the res
   expect(await world.store.collection('channels').countDocuments({})).toBe(150);
 });
 
-test('instances that compete never exceed a limit, and lose no place', async () => {
+test('competing instances never exceed a limit, and lose no place', async () => {
   await world.admin.putEndpoint(endpoint('a', { connectionLimit: 50 }));
   await world.admin.putEndpoint(endpoint('b', { connectionLimit: 50 }));
   const instances = Array.from({ length: 4 }, () => anotherInstance(world));
@@ -57,7 +57,7 @@ test('each channel takes the endpoint with the fewest places taken that has room
   await expect(create()).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-test('a refused channel leaves nothing behind', async () => {
+test('a refused channel stores nothing', async () => {
   await world.admin.putEndpoint(endpoint('a', { connectionLimit: 1 }));
   await create();
   await expect(create()).rejects.toMatchObject({ code: 'unavailable' });
@@ -65,7 +65,7 @@ test('a refused channel leaves nothing behind', async () => {
   expect(await world.store.collection('channels').countDocuments({})).toBe(1);
 });
 
-test('a reservation that nobody joins runs out', async () => {
+test('a reservation that nobody joins expires', async () => {
   await world.admin.putEndpoint(endpoint('a', { connectionLimit: 1 }));
   await create();
   world.nowMs += 119_999;
@@ -89,7 +89,7 @@ test('a reservation of a clock that was an hour ahead holds no place, and is cle
   expect(stored?.places).toHaveLength(2);
 });
 
-test('places that have run out are given again, exactly, evenly and at once', async () => {
+test('expired places are given again, exactly, evenly and at once', async () => {
   await world.admin.putEndpoint(endpoint('a', { connectionLimit: 5 }));
   await Promise.all([create(), create(), create()]);
   await world.admin.putEndpoint(endpoint('b', { connectionLimit: 5 }));
@@ -97,14 +97,14 @@ test('places that have run out are given again, exactly, evenly and at once', as
   await Promise.all([create(), create()]);
   expect(await endpointCounts(world)).toEqual({ a: 3, b: 2 });
   world.nowMs += 60_000;
-  // What has run out no longer counts when the fewest are looked for.
+  // Expired places do not count in the search for the endpoint with the fewest places.
   expect((await create()).endpointUrl).toContain('//a.');
   const answers = await Promise.allSettled(Array.from({ length: 20 }, () => create()));
   expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(7);
   expect(await endpointCounts(world)).toEqual({ a: 5, b: 5 });
 });
 
-test('the version asked for is the version given; one that no endpoint has is refused', async () => {
+test('a channel gets the requested version; a version that no endpoint has is refused', async () => {
   await world.admin.putEndpoint(endpoint('old', { soraVersion: '2023.2.0' }));
   await world.admin.putEndpoint(endpoint('new', { soraVersion: '2024.1.0' }));
   expect((await create('2023.2.0')).endpointUrl).toContain('//old.');
@@ -114,7 +114,7 @@ test('the version asked for is the version given; one that no endpoint has is re
   });
 });
 
-test('without a default the newest version is it; a default without endpoints gives way', async () => {
+test('without a default, or with a default that no endpoint has, the newest version is used', async () => {
   await expect(create()).rejects.toMatchObject({ code: 'unavailable' });
   await world.admin.putEndpoint(endpoint('old', { soraVersion: '2023.2.0' }));
   await world.admin.putEndpoint(endpoint('new', { soraVersion: '2024.1.0' }));
@@ -151,7 +151,7 @@ test('an Idempotency-Key makes one channel of repeats', async () => {
 });
 
 test.each(['communication.reserved', 'communication.channel-stored'])(
-  'a call that a crash cut at %s is completed by its repeat, in one place',
+  'a call that crashed at %s is completed by its repeat, in one place',
   async (cutAt) => {
     await world.admin.putEndpoint(endpoint('a'));
     await world.admin.putEndpoint(endpoint('b'));
@@ -174,7 +174,7 @@ test('a removed endpoint gets no more channels, and comes back when it is put ag
 });
 
 describe('operators', () => {
-  test('may write the schemes of addresses in capitals', async () => {
+  test('may write the schemes of URLs in capitals', async () => {
     const given = { signalingUrl: 'WSS://a.example.com', archiveUrl: 'HTTPS://a.example.com/' };
     const put = await world.admin.putEndpoint(endpoint('a', given));
     expect(put.endpoint).toMatchObject(given);
@@ -211,7 +211,7 @@ describe('operators', () => {
     );
   });
 
-  test('cannot name what is not there', async () => {
+  test('cannot name an endpoint or version that does not exist', async () => {
     await expect(world.admin.removeEndpoint({ endpointId: 'a' })).rejects.toMatchObject({
       code: 'not_found',
     });

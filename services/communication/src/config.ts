@@ -3,7 +3,7 @@ import { parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
 
 const MiB = 1024 * 1024;
 
-/** What can be set about the communication service. */
+/** Keys of the communication service. */
 export const communicationConfig = {
   COMMUNICATION_LISTEN: address({
     doc: "Where Sora's event webhooks arrive (HTTP, POST /webhooks/sora/{endpointId}).",
@@ -18,7 +18,7 @@ export const communicationConfig = {
     max: 86_400_000,
   }),
   COMMUNICATION_CONNECTION_SILENT_MS: integer({
-    doc: "How long a connection holds its place without a sign of life; more than Sora's connection_updated_webhook_interval. Milliseconds.",
+    doc: "How long a connection without events keeps its place; more than Sora's connection_updated_webhook_interval. Milliseconds.",
     example: '300000',
     default: 300_000,
     min: 100,
@@ -39,7 +39,7 @@ export const communicationConfig = {
     max: MiB,
   }),
   COMMUNICATION_SWEEP_MS: integer({
-    doc: 'How often to look for events that a crash left unpublished, and for recordings to work on; milliseconds.',
+    doc: 'How often the service looks for events that a crash left unpublished, and for recordings that are due; milliseconds.',
     example: '1000',
     default: 1000,
     min: 10,
@@ -54,7 +54,7 @@ export const communicationConfig = {
     productionMin: 1000,
   }),
   COMMUNICATION_EVENT_CLAIM_MS: integer({
-    doc: 'How long a stored event that one instance has taken up is left to it before another one tries; milliseconds.',
+    doc: 'How long an instance’s claim on a stored event lasts before another instance tries; milliseconds.',
     example: '10000',
     default: 10_000,
     min: 10,
@@ -62,7 +62,7 @@ export const communicationConfig = {
     productionMin: 5000,
   }),
   COMMUNICATION_RECORDING_WAIT_MS: integer({
-    doc: "How long a recording waits, from the newest news of it, for archives that Sora's report names, or for the report itself; milliseconds.",
+    doc: "How long a recording waits, since its last event, for archives that Sora's report names, or for the report itself; milliseconds.",
     example: '600000',
     default: 600_000,
     min: 10,
@@ -76,7 +76,7 @@ export const communicationConfig = {
     max: 100,
   }),
   COMMUNICATION_RECORDING_LEASE_MS: integer({
-    doc: 'For how long an instance owns a recording that it works on, renewed in time; after a crash another takes over when it has run out. Milliseconds.',
+    doc: 'Duration of an instance’s claim on a recording. The instance renews it while it works; after a crash another one takes over when it has expired. Milliseconds.',
     example: '30000',
     default: 30_000,
     min: 200,
@@ -112,7 +112,7 @@ export const communicationConfig = {
     max: 3_600_000,
   }),
   COMMUNICATION_UPLOAD_MIN_RATE: integer({
-    doc: 'Slowest rate of an upload that is borne; below it the attempt has failed. Bytes a second.',
+    doc: 'Lowest rate of an upload; below it the attempt has failed. Bytes per second.',
     example: '65536',
     default: 65_536,
     min: 1,

@@ -6,7 +6,7 @@ const use = useStudio();
 
 const samples = (name: string) => use.studio.world.metrics(name);
 
-test('places are counted by endpoint, beside its limit; a removed endpoint is gone', async () => {
+test('places are counted by endpoint, with its limit; a removed endpoint is not shown', async () => {
   const { world, sora } = use.studio;
   await world.admin.putEndpoint(endpoint('two', { connectionLimit: 3 }));
   await sora.created(use.studio.connections[0] ?? sora.join(use.studio.channelId)).send();

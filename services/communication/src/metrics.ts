@@ -13,11 +13,11 @@ export interface CommunicationMetrics {
   recording(outcome: RunOutcome['end']): void;
   /** One attempt to send a part or a whole file. */
   sent(outcome: UploadResult['outcome'], bytes: number): void;
-  /** What came of a call for a channel: undefined, or why there is none. */
+  /** Counts a call for a channel; `error`: why there is no channel. */
   channel(error?: unknown): void;
 }
 
-/** What this service counts, and what it asks its database at each scrape. */
+/** Metrics of this service: counters, and gauges that are read from the database at each scrape. */
 export function createMetrics(
   registry: Registry,
   sources: {
@@ -116,13 +116,13 @@ export function createMetrics(
   };
 }
 
-/** One look at the database for all gauges of a scrape. Undefined: it failed, the last values stay. */
+/** One query for all gauges of a scrape. Undefined: it failed, and the last values stay. */
 function sharedLook<T>(look: () => Promise<T>, logger: Logger): () => Promise<T | undefined> {
   let looking: Promise<T | undefined> | undefined;
   return () => {
     looking ??= look()
       .catch((error: unknown) => {
-        // The database's own readiness tells of it.
+        // Readiness reports the database.
         logger.warn({ err: error }, 'recordings or endpoints not counted');
         return undefined;
       })

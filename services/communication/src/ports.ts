@@ -2,7 +2,7 @@ import type { Place } from './domain/places.ts';
 import type { RecordingNews, RecordingState, Setting, UploadFile } from './domain/recording.ts';
 import type { SignedUrls } from './domain/signed-urls.ts';
 
-/** A Sora endpoint, as operators put it. */
+/** A Sora endpoint, as configured by operators. */
 export interface Endpoint {
   readonly endpointId: string;
   readonly signalingUrl: string;
@@ -13,32 +13,32 @@ export interface Endpoint {
 }
 
 export interface EndpointWithPlaces extends Endpoint {
-  /** Those that have run out included, until somebody clears them. */
+  /** Includes expired places until they are cleared. */
   readonly places: readonly Place[];
 }
 
 /** The endpoints; the set of an endpoint's places lives in its document (rule B11). */
 export interface EndpointStore {
   put(endpoint: Endpoint, secretHash: string | undefined): Promise<'put' | 'secret_missing'>;
-  /** No new channels there. False: it is not known. */
+  /** Stops new channels there. False: the endpoint is not known. */
   remove(endpointId: string): Promise<boolean>;
-  /** Those that take channels, by id. */
+  /** Endpoints that take channels, by id. */
   enabled(): Promise<EndpointWithPlaces[]>;
   get(endpointId: string): Promise<Endpoint | undefined>;
   /** SHA-256 of the webhooks' secret; also of a removed endpoint. */
   secretHash(endpointId: string): Promise<string | undefined>;
   defaultVersion(): Promise<string | undefined>;
   setDefaultVersion(soraVersion: string): Promise<void>;
-  /** Clears the places that have run out. */
+  /** Removes expired places. */
   clear(endpointId: string, nowMs: number): Promise<void>;
   /**
-   * Takes places in one conditional update: only while the endpoint is enabled, has the limit that was
-   * seen, and its set has not grown beyond the size that was seen.
+   * Takes places in one conditional update: only while the endpoint is enabled, and its limit and number of
+   * places have not changed upwards since `seen` was read.
    */
   take(seen: EndpointWithPlaces, places: readonly Place[]): Promise<boolean>;
   /**
-   * A connection's sign of life: renews its place, or takes over its channel's reservation, or takes a
-   * place of its own whatever the limit, for Sora has let it in.
+   * Handles an event of a living connection: renews its place, or takes over its channel's reservation, or
+   * takes a new place even above the limit, because Sora has already accepted the connection.
    */
   occupy(endpointId: string, channelId: string, connectionId: string, untilMs: number): Promise<void>;
   /** Frees a place; idempotent. */
@@ -54,9 +54,12 @@ export interface Channel {
 
 export interface ChannelStore {
   get(channelId: string): Promise<Channel | undefined>;
-  /** Answers the ids that were there already. */
+  /** Returns the ids that existed already. */
   insert(channels: readonly Channel[], nowMs: number): Promise<ReadonlySet<string>>;
-  /** The next place in the channel's order, and whose channel it is. Undefined: the endpoint has no such channel. */
+  /**
+   * The next sequence number in the channel's order, and the channel's application. Undefined: the endpoint
+   * has no such channel.
+   */
   nextEvent(
     channelId: string,
     endpointId: string,
@@ -80,35 +83,38 @@ export interface StoredEvent {
 
 export interface EventStore {
   known(key: string): Promise<boolean>;
-  /** False: it was there already. With `dueAtMs` it is left to the sweeper from then on. */
+  /** False: the event existed already. With `dueAtMs` the sweeper processes it from then on. */
   insert(event: StoredEvent, dueAtMs: number | undefined): Promise<boolean>;
-  /** It is applied and published. */
+  /** Marks the event as applied and published. */
   done(key: string): Promise<void>;
   /** Events of the channel that came earlier and are not done yet, in their order. */
   undoneBefore(channelId: string, seq: number): Promise<StoredEvent[]>;
-  /** Leftovers, each taken by one instance for a while, in the order of their channels. */
+  /** Claims due events for one instance until `untilMs`, in the order of their channels. */
   claimDue(nowMs: number, untilMs: number, limit: number): Promise<StoredEvent[]>;
-  /** What is due after `latestMs`, later than any is put off, was dated by a wrong clock: it is due now. */
+  /**
+   * Makes items that are due after `latestMs` due now: no delay is that long, so a wrong clock wrote the
+   * time.
+   */
   recall(latestMs: number, nowMs: number): Promise<void>;
 }
 
 export interface Connection {
   readonly createdAtMs: number | undefined;
   readonly destroyed: boolean;
-  /** Undefined: not judged yet. */
+  /** Undefined: not decided yet. */
   readonly deviceId: string | null | undefined;
 }
 
 export interface ConnectionStore {
   get(connectionId: string): Promise<Connection | undefined>;
   devices(connectionIds: readonly string[]): Promise<string[]>;
-  /** Notes that it lives (or has ended) and when it began; answers what is known now. */
+  /** Notes that the connection lives (or has ended) and when it began; returns the stored state. */
   note(
     connectionId: string,
     change: { channelId: string; createdAtMs: number | undefined; destroyed: boolean },
     nowMs: number,
   ): Promise<Connection>;
-  /** Keeps the first judgement; answers it. */
+  /** Stores the first decision; returns it. */
   judge(connectionId: string, deviceId: string | null): Promise<string | null>;
 }
 
@@ -116,7 +122,7 @@ export interface Recording extends RecordingState {
   readonly recordingId: string;
   /** The notification is owed. */
   readonly owed: boolean;
-  /** Trace of the webhook that told of it last, as a W3C traceparent; empty: none. */
+  /** Trace of its last webhook, as a W3C traceparent; empty: none. */
   readonly traceparent: string;
 }
 
@@ -128,17 +134,17 @@ export interface Claim {
 
 export type RecordingChange = Partial<RecordingState> & { readonly owed?: boolean };
 
-/** Recordings that are not done with; `untold`: ended, and the notification is owed. */
+/** States of open recordings; `untold`: ended, and the notification is owed. */
 export const openRecordingStates = ['waiting', 'uploading', 'untold'] as const;
 
-/** How many recordings are not done with, and since when there has been news of the oldest. */
+/** Number of open recordings, and the time of the oldest one's first event. */
 export type RecordingBacklog = Readonly<
   Record<(typeof openRecordingStates)[number], { count: number; oldestCreatedAtMs: number | undefined }>
 >;
 
 export interface RecordingStore {
   /**
-   * Adds what an event tells, once. When everything is known the recording is due at once, else at
+   * Adds the content of an event, once. When the recording is complete it is due at once, otherwise at
    * `waitUntilMs`. Nothing changes once the upload has begun.
    */
   note(
@@ -149,9 +155,9 @@ export interface RecordingStore {
   ): Promise<Recording | undefined>;
   get(recordingId: string): Promise<Recording | undefined>;
   backlog(): Promise<RecordingBacklog>;
-  /** Newest first; all applications' where none is named. */
+  /** Newest first; of all applications if none is named. */
   list(applicationId: string | undefined, limit: number): Promise<Recording[]>;
-  /** The recording that has been due for longest, taken by this instance; none of those in `except`. */
+  /** Claims the recording that has been due for longest; none of those in `except`. */
   claimDue(
     nowMs: number,
     untilMs: number,
@@ -161,28 +167,33 @@ export interface RecordingStore {
   renew(claim: Claim, untilMs: number): Promise<boolean>;
   /** False: the claim is lost. */
   change(claim: Claim, change: RecordingChange): Promise<boolean>;
-  /** Gives it back, to be worked on from then on. */
+  /** Releases the claim; the recording is due again at `dueAtMs`. */
   release(claim: Claim, dueAtMs: number): Promise<void>;
-  /** What is due after `latestMs`, later than any is put off, was dated by a wrong clock: it is due now. */
+  /**
+   * Makes items that are due after `latestMs` due now: no delay is that long, so a wrong clock wrote the
+   * time.
+   */
   recall(latestMs: number, nowMs: number): Promise<void>;
-  /** Keeps newly issued URLs with what they mean for the files. */
+  /** Stores newly issued URLs, with the files' new state. */
   issue(claim: Claim, urls: SignedUrls, files: readonly UploadFile[]): Promise<boolean>;
   urls(recordingId: string): Promise<SignedUrls | undefined>;
   /** Part `place` of the file at `index` is sent. False: the claim is lost. */
   partSent(claim: Claim, index: number, place: number, tag: string): Promise<boolean>;
-  /** It has ended and its notification is out. */
+  /** Marks a recording as ended and its notification as published. */
   finished(claim: Claim, nowMs: number): Promise<void>;
 }
 
-/** What the archive's server says about a file. */
+/** The archive server's answer about a file. */
 export type ArchiveAnswer = { readonly bytes: number } | 'missing';
 
 export interface ArchiveReader {
-  /** Rejects when the server cannot tell now. */
+  /** Rejects when the server cannot answer now. */
   size(archiveUrl: string, file: string, signal: AbortSignal): Promise<ArchiveAnswer>;
 }
 
-/** How one upload ended. `refused`: this URL will not do; `forbidden`: its address must not be used. */
+/**
+ * How one upload ended. `refused`: the storage refuses this URL; `forbidden`: its address is not allowed.
+ */
 export type UploadResult =
   | { readonly outcome: 'stored'; readonly tag: string }
   | { readonly outcome: 'missing' | 'refused' | 'forbidden' | 'failed'; readonly reason: string };
@@ -197,7 +208,7 @@ export interface Uploader {
   close(): Promise<void>;
 }
 
-/** What devices knows. */
+/** Reads from devices. */
 export interface Devices {
   /** The application that has the device activated now; empty: none. */
   applicationOf(deviceId: string): Promise<string>;

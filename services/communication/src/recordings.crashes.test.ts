@@ -12,7 +12,7 @@ describe.each([
   'communication.recording-ended',
   'communication.recording-published',
 ])('a crash at %s', (cutAt) => {
-  test('is gone on from: one notification, and nothing sent again that was stored', async () => {
+  test('is followed by a new run: one notification, and no stored part is sent again', async () => {
     const recording = use.studio.recordParts(3);
     const storedTags = async () => {
       const [document] = await use.studio.world.store.collection('recordings').find({}).toArray();
@@ -23,20 +23,20 @@ describe.each([
     await waitFor('the cut', () => use.studio.world.cutAt === undefined);
     const known = await storedTags();
     await use.studio.world.restart();
-    // The dead instance's claim runs out.
+    // The dead instance's claim expires.
     use.studio.world.nowMs += 2000;
     const { body } = await use.studio.notification(recording);
     const webm = body.channel.connections[0].webmFile;
     expect(webm.parts).toHaveLength(3);
     const sent = use.studio.numbers(recording.webmFiles[0]);
     for (let n = 1; n <= known; n += 1) expect(sent.filter((one) => one === n)).toHaveLength(1);
-    // A part that was sent and not yet noted may go twice, no other.
+    // Only a part that was sent and not yet noted may be sent twice.
     expect(sent.length).toBeLessThanOrEqual(cutAt === 'communication.part-sent' ? 4 : 3);
     expect(use.studio.world.asked).toHaveLength(1);
   });
 });
 
-test('an instance that dies with its clock two hours ahead keeps its recording for no two hours', async () => {
+test('an instance that dies with its clock two hours ahead does not block its recording for two hours', async () => {
   const recording = use.studio.recordParts(2);
   use.studio.world.nowMs += 7_200_000;
   use.studio.world.cutAt = 'communication.part-stored';
@@ -62,7 +62,7 @@ test('a crash after each single part: every part is sent once', async () => {
   expect(use.studio.partsOf(recording.reportFile)).toHaveLength(1);
 });
 
-test('a stop hands the recording over at once', async () => {
+test('a stop releases the recording at once', async () => {
   const recording = use.studio.recordParts(3);
   let hang = true;
   use.studio.storage.trouble = ({ partNumber }) => (partNumber === 2 && hang ? 'hang' : undefined);
@@ -77,7 +77,7 @@ test('a stop hands the recording over at once', async () => {
   expect(use.studio.numbers(recording.webmFiles[0])).toEqual([1, 2, 3]);
 });
 
-test('an instance whose claim ran out amid the work goes on with it, as nobody else has taken it', async () => {
+test('an instance whose claim expired during the work goes on, because no other instance has claimed it', async () => {
   await use.studio.world.restart({ COMMUNICATION_RECORDINGS_AT_ONCE: 4 });
   const recording = use.studio.recordParts(3);
   const begun: number[] = [];

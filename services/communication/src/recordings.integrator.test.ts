@@ -5,7 +5,7 @@ import type { Body } from './testing/world.ts';
 
 const use = useStudio(multi);
 
-describe('the integrator’s endpoint is a stranger; the failure is the specified one', () => {
+describe('any wrong answer of the integrator’s endpoint ends in the specified failure', () => {
   const expectFailure = async (recording: SimulatedRecording) => {
     expect((await use.studio.failure(recording)).message).toBe(
       'soraRecGetPresignedUrl or soraRecGetMultiPresignedUrl is failed.',
@@ -48,7 +48,7 @@ describe('the integrator’s endpoint is a stranger; the failure is the specifie
     expect(use.studio.storage.stored).toEqual([]);
   });
 
-  test('no answer, each time it is asked', async () => {
+  test('no answer to any request', async () => {
     use.studio.world.signedUrls = () => Promise.reject(new DomainError('integrator_failed', 'no answer'));
     const ticking = use.studio.tick();
     await expectFailure(use.studio.recordParts(1));
@@ -56,7 +56,7 @@ describe('the integrator’s endpoint is a stranger; the failure is the specifie
     expect(use.studio.world.asked).toHaveLength(3);
   });
 
-  test('addresses whose scheme is in capitals are good ones', async () => {
+  test('URLs whose scheme is in capitals are valid', async () => {
     const recording = use.studio.recordParts(2);
     use.studio.world.signedUrls = (body) =>
       JSON.parse(JSON.stringify(use.studio.storage.sign(body)).replaceAll('"http://', '"HTTP://'));
@@ -64,7 +64,7 @@ describe('the integrator’s endpoint is a stranger; the failure is the specifie
     expect((await use.studio.notification(recording)).body['message']).toBeUndefined();
   });
 
-  test('an answer at the last attempt is as good as at the first', async () => {
+  test('an answer at the last attempt is accepted', async () => {
     let asked = 0;
     use.studio.world.signedUrls = (body) => {
       asked += 1;
@@ -76,7 +76,7 @@ describe('the integrator’s endpoint is a stranger; the failure is the specifie
     clearInterval(ticking);
   });
 
-  test('a part of the platform that is away for long is no failure of the integrator', async () => {
+  test('a long outage of the platform itself is no failure of the integrator', async () => {
     let asked = 0;
     use.studio.world.signedUrls = (body) => {
       asked += 1;
@@ -106,7 +106,7 @@ describe('the integrator’s endpoint is a stranger; the failure is the specifie
   );
   const storageSigns = (body: Body) => use.studio.storage.sign(body);
 
-  test('a storage that redirects is not followed, and asked for again a bounded number of times', async () => {
+  test('redirects of a storage are not followed, and new URLs are requested a bounded number of times', async () => {
     let followed = 0;
     use.studio.storage.trouble = ({ file }) => {
       if (file === 'elsewhere') followed += 1;

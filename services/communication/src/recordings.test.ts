@@ -7,8 +7,8 @@ import { type Body, MiB } from './testing/world.ts';
 const imei = '356938035643809';
 const use = useStudio();
 
-test('with the multipart setting: files whole, webm in parts, the tags in their order', async () => {
-  // The smallest parts that storages take.
+test('with the multipart setting: webm in parts with their tags in order, other files whole', async () => {
+  // The smallest parts that storages accept.
   const part = 5 * MiB;
   await use.studio.world.restart({ COMMUNICATION_PART_BYTES: part });
   use.studio.world.set.add(single).add(multi);
@@ -111,7 +111,7 @@ test('the one headset in a recording is its device', async () => {
   expect((await use.studio.failure(recording)).deviceId).toBe(imei);
 });
 
-test('with neither setting the recording ends untold', async () => {
+test('with neither setting the recording ends without a notification', async () => {
   const recording = use.studio.record();
   await use.studio.tell(recording);
   await waitFor('the end', async () => (await use.studio.state(recording)) === 'failed');
@@ -122,7 +122,7 @@ test('with neither setting the recording ends untold', async () => {
   );
 });
 
-describe('the news of a recording', () => {
+describe('the events of a recording', () => {
   beforeEach(() => use.studio.world.set.add(single));
 
   test('may come in any order and twice: it is uploaded once, when all of it is known', async () => {
@@ -140,7 +140,7 @@ describe('the news of a recording', () => {
     expect(use.studio.storage.stored).toHaveLength(5);
   });
 
-  test('that never completes is waited for, then the report alone says what there is', async () => {
+  test('may be incomplete: after the wait only the archives that the report names are used', async () => {
     const recording = use.studio.record();
     await recording.webhooks[0]?.send();
     await recording.webhooks[2]?.send();
@@ -185,7 +185,7 @@ describe('archive is not found.', () => {
     expect(use.studio.storage.stored).toEqual([]);
   });
 
-  test('a file that goes while it is uploaded', async () => {
+  test('a file that disappears during its upload', async () => {
     use.studio.world.set.add(single);
     const recording = use.studio.record();
     use.studio.world.signedUrls = (body) => {

@@ -24,7 +24,7 @@ describe('a storage in trouble', () => {
     expect(use.studio.numbers(recording.webmFiles[0])).toEqual(expected);
   });
 
-  test('that hangs is given up after a while and tried again', async () => {
+  test('that hangs is aborted after a time-out and tried again', async () => {
     await use.studio.world.restart({ COMMUNICATION_UPLOAD_STALL_MS: 1000 });
     let left = 1;
     use.studio.storage.trouble = ({ partNumber }) => (partNumber === 1 && left-- > 0 ? 'hang' : undefined);
@@ -33,7 +33,7 @@ describe('a storage in trouble', () => {
     expect(use.studio.numbers(recording.webmFiles[0])).toEqual([1, 2]);
   });
 
-  test('that lets bytes drip is given up, too', async () => {
+  test('that accepts bytes too slowly is aborted, too', async () => {
     const fast = { COMMUNICATION_UPLOAD_STALL_MS: 1000, COMMUNICATION_UPLOAD_MIN_RATE: 100 * MiB };
     await use.studio.world.restart(fast);
     let attempts = 0;
@@ -60,7 +60,7 @@ describe('a storage in trouble', () => {
     for (const recording of stuck) expect(use.studio.numbers(recording.webmFiles[0])).toEqual([]);
   });
 
-  test('that stays away makes the recording pause and go on later, no finished part sent again', async () => {
+  test('that stays unavailable makes the recording pause and continue later, without repeating a finished part', async () => {
     let away = true;
     use.studio.storage.trouble = ({ partNumber }) => (partNumber === 2 && away ? unavailable : undefined);
     const recording = use.studio.recordParts(3);
@@ -77,7 +77,7 @@ describe('a storage in trouble', () => {
     expect(use.studio.numbers(recording.webmFiles[0])).toEqual([1, 2, 3]);
   });
 
-  test('that stays away for too long has failed', async () => {
+  test('that stays unavailable for too long fails the recording', async () => {
     use.studio.storage.trouble = () => unavailable;
     const recording = use.studio.recordParts(1);
     await use.studio.tell(recording);
@@ -88,7 +88,7 @@ describe('a storage in trouble', () => {
     clearInterval(ticking);
   });
 
-  test('that lets URLs expire gets new ones; files that are finished stay finished', async () => {
+  test('whose URLs have expired gets new ones; finished files stay finished', async () => {
     const recording = use.studio.recordParts(3);
     let answers = 0;
     let uploaded = 0;
@@ -107,7 +107,7 @@ describe('a storage in trouble', () => {
     };
     const { channel } = await use.studio.failure(recording);
     expect(uploaded).toBeGreaterThan(0);
-    // A new upload id: its parts begin anew, and only they are in the notification.
+    // The new upload id begins with part 1 again, and only its parts are in the notification.
     expect(use.studio.numbers(recording.webmFiles[0])).toEqual([1, 1, 2, 3]);
     expect(use.studio.partsOf(recording.reportFile)).toHaveLength(1);
     const latest = use.studio.partsOf(recording.webmFiles[0]).slice(1);
@@ -142,7 +142,7 @@ describe('a storage in trouble', () => {
     expect(use.studio.numbers(webm)).toEqual([1, 2, 3]);
   });
 
-  test('never takes its URLs: asked anew a bounded number of times, then failed', async () => {
+  test('never accepts its URLs: they are requested a bounded number of times, then the recording fails', async () => {
     use.studio.storage.trouble = () => ({ status: 403 });
     expect((await use.studio.failure(use.studio.recordParts(1))).message).toBe(failures.signedUrls);
     expect(use.studio.world.asked).toHaveLength(3);
@@ -163,7 +163,7 @@ describe('an archive in trouble', () => {
     ]);
   });
 
-  test('that cannot tell sizes for a while is asked later', async () => {
+  test('that cannot answer sizes for a while is asked again later', async () => {
     use.studio.sora.archives.outages = 2;
     const recording = use.studio.recordParts(1);
     await use.studio.tell(recording);

@@ -5,7 +5,7 @@ import { single, useStudio } from './testing/recordings.ts';
 
 const use = useStudio(single);
 
-/** What Sora tells of one connection's split archive: each file, then the end. */
+/** Sora's webhooks of one connection's split archive: each file, then the end. */
 function splitWebhooks(recordingId: string, connection: SimulatedConnection, files: number): Webhook[] {
   const { channelId, connectionId } = connection;
   const hook = (type: string, data: Record<string, unknown>) =>
@@ -34,7 +34,7 @@ const settled = () =>
     (await events()).every((event) => event['dueAtMs'] === undefined),
   );
 
-test('split archives beside whole ones are answered, recorded and told to nobody; the whole ones are sent', async () => {
+test('webhooks of split archives are answered and stored only; whole archives beside them are sent', async () => {
   const recording = use.studio.sora.record(use.studio.connections);
   const hooks = use.studio.connections.flatMap((one) => splitWebhooks(recording.recordingId, one, 2));
   for (const hook of [...hooks, ...hooks]) expect(await hook.send()).toBe(200);

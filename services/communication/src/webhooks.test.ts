@@ -24,7 +24,7 @@ afterEach(() => world.close());
 const join = (metadata?: Record<string, unknown>): SimulatedConnection =>
   sora.join(channelId, metadata, world.nowMs - 60_000);
 
-/** The callbacks, once there are so many and nothing is left to do. */
+/** The callbacks, once there are `count` of them and all events are processed. */
 async function callbacks(count: number) {
   await waitFor(`${count} callbacks`, async () => (await world.callbacks()).length >= count);
   await settled();
@@ -37,7 +37,7 @@ const settled = () =>
   });
 const taken = async () => (await endpointCounts(world))['one'];
 
-test('an event is forwarded whole, without credentials, in the order of the channel', async () => {
+test('an event is forwarded completely, without credentials, in the order of the channel', async () => {
   const connection = join({ deviceId: imei });
   const created = sora.created(connection);
   Object.assign(created.body['data'] as object, {
@@ -127,21 +127,21 @@ describe('a device is named only if the connection says so and it is the applica
   });
 });
 
-test('an archive’s event waits for what its connection has failed to tell before', async () => {
+test('an archive’s event waits for earlier failed events of its connection', async () => {
   const connection = join({ deviceId: imei });
   world.devicesAway = 1;
   await sora.created(connection).send();
   await waitFor('devices to be asked', () => world.devicesAway === 0);
   const { webhooks } = sora.record([connection]);
   await webhooks[0]?.send();
-  // Before the sweeper's time: what was left is done on the way.
+  // Before the sweeper is due: the archive's event processes the earlier one itself.
   expect((await callbacks(2)).map(({ body }) => [body.event, body.deviceId])).toEqual([
     ['connection.created', imei],
     ['archive.available', imei],
   ]);
 });
 
-test('a wrong secret, no secret and an unknown endpoint are 401, and leave nothing', async () => {
+test('a wrong secret, no secret and an unknown endpoint are 401, and nothing is stored', async () => {
   const hook = sora.created(join());
   expect(await hook.send({ secret: 'secret-of-two-0123456789' })).toBe(401);
   expect(await hook.send({ endpointId: 'two' })).toBe(401);
@@ -150,7 +150,7 @@ test('a wrong secret, no secret and an unknown endpoint are 401, and leave nothi
   expect(await world.store.collection('events').countDocuments({})).toBe(0);
 });
 
-test('a rotated secret counts at once; the old one no longer', async () => {
+test('a rotated secret is valid at once, and the old one no longer', async () => {
   await world.admin.putEndpoint(endpoint('one', { webhookSecret: 'another-secret-0123456789' }));
   expect(await sora.created(join()).send()).toBe(401);
   expect(await sora.created(join()).send({ secret: 'another-secret-0123456789' })).toBe(200);
@@ -173,7 +173,7 @@ test.each([
   expect(answer.statusCode).toBe(status);
 });
 
-test('a body of just the limit is read', async () => {
+test('a body of exactly the limit is accepted', async () => {
   const event = { type: 'connection.created', channel_id: channelId, pad: '' };
   event.pad = 'a'.repeat(65_536 - JSON.stringify(event).length);
   const answer = await request(`${world.webhookUrl()}/webhooks/sora/one`, {
@@ -197,7 +197,7 @@ test('an unknown channel, or another endpoint’s, is recorded and not forwarded
   expect(await world.callbacks()).toEqual([]);
 });
 
-test('repeats of a webhook are one event: by its id, and by what happened where it has none', async () => {
+test('repeats of a webhook are one event: recognised by its id, or by its content if it has none', async () => {
   const hook = sora.created(join());
   const again = sora.updated(join());
   delete again.body['id'];
@@ -229,7 +229,7 @@ describe('places', () => {
     await world.communication.createChannel({ caller: caller() });
   });
 
-  test('a connection that Sora is silent about frees its place; one it tells of keeps it', async () => {
+  test('a connection without further webhooks frees its place; one with webhooks keeps it', async () => {
     const [silent, alive] = [join(), join()];
     await sora.created(silent).send();
     await sora.created(alive).send();
@@ -243,7 +243,7 @@ describe('places', () => {
     expect(await taken()).toBe(0);
   });
 
-  test('a connection whose beginning was lost takes its place with its next sign of life', async () => {
+  test('a connection whose ’created’ event was lost takes its place with its next event', async () => {
     const connection = join();
     await sora.updated(connection).send();
     await callbacks(1);
@@ -252,17 +252,17 @@ describe('places', () => {
     expect(await taken()).toBe(0);
   });
 
-  test('an end that arrives before the beginning leaves no place taken', async () => {
+  test('a ’destroyed’ event that arrives before ’created’ leaves no place taken', async () => {
     const connection = join();
     await sora.destroyed(connection).send();
     await sora.updated(connection).send();
     await sora.created(connection).send();
     await callbacks(3);
-    // The channel's reservation is still there: nobody is known to have taken it over.
+    // The channel's reservation remains, because no connection has taken it over.
     expect(await taken()).toBe(1);
   });
 
-  test('many connections that come and go, each told twice and in any order, leave none taken', async () => {
+  test('many connections whose events arrive twice and in any order leave no place taken', async () => {
     const connections = Array.from({ length: 20 }, () => join());
     const hooks = connections.flatMap((one) => [sora.created(one), sora.updated(one), sora.destroyed(one)]);
     const shuffled = [...hooks, ...hooks]
@@ -310,7 +310,7 @@ describe('usage', () => {
     else expect(usage.durationMs % 1000).toBe(0);
   });
 
-  test('of a connection of which only the end is known is measured by Sora’s minutes, else not at all', async () => {
+  test('if only the end is known, it is measured by Sora’s minutes, or not at all', async () => {
     const bare = { created_timestamp: undefined, created_time: undefined };
     const [counted, unknown] = [sora.destroyed(join(), world.nowMs), sora.destroyed(join(), world.nowMs)];
     Object.assign(counted.body['data'] as object, { ...bare, minutes: 3 });
@@ -322,7 +322,7 @@ describe('usage', () => {
   });
 });
 
-test('what an instance whose clock is an hour ahead leaves behind waits for no hour', async () => {
+test('work left by an instance whose clock is an hour ahead does not wait for an hour', async () => {
   world.nowMs += 3_600_000;
   world.cutAt = 'communication.event-stored';
   await sora.created(join({ deviceId: imei })).send();

@@ -29,7 +29,7 @@ const caller = {
   idempotency: { key: 'k', method: 'GET', path: '/p', bodySha256: new Uint8Array([1, 2]) },
 };
 
-/** devices by its contract alone: one RPC. */
+/** A stand-in for devices: the one RPC that connectivity calls. */
 let sent: SendOperationRequest[];
 let refusal: DomainError | undefined;
 
@@ -149,7 +149,7 @@ test.each<[string, () => Promise<{ transactionId: bigint }>, string, object]>([
     'delete-v1-applications-bluetooth-device',
     { deletePairing: { macAddress: mac.normal } },
   ],
-])('%s makes one operation, with the caller and its Idempotency-Key', async (_, call, operationId, kind) => {
+])('%s sends one operation, with the caller and its Idempotency-Key', async (_, call, operationId, kind) => {
   expect(await call()).toMatchObject({ transactionId: 1n });
   expect(sent).toHaveLength(1);
   const [request] = sent;
@@ -166,7 +166,7 @@ test.each([
   'AA:BB:CC:DD:EE:FG',
   ' AA:BB:CC:DD:EE:FF',
   'AA:BB:CC:DD:EE:FF\n',
-])('%j is no MAC address: nothing is made', async (macAddress) => {
+])('%j is no MAC address: no operation is sent', async (macAddress) => {
   const wrong = { code: 'invalid_body', message: '/macAddress is not of the form AA:BB:CC:DD:EE:FF' };
   await expect(client.addPairing({ caller, deviceId, macAddress })).rejects.toMatchObject(wrong);
   await expect(client.changePairing({ caller, deviceId, macAddress })).rejects.toMatchObject(wrong);

@@ -1,6 +1,6 @@
 import type { ConfigOf } from '@headset-cloud/kit/config.ts';
 
-/** What can be set about the connectivity service. */
+/** Keys of the connectivity service: none. */
 export const connectivityConfig = {} as const;
 
 export type ConnectivityConfig = ConfigOf<typeof connectivityConfig>;

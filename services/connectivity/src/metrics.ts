@@ -1,9 +1,9 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { Counter, Histogram, type Registry } from 'prom-client';
 
-/** What this service counts. */
+/** Metrics of this service. */
 export interface ConnectivityMetrics {
-  /** The same handler, its calls counted under that name by outcome, and timed. */
+  /** Wraps a handler: counts its calls by outcome under that name, and measures their time. */
   counted<Request extends unknown[], Answer>(
     call: string,
     handler: (...request: Request) => Promise<Answer>,

@@ -14,7 +14,7 @@ export type AdminService =
   | 'communication'
   | 'billing';
 
-/** Where the doors are, as given on the command line. */
+/** The admin addresses given on the command line. */
 export interface ConnectionOptions {
   readonly admin?: string;
   readonly devicesAdmin?: string;
@@ -32,7 +32,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** The whole platform in one process, as `make up` starts it. */
 const onePort = 'http://127.0.0.1:9100';
-/** A process for each service, as `make up STACK=real` starts them. */
+/** One process per service, as `make up STACK=real` starts them. */
 const ownPorts: Record<AdminService, string> = {
   devices: 'http://127.0.0.1:9101',
   transactions: 'http://127.0.0.1:9102',
@@ -44,8 +44,8 @@ const ownPorts: Record<AdminService, string> = {
 };
 
 /**
- * Addresses to try for a service: the most particular setting wins, flags before the environment.
- * Without any, the two ways in which the platform starts on this machine.
+ * Addresses to try for a service: the most specific setting wins, flags before the environment. Without a
+ * setting: the default addresses of both stacks on this machine.
  */
 export function adminAddresses(service: AdminService, options: ConnectionOptions, env: Env): string[] {
   const variable = `${service.toUpperCase()}_ADMIN`;
@@ -64,7 +64,10 @@ export function adminAddresses(service: AdminService, options: ConnectionOptions
   return [given];
 }
 
-/** The admin token: --token-file, ADMIN_TOKEN or ADMIN_TOKEN_FILE. Never a flag: those show in process lists. */
+/**
+ * The admin token: --token-file, ADMIN_TOKEN or ADMIN_TOKEN_FILE. Never the value of a flag, because
+ * process lists show flags.
+ */
 export function adminToken(options: ConnectionOptions, env: Env): string | undefined {
   const file = options.tokenFile ?? (env['ADMIN_TOKEN'] ? undefined : env['ADMIN_TOKEN_FILE']);
   if (!file) return env['ADMIN_TOKEN'] || undefined;
@@ -76,7 +79,7 @@ export function adminToken(options: ConnectionOptions, env: Env): string | undef
   }
 }
 
-/** Calls a service's door at the first of its addresses that answers; failures are CtlErrors. */
+/** Calls a service's admin port at the first of its addresses that answers; failures are CtlErrors. */
 export function callAdmin<S extends DescService, A>(
   connection: {
     service: AdminService;
@@ -103,7 +106,7 @@ export function callAdmin<S extends DescService, A>(
     try {
       return await call(createClient(description, transport));
     } catch (error) {
-      // Nothing listens there, so nothing was done: the next address may be tried.
+      // Nothing listens there, so the call had no effect and the next address may be tried.
       if (refusedConnection(error) && position + 1 < addresses.length) return tried(position + 1);
       throw explain(error, service, addresses.slice(0, position + 1), timeoutMs);
     }
@@ -158,7 +161,7 @@ function explain(error: unknown, service: AdminService, tried: readonly string[]
         `${service} at ${where} does not accept the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file.`,
       );
     case Code.Unimplemented:
-    // No operators' call answers this; the public API does to every path it does not know.
+    // No operators' call has this error; the public API gives it for every unknown path.
     case Code.PermissionDenied:
       return new CtlError(
         exitCodes.unreachable,

@@ -1,4 +1,4 @@
-/** What the process ends with; stands in `--help` and README.md. */
+/** The exit codes; also listed in `--help` and README.md. */
 export const exitCodes = {
   ok: 0,
   /** The service refused the call, or failed. */
@@ -11,7 +11,7 @@ export const exitCodes = {
   unauthenticated: 4,
 } as const;
 
-/** A failure to tell the operator: what happened, and what to do. */
+/** A failure with a message for the operator: what happened, and what to do. */
 export class CtlError extends Error {
   readonly exitCode: number;
   constructor(exitCode: number, message: string, options?: { cause?: unknown }) {

@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { CtlError, exitCodes } from './exit-codes.ts';
 
-/** What a headset signs with: the content of a key file. */
+/** A headset's signing key: the content of a key file. */
 export interface HeadsetKeyFile {
   readonly deviceId: string;
   /** RFC 7638 thumbprint; goes into the JWT's kid. */
@@ -23,7 +23,10 @@ export function generateHeadsetKey(deviceId: string): { file: HeadsetKeyFile; pu
   };
 }
 
-/** Writes a key file for its owner's eyes only (mode 0600); never over an existing one. Durable when it returns. */
+/**
+ * Writes a key file that only its owner can read (mode 0600); never over an existing one. Durable when it
+ * returns.
+ */
 export function writeKeyFile(path: string, key: HeadsetKeyFile): void {
   let file: number;
   try {
@@ -44,7 +47,7 @@ export function writeKeyFile(path: string, key: HeadsetKeyFile): void {
   }
 }
 
-/** Takes a key file away whose public half was not registered. */
+/** Removes a key file whose public half was not registered. */
 export function removeKeyFile(path: string): void {
   unlinkSync(path);
 }

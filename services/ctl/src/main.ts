@@ -1,6 +1,7 @@
 import { enableCompileCache } from 'node:module';
 
-// Half of what a short command takes is compiling; what is loaded from here on is kept for the next one.
+// Compiling takes half the time of a short command; the cache keeps the modules loaded from here on for the
+// next one.
 enableCompileCache();
 const { runCtl } = await import('./program.ts');
 

@@ -1,6 +1,6 @@
 import { type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf';
 
-/** Where the command line writes to. */
+/** The output streams of the command line. */
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
@@ -28,13 +28,13 @@ export function table<T>(rows: readonly T[], columns: readonly Column<T>[], none
     .join('');
 }
 
-/** One thing's fields, a line each. */
+/** The fields of one object, one per line. */
 export function fields(pairs: readonly (readonly [string, string])[]): string {
   const width = Math.max(...pairs.map(([name]) => name.length));
   return pairs.map(([name, text]) => `${name.padEnd(width)}  ${text || '-'}\n`).join('');
 }
 
-/** An answer for programs: protobuf's JSON, every field present, 64-bit numbers as texts. */
+/** An answer for programs: protobuf's JSON, with all fields, and 64-bit numbers as strings. */
 export function json<S extends DescMessage>(schema: S, message: MessageShape<S>): string {
   return `${JSON.stringify(toJson(schema, message, { alwaysEmitImplicit: true }), null, 2)}\n`;
 }

@@ -39,7 +39,7 @@ function thumbprint(pem: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }
 
-test('answers are tables, and with --json what programs read', async () => {
+test('answers are tables, and with --json JSON for programs', async () => {
   door = await openDoor();
   expect(await ctl('developers list')).toEqual({
     code: 0,
@@ -120,7 +120,7 @@ describe('hardware models', () => {
     });
   });
 
-  test('none is told with what to do', async () => {
+  test('an empty list says how to add a model', async () => {
     door = await openDoor();
     expect((await ctl('hardware list')).out).toContain('ctl hardware put IDENTIFIER');
   });
@@ -234,7 +234,7 @@ test('plans and usage reach billing as they were given', async () => {
   ]);
 });
 
-test('a bill is shown whole, and a refusal is told', async () => {
+test('a bill is shown completely, and a refusal is reported', async () => {
   door = await openDoor();
   const { out } = await ctl('bill show app --month 2026-04');
   expect(out).toBe(
@@ -283,7 +283,7 @@ describe('a generated key', () => {
     expect(door.keys.size).toBe(0);
   });
 
-  test('leaves no file when it could not be registered', async () => {
+  test('leaves no file when the key could not be registered', async () => {
     door = await openDoor();
     const path = join(directory, 'key.json');
     const { code, err } = await ctl(`devices keys generate ${imei} --out ${path}`);
@@ -359,7 +359,7 @@ describe('failures say what to do, each with its exit code', () => {
     expect(err).not.toBe('');
   });
 
-  test('nobody there: 3, with the address and what to start', async () => {
+  test('no service at the address: 3, with the address and what to start', async () => {
     door = await openDoor();
     await door.close();
     const { code, err } = await ctl('developers list');
@@ -368,7 +368,7 @@ describe('failures say what to do, each with its exit code', () => {
     expect(err).toContain('make up');
   });
 
-  test('another service there: 3', async () => {
+  test('another service at the address: 3', async () => {
     door = await openDoor({ only: 'devices' });
     const { code, err } = await ctl('deliveries list');
     expect(code).toBe(3);
@@ -388,7 +388,7 @@ describe('failures say what to do, each with its exit code', () => {
   });
 });
 
-test('the most particular address wins', async () => {
+test('the most specific address wins', async () => {
   door = await openDoor();
   const nobody = 'http://127.0.0.1:1';
   expect((await ctl('developers list', { ADMIN_URL: nobody, DEVICES_ADMIN: door.url })).code).toBe(0);
@@ -396,7 +396,7 @@ test('the most particular address wins', async () => {
   expect((await ctl(`developers list --admin ${nobody} --devices-admin ${door.url}`, {})).code).toBe(0);
 });
 
-test('--help tells what there is, with examples', async () => {
+test('--help lists the commands, with examples', async () => {
   const { code, out } = await ctl('--help', {});
   expect(code).toBe(0);
   for (const word of ['developers', 'deliveries', 'Examples:', 'Exit codes:']) expect(out).toContain(word);

@@ -51,7 +51,7 @@ Exit codes:
   ${exitCodes.ok} done, ${exitCodes.refused} refused or failed, ${exitCodes.usage} wrong command line, ${exitCodes.unreachable} cannot reach the service, ${exitCodes.unauthenticated} admin token missing or wrong
 `;
 
-/** Runs one command line (without node and script); answers the exit code. */
+/** Runs one command line (without node and script); returns the exit code. */
 export async function runCtl(
   args: readonly string[],
   terminal: Terminal,
@@ -94,7 +94,7 @@ export async function runCtl(
     await program.parseAsync(keyIdsAsOperands(args), { from: 'user' });
     return exitCodes.ok;
   } catch (error) {
-    // Commander has already told what was wrong, or printed the help that was asked for.
+    // Commander has already printed the error or the requested help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     if (error instanceof CtlError) {
       terminal.err(`${error.message}\n`);
@@ -105,8 +105,8 @@ export async function runCtl(
 }
 
 /**
- * One key id in 64 starts with a dash (it is a thumbprint in base64url). Such a one is an operand, not a bundle of
- * flags: it goes behind `--`. A key id is the last operand wherever there is one.
+ * One key id in 64 starts with a dash (it is a thumbprint in base64url). Commander would read it as flags,
+ * so it is put behind `--`. A key id is always the last operand.
  */
 function keyIdsAsOperands(args: readonly string[]): string[] {
   const isKeyId = (arg: string) => /^-[\w-]{42}$/.test(arg);
@@ -114,7 +114,7 @@ function keyIdsAsOperands(args: readonly string[]): string[] {
   return [...args.filter((arg) => !isKeyId(arg)), '--', ...args.filter(isKeyId)];
 }
 
-/** Every command throws instead of ending the process, and writes where it is told. */
+/** Makes every command throw instead of ending the process, and write to the given terminal. */
 function settle(command: Command, terminal: Terminal): void {
   command.exitOverride().configureOutput({ writeOut: terminal.out, writeErr: terminal.err });
   for (const child of command.commands) settle(child, terminal);

@@ -10,7 +10,7 @@ import {
 } from './connection.ts';
 import { json, type Terminal } from './output.ts';
 
-/** What commands work with; the options are read when a command runs. */
+/** Functions for the commands; the options are read when a command runs. */
 export interface Session {
   readonly terminal: Terminal;
   /** Calls a service's operators' door. */
@@ -19,7 +19,7 @@ export interface Session {
     description: S,
     call: (client: Client<S>) => Promise<A>,
   ): Promise<A>;
-  /** Prints an answer: as JSON with --json, else as `text` makes it. */
+  /** Prints an answer: as JSON with --json, otherwise as text made by `text`. */
   show<S extends DescMessage>(
     schema: S,
     message: MessageShape<S>,

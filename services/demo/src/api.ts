@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 
-/** What an integrator knows: where the API and the tokens are, and who it is. */
+/** An integrator's access: the addresses of the API and of the token endpoint, and its client. */
 export interface ApiAccess {
   readonly apiUrl: string;
   readonly tokenUrl: string;
@@ -19,11 +19,11 @@ export interface ApiAnswer {
 export const allScopes =
   'cws:application:read cws:application:write cws:device:read cws:device:write cws:communication-service';
 
-/** An integrator's client: gets its token, calls the API, follows no magic. */
+/** An integrator's client: gets its token and calls the API. */
 export interface ApiClient {
-  /** `path` begins at /v1. `body` is sent as JSON; a string as it is. */
+  /** `path` begins with /v1. `body` is sent as JSON, a string unchanged. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
-  /** The same below the application's path. */
+  /** The same, with a path below the application's. */
   app(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
   token(): Promise<string>;
   close(): Promise<void>;
@@ -67,7 +67,7 @@ export function createApiClient(
         },
         ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
-      // Refused, it is of no use: the next call gets another.
+      // The token was refused, so the next call gets a new one.
       if (answer.statusCode === 401) token = undefined;
       const text = await answer.body.text();
       let parsed: unknown;

@@ -1,14 +1,14 @@
 import { buffer } from 'node:stream/consumers';
 import { ZipFile } from 'yazl';
 
-/** What a made package says of itself and holds. */
+/** The name, version and content of a generated package. */
 export interface ApkOptions {
   readonly package?: string;
   /** android:versionName; null: the manifest has none. */
   readonly versionName?: string | null;
-  /** Entries beside the manifest. */
+  /** Entries besides the manifest. */
   readonly entries?: Readonly<Record<string, Buffer>>;
-  /** Instead of a manifest made from the names; null: none. */
+  /** Replaces the manifest made from the names; null: no manifest. */
   readonly manifest?: Buffer | null;
   /** Texts as UTF-8, as newer build tools write them; default UTF-16. */
   readonly utf8?: boolean;
@@ -39,7 +39,7 @@ const androidNamespace = 'http://schemas.android.com/apk/res/android';
 const none = 0xffffffff;
 const typeString = 0x03;
 const typeDecimal = 0x10;
-/** Of android:versionCode and android:versionName. */
+/** Resource ids of android:versionCode and android:versionName. */
 const resourceIds = [0x0101021b, 0x0101021c];
 
 /** A binary AndroidManifest.xml (AOSP's ResourceTypes.h) as build tools write it. */

@@ -31,7 +31,7 @@ export function createAdmin(addresses: AdminAddresses) {
     updates: createClient(UpdatesAdminService, at(addresses.updates)),
     communication: createClient(CommunicationAdminService, at(addresses.communication)),
     billing: createClient(BillingAdminService, at(addresses.billing)),
-    /** Of each service that consumes events; where they share one door, it answers for all. */
+    /** One client per service that consumes events; a shared admin port answers for all. */
     deadLetters: [
       ...new Set([
         addresses.transactions,

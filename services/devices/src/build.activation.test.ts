@@ -73,7 +73,7 @@ test('the same application again: a new transaction, no second slot, and another
   expect(await code(activate('app', 1, 'one'))).toBe('activation_limit');
 });
 
-test('what refuses an activation', async () => {
+test('the reasons that refuse an activation', async () => {
   await provision(world, { limit: 2, devices: 3 });
   await provision(world, { name: 'other', limit: 2, devices: 3 });
   await activate('app', 0, 'used');
@@ -204,7 +204,7 @@ test('activations and deactivations at once: afterwards slots, device and order 
 
 describe('cut off by a crash', () => {
   test.each(['devices.intended', 'devices.reserved'])(
-    'after %s: nothing took effect; the intent runs out and its slot is free again',
+    'after %s: nothing took effect; the intent expires and its slot is free again',
     async (point) => {
       await provision(world, { limit: 1 });
       world.cutAt = point;
@@ -256,7 +256,7 @@ describe('cut off by a crash', () => {
     await waitFor('rest', async () => (await document(0))?.dueAtMs === undefined);
     expect(world.transactions.created.map((t) => t.raisesFloor)).toEqual([false, true]);
     expect(await slots()).toBe(0);
-    // What a cut left under way is looked after, and frees nothing a second time.
+    // The reconciler handles interrupted takes and returns, and frees no slot twice.
     world.nowMs += 60_001;
     await waitFor('nothing under way', async () => (await underWay()) === 0);
     expect(await slots()).toBe(0);

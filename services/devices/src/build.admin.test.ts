@@ -163,7 +163,7 @@ describe('provisioning', () => {
     ['an id', () => world.admin.putDeveloper({ developer: { developerId: 'a/b' } })],
     ['a client id', () => world.admin.putDeveloper({ developer: { developerId: 'a', clientIds: ['ü'] } })],
     ['a page', () => world.admin.listDevices({ limit: 1001 })],
-  ])('%s that is none is refused with the reason', async (_, call) => {
+  ])('%s that is invalid is refused with the reason', async (_, call) => {
     await expect(call()).rejects.toMatchObject({
       code: 'invalid_argument',
       message: expect.stringMatching(/ is /),

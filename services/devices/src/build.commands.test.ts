@@ -47,7 +47,7 @@ test('a command becomes one transaction with the epoch of the activation and its
   });
 });
 
-test('a command without action, package and classpath is created with the failure it ends in', async () => {
+test('a command without action, package and classpath is created as failed, with the reason', async () => {
   await provision(world);
   await activate(0);
   await send(0, { launchType: LaunchType.BROADCAST });
@@ -71,7 +71,7 @@ test('the state of the device is judged before the destination', async () => {
   expect(world.transactions.created).toHaveLength(1);
 });
 
-test('an application that never had a key issued cannot send commands, and is told so', async () => {
+test('an application that never had a key issued cannot send commands, and the answer says so', async () => {
   await world.admin.putDeveloper({ developer: { developerId: 'dev', clientIds: ['dev-client'] } });
   await world.admin.createApplication({ application: { applicationId: 'app', developerId: 'dev' } });
   await world.admin.putContract({ applicationId: 'app', activationLimit: 1, addDeviceIds: [imei(0)] });
@@ -105,7 +105,7 @@ test('a command whose creation was cut short is created once by the repeat', asy
   expect(world.transactions.created).toHaveLength(2);
 });
 
-test('a command that was slow to be created is refused after the deactivation', async () => {
+test('a command whose creation comes after the deactivation is refused', async () => {
   await provision(world);
   await activate(0);
   const gate = Promise.withResolvers<void>();
@@ -126,7 +126,7 @@ onEmbedded('a command costs two reads by id', async () => {
   expect(world.documentsExamined() - before).toBe(2);
 });
 
-test('a repeat gets the command that its unanswered first run made, also after a deactivation', async () => {
+test('a repeat gets the command that its unanswered first run created, also after a deactivation', async () => {
   await provision(world);
   await activate(0);
   world.transactions.silence = new DomainError('unavailable', 'gone');
@@ -156,7 +156,7 @@ describe('operations of other kinds', () => {
     sessions += 1;
     await tell({ case: 'hello', value: { clientVersion, firmwareVersion } });
   }
-  /** A message of the headset in its newest session. */
+  /** Sends a message of the headset in its newest session. */
   async function tell(body: MessageInitShape<typeof DeviceReportEventSchema>['body']) {
     now += 1000;
     const event = create(DeviceReportEventSchema, {
@@ -292,7 +292,7 @@ describe('operations of other kinds', () => {
   });
 
   test.each(['', 'put-v1-applications-devices-reset', 'no-operation'])(
-    'the operation decides its operationId and what latest is judged by, not the call (%p)',
+    'the operation, not the call, decides its operationId and the subject of “latest” (%p)',
     async (operationId) => {
       const update = { case: 'updateApp', value: { package: 'a.b', version: '2' } } as const;
       await operate(update, { operationId, subject: 'x@1' });

@@ -1,6 +1,6 @@
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
-/** What a headset's welcome tells of its activation (rule A7). */
+/** The activation that a headset's welcome carries (rule A7). */
 
 let world: World;
 beforeEach(async () => {
@@ -27,7 +27,7 @@ test('a device that was never activated has none, at epoch 0; an unknown one has
   expect(await current(imei(1234))).toBeUndefined();
 });
 
-test('the activation is told with its client secret, as its own transaction tells it', async () => {
+test('the activation carries its client secret, as its own transaction does', async () => {
   const { transactionId } = await activate('app', 'client-1', 'a secret');
   expect(await current()).toMatchObject({
     ...{ epoch: 1n, revision: transactionId, applicationId: 'app', sinceEpoch: 1n },
@@ -37,7 +37,7 @@ test('the activation is told with its client secret, as its own transaction tell
   expect(JSON.stringify(stored)).not.toContain('a secret');
 });
 
-test('another client id of the same application raises the revision, not the epoch', async () => {
+test('another client id of the same application raises the revision, not the activation epoch', async () => {
   await activate('app', 'client-1', 'a secret');
   const { transactionId } = await activate('app', 'client-2');
   expect(await current()).toMatchObject({
@@ -45,7 +45,7 @@ test('another client id of the same application raises the revision, not the epo
   });
 });
 
-test('a reset raises the epoch; the application has had the device since before it', async () => {
+test('a reset raises the activation epoch but not the epoch since which the application has the device', async () => {
   await activate('app', 'client-1');
   const { transactionId } = await world.devices.resetDevice({
     caller: callerOf('app'),
@@ -54,7 +54,7 @@ test('a reset raises the epoch; the application has had the device since before 
   expect(await current()).toMatchObject({ epoch: 2n, revision: transactionId, sinceEpoch: 1n });
 });
 
-test('after a deactivation there is none; the next application is told as its own', async () => {
+test('after a deactivation there is none; the next application’s activation is its own', async () => {
   await activate('app', 'client-1', 'a secret');
   const { transactionId } = await deactivate('app');
   expect(await current()).toMatchObject({ ...none, epoch: 2n, revision: transactionId });

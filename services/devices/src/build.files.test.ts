@@ -32,7 +32,7 @@ const answerUrl = (url: unknown) => {
   world.signedUrls.answer = Buffer.from(JSON.stringify({ url }));
 };
 
-test('the integrator is asked with device and path, and its address is given', async () => {
+test('the integrator is asked with device and path, and the headset gets its URL', async () => {
   expect(await ask()).toEqual({
     url: 'https://bucket.example/key?signature=1',
     refusal: UrlRefusal.UNSPECIFIED,
@@ -79,7 +79,7 @@ describe('not associated', () => {
     );
   });
 
-  test('a file of an earlier activation, also of the same application; one from before a reset is associated', async () => {
+  test('a file of an earlier activation is refused, even of the same application; one from before a reset is not', async () => {
     await world.devices.resetDevice({ caller: callerOf('app'), deviceId: imei(0) });
     expect((await ask({ epoch: 1 })).refusal).toBe(UrlRefusal.UNSPECIFIED);
     await deactivate('app');
@@ -127,7 +127,7 @@ describe('no signed URL', () => {
   });
 });
 
-test('an address of 8192 characters, http too, is given', async () => {
+test('a URL of 8192 characters is accepted, with http, too', async () => {
   const url = `http://example.com/${'x'.repeat(8192 - 19)}`;
   answerUrl(url);
   expect(await ask()).toEqual({ url, refusal: UrlRefusal.UNSPECIFIED });
@@ -151,7 +151,7 @@ test('requests are counted by their outcome', async () => {
 test.each([
   ['unavailable', new DomainError('unavailable', 'A service cannot be reached.', { retryAfterMs: 1000 })],
   ['deadline_exceeded', new DomainError('deadline_exceeded', 'A service took too long.')],
-])('while the notifier itself is away (%s) the headset is to ask again', async (_, error) => {
+])('while the notifier itself is unavailable (%s) the headset is told to ask again', async (_, error) => {
   world.signedUrls.answer = error;
   await expect(ask()).rejects.toMatchObject({ code: 'unavailable', retryAfterMs: 1000 });
 });

@@ -50,7 +50,7 @@ async function say(...events: ReturnType<typeof hello>[]) {
 }
 
 describe('hardware properties', () => {
-  test('before the headset has reported everything but the device is absent', async () => {
+  test('before the headset’s first report every field but the device is absent', async () => {
     await activate();
     const answer = await properties();
     expect(answer.deviceId).toBe(imei(0));
@@ -135,7 +135,7 @@ describe('a device, as operators see it', () => {
     expect((await device(imei(5)))?.specificDestination).toBe('');
   });
 
-  test('a destination that is none registers nothing', async () => {
+  test('an invalid destination registers nothing', async () => {
     const put = world.admin.putDevice({ deviceId: imei(6), specificDestination: 'x'.repeat(256) });
     await expect(put).rejects.toMatchObject({
       code: 'invalid_argument',
@@ -186,7 +186,7 @@ describe('the software in the status', () => {
   test.each([
     ['in one batch', true],
     ['in two', false],
-  ])('of two inventories the one with the greater id stays, %s', async (_, together) => {
+  ])('of two inventories the one with the higher report id stays, %s', async (_, together) => {
     await say(hello({ firmwareVersion: '1' }, { atMs: 1 }));
     const [newer, older] = [inventory('3', 6, 100), inventory('2', 5, 200)];
     if (together) await say(newer, older);
@@ -197,7 +197,7 @@ describe('the software in the status', () => {
     expect(await software()).toEqual(['3', ['3'], ['ja']]);
   });
 
-  test('an inventory from before the session, however late it comes, does not hide its hello', async () => {
+  test('an inventory from before the session does not hide the session’s hello, however late it arrives', async () => {
     await say(hello({ firmwareVersion: '9', languages: ['en'] }, { sessionEpoch: 4, atMs: now - 10 }));
     await say(inventory('8', 50, now - 1000));
     expect(await software()).toEqual(['9', [], ['en']]);

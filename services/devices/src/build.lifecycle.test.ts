@@ -31,7 +31,7 @@ const owed = async () =>
       .findOne({ _id: imei(0) })
   )?.lifecycle;
 
-test('an activation and a deactivation are published with device, application, epoch and time', async () => {
+test('an activation and a deactivation are published with device, application, activation epoch and time', async () => {
   world.nowMs = 5000;
   await activate();
   await arrived(1);
@@ -94,7 +94,7 @@ test.each(['devices.activated', 'devices.created', 'devices.settled'])(
   },
 );
 
-test('cut off between publishing and noting it, the same event comes again', async () => {
+test('after a crash between publishing and noting that, the same event is published again', async () => {
   world.cutAt = 'devices.lifecycle-published';
   await activate();
   await arrived(1);
@@ -132,7 +132,7 @@ test('an intent that runs out leaves no owed event behind', async () => {
   ]);
 });
 
-test('many changes at once are published once each and in the order of their epochs', async () => {
+test('many changes at once are published once each, in the order of their activation epochs', async () => {
   for (let n = 0; n < 10; n += 1) {
     await activate();
     await deactivate();

@@ -47,7 +47,7 @@ const hello = (sessionEpoch: number, atMs = receivedAtMs + sessionEpoch * 1000) 
 const offline = (sessionEpoch: number, endedAtMs = receivedAtMs + sessionEpoch * 1000 + 500) =>
   event(sessionEpoch, { case: 'offline', value: { endedAtMs: BigInt(endedAtMs) } }, receivedAtMs + 1_000_000);
 const at = (ms: number) => receivedAtMs + ms;
-/** Session and word of those that went out. */
+/** Session and word of the published notifications. */
 const told = async () =>
   (await notifications(world)).map(({ id, applicationId, body }) => {
     expect(body).toMatchObject({ applicationId, deviceId: imei(0) });
@@ -83,7 +83,7 @@ test('each change is notified once, with its time, and shown', async () => {
   ]);
 });
 
-test('an offline that comes after the next hello is dropped', async () => {
+test('an offline event that arrives after the next hello is dropped', async () => {
   await activate('app');
   await handled(hello(1), hello(2));
   await handled(offline(1));
@@ -91,7 +91,7 @@ test('an offline that comes after the next hello is dropped', async () => {
   expect(await told()).toEqual(['app 1 online 1000']);
 });
 
-test('it crosses applications; who does not have the device hears nothing', async () => {
+test('it survives a change of application; only the application that has the device is notified', async () => {
   await handled(hello(1));
   await activate('app');
   expect(await status()).toEqual(['connectivity_online', at(1000)]);
@@ -120,7 +120,7 @@ test("the headset's own word changes nothing, notifies nobody, and is shown to o
 test.each(['before', 'after'])('a crash %s the change is stored loses no notification', async (when) => {
   await activate('app');
   await handled(hello(1));
-  // The log is away, or the process dies after everything is done but before the offset moves.
+  // The log is unavailable, or the process dies after all work is done but before the offset moves.
   if (when === 'before') world.logFailure = new Error('away');
   else world.cutAt = 'devices.reports-published';
   await handle(offline(1), hello(2));

@@ -48,7 +48,7 @@ const published = (count: number) =>
     const all = await notifications(world);
     return all.length >= count && all;
   });
-/** Publishes, then waits until everything has been handled; answers all notifications. */
+/** Publishes, then waits until everything has been handled; returns all notifications. */
 async function handled(...events: ReturnType<typeof report>[]) {
   const known = (await notifications(world)).length;
   await publish(...events, signal({ reportId: 999_999, activationEpoch: 1_000_000 }));
@@ -136,7 +136,7 @@ test('a state change of several fields becomes one notification for each but the
   expect(status).toMatchObject({ power: 'started', batteryPercentage: 100, latitude: 35.681236 });
 });
 
-test('the time is when it happened, held to the time of arrival', async () => {
+test('the time is when it happened, but not after its arrival', async () => {
   const all = await handled(
     signal({ occurredAtMs: 5 }),
     signal({ occurredAtMs: receivedAtMs + 60_000 }),
@@ -145,7 +145,7 @@ test('the time is when it happened, held to the time of arrival', async () => {
   expect(all.map((one) => one.body['timestamp'])).toEqual([5, receivedAtMs, receivedAtMs]);
 });
 
-test('reports that others send, and those of unknown devices, become none', async () => {
+test('reports that other services handle, and reports of unknown devices, become no notifications', async () => {
   const all = await handled(
     report({ case: 'result', value: { transactionId: 1n, success: true } }),
     report({ case: 'progress', value: { transactionId: 1n, progress: 0.5 } }),
@@ -157,7 +157,7 @@ test('reports that others send, and those of unknown devices, become none', asyn
   expect(all).toEqual([]);
 });
 
-/** A transaction of one of the calls, as the connectivity service makes it. */
+/** A transaction as the connectivity service creates it. */
 const transaction = (
   id: number,
   more: { deviceId?: string; application?: string; operation?: string } = {},
@@ -184,12 +184,12 @@ test('a Bluetooth connection names only a pairing of its device and application 
   expect(all.map(({ body }) => body['transactionId'])).toEqual([50, 51, 52, null, null, null, null, null]);
 });
 
-test('a Bluetooth connection without a cause, or for nobody, asks for no transaction', async () => {
+test('for a Bluetooth connection without a cause, or without an application, no transaction is read', async () => {
   await handled(connection(0), signal(), connection(42, { activationEpoch: 0 }));
   expect(world.transactions.asked).toBe(0);
 });
 
-test('a Bluetooth connection waits while transactions is away, and is told whole then', async () => {
+test('a Bluetooth connection waits while transactions is unavailable, and is then published completely', async () => {
   await transaction(42);
   world.transactions.away = new DomainError('unavailable', 'A service cannot be reached.');
   await publish(connection(42), signal());
@@ -235,7 +235,7 @@ test('a Bluetooth connection is told whole, in the order of the other reports, a
 });
 
 describe('who hears of a report', () => {
-  test('nobody while the device is not activated, and nobody of one from before the activation', async () => {
+  test('nobody while the device is not activated; nobody, if it is from before the activation', async () => {
     expect(await handled(signal({ activationEpoch: 0 }))).toEqual([]);
     await deactivate('app');
     await activate('app');
@@ -246,7 +246,7 @@ describe('who hears of a report', () => {
     ).toBeGreaterThanOrEqual(3);
   });
 
-  test('of what an earlier application’s time brought, neither the earlier nor the later application', async () => {
+  test('neither the earlier nor the later application, if it happened in an earlier application’s time', async () => {
     await provision(world, { name: 'other' });
     await deactivate('app');
     await activate('other');
@@ -254,28 +254,28 @@ describe('who hears of a report', () => {
     expect(all.map((one) => [one.applicationId, one.id])).toEqual([['other', `device-${imei(0)}-5`]]);
   });
 
-  test('a reset and another client id change nothing: what waited in the headset still comes', async () => {
+  test('after a reset or another client id, reports that waited in the headset are still published', async () => {
     await world.devices.resetDevice({ caller: callerOf('app'), deviceId: imei(0) });
     await world.devices.activateDevice({ caller: callerOf('app'), deviceId: imei(0), clientId: 'new' });
     expect(await handled(signal({ activationEpoch: 1 }))).toHaveLength(1);
   });
 });
 
-describe('nothing is lost or told twice', () => {
+describe('no notification is lost or published under two ids', () => {
   test('a report that comes twice has the same id both times', async () => {
     await publish(signal({ reportId: 7 }), signal({ reportId: 7 }));
     const [first, second] = await published(2);
     expect(second).toEqual(first);
   });
 
-  test('cut off before the offset moves, everything is published again under the same ids', async () => {
+  test('after a crash before the offset moves, everything is published again under the same ids', async () => {
     world.cutAt = 'devices.reports-published';
     await publish(signal({ reportId: 7 }), signal({ reportId: 8 }));
     const all = await published(4);
     expect(all.map((one) => one.id)).toEqual([7, 8, 7, 8].map((n) => `device-${imei(0)}-${n}`));
   });
 
-  test('while the log takes nothing the reports wait', async () => {
+  test('while the log is unavailable the reports wait', async () => {
     world.logFailure = new DomainError('unavailable', 'away');
     await publish(signal({ reportId: 7 }));
     await waitFor('an attempt', () => world.logFailures > 0);
@@ -285,7 +285,7 @@ describe('nothing is lost or told twice', () => {
   });
 });
 
-test('the longest texts, escaped as long as can be, go out in parts that a broker takes', async () => {
+test('the longest texts, with the longest escapes, are published in parts that a broker accepts', async () => {
   const customData = '\u0001'.repeat(70_000);
   const all = await handled(
     ...Array.from({ length: 6 }, () => report({ case: 'customData', value: { customData } })),
@@ -299,14 +299,14 @@ test('the longest texts, escaped as long as can be, go out in parts that a broke
 onEmbedded('a batch of many devices costs one lookup', async () => {
   await activate('app', imei(1));
   await activate('app', imei(2));
-  // What the activations have yet to tell and to settle looks at documents, too.
+  // The activations' pending work reads documents, too, so wait for its end.
   await waitFor('the activations to be settled', async () => {
     const left = { $or: [{ dueAtMs: { $exists: true } }, { 'lifecycle.0': { $exists: true } }] };
     const unchecked = { checkAtMs: { $lte: world.nowMs } };
     const devices = await world.store.collection('devices').countDocuments(left);
     return devices + (await world.store.collection('contracts').countDocuments(unchecked)) === 0;
   });
-  // While a first one waits for the log, the others gather: they are one batch however slow the machine is.
+  // While a first report waits for the log, the others queue up: they form one batch on any machine.
   world.logFailure = new DomainError('unavailable', 'away');
   await publish(signal({ deviceId: imei(0) }));
   await waitFor('an attempt', () => world.logFailures > 0);
@@ -314,7 +314,7 @@ onEmbedded('a batch of many devices costs one lookup', async () => {
   const before = world.documentsExamined();
   world.logFailure = undefined;
   await published(7);
-  // One for each device of the batch, and for the first one what its last tries look at.
+  // One for each device of the batch, and two for the last tries of the first report.
   expect(world.documentsExamined() - before).toBeLessThanOrEqual(3 + 2);
 });
 
@@ -341,7 +341,7 @@ describe('file uploads', () => {
     [undefined, 'failure', 'The file size is over the limit.', 20_971_521n],
     [undefined, 'failure', 'The signed URL could not be obtained because the file is empty.', 0n],
     [undefined, 'failure', 'The signed URL could not be obtained because the file is empty.', -5n],
-  ])('the end %s is told to fileUploadEvent as %s: %s', async (failure, result, message, sizeBytes = 5n) => {
+  ])('the end %s is sent to fileUploadEvent as %s: %s', async (failure, result, message, sizeBytes = 5n) => {
     await publish(upload({ file, sizeBytes, ...(failure !== undefined && { failure }) }));
     expect(await published(1)).toEqual([
       {
@@ -365,7 +365,7 @@ describe('file uploads', () => {
     `app/${imei(1)}/upload_files/a`,
     `app/${imei(0)}/upload_files/../a`,
     'a',
-  ])('of the path %s only the present application hears, as a failure', async (path) => {
+  ])('for the path %s only the current application is notified, of a failure', async (path) => {
     await provision(world, { name: 'other' });
     await publish(upload({ file: path }));
     const message = 'The device is not associated with the application.';
@@ -411,7 +411,7 @@ describe('speech recognition', () => {
     expect((await usage(world)).map((one) => one.applicationId)).toEqual(['app', 'app', 'other']);
   });
 
-  test('what cannot be true is not charged; a clock that runs ahead is held to the arrival', async () => {
+  test('impossible values are not charged; a time after the arrival is replaced by the arrival', async () => {
     const day = 24 * 60 * 60 * 1000;
     await handled(
       speech(0),

@@ -104,7 +104,7 @@ test("a headset's clock that runs ahead does not keep later changes out", async 
   await waitFor('the second', async () => (await status())?.power === 'finished');
 });
 
-test('an older session does not overwrite what a newer one said', async () => {
+test('an older session does not overwrite a newer one’s report', async () => {
   const hello = (sessionEpoch: bigint, firmwareVersion: string) =>
     event({ case: 'hello', value: { firmwareVersion } }, { sessionEpoch, activationEpoch: 1n });
   await publish(hello(5n, 'new'));
@@ -114,7 +114,7 @@ test('an older session does not overwrite what a newer one said', async () => {
   expect((await status())?.firmwareVersion).toBe('new');
 });
 
-test('results, unknown devices and words cause no writes; bytes that are no report become dead letters', async () => {
+test('results, unknown devices and unknown words cause no writes; undecodable bytes become dead letters', async () => {
   const result = {
     case: 'report' as const,
     value: { reportId: 2n, body: { case: 'result' as const, value: { transactionId: 1n } } },

@@ -33,7 +33,7 @@ const command = () =>
     operation: { kind: { case: 'command', value: { action: 'a' } } },
   });
 
-test('a reset keeps the activation, its client and slot, raises the epoch and makes its transaction', async () => {
+test('a reset keeps the activation, its client and slot, raises the activation epoch and creates its transaction', async () => {
   await provision(world, { limit: 1 });
   await activate();
   const { transactionId } = await reset();
@@ -62,7 +62,7 @@ test('a reset keeps the activation, its client and slot, raises the epoch and ma
   expect((await world.admin.getContract({ applicationId: 'app' })).contract?.activated).toBe(0);
 });
 
-test('what is sent after a reset carries the new epoch', async () => {
+test('operations after a reset carry the new activation epoch', async () => {
   await provision(world);
   await activate();
   await reset();
@@ -76,7 +76,7 @@ test('what is sent after a reset carries the new epoch', async () => {
 test('a command does not overtake the resets that took effect before it', async () => {
   await provision(world);
   await activate();
-  // Both take effect, and neither can make its transaction yet.
+  // Both take effect, and neither can create its transaction yet.
   world.transactions.failure = new DomainError('unavailable', 'away');
   expect([await code(reset()), await code(reset())]).toEqual(['unavailable', 'unavailable']);
   world.transactions.failure = undefined;
@@ -108,7 +108,7 @@ test('a command that a reset overtakes is created after it, at the new epoch', a
   ]);
 });
 
-test('what refuses a reset, in the order of rule A3; nothing is changed', async () => {
+test('the reasons that refuse a reset, in the order of rule A3; nothing is changed', async () => {
   await provision(world);
   await provision(world, { name: 'other' });
   expect(await code(reset())).toBe('device_not_activated');
@@ -187,7 +187,7 @@ describe('cut off by a crash', () => {
     },
   );
 
-  test('while transactions is away a reset waits for it, then completes by itself before later changes', async () => {
+  test('while transactions is unavailable a reset waits for it, then completes by itself before later changes', async () => {
     await provision(world);
     await activate();
     world.transactions.failure = new DomainError('unavailable', 'away');
@@ -210,7 +210,7 @@ describe('the association', () => {
     }
   });
 
-  test('resets and activations again keep it, a deactivation ends it, the next begins its own', async () => {
+  test('resets and repeated activations keep it, a deactivation ends it, the next activation begins its own', async () => {
     await provision(world, { limit: 1 });
     await provision(world, { name: 'other', limit: 1 });
     await activate();
@@ -225,7 +225,7 @@ describe('the association', () => {
     expect(await association()).toMatchObject({ applicationId: 'other', sinceEpoch: 5n, epoch: 5n });
   });
 
-  test('an activation from before it was kept has been there since its own epoch, resets included', async () => {
+  test('an activation stored without it counts since its own epoch, resets included', async () => {
     await provision(world);
     await activate();
     await world.store

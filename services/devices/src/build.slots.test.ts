@@ -25,7 +25,7 @@ const contract = () => contracts().findOne({ _id: 'app' });
 const used = async () => (await world.admin.getContract({ applicationId: 'app' })).contract?.activated;
 const store = () =>
   createContractStore(contracts(), world.store.collection<ContractDeviceDocument>('contractDevices'), 60_000);
-/** A new contract is counted at once: what a test does to the store alone must come after that. */
+/** A new contract is counted at once; a test changes the store directly only after that. */
 const counted = () =>
   waitFor('the first count', async () => ((await contract())?.recountAtMs ?? 0) > world.nowMs);
 const take = (n: number, intentId = `intent-${n}`) => ({
@@ -48,11 +48,11 @@ test("a contract's document is as large after many activations as before the fir
 });
 
 onEmbedded(
-  'an activation looks at as many documents with many devices in the contract as with few',
+  'an activation examines as many documents with many devices in the contract as with few',
   async () => {
     await provision(world, { limit: 70, devices: 70 });
     const cost = async (n: number) => {
-      // The sweepers look at nothing meanwhile: nothing is due.
+      // The sweepers examine no documents meanwhile, because nothing is due.
       const before = world.documentsExamined();
       await activate(n);
       await waitFor('rest', async () => (await devices().findOne({ _id: imei(n) }))?.dueAtMs === undefined);
@@ -61,7 +61,7 @@ onEmbedded(
     await activate(0);
     const few = await cost(1);
     for (let n = 2; n < 69; n += 1) await activate(n);
-    // Waiting for rest looks at the device, too, a few times more or less.
+    // Waiting for the pending work examines the device, too, a varying number of times.
     expect(Math.abs((await cost(69)) - few)).toBeLessThan(10);
   },
 );
@@ -102,7 +102,7 @@ test('a return frees its slot once, and nothing before it is finished or once it
   expect(await used()).toBe(0);
 });
 
-test('no more is under way at a time than the document has room for; then there is room again', async () => {
+test('no more takes are pending at a time than the document has room for; then there is room again', async () => {
   await provision(world, { limit: mostUnderWay + 2 });
   await counted();
   const contracts = store();
@@ -115,7 +115,7 @@ test('no more is under way at a time than the document has room for; then there 
   expect(await used()).toBe(mostUnderWay + 1);
 });
 
-test('a raised limit is free at once; a lowered one lets nobody in until enough have gone', async () => {
+test('a raised limit counts at once; a lowered one refuses new devices until enough have gone', async () => {
   await provision(world, { limit: 1, devices: 4 });
   const limit = (activationLimit: number) =>
     world.admin.putContract({ applicationId: 'app', activationLimit });
@@ -151,7 +151,7 @@ test('limits changed while devices come and go: afterwards the count is the devi
   expect(await devices().countDocuments({ 'slot.applicationId': 'app' })).toBe(active);
 });
 
-test('a slot that a call took too late, after its intent was over, is freed', async () => {
+test('a slot that a call took after the end of its intent is freed', async () => {
   await provision(world, { limit: 1 });
   await store().take('app', take(1));
   expect(await used()).toBe(1);
@@ -160,7 +160,7 @@ test('a slot that a call took too late, after its intent was over, is freed', as
   expect((await contract())?.takes).toEqual([]);
 });
 
-test('a return that a call noted too late, after another one, frees nothing', async () => {
+test('a return that a call noted after another one’s return frees nothing', async () => {
   await provision(world, { limit: 2 });
   await activate(0);
   await activate(1);
@@ -172,7 +172,7 @@ test('a return that a call noted too late, after another one, frees nothing', as
   expect(await used()).toBe(1);
 });
 
-test.each([1, -1])('a count that is wrong by %d is put right', async (by) => {
+test.each([1, -1])('a count that is wrong by %d is corrected', async (by) => {
   await provision(world, { limit: 3 });
   await activate(0);
   await contracts().updateOne({ _id: 'app' }, { $inc: { freeSlots: by } });
@@ -180,9 +180,9 @@ test.each([1, -1])('a count that is wrong by %d is put right', async (by) => {
   await waitFor('the recount', async () => (await used()) === 1);
 });
 
-// The worst that can be put together: every step cut, among calls of the same and of other devices.
+// The worst case: a crash at every step, among concurrent calls of the same and of other devices.
 test.each(devicesFailpoints.filter((name) => !/reports|lifecycle|reset/.test(name)))(
-  'cut at %s amid many calls: never beyond the limit, and afterwards exactly the slots that devices have',
+  'with a crash at %s during many calls the limit holds, and afterwards the count equals the devices’ slots',
   async (point) => {
     const limit = 4;
     await provision(world, { limit, devices: 8 });

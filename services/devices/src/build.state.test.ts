@@ -5,7 +5,7 @@ import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/eve
 import { notifications, receivedAtMs, report } from './testing/reports.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
-/** What applications read of a device's state belongs to their own activation (rule A7). */
+/** Applications read only device state that was reported under their own activation (rule A7). */
 
 let world: World;
 beforeEach(async () => {
@@ -71,12 +71,12 @@ const nothing = {
   ...{ batteryUpdatedAtMs: null, locationUpdatedAtMs: null },
   ...{ firmwareVersion: null, apps: [], languages: [], reported: false },
 };
-/** What is absent reads as null, as in the API's answer. */
+/** Turns absent fields into null, as the API does. */
 const withNulls = (status: object | undefined) =>
   Object.fromEntries(Object.keys(nothing).map((name) => [name, Reflect.get(status ?? {}, name) ?? null]));
 const software = { firmwareVersion: '9.1', clientVersion: '3.4.0', languages: ['ja'] };
 
-test('the next application sees nothing of what was reported before it had the device', async () => {
+test('the next application sees no state that was reported before it had the device', async () => {
   await handled(
     hello(1, 1, software),
     change(1, everything),
@@ -96,7 +96,7 @@ test('nor does the same application after a deactivation', async () => {
   expect(await status()).toEqual(nothing);
 });
 
-test('what is reported under the new activation is shown, and only that', async () => {
+test('only state that is reported under the new activation is shown', async () => {
   await handled(change(1, everything));
   await deactivate('app');
   await activate('other');
@@ -104,11 +104,11 @@ test('what is reported under the new activation is shown, and only that', async 
   expect(await status('other')).toEqual({ ...nothing, batteryPercentage: 7, batteryUpdatedAtMs: 1000n });
 });
 
-test('a late report of an earlier activation, or of the time between, shows nothing and takes nothing away', async () => {
+test('a late report of an earlier activation, or of the time between, neither shows nor hides anything', async () => {
   await deactivate('app');
   await activate('other');
   await handled(change(3, { batteryPercentage: 7 }, { occurredAtMs: 1000 }));
-  // Later by the headset's clock, which was set back since.
+  // Later by the headset's clock, which has been set back since.
   await handled(
     change(1, everything, { occurredAtMs: 5000 }),
     change(2, { power: 'finished' }, { occurredAtMs: 6000 }),
@@ -119,7 +119,7 @@ test('a late report of an earlier activation, or of the time between, shows noth
   expect(await status('other')).toMatchObject({ firmwareVersion: '9.3', batteryPercentage: 7 });
 });
 
-test('reports of two activations in one batch, in either order, keep to their own', async () => {
+test('reports of two activations in one batch, in either order, count for their own activation', async () => {
   await deactivate('app');
   await activate('other');
   await handled(
@@ -129,13 +129,13 @@ test('reports of two activations in one batch, in either order, keep to their ow
   expect(await status('other')).toEqual({ ...nothing, batteryPercentage: 7, batteryUpdatedAtMs: 1000n });
 });
 
-test('a late report of the current activation does not set back what was reported after it', async () => {
+test('a late report of the current activation does not overwrite a newer one', async () => {
   await handled(change(1, { batteryPercentage: 50 }, { reportId: 901 }));
   await handled(change(1, { batteryPercentage: 60, power: 'started' }, { reportId: 900 }));
   expect(await status()).toMatchObject({ batteryPercentage: 50, power: 'started' });
 });
 
-test('a report of an activation that has not been yet changes nothing', async () => {
+test('a report of a future activation epoch changes nothing', async () => {
   await handled(change(7, everything), inventory(7, '9.9'));
   await deactivate('app');
   await activate('other');
@@ -148,14 +148,14 @@ test('a hello counts for the activation that was current when its session began'
   await activate('other');
   await handled(hello(2, 3, { ...software, firmwareVersion: '9.4' }));
   expect(await status('other')).toMatchObject({ firmwareVersion: '9.4', languages: ['ja'], reported: true });
-  // Of a session before it, told late.
+  // A late hello of an earlier session.
   await deactivate('other');
   await activate('app');
   await handled(hello(3, 3, software));
   expect(await status()).toEqual(nothing);
 });
 
-test('a hello for which the activation could not be read takes nothing away', async () => {
+test('a hello for which the activation could not be read hides nothing', async () => {
   await handled(hello(1, 1, software), hello(2, 0, { ...software, firmwareVersion: '9.5' }));
   expect(await status()).toMatchObject({ firmwareVersion: '9.5', reported: true });
   await deactivate('app');
@@ -167,18 +167,19 @@ test('a hello for which the activation could not be read takes nothing away', as
   expect(await status('other')).toMatchObject({ firmwareVersion: '9.1', reported: true });
 });
 
-test('a reset and a repeated activation blank nothing', async () => {
+test('a reset and a repeated activation hide nothing', async () => {
   await handled(hello(1, 1, software), change(1, everything));
   await reset('app');
   await activate('app');
   expect(await status()).toMatchObject({ ...shown, firmwareVersion: '9.1' });
-  // Afterwards the headset reports under the newer epoch; what it said before does not come back.
+  // Afterwards the headset reports under the newer activation epoch; an older report does not overwrite
+  // that.
   await handled(change(2, { batteryPercentage: 1 }, { occurredAtMs: 500 }));
   await handled(change(1, { batteryPercentage: 81 }, { occurredAtMs: 9000 }));
   expect(await status()).toMatchObject({ ...shown, batteryPercentage: 1 });
 });
 
-test('a snapshot sets the state, and nobody is notified of it', async () => {
+test('a snapshot sets the state without a notification', async () => {
   await deactivate('app');
   await activate('other');
   await handled(
@@ -190,7 +191,7 @@ test('a snapshot sets the state, and nobody is notified of it', async () => {
   expect((await notifications(world)).map((one) => one.id)).toEqual([`device-${imei(0)}-7-battery`]);
 });
 
-test('what deliveries are judged by stays known, but is named only where it may be read', async () => {
+test('versions still decide about deliveries, but are named only to applications that may read them', async () => {
   await handled(hello(1, 1, { ...software, clientVersion: '2.0.0' }));
   const send = (applicationId: string) =>
     world.devices.sendOperation({
@@ -211,7 +212,7 @@ test('what deliveries are judged by stays known, but is named only where it may 
   });
 });
 
-test('a firmware downgrade is judged by what is known, which is named only where it may be read', async () => {
+test('a firmware downgrade is judged by the known version, which is named only to applications that may read it', async () => {
   const update = (applicationId: string, version: string) =>
     world.devices.sendOperation({
       ...{ caller: callerOf(applicationId), deviceId: imei(0), subject: version },
@@ -224,7 +225,7 @@ test('a firmware downgrade is judged by what is known, which is named only where
     code: 'invalid_argument',
     message: 'The firmware version 9.001.9 is older than 9.002.0, which the device has.',
   });
-  // Equal, whatever the zeros.
+  // An equal version, with other zeros.
   await update('app', '9.2');
   await deactivate('app');
   await expect(update('app', '1')).rejects.toMatchObject({ code: 'device_not_activated' });
@@ -234,7 +235,7 @@ test('a firmware downgrade is judged by what is known, which is named only where
     message: 'The firmware version 9.001.9 is older than the one that the device has.',
   });
   await world.applications.updateSettings({ caller: callerOf('other'), remove: ['deviceEvent'] });
-  // What the device says comes before the destination (rule A3).
+  // The device's version is checked before the destination (rule A3).
   await expect(update('other', '9.001.9')).rejects.toMatchObject({ code: 'invalid_argument' });
   await expect(update('other', '9.2')).rejects.toMatchObject({ code: 'destination_not_set' });
 });

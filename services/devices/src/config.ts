@@ -1,10 +1,10 @@
 import { type ConfigOf, integer } from '@headset-cloud/kit/config.ts';
 import { mostFileBytes } from './domain/upload.ts';
 
-/** What can be set about the devices service. */
+/** Keys of the devices service. */
 export const devicesConfig = {
   DEVICES_SWEEP_INTERVAL_MS: integer({
-    doc: 'How often to look for activations, deactivations and resets that a crash cut short; milliseconds.',
+    doc: 'How often the sweeper looks for activations, deactivations and resets that a crash interrupted; milliseconds.',
     example: '1000',
     default: 1000,
     min: 10,
@@ -26,7 +26,7 @@ export const devicesConfig = {
     max: 86_400_000,
   }),
   DEVICES_SLOT_GRACE_MS: integer({
-    doc: 'How long a slot may be on its way to or from a device before it is looked after; milliseconds.',
+    doc: 'How long a take or return of a slot may be pending before the reconciler handles it; milliseconds.',
     example: '60000',
     default: 60_000,
     min: 10,

@@ -1,11 +1,11 @@
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** What this service counts. */
+/** Metrics of this service. */
 export interface DevicesMetrics {
   /** Headset reports consumed, by kind. */
   readonly reports: Pick<Counter<'kind'>, 'inc'>;
-  /** Reports of which nobody heard, by reason. */
+  /** Reports that no application was notified of, by reason. */
   readonly reportsDropped: Pick<Counter<'reason'>, 'inc'>;
   /** Notifications published, by kind. */
   readonly notifications: Pick<Counter<'kind'>, 'inc'>;
@@ -13,7 +13,7 @@ export interface DevicesMetrics {
   readonly uploadUrls: Pick<Counter<'outcome'>, 'inc'>;
 }
 
-/** Registers the service's metrics (rule C18). `pending` is asked at each scrape. */
+/** Registers the service's metrics (rule C18). `pending` is called at each scrape. */
 export function createMetrics(
   registry: Registry,
   pending: () => Promise<number>,
@@ -27,7 +27,7 @@ export function createMetrics(
       try {
         this.set(await pending());
       } catch (error) {
-        // The last value stays; the database's own readiness tells of it.
+        // The metric keeps its last value; readiness reports the database.
         logger.warn({ err: error }, 'pending changes of devices not counted');
       }
     },

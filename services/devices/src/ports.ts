@@ -16,56 +16,58 @@ import type { Return, Slot, SlotCount, Take } from './domain/slots.ts';
 /** How a conditional change ended: `lost` when the document had changed meanwhile. */
 export type ChangeOutcome = 'changed' | 'lost' | 'client_id_in_use';
 
-/** The devices, as activation sees them. Every change is one conditional update of one document. */
+/** The devices' documents for activation. Every change is one conditional update of one document. */
 export interface ActivationStore {
   find(deviceId: string): Promise<DeviceState | undefined>;
   clientIdInUse(clientId: string, exceptDeviceId: string): Promise<boolean>;
-  /** Only while the device is idle: neither activated nor about to be, nothing pending. */
+  /**
+   * Writes the intent, only while the device is idle: neither activated nor about to be, nothing pending.
+   */
   intend(deviceId: string, intent: Intent): Promise<boolean>;
-  /** The intent becomes the activation, the take its slot; its transaction becomes pending. */
+  /** Turns the intent into the activation and the take into its slot; its transaction becomes pending. */
   activate(deviceId: string, intent: Intent, activation: Activation, takeId: string): Promise<ChangeOutcome>;
-  /** Changes the client id of the activation with that epoch. */
+  /** Changes the client id of the activation with that activation epoch. */
   reactivate(deviceId: string, transactionId: number, next: Activation): Promise<ChangeOutcome>;
-  /** The activation with that epoch goes on at the next one. */
+  /** Continues the activation at the next activation epoch. */
   reset(deviceId: string, transactionId: number, present: Activation): Promise<ChangeOutcome>;
-  /** Ends the activation with that epoch; the deactivation's epoch is the next. Its slot stays. */
+  /** Ends the activation; the deactivation has the next activation epoch. The slot stays. */
   deactivate(
     deviceId: string,
     transactionId: number,
     ended: Activation,
     slot: Slot | undefined,
   ): Promise<ChangeOutcome>;
-  /** Once for each slot: the device has it no longer, because of that return. */
+  /** Removes the slot from the device, by that return; once for each slot. */
   giveBack(deviceId: string, slotId: string, returnId: string): Promise<void>;
-  /** How many devices have a slot of the application's contract. Costs a count over an index. */
+  /** How many devices have a slot of the application's contract. Counts over an index. */
   countSlots(applicationId: string): Promise<number>;
-  /** Takes the intent away; with `slotTaken` the release of what it took becomes pending. False: it was gone. */
+  /** Removes the intent; with `slotTaken` the release of its slot becomes pending. False: it was gone. */
   abandon(deviceId: string, intent: Intent, slotTaken: boolean): Promise<boolean>;
-  /** The oldest pending work is done. */
+  /** Removes the oldest pending work, which is done. */
   settle(deviceId: string, done: Pending): Promise<void>;
   /** Takes the device off the sweeper's list if nothing is left to do. */
   rest(deviceId: string): Promise<void>;
-  /** Devices with work left, as a metric: counts no further than some thousand. */
+  /** Devices with pending work, for a metric; the count stops at some thousand. */
   countPending(): Promise<number>;
-  /** What other services are still to hear of these devices, each device's changes in order. */
+  /** Lifecycle changes of these devices that are not published yet, each device's in order. */
   owedLifecycle(
     deviceIds: readonly string[],
   ): Promise<{ readonly deviceId: string; readonly changes: readonly LifecycleChange[] }[]>;
-  /** They have heard of the changes up to and including that epoch. */
+  /** Removes published changes up to and including that activation epoch. */
   clearLifecycle(published: readonly { readonly deviceId: string; readonly epoch: number }[]): Promise<void>;
-  /** Devices with overdue work, oldest first, each taken by one instance for a while. */
+  /** Claims devices with overdue work, oldest first, for one instance until `untilMs`. */
   claimDue(nowMs: number, untilMs: number, limit: number): Promise<string[]>;
 }
 
-/** Device's activation as a call that only uses it needs it. */
+/** A device's activation for calls that do not change it. */
 export interface Standing {
   readonly applicationId: string;
   readonly epoch: number;
-  /** As the headset said last. */
+  /** The versions that the headset last reported. */
   readonly versions: ReportedVersions;
-  /** What of it the application may read (rule A7). */
+  /** Those of them that the application may read (rule A7). */
   readonly readable: ReportedVersions;
-  /** Changes of the activation have taken effect whose transactions may not exist yet. */
+  /** True: changes of the activation have taken effect whose transactions may not exist yet. */
   readonly unsettled: boolean;
 }
 
@@ -79,12 +81,14 @@ export interface DeviceWithReport {
   readonly reported: Reported;
 }
 
-/** The devices, as everyone else reads them. */
+/** Reads of devices for everything but activation. */
 export interface DeviceReader {
   /** Undefined: not activated, or unknown. One point read. */
   standing(deviceId: string): Promise<Standing | undefined>;
   withReport(deviceId: string): Promise<DeviceWithReport | undefined>;
-  /** Its newest change, and the activation as it is now; undefined: an unknown device. One point read. */
+  /**
+   * The device's newest change, and the current activation; undefined: an unknown device. One point read.
+   */
   currentActivation(
     deviceId: string,
   ): Promise<Pick<DeviceState, 'epoch' | 'lastTransactionId' | 'activation'> | undefined>;
@@ -93,13 +97,13 @@ export interface DeviceReader {
   keys(deviceId: string): Promise<readonly HeadsetKey[]>;
   /** Who has and had the device activated; undefined: an unknown device. One point read. */
   associations(deviceId: string): Promise<Associations | undefined>;
-  /** The same for many devices, and whether they are online, in one query. */
+  /** The associations of many devices, with their presence, in one query. */
   tellingOf(deviceIds: readonly string[]): Promise<Map<string, Associations & { presence: Presence }>>;
   /** For the hardware properties; undefined: an unknown device. */
   hardware(deviceId: string): Promise<DeviceHardware | undefined>;
 }
 
-/** What is kept of a device's hardware; absent: not known. */
+/** The stored hardware fields of a device; absent: not known. */
 export interface DeviceHardware {
   /** The application that has the device activated. */
   readonly applicationId?: string;
@@ -113,15 +117,18 @@ export interface DeviceHardware {
 export interface HardwareModelStore {
   find(identifier: string): Promise<HardwareModel | undefined>;
   list(): Promise<HardwareModel[]>;
-  /** Replaces what was registered under the identifier. */
+  /** Replaces the model with the same identifier. */
   put(model: HardwareModel): Promise<void>;
 }
 
-/** For which activation a hello counts (rule A7). */
+/** The activation that a hello counts for (rule A7). */
 export interface IntroducedEpoch {
-  /** The device's epoch as it was read when the session began; 0: it could not be read. */
+  /** The device's activation epoch, read when the session began; 0: it could not be read. */
   readonly read: number;
-  /** The epoch that the headset claims, where it could not be read: counts only if it has been. */
+  /**
+   * The activation epoch that the headset claims, if it could not be read; counts only if it is not in the
+   * future.
+   */
   readonly claimed?: number;
 }
 
@@ -131,11 +138,11 @@ export interface DeviceReports {
   readonly introduction?: Introduction;
   readonly introducedEpoch?: IntroducedEpoch;
   readonly inventory?: Inventory;
-  /** Its newest session that is known to be over for a while. */
+  /** The device's newest session that has been over for the offline interval. */
   readonly offline?: { readonly sessionEpoch: number; readonly atMs: number };
 }
 
-/** Takes what headsets report; an older occurrence never overwrites a newer one. */
+/** Stores headsets' reports; an older report never overwrites a newer one. */
 export interface ReportStore {
   store(reports: readonly DeviceReports[]): Promise<void>;
 }
@@ -145,11 +152,11 @@ export interface RegisteredDevice {
   readonly keyIds: readonly string[];
   readonly applicationId?: string;
   readonly specificDestination?: string;
-  /** As the newest session's hello said; empty: not known yet. */
+  /** From the newest session's hello; empty: not known yet. */
   readonly clientVersion: string;
 }
 
-/** The devices, as operators provision them. */
+/** The device registry, which operators provision. */
 export interface DeviceRegistry {
   /** Idempotent. */
   register(deviceIds: readonly string[]): Promise<void>;
@@ -168,18 +175,18 @@ export interface ContractStanding {
   /** The contract names the device. */
   readonly named: boolean;
   readonly freeSlots: number;
-  /** A slot is on its way to the device. */
+  /** A take for the device is pending. */
   readonly taking: boolean;
 }
 
 export interface Contract {
   readonly applicationId: string;
   readonly activationLimit: number;
-  /** Those that devices have and those on their way. */
+  /** Slots that devices have, and pending takes and returns. */
   readonly slotsInUse: number;
 }
 
-/** `none`: no slot is free. `busy`: too many are under way; a moment later there is room. */
+/** `none`: no slot is free. `busy`: too many takes are pending; try again shortly. */
 export type TakeResult = { readonly take: Take } | 'none' | 'busy';
 
 /**
@@ -188,26 +195,26 @@ export type TakeResult = { readonly take: Take } | 'none' | 'busy';
  */
 export interface ContractStore {
   standing(applicationId: string, deviceId: string): Promise<ContractStanding>;
-  /** Counts a slot as taken, once for an intent: answers the take that the intent has already. */
+  /** Counts a slot as taken, once per intent: a repeat returns the intent's existing take. */
   take(applicationId: string, take: Take): Promise<TakeResult>;
-  /** The device has the slot: it stays counted, the take is gone. Idempotent. */
+  /** Removes the take of a slot that the device has; the slot stays counted. Idempotent. */
   confirm(applicationId: string, takeId: string): Promise<void>;
-  /** The device will never have the slot: it is free again, once. False: the take was gone. */
+  /** Frees, once, the slot of a take that the device will never get. False: the take was gone. */
   refund(applicationId: string, takeId: string): Promise<boolean>;
-  /** The same for whatever an intent that is over has taken. */
+  /** The same for the take of an intent that has ended. */
   refundIntent(applicationId: string, intentId: string): Promise<void>;
-  /** Notes a return; its slot stays counted, a take of it is gone. False: too many are under way. */
+  /** Notes a return; its slot stays counted, its take is removed. False: too many returns are pending. */
   beginReturn(applicationId: string, entry: Return): Promise<boolean>;
-  /** The device gave the slot back with this return: it is free, once. */
+  /** Frees the slot, once, because the device gave it back with this return. */
   finishReturn(applicationId: string, returnId: string): Promise<void>;
-  /** The device gave the slot back with another return. Idempotent. */
+  /** Removes a return because the device gave the slot back with another one. Idempotent. */
   cancelReturn(applicationId: string, returnId: string): Promise<void>;
   count(applicationId: string): Promise<SlotCount | undefined>;
-  /** Puts the count right, unless anything changed since. Answers whether it did. */
+  /** Corrects the count, unless the document changed since. Returns whether it did. */
   recount(applicationId: string, seen: SlotCount, slotsInUse: number, nextAtMs: number): Promise<boolean>;
-  /** Contracts to look after, each taken by one instance. */
+  /** Claims contracts that are due for a check, each for one instance. */
   claimUnchecked(nowMs: number, untilMs: number, limit: number): Promise<string[]>;
-  /** Asks to be looked after no later than then. */
+  /** Makes the contract due for a check at that time or earlier. */
   checkBefore(applicationId: string, atMs: number): Promise<void>;
   get(applicationId: string): Promise<Contract | undefined>;
   /** The IMEIs that the contract names, in order. */
@@ -235,7 +242,9 @@ export interface ApplicationStore {
   destination(
     applicationId: string,
   ): Promise<{ deviceEvent: boolean; authenticationKey: boolean } | undefined>;
-  /** Once for each `changeId`. Answers the settings afterwards; undefined: unknown application. */
+  /**
+   * Applies a change once per `changeId`. Returns the settings afterwards; undefined: unknown application.
+   */
   change(
     applicationId: string,
     change: {
@@ -256,6 +265,6 @@ export interface DeveloperStore {
   developerOfClient(clientId: string): Promise<string | undefined>;
   exists(developerId: string): Promise<boolean>;
   list(): Promise<Developer[]>;
-  /** The first client id that belongs to another developer stops it and is answered. */
+  /** Stops at the first client id that belongs to another developer, and returns it. */
   put(developer: Developer): Promise<{ takenClientId: string } | undefined>;
 }

@@ -13,7 +13,9 @@ import type { RpcBinding } from './rpc/types.ts';
 
 export interface AdminServerOptions {
   readonly listen: ListenAddress;
-  /** Demanded as a bearer token on everything but health; needed beyond loopback. */
+  /**
+   * Bearer token that every path but the health checks demands; required when listening beyond loopback.
+   */
   readonly token: string | undefined;
   readonly bindings: readonly RpcBinding[];
   readonly metrics: Registry;
@@ -23,8 +25,8 @@ export interface AdminServerOptions {
 }
 
 /**
- * The admin port (rules C17, C18): /livez, /readyz with the reasons, /metrics, and the operators'
- * door over Connect. Never beside the public API.
+ * The admin port (rules C17, C18): /livez, /readyz with the reasons, /metrics, and the operators' door over
+ * Connect. It never shares a port with the public API.
  */
 export function createAdminServer(options: AdminServerOptions): Component & { port(): number } {
   const { listen, token, metrics, notReady, logger } = options;

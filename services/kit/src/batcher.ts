@@ -1,12 +1,13 @@
 import { withoutDeadline } from './deadline.ts';
 
 /**
- * Collects items and hands them over together: one write for many. `flush` is called with what has
- * gathered, one call at a time; a failed batch is handed to `onError` and forgotten by the batcher.
+ * Collects items and hands them over in batches, so that one write serves many items. `flush` is called
+ * with the collected items, one call at a time. A failed batch goes to `onError`; the batcher does not keep
+ * it.
  */
 export interface Batcher<T> {
   add(item: T): void;
-  /** Hands over what is left and waits for it. */
+  /** Flushes the remaining items and waits for the flush. */
   drain(): Promise<void>;
 }
 
@@ -24,7 +25,8 @@ export function createBatcher<T>(options: {
     while (items.length > 0) {
       const batch = items.splice(0, options.maxItems);
       try {
-        // Nobody waits for what was added; the batch must not end with whoever began it.
+        // No caller waits for the items, so the flush must not inherit the deadline of the call that
+        // started it.
         await withoutDeadline(() => options.flush(batch));
       } catch (error) {
         options.onError(error, batch);

@@ -3,8 +3,8 @@ export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
   /**
-   * Milliseconds since some moment, never set back or forward: for durations and leases. A clock
-   * without it is taken for one that never steps.
+   * Milliseconds since an arbitrary moment, never set back or forward: for durations and leases. A clock
+   * without this method is assumed never to step.
    */
   monotonicNow?(): number;
 }

@@ -11,7 +11,7 @@ function controlled() {
   return { batches, run };
 }
 
-it('goes at once while the way is free, and together when it was not', async () => {
+it('runs an item at once while no batch is running, and collects items while one is', async () => {
   const { batches, run } = controlled();
   const call = coalesce({ maxRunning: 2, maxItems: 100, run });
   const answers = Promise.all([1, 2, 3, 4, 5].map(call));

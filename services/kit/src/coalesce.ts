@@ -4,15 +4,15 @@ import { forWaiters, late, type Waiter, waiter } from './deadline.ts';
 export type ItemOutcome<R> = { readonly value: R } | { readonly error: unknown };
 
 /**
- * Turns concurrent single calls into batches: while `maxRunning` batches are under way, what comes
- * waits and goes together in the next. A call that finds the way free goes at once and alone, so a
- * quiet system waits for nothing, and a busy one pays one round trip for many. What nobody waits for
- * any more when its batch begins is left out (deadline.ts).
+ * Turns concurrent single calls into batches. While `maxRunning` batches are running, new items wait and go
+ * together into the next batch. Otherwise a call runs at once and alone, so an idle system adds no delay,
+ * and a busy one pays one round trip for many items. An item whose caller has given up before its batch
+ * begins is left out (deadline.ts).
  */
 export function coalesce<T, R>(options: {
   readonly maxRunning: number;
   readonly maxItems: number;
-  /** Answers an outcome for each item, in their order; when it rejects, so do all its items. */
+  /** Returns one outcome per item, in their order; when it rejects, all its items reject. */
   readonly run: (items: readonly T[]) => Promise<readonly ItemOutcome<R>[]>;
 }): (item: T) => Promise<R> {
   type Waiting = {

@@ -29,7 +29,7 @@ export const commonConfig = {
     form: 'at least 32 characters',
   }),
   TURN_AWAY_MS: integer({
-    doc: 'How long a process that is told to stop serves on, not ready, so that load balancers and callers turn elsewhere first; milliseconds.',
+    doc: 'How long a process that is told to stop goes on serving while it reports not ready, so that load balancers and callers switch to other instances first; milliseconds.',
     example: '5000',
     default: 0,
     min: 0,
@@ -41,17 +41,17 @@ export const commonConfig = {
   }),
 } as const;
 
-/** Where a process finds the services, and when it takes one for gone. */
+/** The services' addresses, and the keepalive after which a process treats a service as unreachable. */
 export const addressConfig = {
   RPC_KEEPALIVE_MS: integer({
-    doc: 'How often a service that owes an answer is asked for a sign of life (HTTP/2 ping); milliseconds.',
+    doc: 'Interval of HTTP/2 keepalive pings to a service while a call to it is open; milliseconds.',
     example: '20000',
     default: 20_000,
     min: 100,
     max: 600_000,
   }),
   RPC_KEEPALIVE_TIMEOUT_MS: integer({
-    doc: 'A connection to a service without an answer to a ping for this long is dropped for a new one; milliseconds.',
+    doc: 'A connection whose keepalive ping is unanswered for this long is closed and opened anew; milliseconds.',
     example: '5000',
     default: 5000,
     min: 100,
@@ -102,14 +102,14 @@ export const addressConfig = {
 /** Keys of a process that runs one service on MongoDB and Kafka. */
 export const distributedConfig = {
   RPC_DRAIN_MS: integer({
-    doc: 'How long calls in hand may take to finish when the process stops; milliseconds.',
+    doc: 'How long calls that are being handled may take to finish when the process stops; milliseconds.',
     example: '5000',
     default: 5000,
     min: 0,
     max: 120_000,
   }),
   GRPC_LISTEN: address({
-    doc: 'Where the other services reach this one.',
+    doc: 'Address on which this service listens for the other services (gRPC).',
     example: '0.0.0.0:9000',
     default: { host: '127.0.0.1', port: 9000 },
   }),
@@ -122,7 +122,7 @@ export const distributedConfig = {
     form: 'a mongodb:// address',
   }),
   MONGODB_DATABASE_PREFIX: text({
-    doc: 'Goes before the names of the services’ databases.',
+    doc: 'Prefix of the names of the services’ databases.',
     example: 'headset_',
     default: 'headset_',
     pattern: /^[a-z0-9_-]{1,30}$/,
@@ -150,7 +150,7 @@ export const distributedConfig = {
     max: 9,
   }),
   KAFKA_SESSION_TIMEOUT_MS: integer({
-    doc: 'A consumer without a sign of life for this long loses its partitions to others; milliseconds. Brokers refuse less than their group.min.session.timeout.ms (6000 by default).',
+    doc: 'A consumer that sends no heartbeat for this long loses its partitions to others; milliseconds. Brokers refuse less than their group.min.session.timeout.ms (6000 by default).',
     example: '6000',
     default: 6000,
     min: 1000,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** One configuration key: what it means, how it is read, what it is without being set. */
+/** One configuration key: its meaning, its parser, and its default. */
 export interface ConfigKey<T> {
   /** What it does, for the docs; one sentence. */
   readonly doc: string;
@@ -11,7 +11,10 @@ export interface ConfigKey<T> {
   readonly required?: boolean;
   /** Throws an Error whose message says what is wrong with the text. */
   readonly parse: (text: string) => T;
-  /** Where NODE_ENV is production, a lower value is refused: tests need leases that no live platform could hold. */
+  /**
+   * Least value where NODE_ENV is production. Tests use shorter leases, which a live platform could not
+   * renew in time.
+   */
   readonly productionMin?: number;
   /** Never shown in messages or logs; may be given as a file by KEY_FILE. */
   readonly secret?: boolean;
@@ -19,7 +22,7 @@ export interface ConfigKey<T> {
 
 export type ConfigSpec = Record<string, ConfigKey<unknown>>;
 
-/** The values of a specification: absent keys are undefined only where no default is given. */
+/** The values of a specification. A key that is not set is undefined only if it has no default. */
 export type ConfigOf<S extends ConfigSpec> = {
   readonly [K in keyof S]: S[K] extends { default: infer _D } | { required: true }
     ? S[K] extends ConfigKey<infer T>

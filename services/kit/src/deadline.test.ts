@@ -18,7 +18,7 @@ test('the shorter of two deadlines counts', async () => {
   expect(timeLeft()).toBeUndefined();
 });
 
-test('a batch leaves out what nobody waits for any more, and lasts as long as the last that waits', async () => {
+test('a batch leaves out items whose caller has given up, and has the longest deadline of its items', async () => {
   const runs: (readonly string[])[] = [];
   const left: (number | undefined)[] = [];
   const first = Promise.withResolvers<void>();
@@ -50,7 +50,7 @@ test('a batch leaves out what nobody waits for any more, and lasts as long as th
   expect(left[1]).toBeGreaterThan(60_000);
 });
 
-test("a turn's batch leaves out what nobody waits for any more", async () => {
+test("a turn's batch leaves out items whose caller has given up", async () => {
   const runs: (readonly string[])[] = [];
   const call = batchPerTurn<string, string>({
     run: async (items) => {
@@ -71,7 +71,7 @@ test("a turn's batch leaves out what nobody waits for any more", async () => {
   expect(runs).toEqual([['patient']]);
 });
 
-test('what is collected for later does not end with the call that began it', async () => {
+test('work that is collected for later does not inherit the deadline of the call that started it', async () => {
   let left: number | undefined = 0;
   const batcher = createBatcher<number>({
     maxItems: 1,
@@ -112,7 +112,7 @@ describe("a database's operation", () => {
     answer = async () => null;
   });
 
-  test('tells the server how long its caller waits, and nothing where nobody does', async () => {
+  test('sends the server a time limit when its caller has a deadline, and none otherwise', async () => {
     await things.findOne({ _id: 1 });
     await withDeadline(5000, () => things.findOne({ _id: 1 }, { projection: { _id: 1 } }));
     expect(calls).toEqual([{}, { projection: { _id: 1 }, maxTimeMS: expect.any(Number) }]);
@@ -130,7 +130,7 @@ describe("a database's operation", () => {
       },
     ],
   ])(
-    '%s that the server never answers is given up at the deadline, and none begins after it',
+    '%s that the server never answers is abandoned at the deadline, and none begins after it',
     async (_, operate) => {
       answer = () => new Promise(() => {});
       await withDeadline(30, async () => {

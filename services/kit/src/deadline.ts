@@ -2,15 +2,15 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { DomainError } from './errors.ts';
 
 /**
- * How long the caller of the work in hand still waits (ADR 0022). It travels with the asynchronous
- * context, as traces do: every call to another service and to the database that is made on its
- * behalf ends with it, and none is begun after it. Measured by the monotonic clock.
+ * The deadline of the caller whose work is running (ADR 0022). It travels with the asynchronous context, as
+ * traces do: every call to another service or to the database that is made for this caller ends at the
+ * deadline, and none begins after it. Measured by the monotonic clock.
  */
 class Scope {
   readonly untilMs: number;
-  /** The work is not a caller's first try: see rpc/retry-budget.ts. */
+  /** The work is a retry, not a caller's first try: see rpc/retry-budget.ts. */
   readonly retry: boolean;
-  /** The answer is given: what goes on in the background has no caller any more. */
+  /** True once the caller has its answer: background work that continues has no caller any more. */
   over = false;
   #expired: PromiseWithResolvers<never> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -20,7 +20,7 @@ class Scope {
     this.retry = retry;
   }
 
-  /** Rejects at the deadline; one timer for all that wait. */
+  /** Rejects at the deadline; all waiters share one timer. */
   expired(): Promise<never> {
     if (!this.#expired) {
       const expired = Promise.withResolvers<never>();
@@ -56,8 +56,8 @@ export async function withDeadline<T>(ms: number, work: () => Promise<T>): Promi
 }
 
 /**
- * Runs `work`, which is tried again or repeats, and is no caller's first try: where a peer is in
- * trouble, it holds back (rpc/retry-budget.ts). It keeps the deadline of whoever waits for it.
+ * Runs `work` as a retry or a repetition, not as a caller's first try: its calls to a peer that is failing
+ * are limited (rpc/retry-budget.ts). The deadline of the caller, if there is one, stays.
  */
 export function asRetry<T>(work: () => Promise<T>): Promise<T> {
   return inScope(new Scope(current()?.untilMs ?? Number.POSITIVE_INFINITY, true), work);
@@ -76,36 +76,36 @@ async function inScope<T>(scope: Scope, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Runs `work` for nobody who waits: what repeats or is shared must not end with whoever began it. */
+/** Runs `work` without a deadline: repeated or shared work must not end with the call that started it. */
 export function withoutDeadline<T>(work: () => T): T {
   return scopes.run(undefined, work);
 }
 
-/** Milliseconds that the caller still waits, not above 0 when it has given up; undefined: nobody waits. */
+/** Milliseconds until the caller's deadline, 0 or less after it; undefined when there is no deadline. */
 export function timeLeft(): number | undefined {
   const untilMs = current()?.untilMs ?? Number.POSITIVE_INFINITY;
   return untilMs === Number.POSITIVE_INFINITY ? undefined : untilMs - performance.now();
 }
 
-/** Throws `deadline_exceeded` when the caller has given up: what cannot be answered is not started. */
+/** Throws `deadline_exceeded` when the caller has given up, because nobody would get the answer. */
 export function requireTime(): void {
   const left = timeLeft();
   if (left !== undefined && left <= 0) throw late();
 }
 
-/** The answer of `work`, or `deadline_exceeded` at the deadline, when the work goes on for nobody. */
+/** The result of `work`, or `deadline_exceeded` at the deadline; the work itself goes on. */
 export function untilDeadline<T>(work: Promise<T>): Promise<T> {
   const scope = current();
   return scope ? Promise.race([work, scope.expired()]) : work;
 }
 
-/** The deadline of an item that waits to go with others; none once its caller has its answer. */
+/** The deadline of an item that waits for a batch; it has none once its caller has its answer. */
 export interface Waiter {
   readonly gone: boolean;
   readonly untilMs: number;
 }
 
-/** How long the caller in hand waits for what it puts into a queue. */
+/** The current caller's deadline, for an item that it puts into a queue. */
 export function waiter(): Waiter {
   const scope = current();
   return {
@@ -118,7 +118,7 @@ export function waiter(): Waiter {
   };
 }
 
-/** Runs what several wait for: it ends with the last of them. */
+/** Runs work that several callers wait for: its deadline is the latest of theirs. */
 export function forWaiters<T>(waiters: readonly Waiter[], work: () => Promise<T>): Promise<T> {
   const untilMs = Math.max(...waiters.map((one) => one.untilMs));
   return scopes.run(undefined, () =>
@@ -126,7 +126,7 @@ export function forWaiters<T>(waiters: readonly Waiter[], work: () => Promise<T>
   );
 }
 
-/** What a caller gets that waited in vain. */
+/** The error that a caller gets after its deadline. */
 export function late(): DomainError {
   return new DomainError('deadline_exceeded', 'The answer took too long.', { retryAfterMs: 1000 });
 }

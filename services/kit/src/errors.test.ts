@@ -24,9 +24,9 @@ const refused = (code: number) =>
 
 test.each<[string, unknown]>([
   ['a broken connection', new MongoNetworkError('read ECONNRESET')],
-  // As the driver reports any failure of a bulk that is not about single writes.
+  // The driver reports every failure of a bulk that does not concern single writes in this way.
   ['a bulk whose connection broke', new MongoBulkWriteError(new MongoNetworkError('read ECONNRESET'), none)],
-  ['a bulk that a majority did not take', new MongoBulkWriteError({ message: 'timed out', code: 64 }, none)],
+  ['a bulk that no majority acknowledged', new MongoBulkWriteError({ message: 'timed out', code: 64 }, none)],
   ['a server that is busy', new MongoServerError({ message: 'busy', code: 50 })],
   ['another service that is away', new DomainError('unavailable', 'away')],
 ])('%s passes', (_, error) => {
@@ -49,7 +49,7 @@ test.each<[string, unknown]>([
   expect(isTransient(error)).toBe(false);
 });
 
-test('a socket that the database has ended fails as the database, and passes', async () => {
+test('a socket that the database has closed is a database failure, and transient', async () => {
   const server = createServer((peer) => {
     peer.on('error', () => {});
     peer.pause().end();
@@ -57,7 +57,7 @@ test('a socket that the database has ended fails as the database, and passes', a
   await once(server, 'listening');
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   const failure = new Promise((resolve) => socket.once('error', resolve));
-  socket.write(Buffer.alloc(64 << 20)); // what the socket still has to send keeps it from closing
+  socket.write(Buffer.alloc(64 << 20)); // unsent data keeps the socket from closing
   socket.resume().once('end', () => setImmediate(() => socket.write('a command')));
   const error = await failure;
   server.close();

@@ -34,14 +34,14 @@ export const errorCatalogue = {
 export type ErrorCode = keyof typeof errorCatalogue;
 
 /**
- * An error with a stable code, a message that an integrator may read, and, apart from it, what the
- * logs get to know (`internal`, `cause`).
+ * An error with a stable code, a message that an integrator may read, and separate details for the logs
+ * (`internal`, `cause`).
  */
 export class DomainError extends Error {
   readonly code: ErrorCode;
   /** For the logs only; never leaves the platform. */
   readonly internal: string | undefined;
-  /** When to try again, for codes that pass; milliseconds. */
+  /** When to try again, for transient errors; milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -60,16 +60,16 @@ export class DomainError extends Error {
 /** The server's code for an operation that took longer than its maxTimeMS. */
 const maxTimeExpired = 50;
 /**
- * What MongoDB answers again to the same command, with the same documents: BadValue, FailedToParse,
- * TypeMismatch, ImmutableField, CannotCreateIndex, IndexOptionsConflict, IndexKeySpecsConflict,
- * DocumentValidationFailure, BSONObjectTooLarge, DuplicateKey.
+ * Codes that MongoDB would return again for the same command with the same documents: BadValue,
+ * FailedToParse, TypeMismatch, ImmutableField, CannotCreateIndex, IndexOptionsConflict,
+ * IndexKeySpecsConflict, DocumentValidationFailure, BSONObjectTooLarge, DuplicateKey.
  */
 const lastingServerCodes: ReadonlySet<unknown> = new Set([2, 9, 14, 66, 67, 85, 86, 121, 10334, 11000]);
 
 /**
- * What the operating system says of a connection that broke or was not made. The driver passes it on
- * as it is where a write waits for its socket (mongodb 7.9, `Connection.writeCommand`); S3, HTTP and
- * gRPC clients wrap it themselves.
+ * Codes of the operating system for a connection that broke or could not be opened. The driver passes them
+ * on unchanged when a write waits for its socket (mongodb 7.9, `Connection.writeCommand`); S3, HTTP and
+ * gRPC clients wrap them themselves.
  */
 const brokenConnection: ReadonlySet<unknown> = new Set([
   ...['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
@@ -80,7 +80,9 @@ function isBrokenConnection(error: unknown): boolean {
   return error instanceof Error && brokenConnection.has((error as { code?: unknown }).code);
 }
 
-/** True for errors that pass by themselves (a peer or database away), where trying again is right. */
+/**
+ * True for errors that pass by themselves (a peer or database is unavailable), so that a retry makes sense.
+ */
 export function isTransient(error: unknown): boolean {
   if (error instanceof DomainError) {
     return (
@@ -91,14 +93,14 @@ export function isTransient(error: unknown): boolean {
   const name = error instanceof Error ? error.name : '';
   if (!name.startsWith('Mongo') || lastingServerCodes.has((error as { code?: unknown }).code)) return false;
   if (name === 'MongoBulkWriteError') {
-    // The driver makes one of whatever ends a bulk, of a broken connection too: only where the server
-    // refused single writes does it refuse them again.
+    // The driver reports every failed bulk with this error, even a broken connection. Only when the server
+    // refused single writes would a retry be refused again.
     return [(error as { writeErrors?: unknown }).writeErrors ?? []].flat().length === 0;
   }
   return !['MongoInvalidArgumentError', 'MongoAPIError'].includes(name);
 }
 
-/** True for what was given up because it took too long: less at once may get through. */
+/** True for work that was abandoned because it took too long: a smaller batch may succeed. */
 export function isTooSlow(error: unknown): boolean {
   if (error instanceof DomainError && error.code === 'deadline_exceeded') return true;
   const { name, code, cause } = (error ?? {}) as { name?: unknown; code?: unknown; cause?: unknown };
@@ -108,8 +110,8 @@ export function isTooSlow(error: unknown): boolean {
 }
 
 /**
- * Makes a DomainError of whatever was thrown: driver errors, and connections that broke under the
- * driver, become `database_failed`, others `internal`.
+ * Converts anything thrown to a DomainError: driver errors, and connections that broke under the driver,
+ * become `database_failed`, others `internal`.
  */
 export function toDomainError(error: unknown): DomainError {
   if (error instanceof DomainError) return error;

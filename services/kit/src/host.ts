@@ -36,7 +36,7 @@ export function addressesOf(config: ConfigOf<typeof addressConfig>): Record<Serv
   };
 }
 
-/** When a channel takes its peer for gone, from the configuration. */
+/** A channel's keepalive options, from the configuration. */
 export function keepaliveOf(config: ConfigOf<typeof addressConfig>): ChannelOptions {
   return {
     'grpc.keepalive_time_ms': config.RPC_KEEPALIVE_MS,
@@ -101,7 +101,7 @@ export async function hostService(
   });
   const signal = untilSignal();
   const fatal = Promise.withResolvers<never>();
-  // Told to stop, or failed for good, while the start still waits for a store.
+  // Resolves when the process is told to stop, or fails for good, while the start still waits for a store.
   const ended = Promise.race([signal, fatal.promise]);
   ended.catch(() => {}).finally(() => startUp.stop());
 
@@ -168,7 +168,7 @@ export async function hostService(
     }),
   );
   const server = new RpcServer(service.rpc, logger);
-  // Before the service: callers are told to come back, while it waits for its stores.
+  // Starts before the service: calls are answered 'unavailable' while the service waits for its stores.
   await lifecycle.start({
     name: 'gRPC port',
     start: async () => {
@@ -177,10 +177,10 @@ export async function hostService(
     stop: () => server.stop(0),
   });
   try {
-    // Also for a service that keeps nothing but events that it sets aside.
+    // Needed even by a service that stores nothing but dead letters.
     await store.whenReachable?.('the database', async () => {});
     await lifecycle.start(service);
-    // After it: stopped first, so that what is in hand finishes while the service still runs.
+    // Starts after the service and so stops before it: open calls finish while the service still runs.
     await lifecycle.start({
       name: 'gRPC',
       start: async () => server.serve(),
@@ -201,7 +201,7 @@ export async function hostService(
   }
 }
 
-/** A registry with the process's own figures, labelled with the service. */
+/** A registry with the process's own metrics, labelled with the service. */
 export function createMetrics(service: string): Registry {
   const metrics = new Registry();
   metrics.setDefaultLabels({ service });

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import type { ListenAddress } from './config.ts';
 
 /**
- * Makes an HTTP server listen; answers its port. Rejects with what to do when it cannot: `key` is the
- * configuration's name for the address.
+ * Makes an HTTP server listen and returns its port. When it cannot listen, the error says what to do; `key`
+ * is the configuration key of the address.
  */
 export async function listenOn(server: Server, { host, port }: ListenAddress, key: string): Promise<number> {
   server.listen(port, host);
@@ -26,7 +26,7 @@ export function portOf(server: Server | undefined): number {
   return (server?.address() as AddressInfo | null)?.port ?? 0;
 }
 
-/** Takes no more connections and cuts off those that are open. Resolves when they are gone. */
+/** Stops accepting connections and closes the open ones. Resolves when all are closed. */
 export async function closeNow(server: Server | undefined): Promise<void> {
   if (!server?.listening) return;
   const closed = once(server, 'close');

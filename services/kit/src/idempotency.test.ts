@@ -21,7 +21,7 @@ let collection: StoreCollection<IdempotencyDocument>;
 let idempotency: Idempotency;
 let nowMs: number;
 let drawn: number;
-/** What the calls did, by what was drawn: the owning documents. */
+/** How often each drawn id took effect; stands for the owning documents. */
 let effects: Map<number, number>;
 
 beforeEach(async () => {
@@ -61,13 +61,13 @@ const work = async (id: number) => {
 };
 const answer = (id: number) => ({ id, text: `answer ${id}`, big: 9007199254740993n });
 
-test('without a key each call is one of its own and nothing is kept', async () => {
+test('without a key each call is separate and nothing is stored', async () => {
   expect(await idempotency.run({ clientId: 'client' }, { draw, work })).toEqual(answer(1));
   expect(await idempotency.run(undefined, { draw, work })).toEqual(answer(2));
   expect(await collection.countDocuments()).toBe(0);
 });
 
-test('a repeat gets the kept answer without working again', async () => {
+test('a repeat gets the stored answer and does no work', async () => {
   const first = await idempotency.run(caller(), { draw, work });
   expect(await idempotency.run(caller(), { draw, work })).toEqual(first);
   expect([...effects]).toEqual([[1, 1]]);
@@ -99,7 +99,7 @@ test('another body under the same key is refused, answered or not', async () => 
   expect([...effects.keys()]).toEqual([1]);
 });
 
-test('twenty callers at once of one key cause one effect and get one answer', async () => {
+test('twenty concurrent callers with one key cause one effect and get one answer', async () => {
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => idempotency.run(caller(), { draw, work })),
   );
@@ -107,7 +107,7 @@ test('twenty callers at once of one key cause one effect and get one answer', as
   expect(new Set(answers.map((a) => a.id))).toEqual(new Set(effects.keys()));
 });
 
-test('what a process did before it died is found again: the repeat works with what was drawn', async () => {
+test('after a process has died, the repeat finds the ids that it drew and works with them', async () => {
   const dies = async (id: number) => {
     await work(id);
     throw new Error('killed after the write');
@@ -117,7 +117,7 @@ test('what a process did before it died is found again: the repeat works with wh
   expect([...effects]).toEqual([[1, 2]]);
 });
 
-test('after a transient error the repeat works with what was drawn', async () => {
+test('after a transient error the repeat works with the same drawn ids', async () => {
   const away = () => Promise.reject(new DomainError('unavailable', 'away'));
   await expect(idempotency.run(caller(), { draw, work: away })).rejects.toMatchObject({
     code: 'unavailable',
@@ -155,7 +155,7 @@ test('a refusal does not free the key while another run of it may still take eff
   expect([...effects.keys()]).toEqual([1]);
 });
 
-test('a conflict means that what was drawn is dead: the next run draws anew', async () => {
+test('after a conflict the drawn ids are useless: the next run draws new ones', async () => {
   await expect(
     idempotency.run(caller(), { draw, work: () => Promise.reject(new Error('died')) }),
   ).rejects.toThrow('died');
@@ -183,7 +183,7 @@ test('the first kept answer wins over a slower run', async () => {
   expect(await first).toBe('fast 1');
 });
 
-test('after 24 hours the key is new, whether the index has deleted it or not', async () => {
+test('after 24 hours the key can be used again, even if the TTL index has not deleted it yet', async () => {
   await idempotency.run(caller(), { draw, work });
   nowMs += 24 * 60 * 60 * 1000 - 1;
   expect(await idempotency.run(caller(2), { draw, work }).catch((e) => e.code)).toBe(
@@ -193,7 +193,7 @@ test('after 24 hours the key is new, whether the index has deleted it or not', a
   expect(await idempotency.run(caller(2), { draw, work })).toEqual(answer(2));
 });
 
-test('nothing of what was drawn or answered can be read in the database', async () => {
+test('neither drawn values nor answers can be read in the database', async () => {
   await idempotency.run(caller(), {
     draw: async () => 'drawn-secret',
     work: async (d) => `${d} answer-secret`,

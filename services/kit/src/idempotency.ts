@@ -17,7 +17,7 @@ export interface IdempotentCaller {
   };
 }
 
-/** What can be kept: plain data; bigints, absent fields and texts come back as they were. */
+/** Data that can be stored: plain data; bigints, absent fields and texts come back unchanged. */
 export type Keepable =
   | string
   | number
@@ -28,23 +28,23 @@ export type Keepable =
   | readonly Keepable[]
   | { readonly [key: string]: Keepable };
 
-/** One call: what must be the same on a repeat, and the work that is idempotent by it. */
+/** One call: the values that must be the same on a repeat, and the work, which is idempotent by them. */
 export interface IdempotentCall<D extends Keepable, A extends Keepable> {
   /** Draws ids and secrets. Nothing may depend on it until `work` has them. */
   draw(): Promise<D>;
   /**
-   * Does it. Called again with the same `drawn` when an earlier run's end is unknown (in flight, or
-   * its process died): two runs must take effect once and answer the same. A DomainError below 500
-   * means that this run has no effect; `conflict` means that nothing drawn with `drawn` can ever take
-   * effect, in any run: the key is then free at once, for the caller to run it again.
+   * Does the work. Called again with the same `drawn` when the outcome of an earlier run is unknown (it
+   * still runs, or its process died): two runs must take effect once and return the same answer. A
+   * DomainError below 500 means that this run has no effect; `conflict` means that nothing drawn with
+   * `drawn` can ever take effect, in any run: the key is then free at once, for the caller to run it again.
    */
   work(drawn: D): Promise<A>;
 }
 
 export interface Idempotency {
   /**
-   * Without a key: draws and works. With one: a repeat with the same body gets the kept answer, or,
-   * while there is none, runs `work` again with what was drawn first. Throws
+   * Without a key: draws and works. With a key: a repeat with the same body gets the stored answer, or,
+   * while there is none, runs `work` again with the values that were drawn first. Throws
    * `idempotency_key_reused` for another body, and whatever `work` throws.
    */
   run<D extends Keepable, A extends Keepable>(
@@ -60,7 +60,10 @@ export interface IdempotencyDocument {
   bodyHash: string;
   /** Sealed, base64; its nonce makes it unique, so it also names the reservation. */
   drawn: string;
-  /** Runs whose end is unknown; the reservation goes when the last of them has failed for good. */
+  /**
+   * Number of runs whose outcome is unknown; the reservation is deleted when the last of them has failed
+   * for good.
+   */
   runs: number;
   /** Sealed, base64; absent until a run succeeded. */
   answer?: string;
@@ -87,7 +90,7 @@ export function createIdempotency(options: {
   const open = (id: string, sealed: string) =>
     decode(secrets.open(Buffer.from(sealed, 'base64'), purpose(id)));
 
-  /** The key's live document, with this run counted in while there is no answer. */
+  /** The key's unexpired document; while it has no answer, this run is added to `runs`. */
   async function join(id: string): Promise<IdempotencyDocument | undefined> {
     const found = await collection.findOne({ _id: id });
     if (!found) return undefined;
@@ -119,7 +122,7 @@ export function createIdempotency(options: {
         await collection.insertOne(document);
         return document;
       } catch (error) {
-        // Another caller of the same key was first: go on with what it drew.
+        // Another caller with the same key was first: continue with the values that it drew.
         if (!isDuplicateKey(error)) throw error;
       }
     }
@@ -173,7 +176,7 @@ export function createIdempotency(options: {
   };
 }
 
-/** True where the work has certainly not taken effect and never will; anything else may have. */
+/** True if the work certainly has no effect, now or later; after any other error it may have one. */
 function isFinal(error: unknown): boolean {
   return error instanceof DomainError && errorCatalogue[error.code].http < 500;
 }

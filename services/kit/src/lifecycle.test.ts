@@ -10,7 +10,7 @@ const component = (name: string, more: Partial<Component> = {}): Component => ({
   ...more,
 });
 
-test('a component that may take long to stop is waited for, beyond the limit of the others', async () => {
+test('a component with a longer stop time-out is waited for beyond the default limit', async () => {
   const lifecycle = new Lifecycle(logger, { stopTimeoutMs: 20 });
   const drained = Promise.withResolvers<void>();
   const order: string[] = [];
@@ -30,7 +30,7 @@ test('a component that may take long to stop is waited for, beyond the limit of 
   expect(order).toEqual(['store', 'stopped']);
 });
 
-test('a process that is told to stop is not ready first, serves on, and only then stops', async () => {
+test('a process that is told to stop reports not ready and goes on serving before it stops', async () => {
   const lifecycle = new Lifecycle(logger, { turnAwayMs: 100 });
   const steps: string[] = [];
   await lifecycle.start(
@@ -54,7 +54,7 @@ test('a process that is told to stop is not ready first, serves on, and only the
   expect(performance.now() - began).toBeGreaterThanOrEqual(95);
 });
 
-test('while it starts it says what it waits for, and what of it is not ready', async () => {
+test('while it starts, readiness names what it waits for and which components are not ready', async () => {
   const lifecycle = new Lifecycle(logger, { waitsFor: () => 'waits for the indexes' });
   await lifecycle.start(component('MongoDB', { notReady: () => 'no server' }));
   expect(lifecycle.notReady()).toEqual(['starting: waits for the indexes', 'MongoDB: no server']);
@@ -64,7 +64,7 @@ test('while it starts it says what it waits for, and what of it is not ready', a
 describe('a start', () => {
   const away = () => new DomainError('unavailable', 'away');
 
-  test('goes on trying what is away, until it is there', async () => {
+  test('retries an unavailable store until it is available', async () => {
     const startUp = createStartUp(logger);
     let tries = 0;
     const answer = await startUp.retry('the store', async () => {
@@ -76,7 +76,7 @@ describe('a start', () => {
     expect([answer, tries, startUp.waitsFor()]).toEqual(['there', 4, undefined]);
   });
 
-  test('fails at once where waiting is of no use', async () => {
+  test('fails at once on an error that waiting cannot fix', async () => {
     const startUp = createStartUp(logger);
     const wrong = () => Promise.reject(new TypeError('wrong'));
     await expect(startUp.retry('the store', wrong)).rejects.toThrow('wrong');

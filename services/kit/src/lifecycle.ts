@@ -7,15 +7,15 @@ export interface Component {
   stop(): Promise<void>;
   /** Undefined when ready; otherwise the reason it is not, for /readyz. Never calls other services. */
   notReady?(): string | undefined;
-  /** The process is about to stop: tells callers to turn elsewhere, and serves on. */
+  /** Called before the process stops: tells callers to use another instance, and goes on serving. */
   turnAway?(): void;
   /** Longest time that `stop` may take; milliseconds. Default 5 s. */
   readonly stopTimeoutMs?: number;
 }
 
 /**
- * Starts components in order and stops them in reverse, each within a deadline: not
- * ready, for a while → stop accepting → drain → consumers → stores → telemetry (ADR 0021).
+ * Starts components in order and stops them in reverse, each within a deadline: not ready, for a time →
+ * stop accepting → drain → consumers → stores → telemetry (ADR 0021).
  */
 export class Lifecycle {
   readonly #logger: Logger;
@@ -27,8 +27,8 @@ export class Lifecycle {
   #complete = false;
 
   /**
-   * `turnAwayMs`: how long everything serves on, not ready, before it stops; `waitsFor`: why a start
-   * goes on so long.
+   * `turnAwayMs`: how long all components go on serving, not ready, before they stop. `waitsFor`: what an
+   * unfinished start waits for.
    */
   constructor(
     logger: Logger,
@@ -40,7 +40,10 @@ export class Lifecycle {
     this.#waitsFor = options.waitsFor ?? (() => undefined);
   }
 
-  /** Starts one component; when it fails, everything before it is stopped and the error thrown. */
+  /**
+   * Starts one component; when that fails, all components started before it are stopped and the error is
+   * thrown.
+   */
   async start(component: Component): Promise<void> {
     try {
       await component.start();

@@ -21,7 +21,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 const settled = (calls: Promise<number>[]) =>
   Promise.allSettled(calls).then((all) => all.map((o) => (o.status === 'fulfilled' ? o.value : 'failed')));
 
-it('sends what one turn asked for together, and gives each its own outcome', async () => {
+it('sends the items of one turn together, and gives each its own outcome', async () => {
   const { batches, call } = controlled();
   const calls = [1, 2, 4, 2].map(call);
   await turn();
@@ -40,7 +40,7 @@ it('does not wait for a batch that is never answered', async () => {
   expect(await later).toBe(40);
 });
 
-it('splits by weight and by number, and sends a single item however heavy it is', async () => {
+it('splits by weight and by number, and sends a single item whatever its weight', async () => {
   const { batches, call } = controlled({ of: (item) => item, most: 10 });
   const calls = [4, 6, 2, 50, 8, 2, 2].map(call);
   await turn();
@@ -53,7 +53,7 @@ it('splits by weight and by number, and sends a single item however heavy it is'
   expect(many.batches.map((b) => b.items.length)).toEqual([200, 200, 50]);
 });
 
-it('fails all items of a batch that fails, or that answers too few', async () => {
+it('fails all items of a batch that fails or returns too few outcomes', async () => {
   const failing = batchPerTurn<number, number>({ run: async () => Promise.reject(new Error('away')) });
   expect(await settled([1, 2].map(failing))).toEqual(['failed', 'failed']);
   const short = batchPerTurn<number, number>({ run: async () => [{ value: 1 }] });

@@ -6,14 +6,14 @@ import { forWaiters, late, type Waiter, waiter } from './deadline.ts';
 const mostItems = 200;
 
 /**
- * Turns the single calls of one turn of the event loop into batches, all of which are under way at
- * once: unlike `coalesce`, no batch waits for another, so one that is never answered holds up only
- * what goes with it. What nobody waits for any more when its batch begins is left out (deadline.ts).
+ * Turns the single calls of one turn of the event loop into batches that run concurrently: unlike in
+ * `coalesce`, no batch waits for another, so a batch that is never answered delays only its own items. An
+ * item whose caller has given up before its batch begins is left out (deadline.ts).
  */
 export function batchPerTurn<T, R>(options: {
   /** A batch weighs no more than `most`, unless a single item does. */
   readonly weight?: { readonly of: (item: T) => number; readonly most: number };
-  /** Answers an outcome for each item, in their order; when it rejects, so do all its items. */
+  /** Returns one outcome per item, in their order; when it rejects, all its items reject. */
   readonly run: (items: readonly T[]) => Promise<readonly ItemOutcome<R>[]>;
 }): (item: T) => Promise<R> {
   type Waiting = { readonly item: T; readonly by: Waiter };

@@ -4,16 +4,16 @@ import type { Logger } from './logger.ts';
 /** Work that repeats while a service runs. */
 export interface Repetition {
   start(): void;
-  /** Runs soon instead of at the next interval; after the run in hand, if there is one. */
+  /** Runs the work now instead of at the next interval; after the current run, if there is one. */
   wake(): void;
-  /** Resolves when the run in hand, if any, has ended. */
+  /** Resolves when the current run, if any, has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs `work` each `intervalMs`, never twice at once, and again at once while it found something to
- * do (its answer is above 0). A failure is logged and tried again at the next interval. Never keeps a
- * process alive.
+ * Runs `work` every `intervalMs`, never concurrently with itself, and again at once while it finds
+ * something to do (it returns more than 0). A failure is logged, and the work runs again at the next
+ * interval. The timer does not keep the process alive.
  */
 export function repeat(
   name: string,
@@ -30,7 +30,7 @@ export function repeat(
     try {
       do {
         woken = false;
-        // Woken by a call, it does not end with that call.
+        // A run that a call has woken must not inherit the call's deadline.
         while (!stopped && (await withoutDeadline(() => asRetry(work))) > 0) {
           // More is waiting.
         }

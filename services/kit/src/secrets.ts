@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
-/** Encrypts what must not be readable in the database (keys, client secrets): AES-256-GCM. */
+/** Encrypts values that must not be readable in the database (keys, client secrets): AES-256-GCM. */
 export interface SecretBox {
   /** nonce, ciphertext and tag in one; `purpose` must be given again to open it. */
   seal(plain: string, purpose: string): Uint8Array;

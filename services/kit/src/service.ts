@@ -29,7 +29,7 @@ export interface ServiceContext {
   /** The service's own database. */
   readonly store: Store;
   readonly log: EventLog;
-  /** The way to another service. */
+  /** The channel to another service. */
   readonly channel: (to: ServiceName) => Channel;
   readonly secrets: SecretBox;
   readonly metrics: Registry;

@@ -2,21 +2,24 @@ import { isTransient } from './errors.ts';
 import { errorText } from './eventlog/events.ts';
 import type { Logger } from './logger.ts';
 
-/** Thrown by what was waiting when the process was told to stop before it had started. */
+/** Thrown by every wait when the process is told to stop before it has started. */
 export class StartStoppedError extends Error {
   override readonly name = 'StartStoppedError';
 }
 
 /**
- * What a start needs of stores that may be away: tried again until they are there, so that a process
- * waits for its database and broker, not ready, instead of ending.
+ * Retries the steps of a start that need a store until the store is available, so that a process waits for
+ * its database and broker, not ready, instead of exiting.
  */
 export interface StartUp {
-  /** Resolves with `work`'s answer once it has one; a failure that does not pass is thrown. */
+  /** Resolves with the result of `work` once it succeeds; an error that is not transient is thrown. */
   retry<T>(what: string, work: () => Promise<T>): Promise<T>;
-  /** What is waited for, how often it was tried, and why it failed; undefined: nothing. */
+  /**
+   * What the start waits for, how often it was tried, and why it failed; undefined when it waits for
+   * nothing.
+   */
   waitsFor(): string | undefined;
-  /** Ends every wait, now and later, by a StartStoppedError. */
+  /** Ends every current and later wait with a StartStoppedError. */
   stop(): void;
 }
 
@@ -38,7 +41,7 @@ export function createStartUp(logger: Logger): StartUp {
           if (!isTransient(error)) throw error;
           const tries = (waiting.get(what)?.tries ?? 0) + 1;
           waiting.set(what, { tries, reason: errorText(error) });
-          // One line for each wait, not one for each try.
+          // One log line per wait, not one per try.
           if (tries === 1) logger.warn({ err: error }, `the start waits for ${what}; it is tried again`);
         }
         let timer: NodeJS.Timeout | undefined;

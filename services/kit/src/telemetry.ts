@@ -27,8 +27,8 @@ export function contextFrom(traceparent: string | undefined): Context {
 }
 
 /**
- * Runs the handler of a call in its server span. Only calls that belong to a trace have one: those of
- * sweepers and streams would each be a trace of its own, of no use to anybody.
+ * Runs the handler of a call in a server span. Only calls that belong to a trace get one: each call of a
+ * sweeper or stream would otherwise start a useless trace of its own.
  */
 export function inRpcSpan<T>(
   method: { readonly name: string; readonly parent: { readonly typeName: string } },
@@ -45,8 +45,8 @@ export function inRpcSpan<T>(
 }
 
 /**
- * Runs `work` in a span; a failure is recorded and thrown on. `parent` is a traceparent to go on
- * from (a stored document's, a log event's header); without one the active span is the parent.
+ * Runs `work` in a span; a failure is recorded and rethrown. `parent` is a stored traceparent (of a
+ * document, or of a log event's header); without it the active span is the parent.
  */
 export function inSpan<T>(
   name: string,

@@ -1,8 +1,8 @@
 import type { Component } from './lifecycle.ts';
 
 /**
- * OpenTelemetry (rule C18), configured by its own standard variables; off, and free of cost, while
- * no exporter is named (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_TRACES_EXPORTER).
+ * OpenTelemetry (rule C18), configured by its standard variables. It is off and costs nothing while no
+ * exporter is set (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_TRACES_EXPORTER).
  */
 export function createTracing(serviceName: string, env: Record<string, string | undefined>): Component {
   let stop: (() => Promise<void>) | undefined;
@@ -17,7 +17,7 @@ export function createTracing(serviceName: string, env: Record<string, string | 
     name: 'tracing',
     async start() {
       if (!wanted) return;
-      // Loaded only when wanted: it costs memory and half a second.
+      // Loaded only when tracing is on, because it costs memory and half a second.
       const { NodeSDK } = await import('@opentelemetry/sdk-node');
       const sdk = new NodeSDK({ serviceName: env['OTEL_SERVICE_NAME'] ?? serviceName });
       sdk.start();

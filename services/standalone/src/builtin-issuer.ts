@@ -4,7 +4,7 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { StandaloneConfig } from './config.ts';
 import { type Issuer, type IssuerClient, startIssuer } from './issuer.ts';
 
-/** The audience of the built-in issuer's tokens: the gateway's OIDC_AUDIENCE beside it. */
+/** The audience of the built-in issuer's tokens; the gateway's OIDC_AUDIENCE has the same value. */
 export const issuerAudience = 'urn:headset-cloud:api';
 
 /** Scopes that clients may ask for (rule C11). */

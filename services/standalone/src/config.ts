@@ -8,7 +8,7 @@ export const standaloneConfig = {
   ...common,
   SECRET_KEY: { ...secretKey, required: false as const },
   DATA_DIR: text({
-    doc: 'Folder of everything that is kept; it survives a restart.',
+    doc: 'Folder of all stored data; it survives a restart.',
     example: '.data',
     default: '.data',
   }),

@@ -5,7 +5,7 @@ import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { createBuiltinIssuer } from './builtin-issuer.ts';
 import { standaloneConfig } from './config.ts';
 
-// The issuer alone, for `make up STACK=real`, where a customer's identity provider would be.
+// The issuer alone, for `make up STACK=real`, in place of a customer's identity provider.
 await main(async () => {
   const signal = untilSignal();
   const config = readConfig(standaloneConfig, process.env);

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { JWK } from 'oidc-provider';
 
-/** What the issuer must keep: without its key every token given out would be void after a restart. */
+/**
+ * The issuer's secrets. They are stored, because without its key all issued tokens would be invalid after a
+ * restart.
+ */
 export interface IssuerSecrets {
   readonly signingKey: JWK;
   readonly cookieKey: string;
@@ -25,7 +28,7 @@ export async function loadIssuerSecrets(dataDir: string): Promise<IssuerSecrets>
     } finally {
       await handle.close();
     }
-    // A link never replaces: of two starts at once, both use what the first one made.
+    // A link never replaces a file, so two concurrent starts both use the secrets of the first.
     await link(draft, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

@@ -14,11 +14,11 @@ export interface IssuerClient {
 export interface IssuerOptions {
   /** Port 0 lets the system choose; a fixed port keeps tokens valid over a restart. */
   readonly listen: ListenAddress;
-  /** The clients of now; asked at each token request, so that new ones need no restart. */
+  /** Returns the current clients; called at each token request, so that new ones need no restart. */
   readonly clients: () => readonly IssuerClient[] | Promise<readonly IssuerClient[]>;
   /** The audience of the access tokens: the gateway's OIDC_AUDIENCE. */
   readonly audience: string;
-  /** What clients may ask for. */
+  /** The scopes that clients may request. */
   readonly scopes: readonly string[];
   /** Holds the signing key, so that tokens stay valid after a restart. */
   readonly dataDir: string;
@@ -41,7 +41,7 @@ type Library = typeof import('oidc-provider');
 
 /**
  * Loads oidc-provider without its warning about the runtime: it looks for an LTS code name in the Node
- * binary, which a release line bears only some time after its first versions. Loaded on use, so that
+ * binary, which a release line gets only some time after its first versions. Loaded on use, so that
  * importing this module has no effect.
  */
 async function loadLibrary(): Promise<Library> {
@@ -129,7 +129,7 @@ function configuration(
   };
 }
 
-/** Finds clients where the platform keeps them. */
+/** Finds clients in the platform's list. */
 function clientAdapter({ clients, scopes }: IssuerOptions): Adapter {
   return {
     ...emptyAdapter(),
@@ -150,7 +150,7 @@ function clientAdapter({ clients, scopes }: IssuerOptions): Adapter {
   };
 }
 
-/** JWT access tokens are kept nowhere, and no other grant is offered: nothing needs a store. */
+/** JWT access tokens are not stored, and no other grant is offered, so no store is needed. */
 function emptyAdapter(): Adapter {
   const nothing = async () => undefined;
   return {

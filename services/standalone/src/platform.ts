@@ -36,7 +36,7 @@ import { updates } from '@headset-cloud/updates/definition.ts';
 import { createBuiltinIssuer, issuerAudience } from './builtin-issuer.ts';
 import { standaloneConfig } from './config.ts';
 
-/** In the order of their start. */
+/** The services, in the order of their start. */
 const definitions: readonly ServiceDefinition[] = [
   devices,
   transactions,
@@ -61,7 +61,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     ...given,
   };
   const problems: string[] = [];
-  /** A wrong configuration names every bad key of all of them. */
+  /** Collects the errors, so that a wrong configuration names the bad keys of all services. */
   const tried = <T>(read: () => T): T | undefined => {
     try {
       return read();
@@ -148,7 +148,9 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   await lifecycle.stop();
 }
 
-/** Drawn on the first start and kept beside the data it protects: for a developer's machine only. */
+/**
+ * SECRET_KEY for a developer's machine: drawn at the first start and stored with the data that it protects.
+ */
 function ownSecret(dataDir: string): string {
   const file = join(dataDir, 'secret.key');
   if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString('hex'), { mode: 0o600 });

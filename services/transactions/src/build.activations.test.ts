@@ -37,7 +37,7 @@ describe('a report about a transaction of an earlier activation', () => {
       ...{ operationId: 'put-v1-applications-devices-reset', activationEpoch },
       raisesFloor: FloorReason.RESET,
     });
-  /** A command that the app has been called for. */
+  /** A command whose app has been called. */
   const called = async (activationEpoch = 1n) => {
     const id = await h.create({ activationEpoch });
     await h.accept(id);
@@ -45,7 +45,7 @@ describe('a report about a transaction of an earlier activation', () => {
     await waitFor('its result', () => h.of(id).length === 2);
     return id;
   };
-  /** Everything that was reported so far has been judged: what comes after it in the log has. */
+  /** Waits until all earlier reports are consumed: a later report in the log has been. */
   const judged = async (activationEpoch: bigint) => {
     const last = await h.create({ activationEpoch });
     await ends(last, activationEpoch);
@@ -53,10 +53,10 @@ describe('a report about a transaction of an earlier activation', () => {
   };
   const told = (id: number) => h.of(id).filter((body) => 'customData' in body);
 
-  it('an app’s answer given when its application had the device no more is told to nobody', async () => {
+  it('an app’s answer that was given after its application lost the device causes no callback', async () => {
     const id = await called();
     await deactivate(2n);
-    // In the time of nobody, of the next application, and of one after that.
+    // Given while no application had the device, under the next application, and under the one after that.
     await answers(id, 2n);
     await answers(id, 3n);
     await deactivate(4n);
@@ -64,13 +64,13 @@ describe('a report about a transaction of an earlier activation', () => {
     await answers(id, 5n);
     await judged(5n);
     expect(told(id)).toEqual([]);
-    // What was given in time is told, also after all that, and once.
+    // An answer that was given in time is published, even after all that, and once.
     await answers(id, 1n, 'in time');
     await waitFor('the answer', () => told(id).length === 1);
     expect(told(id)).toMatchObject([{ transactionId: id, success: true, customData: 'in time' }]);
   });
 
-  it('an app’s answer after a repeated activation, or a reset, is its application’s', async () => {
+  it('an app’s answer after a repeated activation or a reset still goes to its application', async () => {
     const [first, second] = [await called(), await called()];
     await h.create({ operationId: 'post-v1-applications-devices', activationEpoch: 2n });
     await answers(first, 2n);
@@ -79,7 +79,7 @@ describe('a report about a transaction of an earlier activation', () => {
     await waitFor('both answers', () => told(first).length === 1 && told(second).length === 1);
   });
 
-  it('a deactivation is known over the resets that come after it', async () => {
+  it('later resets do not make the platform forget a deactivation', async () => {
     const id = await called();
     await deactivate(2n);
     await reset(4n);
@@ -89,7 +89,7 @@ describe('a report about a transaction of an earlier activation', () => {
     expect(told(id)).toEqual([]);
   });
 
-  it('a deactivation ends by its result, whichever epoch its headset knows by then', async () => {
+  it('a deactivation ends by its result, whichever activation epoch its headset knows by then', async () => {
     const id = await deactivate(2n);
     await h.accept(id);
     await ends(id, 3n, 'deactivated');
@@ -97,7 +97,7 @@ describe('a report about a transaction of an earlier activation', () => {
     expect(h.of(id)[1]).toMatchObject({ result: 'success', message: 'deactivated' });
   });
 
-  it('the cloud remembers many ended activations, and tells nothing of those that it has forgotten', async () => {
+  it('the cloud remembers many ended activations, and publishes nothing for those that it has forgotten', async () => {
     const id = await called();
     for (let epoch = 2n; epoch <= 66n; epoch += 2n) await deactivate(epoch);
     for (const epoch of [2n, 3n, 41n, 65n, 67n]) await answers(id, epoch);

@@ -29,18 +29,18 @@ const refused = (version: string, than: string) => ({
 const listed = async () =>
   (await h.tx.listTransactions({ applicationId: application, perPage: 100, page: 1 })).transactions.length;
 
-test('an older firmware than one that waits is refused, and leaves nothing behind', async () => {
+test('a firmware older than a waiting update is refused, and nothing is stored', async () => {
   await update('9.010.0');
   await expect(update('9.002.0')).rejects.toMatchObject(refused('9.002.0', '9.010.0'));
   expect(await listed()).toBe(1);
-  // Equal is no downgrade; newer is none either.
+  // Neither an equal nor a newer version is a downgrade.
   await update('9.10');
   await update('9.011.0');
   await expect(update('9.010.0')).rejects.toMatchObject(refused('9.010.0', '9.011.0'));
   expect(await listed()).toBe(3);
 });
 
-test('the headset has started it: it still counts; when it has ended, it does not', async () => {
+test('an update that the headset has started still counts; one that has ended does not', async () => {
   const id = await update('9.010.0');
   await h.accept(id);
   await expect(update('9.002.0')).rejects.toMatchObject(refused('9.002.0', '9.010.0'));
@@ -49,7 +49,7 @@ test('the headset has started it: it still counts; when it has ended, it does no
   await update('9.002.0');
 });
 
-test('one that was canceled does not count; the next newest does', async () => {
+test('a canceled update does not count; the next newest does', async () => {
   await update('9.002.0');
   const newest = await update('9.010.0');
   await h.accept(newest);
@@ -61,7 +61,7 @@ test('one that was canceled does not count; the next newest does', async () => {
   await update('9.001.0');
 });
 
-test('after a deactivation what was before it does not count', async () => {
+test('updates from before a deactivation do not count', async () => {
   await update('9.010.0');
   await h.create({
     operationId: 'delete-v1-applications-devices',
@@ -72,20 +72,20 @@ test('after a deactivation what was before it does not count', async () => {
   await update('9.002.0', { activationEpoch: 3n });
 });
 
-test('of two calls at the same time none can slip past the other', async () => {
+test('of two concurrent calls each sees the other', async () => {
   for (let round = 0; round < 10; round += 1) {
     const newer = `9.${round + 1}.9`;
     const older = `9.${round + 1}.1`;
     const [first, second] = await Promise.allSettled([update(newer), update(older)]);
     expect(first?.status).toBe('fulfilled');
-    // Either it came first, or it was refused: never both in the wrong order.
+    // The older version either came first or was refused; the two never succeed in the wrong order.
     if (second?.status === 'fulfilled' && first?.status === 'fulfilled') {
       expect(second.value).toBeLessThan(first.value);
     }
   }
 });
 
-test('a repeat of a create that took effect answers its id, whatever was created since', async () => {
+test('a repeat of a create that took effect returns its id, whatever was created since', async () => {
   const { transactionId } = await h.tx.drawTransactionId({ deviceId: device });
   const id = await update('9.002.0', { transactionId });
   await update('9.010.0');

@@ -74,7 +74,7 @@ describe('results in forms of their own', () => {
     });
 
   // proves cb/3/connectivity-list, cb/3/op-connectivity-list
-  it('a list of connectivity ends with what the headset found, over a crash as well', async () => {
+  it('a connectivity list ends with the headset’s findings, also after a crash', async () => {
     const id = await list();
     await h.accept(id);
     await waitFor('accepted', () => h.of(id).length === 1);
@@ -145,7 +145,7 @@ describe('results in forms of their own', () => {
     ]);
   });
 
-  it('an app’s answer belongs to a command: of anything else it changes nothing', async () => {
+  it('an app’s answer changes only a command, no other operation', async () => {
     const id = await list();
     await h.accept(id);
     const value = { transactionId: BigInt(id), success: true, message: 'm', customData: 'd' };
@@ -161,7 +161,7 @@ describe('results in forms of their own', () => {
     ]);
   });
 
-  it('texts of headsets are bounded: messages and an app’s data', async () => {
+  it('texts from headsets are cut to their limits: messages and an app’s data', async () => {
     const id = await h.create();
     await h.result(id, true, 'm'.repeat(1025));
     const value = {
@@ -182,10 +182,10 @@ describe('a headset whose client is too old', () => {
   const operation = { kind: { case: 'uninstall' as const, value: { package: 'p' } } };
 
   // proves api/6/client-connectivity, api/6/client-launcher, api/6/client-uninstall
-  it('does not start what needs a newer one: it fails with both versions', async () => {
+  it('does not start an operation that needs a newer one: that fails with both versions', async () => {
     const id = await h.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
     expect(await h.accept(id, 1n, '3.3.9')).toMatchObject({ start: false, dropReason: message });
-    // Asked again, after an answer that was lost: the same.
+    // The headset asks again after a lost answer and gets the same answer.
     expect(await h.accept(id, 1n, '3.3.9')).toMatchObject({ start: false, dropReason: message });
     expect(await h.accept(id, 2n, '3.4.0')).toMatchObject({ start: false, dropReason: message });
     expect(await h.status(id)).toBe('PROCESSED');
@@ -237,7 +237,7 @@ describe('a headset whose client is too old', () => {
   );
 
   // proves api/6/firmware-connectivity
-  it('or whose firmware is: it fails with both versions, and starts on what is new enough', async () => {
+  it('or whose firmware is too old: the operation fails with both versions, and starts on a newer one', async () => {
     const create = () =>
       h.create({
         operationId: 'delete-v1-applications-connectivity-reset',
@@ -286,7 +286,7 @@ describe('a reset', () => {
     result,
     message,
   });
-  /** An accepted reset, given to session 5. */
+  /** An accepted reset, sent to session 5. */
   const started = async () => {
     const id = await create();
     expect(await h.accept(id, 5n)).toMatchObject({ start: true });
@@ -294,7 +294,7 @@ describe('a reset', () => {
     return id;
   };
   const held = (id: number, state: HeldState) => [{ transactionId: BigInt(id), state }];
-  /** Everything published before is consumed. */
+  /** Waits until all reports published before are consumed. */
   const consumed = async () => {
     const id = await h.create({ activationEpoch: 2n });
     await h.result(id);
@@ -302,7 +302,7 @@ describe('a reset', () => {
   };
 
   // proves api/4/reset-cancels, cb/8/cancel-reset
-  it('cancels what is earlier and unprocessed, with its message', async () => {
+  it('cancels earlier unprocessed transactions with its message', async () => {
     const early = await h.create();
     const id = await create();
     await waitFor('the callback', () => h.of(early).length === 1);
@@ -312,7 +312,7 @@ describe('a reset', () => {
     expect(await h.status(id)).not.toBe('CANCELED');
   });
 
-  it('is processed by the next hello of a headset that does not hold it any more', async () => {
+  it('is processed by the next hello of a headset that no longer holds it', async () => {
     const id = await started();
     expect((await online(6n)).offers).toEqual([]);
     await h.hello(6n);
@@ -324,9 +324,9 @@ describe('a reset', () => {
     expect(await h.status(id)).toBe('PROCESSED');
   });
 
-  it('is ended by its result where that came before the hello, also one of failure', async () => {
+  it('is ended by its result, even a failure, if that came before the hello', async () => {
     const id = await started();
-    // The log brings them in this order, however late they are consumed.
+    // The log keeps this order, however late the events are consumed.
     await h.result(id, false, 'The wipe failed.');
     await h.hello(6n);
     await consumed();
@@ -353,7 +353,7 @@ describe('a reset', () => {
     },
   );
 
-  it('is left to its report where the headset has finished it', async () => {
+  it('stays open for its report if the headset holds it as finished', async () => {
     const id = await started();
     const { offers, dropTransactionIds } = await online(6n, held(id, HeldState.FINISHED));
     expect([offers, dropTransactionIds]).toEqual([[], []]);
@@ -365,7 +365,7 @@ describe('a reset', () => {
     expect(h.of(id)[1]).toEqual(processed(id, 'success', 'wiped'));
   });
 
-  it('is not ended by the session that was given it, nor by an older hello that comes late', async () => {
+  it('is not ended by the session it was sent to, nor by an older hello that arrives late', async () => {
     const id = await started();
     await online(5n);
     await h.hello(5n);
@@ -374,7 +374,7 @@ describe('a reset', () => {
     expect(await h.status(id)).toBe('ACCEPTED');
   });
 
-  it('that was not accepted is sent again, like anything else', async () => {
+  it('that was not accepted is sent again, like any other operation', async () => {
     const id = await create();
     await h.hello(6n);
     expect((await online(6n)).offers.map((o) => Number(o.transactionId))).toEqual([id]);

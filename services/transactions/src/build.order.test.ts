@@ -3,7 +3,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { device, Harness } from './testing/harness.ts';
 
 // by rule A11: several commands all run, in order
-describe('what device-link needs to know of the order of operations', () => {
+describe('what device-link is told about the order of operations', () => {
   let h: Harness;
   beforeEach(async () => {
     h = new Harness();
@@ -21,7 +21,7 @@ describe('what device-link needs to know of the order of operations', () => {
     return h.previous[h.delivered.lastIndexOf(id)];
   };
 
-  /** Stored, and handed to nobody. */
+  /** Creates a transaction whose hand-over fails. */
   const createInVain = async (transactionId?: bigint) => {
     h.linkAway = true;
     const id = await h.create(transactionId === undefined ? {} : { transactionId });
@@ -30,7 +30,7 @@ describe('what device-link needs to know of the order of operations', () => {
     return id;
   };
 
-  it('is the operation before, whatever became of that, and up to which one a session is judged', async () => {
+  it('names the operation before, whatever its state, and the last one a session was judged for', async () => {
     const first = await h.create();
     expect(await handedOver(first)).toBe(0);
     const lost = await createInVain();
@@ -49,7 +49,7 @@ describe('what device-link needs to know of the order of operations', () => {
     expect(await handedOver(next)).toBe(Number(low));
   });
 
-  it('is told when a request is repeated after whoever stored it died, once it is not handed over', async () => {
+  it('is told when a create is repeated because the process that stored it died before the hand-over', async () => {
     const id = await createInVain(700n);
     expect(await h.create({ transactionId: 700n })).toBe(id);
     expect(await handedOver(id)).toBe(0);

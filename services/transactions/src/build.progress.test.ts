@@ -17,7 +17,7 @@ describe('progress of updates', () => {
     rmSync(h.directory, { recursive: true, force: true });
   });
 
-  /** An accepted update whose first callback has gone out. */
+  /** An accepted update whose first callback has been published. */
   const update = async (operationId = app): Promise<number> => {
     const id = await h.create({ operationId, subject: 'p@1' });
     await h.accept(id);
@@ -61,7 +61,7 @@ describe('progress of updates', () => {
         },
         {
           ...common,
-          // The headset dates it before its acceptance: no time goes back (rule A20).
+          // The headset's time is before the acceptance, so the acceptance's time is used (rule A20).
           timestamp: h.of(id)[0]?.['timestamp'],
           notificationType: 'in_progress',
           result: 'success',
@@ -107,7 +107,7 @@ describe('progress of updates', () => {
     ]);
   });
 
-  it('changes nothing when it comes twice, late, after the end or before the start', async () => {
+  it('changes nothing when it is repeated, late, after the end or before the start', async () => {
     const id = await h.create({ operationId: app });
     await h.progress(id, 0.1, 1n);
     await h.progress(id, 0.1, 2n);
@@ -183,7 +183,7 @@ describe('progress of updates', () => {
     h.logAway = false;
   });
 
-  it('keeps its ids and places over a crash; of what was not published only the newest goes out', async () => {
+  it('keeps its ids and sequence numbers over a crash; of unpublished reports only the newest is sent', async () => {
     const id = await update();
     await h.progress(id, 0.1, 1n);
     await waitFor('the first', () => h.of(id).length === 2);
@@ -211,7 +211,7 @@ describe('progress of updates', () => {
     ]);
   });
 
-  describe('that is told too often', () => {
+  describe('that is reported too often', () => {
     beforeEach(async () => {
       await h.stop();
       await h.start({ TRANSACTIONS_PROGRESS_INTERVAL_MS: '2000' });
@@ -234,7 +234,7 @@ describe('progress of updates', () => {
       expect(h.callbacks.map((c) => c.sequence)).toEqual([1, 2, 3, 4]);
     });
 
-    it('is replaced by the end, which tells the last known value', async () => {
+    it('is replaced by the end, which carries the last known value', async () => {
       const id = await update();
       await h.progress(id, 0.1, 1n);
       await h.progress(id, 0.6, 2n);
@@ -246,9 +246,9 @@ describe('progress of updates', () => {
         ['processed', 0.6],
       ]);
       expect(h.callbacks.map((c) => c.sequence)).toEqual([1, 2, 3]);
-      // Nothing of it is to be swept again and again.
+      // The sweeper must not find it again and again.
       await waitFor('nothing is due', async () => (await h.dueIds()).length === 0);
-      // Nor what was made due by mistake.
+      // Nor must it find a transaction that was made due by mistake.
       await h.makeDue(id);
       await waitFor('nothing is due again', async () => (await h.dueIds()).length === 0);
     });
@@ -266,7 +266,7 @@ describe('progress of updates', () => {
   });
 
   // by rule A20
-  it('is never dated before its acceptance, nor the end before it, whatever the clock says', async () => {
+  it('is never dated before the acceptance, nor the end before the progress, whatever the clock says', async () => {
     const id = await update();
     const now = BigInt(Date.now());
     const at = (occurredAtMs: bigint) => ({ occurredAtMs, receivedAtMs: now + 60_000n });

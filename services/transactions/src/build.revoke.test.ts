@@ -8,7 +8,7 @@ import { device, Harness } from './testing/harness.ts';
 const update = 'put-v1-applications-devices-apps';
 
 // by rules A11, B1, B5 and B6
-describe('what a headset has started and the cloud wishes to cancel', () => {
+describe('a transaction that a headset has started and the cloud wishes to cancel', () => {
   let h: Harness;
   beforeEach(async () => {
     h = new Harness();
@@ -26,7 +26,7 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
   const callbacks = (id: number) => h.of(id).map((b) => [b['notificationType'], b['result'], b['message']]);
   const shown = async (id: number) => await h.admin.showTransaction({ transactionId: BigInt(id) });
 
-  /** Two updates of one package, the first started at session 1; session 2 holds it so. */
+  /** Two updates of one package; the first was started in session 1, and session 2 holds it as started. */
   const superseded = async (knowsRevoke = true) => {
     const [first, second] = [await create(), await create()];
     await h.accept(first, 1n);
@@ -34,7 +34,7 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
     return { first, second, sent };
   };
 
-  it('is asked for, and canceled only when the headset has left it', async () => {
+  it('is revoked, and canceled only when the headset has given it up', async () => {
     const { first, second, sent } = await superseded();
     expect(sent).toEqual({
       offers: [[second, 0]],
@@ -49,7 +49,7 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
     expect(callbacks(first)[1]).toEqual(['processed', 'failure', cancelMessages.newer]);
     expect(await h.status(first)).toBe('CANCELED');
     expect(await shown(first)).toMatchObject({ wishedCancellation: '' });
-    // Its answer may come again, and so may a result that crossed it: nothing more is told.
+    // The headset's answer may be repeated, and a result may arrive after it: neither causes a callback.
     await revoked(first, 51n);
     await h.result(first);
     await h.result(second);
@@ -57,7 +57,7 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
     expect(callbacks(first)).toHaveLength(2);
   });
 
-  it('ends by its result where its effect had begun', async () => {
+  it('ends by its result if its effect had begun', async () => {
     const { first, second } = await superseded();
     await h.result(first, true, 'installed');
     await waitFor('the end', () => h.of(first).length === 2);
@@ -69,7 +69,7 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
     expect(callbacks(first)).toHaveLength(2);
   });
 
-  it('is asked for again in each session, also where nothing else speaks against it any more', async () => {
+  it('is revoked again in each session, even when the reason to cancel it is gone', async () => {
     const { first, second } = await superseded();
     await h.result(second);
     await waitFor('the newer one to end', () => h.of(second).length === 1);
@@ -85,10 +85,11 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
     expect(await h.accept(first, 2n)).toMatchObject({ start: true });
   });
 
-  it('ends by its result at a client that does not know revoke, also when that is on its way at the next hello', async () => {
+  it('ends by its result at a client that does not know revoke, even if the result is not consumed at the next hello', async () => {
     const [first] = [await create(), await create()];
     await h.accept(first, 1n);
-    // The report is acknowledged, so that the hello holds nothing; the log has not brought it here yet.
+    // The report is acknowledged, so the hello does not hold the transaction; the report is not consumed
+    // yet.
     const { offers } = await h.judgeOnline(2n, { knowsRevoke: false });
     expect(offers.map(([id]) => id)).toContain(first);
     await h.result(first);
@@ -96,7 +97,7 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
     expect(await h.accept(first, 2n)).toMatchObject({ start: false });
   });
 
-  it('is offered to be asked for where the headset does not hold it: its result may be on its way', async () => {
+  it('is offered, so that it can be revoked, if the headset does not hold it: its result may not be consumed yet', async () => {
     const [first] = [await create(), await create()];
     await h.accept(first, 1n);
     const { offers } = await h.judgeOnline(2n);
@@ -108,7 +109,7 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
     });
   });
 
-  it('is canceled at once by a reset, and what the headset answers afterwards changes nothing', async () => {
+  it('is canceled at once by a reset, and the headset’s later answer changes nothing', async () => {
     const { first } = await superseded();
     await h.create({
       operationId: 'put-v1-applications-devices-reset',
@@ -125,19 +126,22 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
   it.each([
     ['reset', FloorReason.RESET, cancelMessages.reset],
     ['deactivation', FloorReason.DEACTIVATION, cancelMessages.deactivation],
-  ])('is taken back from the session that runs by a %s, with what waits', async (_, raisesFloor, message) => {
-    const [started, waiting] = [await create(), await create()];
-    await h.accept(started, 1n);
-    await h.create({ activationEpoch: 2n, raisesFloor });
-    await waitFor('the withdrawal', () => h.withdrawn.length === 2);
-    expect(h.withdrawn).toEqual([
-      [started, message],
-      [waiting, message],
-    ]);
-    expect(await h.accept(started, 1n)).toMatchObject({ start: false, revoke: false, dropReason: message });
-  });
+  ])(
+    'is withdrawn from the current session by a %s, together with waiting transactions',
+    async (_, raisesFloor, message) => {
+      const [started, waiting] = [await create(), await create()];
+      await h.accept(started, 1n);
+      await h.create({ activationEpoch: 2n, raisesFloor });
+      await waitFor('the withdrawal', () => h.withdrawn.length === 2);
+      expect(h.withdrawn).toEqual([
+        [started, message],
+        [waiting, message],
+      ]);
+      expect(await h.accept(started, 1n)).toMatchObject({ start: false, revoke: false, dropReason: message });
+    },
+  );
 
-  it('is never canceled by a judgement that saw it before its start', async () => {
+  it('is never canceled by a judgement that read it before its start', async () => {
     const [first, second] = [await create(), await create()];
     await h.judgeOnline(1n);
     const [newer] = [await create()];
@@ -151,7 +155,7 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
       drops: [],
     });
     expect([await h.status(first), await h.status(second)]).toEqual(['CANCELED', 'ACCEPTED']);
-    // Only an earlier session's start is void when a hello tells that it did not come.
+    // Only the start of an earlier session is void when a hello shows that it did not arrive.
     expect(await h.judgeOnline(3n, { held: holds(second, HeldState.OFFERED) })).toMatchObject({
       drops: [second],
       revocations: [],
@@ -159,7 +163,7 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
     expect(await h.status(second)).toBe('CANCELED');
   });
 
-  it('is left alone by the judgement of a session that a newer one has replaced', async () => {
+  it('is not touched by the judgement of a session that a newer one has replaced', async () => {
     const [first] = [await create(), await create()];
     h.beforeCancel = async () => expect(await h.accept(first, 2n)).toMatchObject({ start: true });
     await h.judgeOnline(1n, { held: holds(first, HeldState.OFFERED) });
@@ -167,7 +171,7 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
     expect(await h.status(first)).toBe('ACCEPTED');
   });
 
-  it('has failed where a headset leaves what nobody asked it to leave', async () => {
+  it('has failed if the headset gives it up without being asked', async () => {
     const id = await create();
     await h.accept(id, 1n);
     await revoked(id);
@@ -175,11 +179,12 @@ describe('what a headset has started and the cloud wishes to cancel', () => {
     expect(callbacks(id)[1]).toEqual(['processed', 'failure', 'The device did not carry out the operation.']);
   });
 
-  it('is asked for when its retries are used up', async () => {
+  it('is revoked when its retries are used up', async () => {
     const id = await create();
     await h.accept(id, 1n);
     const held = holds(id, HeldState.STARTED);
-    // The first session that needs it again saw it accepted; three retries follow.
+    // The first re-delivery does not count, because the transaction was accepted since; three retries
+    // follow.
     for (let epoch = 2n; epoch <= 5n; epoch += 1n) {
       expect(await h.judgeOnline(epoch, { held })).toMatchObject({ starts: [id] });
     }
@@ -201,19 +206,19 @@ describe('sessions that are judged', () => {
     rmSync(h.directory, { recursive: true, force: true });
   });
 
-  it('take the permit from every earlier session, also of what was not offered to them', async () => {
+  it('take the start permit from every earlier session, even for transactions not offered to them', async () => {
     const id = await h.create();
     await h.judgeOnline(2n, { held: [{ transactionId: BigInt(id), state: HeldState.OFFERED }] });
     expect(await h.accept(id, 1n)).toMatchObject({ start: false });
     expect(await h.accept(id, 2n)).toMatchObject({ start: true });
-    // The answer was lost, and the older session asks once more.
+    // The answer was lost, and the older session asks again.
     expect(await h.accept(id, 1n)).toMatchObject({ start: false });
     expect(await h.accept(id, 2n)).toMatchObject({ start: true });
   });
 
-  it('again get what waits and was taken for undeliverable, and count no retry', async () => {
+  it('again get waiting transactions that device-link could not deliver, and count no retry', async () => {
     await h.judgeOnline(1n);
-    // device-link took the headset for away.
+    // device-link considered the headset offline.
     const id = await h.create();
     await waitFor('the mark', async () => (await h.status(id)) === 'PUBLISHED');
     const again = () => h.judgeOnline(1n, { again: true });
@@ -232,17 +237,17 @@ describe('sessions that are judged', () => {
     expect(await again()).toMatchObject({ offers: [[next, 0]], starts: [] });
   });
 
-  it('again do not take what a newer session was judged for', async () => {
+  it('again do not get transactions that a newer session was judged for', async () => {
     const id = await h.create();
     await h.judgeOnline(2n);
     expect(await h.judgeOnline(1n, { again: true })).toMatchObject({ offers: [] });
     expect(await h.accept(id, 1n)).toMatchObject({ start: false });
   });
 
-  it('keep their place when the mark of an older hand-over is late', async () => {
+  it('keep their session epoch when the mark of an older hand-over is late', async () => {
     h.online.set(device, 1n);
     const id = await h.create();
-    // Judged before the hand-over to session 1 is marked.
+    // Judges session 2 before the hand-over to session 1 is marked.
     await h.judgeOnline(2n);
     await waitFor('the mark', async () => (await h.status(id)) === 'PUBLISHED');
     expect(await h.accept(id, 1n)).toMatchObject({ start: false });
@@ -257,7 +262,7 @@ describe('sessions that are judged', () => {
       const { offers } = await h.judgeOnline(epoch);
       expect(offers).toEqual([[id, epoch === 1n ? 0 : 1]]);
     }
-    // A headset that does not answer counts, however soon it is back.
+    // A session after an unresponsive one always counts, however soon it begins.
     expect((await h.judgeOnline(10n, { afterUnresponsive: true })).offers).toEqual([[id, 2]]);
   });
 });

@@ -40,7 +40,7 @@ describe('transactions', () => {
     expect(await h.status(id)).toBe('PROCESSED');
   });
 
-  it('gives a callback its time from when the cloud took it in, whatever time the headset tells', async () => {
+  it('takes a callback’s intake time from the cloud’s clock, whatever time the headset reports', async () => {
     const beganAtMs = Date.now();
     const occurredAtMs = BigInt(beganAtMs - 80 * 3_600_000);
     const receivedAtMs = BigInt(beganAtMs);
@@ -60,7 +60,7 @@ describe('transactions', () => {
     }
   });
 
-  it('is idempotent by id: created again, it is there once and answers the same', async () => {
+  it('is idempotent by id: a repeated create stores nothing new and gets the same answer', async () => {
     const { transactionId } = await h.tx.drawTransactionId({ deviceId: device });
     const id = await h.create({ transactionId });
     expect(await h.create({ transactionId })).toBe(id);
@@ -72,7 +72,7 @@ describe('transactions', () => {
     expect(transactions.map((t) => Number(t.transactionId))).toEqual([id]);
   });
 
-  it('is listed without its operation, of which a page of 100 could be 100 MiB', async () => {
+  it('is listed without its operation, because a page of 100 could have 100 MiB of operations', async () => {
     const id = await h.create();
     await waitFor('the hand-over', () => h.delivered.includes(id));
     await h.strip(id);
@@ -104,7 +104,7 @@ describe('transactions', () => {
     expect(canceledTransactionIds).toContain(BigInt(last));
   });
 
-  it('is offered within a bound: beyond it by its id, whose operation is read on demand', async () => {
+  it('is offered with its operation within a size limit; beyond it by its id, and the operation is read on demand', async () => {
     const password = 'p'.repeat(400 * 1024);
     const operation = {
       kind: { case: 'applyWifi' as const, value: { networks: [{ ssid: 'x', password }] } },
@@ -117,7 +117,7 @@ describe('transactions', () => {
     const { offers } = await h.judge.headsetOnline({ ...ask, readsOffers: true });
     expect(idsOf(offers)).toEqual(ids);
     expect(offers.map((o) => o.operation !== undefined)).toEqual(ids.map((_, n) => n < 3));
-    // A device-link of an earlier release gets them whole.
+    // A device-link of an earlier release gets all operations.
     expect((await h.judge.headsetOnline(ask)).offers.every((o) => o.operation)).toBe(true);
     const left = ids.slice(3);
     await h.accept(left[0] as number, 7n);
@@ -133,7 +133,7 @@ describe('transactions', () => {
     expect(await read('350000000000002', left)).toMatchObject({ offers: [], answered: left.length });
   });
 
-  it('is answered and handed over only when the disk has it, for which it waits once', async () => {
+  it('is answered and handed over only when it is synced to disk, with one wait for the disk', async () => {
     const first = await h.create();
     await waitFor('the first hand-over', () => h.delivered.length === 1);
     h.bed.disk.hold();
@@ -143,7 +143,7 @@ describe('transactions', () => {
       return id;
     });
     await waitFor('the disk to be asked', () => h.bed.disk.asked > 0);
-    // A whole call that needs no disk is answered meanwhile.
+    // A call that needs no disk sync is answered meanwhile.
     expect(await h.status(first)).toBe('CREATED');
     expect({ answered, delivered: h.delivered.length, asked: h.bed.disk.asked }).toEqual({
       answered: 0,
@@ -188,7 +188,7 @@ describe('transactions', () => {
     }
   });
 
-  it('names exactly what it canceled, also when two runs of one Idempotency-Key overlap', async () => {
+  it('names exactly the transactions it canceled, also when two runs of one Idempotency-Key overlap', async () => {
     const first = await h.create();
     const idempotency = { key: 'k', method: 'DELETE', path: '/x', bodySha256: new Uint8Array(32) };
     const cancel = () =>
@@ -212,7 +212,7 @@ describe('transactions', () => {
     expect(await h.status(second)).not.toBe('CANCELED');
   });
 
-  it('cancels nothing of a device that the application no longer has activated', async () => {
+  it('cancels nothing for a device that the application no longer has activated', async () => {
     const id = await h.create();
     h.activated = false;
     const caller = { clientId: 'c', applicationId: application };
@@ -256,7 +256,7 @@ describe('transactions', () => {
   });
 
   // proves api/4/deactivation-cancels, cb/8/cancel-deactivation
-  it('cancels what is below the floor of a deactivation, and refuses creates of the ended activation', async () => {
+  it('cancels transactions below the floor of a deactivation, and refuses creates of the ended activation', async () => {
     const early = await h.create();
     const accepted = await h.create();
     await h.judge.accept({ deviceId: device, transactionId: BigInt(accepted), sessionEpoch: 1n });
@@ -281,7 +281,7 @@ describe('transactions', () => {
   });
 
   // proves api/4/created-published, api/4/resend-online
-  it('hands over what could not be handed over before, and what waited when the headset comes online', async () => {
+  it('retries a failed hand-over, and offers waiting transactions when the headset comes online', async () => {
     h.linkAway = true;
     const id = await h.create();
     expect(await h.status(id)).toBe('CREATED');
@@ -293,7 +293,7 @@ describe('transactions', () => {
     expect(online.offers[0]).toMatchObject({ attempt: 0, operationId: command });
   });
 
-  it('hands over the others beside one that cannot be read', async () => {
+  it('hands over the other transactions of a batch when one cannot be read', async () => {
     h.linkAway = true;
     const [first = 0, spoilt = 0, last = 0] = [await h.create(), await h.create(), await h.create()];
     await h.spoil(spoilt);
@@ -309,7 +309,7 @@ describe('transactions', () => {
     const id = await h.create();
     await h.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 5n });
     const held = [{ transactionId: BigInt(id), state: HeldState.STARTED }];
-    // It got further than ever before: it was accepted.
+    // It got further than before: it was accepted.
     expect(await h.judgeOnline(6n, { held })).toMatchObject({ starts: [id], offers: [] });
     expect(await h.judgeOnline(7n)).toMatchObject({ offers: [[id, 1]] });
     expect(await h.judgeOnline(8n, { held })).toMatchObject({ starts: [id], offers: [] });
@@ -317,13 +317,13 @@ describe('transactions', () => {
   });
 
   // proves api/4/resend-limit, api/8/retry-limit, api/9/retry-limit, cb/8/cancel-retry
-  it('cancels at the retry limit, and drops what a headset holds in vain', async () => {
+  it('cancels at the retry limit, and drops transactions that a headset holds but that have ended', async () => {
     const id = await h.create();
-    // The first delivery and three more.
+    // The first delivery and three re-deliveries.
     for (let epoch = 1n; epoch <= 4n; epoch++) {
       const { offers } = await h.judge.headsetOnline({ deviceId: device, sessionEpoch: epoch, held: [] });
       expect(offers.map((o) => Number(o.transactionId))).toEqual([id]);
-      // Told twice in a session, it counts once.
+      // A repeated judgement of one session counts once.
       await h.judge.headsetOnline({ deviceId: device, sessionEpoch: epoch, held: [] });
     }
     const last = await h.judge.headsetOnline({
@@ -339,7 +339,7 @@ describe('transactions', () => {
     );
   });
 
-  it('keeps one callback for each kind over a restart, and publishes what a crash left', async () => {
+  it('keeps one callback of each kind over a restart, and publishes callbacks that a crash left unpublished', async () => {
     const id = await h.create();
     await h.result(id);
     await waitFor('the callback', () => h.of(id).length === 1);

@@ -58,8 +58,8 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
   const reachable = async (deviceId: string): Promise<boolean> =>
     (await link.getPresence({ deviceIds: [deviceId] })).sessionEpochs[deviceId] !== undefined;
   const devices = createClient(DevicesService, ctx.channel('devices'), { deadlineMs: 3000 });
-  // Whoever no longer has the device activated has nothing to cancel: a deactivation must reach the
-  // headset. Devices is asked once for a request, before anything is stored of it.
+  // An application that no longer has the device activated may not cancel, because its deactivation must
+  // reach the headset. Devices is asked once per request, before anything of the request is stored.
   const requireActivated = async (applicationId: string, deviceId: string): Promise<void> => {
     const { activated } = await devices.getActivation({ applicationId, deviceId });
     if (!activated) throw new DomainError('device_not_activated', 'The device is not activated.');

@@ -3,7 +3,7 @@ import { type ConfigOf, integer } from '@headset-cloud/kit/config.ts';
 /** Keys of the transactions service beside the common ones (kit/src/common-config.ts). */
 export const transactionsConfig = {
   TRANSACTIONS_RETRY_LIMIT: integer({
-    doc: 'Re-deliveries of one transaction; the next one cancels it (rule B6).',
+    doc: 'Largest number of re-deliveries of one transaction; the next one cancels it (rule B6).',
     example: '5',
     default: 5,
     min: 1,
@@ -31,7 +31,7 @@ export const transactionsConfig = {
     max: 1_000_000,
   }),
   TRANSACTIONS_SWEEP_MS: integer({
-    doc: 'How often the sweeper looks for what a crash left unfinished; milliseconds.',
+    doc: 'How often the sweeper looks for work that a crash left unfinished; milliseconds.',
     example: '1000',
     default: 1000,
     min: 50,

@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client';
 import { openStatuses } from './domain/state.ts';
 import type { Queries } from './ports.ts';
 
-/** Transactions by state and the age of the oldest: an SRE's first question. Read at each scrape. */
+/** Transactions by state and the age of the oldest. Read at each scrape. */
 export function registerMetrics(registry: Registry, store: Queries, clock: Clock): void {
   new Gauge({
     name: 'headset_transactions_open',

@@ -12,17 +12,20 @@ import { callbackBody, callbackId, callbackSequence, needsOperation } from './do
 import type { OwedCallback } from './domain/owed.ts';
 import type { CanceledTransaction, OutboxStore, StoredTransaction } from './ports.ts';
 
-/** A transaction that owes callbacks; those of a cancellation need nothing of its operation. */
+/** A transaction that owes callbacks; the callback of a cancellation does not need the operation. */
 type Owing = CanceledTransaction | StoredTransaction;
 
 /**
- * Brings the callbacks that transactions owe into the log: always from the head of a transaction's
- * outbox, at once after the change, and by the sweeper for what a crash left (rule B9).
+ * Publishes the callbacks that transactions owe to the log, always from the head of a transaction's outbox:
+ * at once after the change, or by the sweeper after a crash (rule B9).
  */
 export interface Outbox {
-  /** Publishes what the document owes; returns at once. A failure is left to the sweeper. */
+  /**
+   * Publishes the callbacks that the document owes; returns at once. After a failure the sweeper publishes
+   * them.
+   */
   publish(transaction: Owing): void;
-  /** Waits until what was begun is published and cleared. */
+  /** Waits until all started publishing and clearing is done. */
   drain(): Promise<void>;
 }
 
@@ -33,14 +36,14 @@ export function createOutbox(deps: {
   failpoints: Failpoints;
 }): Outbox {
   const { store, log, logger, failpoints } = deps;
-  // What this process has in the log (settled) or on the way there; only saves duplicates.
+  // Callbacks that this process has published (resolved) or is publishing; only avoids duplicates.
   const known = new LRUCache<string, Promise<void>>({ max: 50_000 });
   const inFlight = new Set<Promise<void>>();
   const cleared: Batcher<{ id: number; outboxSeq: number; deferred: boolean }> = createBatcher({
     maxItems: 500,
     maxWaitMs: 100,
     async flush(items) {
-      // The newest sequence of each transaction stands for the earlier ones.
+      // The newest sequence number of a transaction includes the earlier ones.
       const newest = new Map<number, (typeof items)[number]>();
       for (const item of items) {
         if (item.outboxSeq >= (newest.get(item.id)?.outboxSeq ?? 0)) newest.set(item.id, item);
@@ -52,7 +55,7 @@ export function createOutbox(deps: {
 
   const publish = async (t: Owing, fresh: readonly OwedCallback[]): Promise<void> => {
     failpoints('transactions.changed');
-    // The call that made the transaction is long over: its trace goes on from what was stored.
+    // The call that created the transaction is over: its trace continues from the stored trace context.
     if (t.traceparent) {
       const options = { kind: SpanKind.PRODUCER, parent: t.traceparent };
       await inSpan('notifications publish', options, () => send(t, fresh, currentTraceparent()));
@@ -67,7 +70,7 @@ export function createOutbox(deps: {
         value: encode(t, owed, traceparent),
         ...(traceparent && { headers: { traceparent } }),
       })),
-      // Only the outbox's being cleared depends on it, and that is written later.
+      // 'in-order' suffices: only the later write that clears the outbox depends on it.
       { settle: 'in-order' },
     );
 
@@ -81,12 +84,12 @@ export function createOutbox(deps: {
         if (publishing) earlier.push(publishing);
         else fresh.push(owed);
       }
-      // A report of progress takes the place of the one before, which may still be on the way.
+      // A progress report replaces the one before, which may still be being published.
       const lastProgress = operationById(t.operationId)?.reportsProgress
         ? known.get(progressKey(t.id))
         : undefined;
       if (lastProgress) earlier.push(lastProgress);
-      // From the head, always: what is on the way must have arrived before the next goes.
+      // Always from the head: callbacks that are being published must be in the log before the next one.
       const published = Promise.all(earlier).then(() => (fresh.length > 0 ? publish(t, fresh) : undefined));
       for (const owed of fresh) {
         known.set(callbackId(t.id, owed), published);
@@ -118,7 +121,7 @@ export function createOutbox(deps: {
   };
 }
 
-/** The newest progress of a transaction that is known. */
+/** Key of the newest known progress of a transaction. */
 function progressKey(transactionId: number): string {
   return `tx-${transactionId}-progress`;
 }

@@ -15,9 +15,9 @@ export interface NewTransaction {
   /** Bytes of the protobuf Operation. */
   readonly operation: Uint8Array;
   readonly traceparent: string;
-  /** A headset with an older client or firmware may not start it; empty: any may. */
+  /** A headset with an older client or firmware may not start it; empty: no minimum. */
   readonly minimum: Versions;
-  /** Ends at once, as a failure with this message. */
+  /** Set: the transaction ends at once, as a failure with this message. */
   readonly failMessage?: string;
 }
 
@@ -36,18 +36,18 @@ export interface StoredTransaction {
   /** Re-deliveries that counted (rule B6). */
   readonly attempts: number;
   readonly sentEpoch: number;
-  /** When the newest re-delivery counted; 0 if none did. */
+  /** When a re-delivery last counted; 0 if none did. */
   readonly countedAtMs: number;
-  /** How far it had come when that was judged last. */
+  /** How far it had come at the last judgement. */
   readonly countedAdvance: number;
   /** The highest progress that was ever reported, 0.0 to 1.0. */
   readonly bestProgress: number;
-  /** Message of the cancellation that the headset is asked for (rule A11); empty: none. */
+  /** Message of the cancellation that waits for the headset's consent (rule A11); empty: none. */
   readonly wish: string;
   readonly wishedAtMs: number;
-  /** When the last callback of progress was owed, where a newer report waits for its interval. */
+  /** When the last progress callback was owed; set only while a newer report waits for its interval. */
   readonly progressDeferredSinceMs: number | undefined;
-  /** Callbacks not known to be in the log, in their order; of progress the newest only. */
+  /** Callbacks not known to be in the log, in order; of progress only the newest. */
   readonly outbox: readonly OwedCallback[];
   readonly outboxSeq: number;
   /** The last known progress, 0.0 to 1.0. */
@@ -59,25 +59,25 @@ export interface StoredTransaction {
   readonly traceparent: string;
 }
 
-/** What a list shows of a transaction: nothing of its operation, which may have 1 MiB (rule A22). */
+/** The fields of a transaction in a list; without its operation, which may have 1 MiB (rule A22). */
 export type ListedTransaction = Pick<
   StoredTransaction,
   'id' | 'deviceId' | 'applicationId' | 'operationId' | 'status' | 'createdAtMs' | 'updatedAtMs'
 >;
 
-/** A canceled transaction: its callback needs nothing of its operation. */
+/** A canceled transaction; without its operation, which its callback does not need. */
 export type CanceledTransaction = Omit<StoredTransaction, 'operation'>;
 
-/** An unprocessed transaction without its operation: a device may have any number of 1 MiB each. */
+/** An unprocessed transaction without its operation, because a device may have many of 1 MiB each. */
 export type OpenOfDevice = OpenTransaction & Pick<StoredTransaction, 'applicationId'>;
 
-/** Everything below is over for the device (rule B4). */
+/** The device's floor: transactions of older activation epochs are over (rule B4). */
 export interface Floor {
   readonly epoch: number;
   readonly reason: 'deactivation' | 'reset';
 }
 
-/** Of a device's operations. */
+/** The head of a device (rule B4). */
 export interface Head {
   readonly floor: Floor | undefined;
   /** The highest id so far; 0 if none. */
@@ -98,9 +98,9 @@ export interface ListQuery {
   readonly limit: number;
 }
 
-/** How far a headset says an update is. */
+/** A headset's report of an update's progress. */
 export interface ReportedProgress {
-  /** Of two reports the one with the lower id is older. */
+  /** Rises: of two reports the one with the lower id is older. */
   readonly reportId: number;
   /** 0.0 to 1.0. */
   readonly value: number;
@@ -109,29 +109,32 @@ export interface ReportedProgress {
   readonly atMs: number;
 }
 
-/** The headset that reports something of a transaction. */
+/** The headset that reports something about a transaction. */
 export interface Reporter {
   readonly deviceId: string;
-  /** The newest activation epoch that it knew when that happened; 0: none. */
+  /** The newest activation epoch that the headset knew when the reported event happened; 0: none. */
   readonly epoch: number;
 }
 
-/** Who asks for a start. */
+/** The session that asks for a start permit. */
 export interface AskingSession {
   readonly deviceId: string;
   readonly epoch: number;
-  /** The minimum versions that this session's headset was found to meet; absent: none were looked at. */
+  /** The minimum versions that this session's headset is known to meet; absent: not checked. */
   readonly meets?: Versions;
 }
 
-/** How a judgement saw a transaction that it cancels: one that has moved since is judged anew (rule B1). */
+/**
+ * The state in which a judgement read a transaction that it cancels: if it has changed since, it is judged
+ * again (rule B1).
+ */
 export interface Seen {
   readonly accepted: boolean;
-  /** The session that is judged: what a newer one has is not its matter. */
+  /** Epoch of the session that is judged: transactions that a newer session has are not canceled. */
   readonly epoch: number;
 }
 
-/** Raises a device's head; the answer says whether a create of that activation is still allowed. */
+/** Result of raising a device's head: whether a create with that id and activation epoch is allowed. */
 export type HeadRaise = 'raised' | 'id-too-low' | 'epoch-too-old';
 
 /** Draws the ids of transactions; those of a device rise (rule C3). */
@@ -149,16 +152,16 @@ export interface Heads {
     raise: { id: number; epoch: number; mustRise: boolean; floor?: Floor },
     now: number,
   ): Promise<HeadRaise>;
-  /** Heads of devices; coalesced with others asked in the same turn. */
+  /** The head of a device; reads of one turn are batched. */
   headOf(deviceId: string): Promise<Head>;
   floorOf(deviceId: string): Promise<Floor | undefined>;
-  /** The firmware updates that were asked for; `changes` names this state of it. */
+  /** The requested firmware updates; `changes` is the version of the list. */
   firmwareQueue(deviceId: string): Promise<{
     readonly queued: readonly QueuedFirmware[];
     readonly changes: number;
     readonly floorEpoch: number;
   }>;
-  /** Only as it was seen; false: it has changed since. */
+  /** Replaces the list if it is unchanged; false: it has changed since it was read. */
   replaceFirmwareQueue(
     deviceId: string,
     changes: number,
@@ -169,20 +172,20 @@ export interface Heads {
 }
 
 /**
- * What changes a transaction. Each is one conditional update of one document; the answer is the document after
- * the change, null where its condition did not hold.
+ * Changes of a transaction. Each is one conditional update of one document. It returns the document after
+ * the change, or null if the condition did not hold.
  */
 export interface Transitions {
   /** Undefined when the id exists already. */
   insert(transaction: NewTransaction, now: number): Promise<StoredTransaction | undefined>;
-  /** created → published, with the session it was written to; lazily, many at a time. */
+  /** created → published, with the epoch of the session it was sent to; written late, many at a time. */
   markPublished(marks: readonly { id: number; sentEpoch: number }[], now: number): Promise<void>;
-  /** What a session's judgement decided, with its epoch; created → published. */
+  /** Writes the decisions of a session's judgement, with the session epoch; created → published. */
   markJudged(marks: readonly Mark[], sessionEpoch: number, now: number): Promise<void>;
   /**
-   * The start permit, given to a session; nothing below the floor gets one, nothing that was sent to
-   * a newer session or judged for one (rule B1), and what needs minimum versions only a
-   * session that is known to meet them.
+   * Gives the start permit to a session. A transaction gets none if it is below the floor, or was sent to a
+   * newer session or judged for one (rule B1). If it needs minimum versions, only a session that is known
+   * to meet them gets the permit.
    */
   accept(
     id: number,
@@ -190,7 +193,7 @@ export interface Transitions {
     floorEpoch: number,
     now: number,
   ): Promise<StoredTransaction | null>;
-  /** Ends what a headset asked to start, but may not. */
+  /** Ends a transaction that the headset asked to start but is too old for. */
   refuse(
     id: number,
     session: AskingSession,
@@ -199,13 +202,14 @@ export interface Transitions {
     now: number,
   ): Promise<StoredTransaction | null>;
   /**
-   * What headsets report changes a transaction only where it happened while the application had the
-   * device without a break since (rule A7): so too `progress`, `revoked` and `answer`.
+   * Ends a transaction by its result. A report changes a transaction only if the application that made it
+   * had the device without a break until the reported event (rule A7); the same holds for `progress`,
+   * `revoked` and `answer`.
    */
   finish(id: number, reporter: Reporter, end: End, now: number): Promise<StoredTransaction | null>;
   /**
-   * Only of an accepted update, and only what is newer than the last. A report that comes too soon
-   * after the last callback is deferred (rule A9).
+   * Stores progress of an accepted update if it is newer than the last. A report that comes too soon after
+   * the last callback is deferred (rule A9).
    */
   progress(
     id: number,
@@ -213,22 +217,22 @@ export interface Transitions {
     progress: ReportedProgress,
     now: number,
   ): Promise<StoredTransaction | null>;
-  /** The deferred report's interval is over: its callback is owed. Null where none waits any more. */
+  /** Owes the callback of a deferred report whose interval is over. Null if none waits any more. */
   oweProgress(id: number, now: number): Promise<StoredTransaction | null>;
-  /** The headset has left what was wished to be canceled; or, unasked, something that it was to do. */
+  /** The headset has given up a transaction, as asked by a revoke or without being asked. */
   revoked(id: number, reporter: Reporter, atMs: number, now: number): Promise<StoredTransaction | null>;
   /** Ends an accepted reset as done, unless it was written to session `epoch` or a later one. */
   finishReset(id: number, epoch: number, end: End, now: number): Promise<StoredTransaction | null>;
-  /** Only of a command. */
+  /** Stores the app's own answer; only for a command. */
   answer(id: number, reporter: Reporter, answer: AppAnswer, now: number): Promise<StoredTransaction | null>;
-  /** Keeps what changes nothing any more with its transaction, once; nobody is told. */
+  /** Stores a result that came after the end with its transaction, once and without a callback. */
   recordLate(
     id: number,
     deviceId: string,
     end: { success: boolean; message: string },
     now: number,
   ): Promise<void>;
-  /** Cancels those that are still open, and as they were seen; answers what it canceled. */
+  /** Cancels those that are still open and unchanged since they were read; returns the canceled ones. */
   cancelByPlatform(
     ids: readonly number[],
     message: string,
@@ -236,7 +240,7 @@ export interface Transitions {
     now: number,
     seen?: Seen,
   ): Promise<CanceledTransaction[]>;
-  /** Cancels those of `ids` that the request may cancel; answers what bears its stamp. */
+  /** Cancels those of `ids` that the request may cancel; returns all that carry its stamp. */
   cancelByRequest(
     request: {
       applicationId: string;
@@ -249,7 +253,7 @@ export interface Transitions {
   ): Promise<CanceledTransaction[]>;
 }
 
-/** What is read of transactions. */
+/** Reads of transactions. */
 export interface Queries {
   get(id: number): Promise<StoredTransaction | undefined>;
   getListed(id: number): Promise<ListedTransaction | undefined>;
@@ -257,25 +261,25 @@ export interface Queries {
   list(query: ListQuery): Promise<ListedTransaction[]>;
   listOfDevice(deviceId: string, openOnly: boolean, limit: number): Promise<ListedTransaction[]>;
   openOfDevice(deviceId: string): Promise<OpenOfDevice[]>;
-  /** The device's accepted resets; coalesced with others asked in the same turn. */
+  /** The device's accepted resets; reads of one turn are batched. */
   acceptedResets(deviceId: string): Promise<{ readonly id: number; readonly sentEpoch: number }[]>;
   countOpen(status: Status): Promise<number>;
-  /** Transactions that headsets are asked to leave, and have not answered for. */
+  /** Number of started transactions that headsets were asked to give up and have not answered for. */
   countWishes(): Promise<number>;
-  /** Transactions that the sweeper has to look at, now or later. */
+  /** Number of transactions that the sweeper has to look at, now or later. */
   countDue(): Promise<number>;
   oldestOpenAtMs(status: Status): Promise<number | undefined>;
 }
 
-/** What is owed to the log, and when the sweeper looks at it (rule B9). */
+/** The outbox: callbacks that are owed to the log, and when the sweeper looks at them (rule B9). */
 export interface OutboxStore {
-  /** `deferred`: a report of progress still waits for its time. */
+  /** `deferred`: a progress report still waits for its interval. */
   clearOutbox(published: readonly { id: number; outboxSeq: number; deferred: boolean }[]): Promise<void>;
-  /** When the sweeper has to look at it again. */
+  /** Sets when the sweeper has to look at it again. */
   setDue(id: number, outboxSeq: number, at: number): Promise<void>;
-  /** Claims what is due until `until`, so that other sweepers leave it. */
+  /** Claims due transactions until `until`, so that other sweepers skip them. */
   claimDue(now: number, until: number, limit: number): Promise<StoredTransaction[]>;
 }
 
-/** What the service needs of its database. */
+/** Everything the service needs from its database. */
 export interface TransactionStore extends TransactionIds, Heads, Transitions, Queries, OutboxStore {}

@@ -9,8 +9,9 @@ import type { Heads, OutboxStore, StoredTransaction, Transitions } from './ports
 const batch = 200;
 
 /**
- * Finishes what a crash cut: callbacks owed but not in the log, transactions created but not handed
- * over, floors whose cancellations are not complete, progress whose time has come. Claims what it takes, so several may run.
+ * Finishes work that a crash left: callbacks owed but not in the log, transactions created but not handed
+ * over, floors whose cancellations are not complete. It also owes deferred progress when its interval is
+ * over. It claims its work, so several sweepers may run.
  */
 export function createSweeper(deps: {
   store: Heads & Transitions & OutboxStore;
@@ -33,7 +34,7 @@ export function createSweeper(deps: {
   const progressDue = async (t: StoredTransaction, sinceMs: number): Promise<void> => {
     const now = clock.now();
     const dueAt = sinceMs + deps.progressIntervalMs;
-    // What lies further ahead than the interval was written by a clock that was ahead.
+    // A time further ahead than the interval was written by a clock that was ahead.
     if (now < dueAt && dueAt <= now + deps.progressIntervalMs) {
       await store.setDue(t.id, t.outboxSeq, dueAt);
       return;
@@ -58,10 +59,10 @@ export function createSweeper(deps: {
         if (t.progressDeferredSinceMs !== undefined) await progressDue(t, t.progressDeferredSinceMs);
         else if (t.outbox.length === 0 && t.status !== 'created') idle.push(t);
       }
-      // Whatever made it due is done: it is not looked at again for ever.
+      // Nothing is left to do, so the due time is removed and the sweeper does not find it again.
       if (idle.length > 0)
         await store.clearOutbox(idle.map(({ id, outboxSeq }) => ({ id, outboxSeq, deferred: false })));
-      if (due.length > 0) logger.info({ count: due.length }, 'swept what was left over');
+      if (due.length > 0) logger.info({ count: due.length }, 'the sweeper handled leftover transactions');
       more = due.length === batch;
     }
   };
@@ -69,7 +70,7 @@ export function createSweeper(deps: {
     if (stopped) return;
     timer = setTimeout(() => {
       running = sweep()
-        .catch((error) => logger.warn({ err: error }, 'sweep failed; the next one follows'))
+        .catch((error) => logger.warn({ err: error }, 'sweep failed; it runs again at the next interval'))
         .finally(() => {
           running = undefined;
           schedule();

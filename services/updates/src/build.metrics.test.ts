@@ -3,7 +3,7 @@ import { callerOf, World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
-  // Nobody looks by itself.
+  // A long interval, so that the sweeper makes no checks of its own.
   world = await new World({ UPDATES_SWEEP_INTERVAL_MS: '60000' }).start();
 });
 afterEach(() => world.close());
@@ -31,7 +31,7 @@ test('uploads that wait for their check are counted, with the age of the oldest'
   await upload('1.0.0', Buffer.alloc(10));
   world.nowMs += 3000;
   await upload('2.0.0', Buffer.alloc(10));
-  // The first look is due after half a second.
+  // The first check is due after half a second.
   expect(await samples('headset_updates_checks_due')).toEqual(['headset_updates_checks_due 1']);
   world.nowMs += 4000;
   expect(await samples('headset_updates_checks_due')).toEqual(['headset_updates_checks_due 2']);

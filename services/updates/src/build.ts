@@ -23,7 +23,7 @@ import { createLookNow } from './uploads/looker.ts';
 import { createOpener } from './uploads/opener.ts';
 import { createSweeper } from './uploads/sweeper.ts';
 
-/** How long a call waits for uploads that are looked at on its account. */
+/** How long a call waits for the checks of uploads that it has started. */
 const lookPatienceMs = 1000;
 
 /** The updates service: software and firmware: catalogue, uploads, updates now. */
@@ -88,7 +88,7 @@ export function buildUpdates(ctx: ServiceContext, config: UpdatesConfig): Servic
       await sweeper.stop();
       await files.stop();
     },
-    // Whether the object storage answers is not asked: lists, updates and downloads go on without.
+    // Readiness does not depend on the object storage: lists, updates and downloads work without it.
     notReady: () => (started ? undefined : 'not started'),
   };
 }

@@ -103,7 +103,7 @@ test('an app update is sent with what the headset needs to load and verify it', 
 test.each<[string, string, 'a' | 'b', string]>([
   ['com.example.a', '2.0', 'a', 'The version 2.0 of com.example.a is not in the catalogue.'],
   ['com.example.x', '1.0', 'a', 'The version 1.0 of com.example.x is not in the catalogue.'],
-  // As if it were not there.
+  // Another developer's version: the same message as for one that does not exist.
   ['com.example.a', '1.0', 'b', 'The version 1.0 of com.example.a is not in the catalogue.'],
   [
     'com.example.a',
@@ -185,7 +185,7 @@ test('a repeat under an Idempotency-Key answers the same, whatever became of dev
   expect(world.devices.sent).toHaveLength(1);
 });
 
-test('what devices refuses is refused, and may be tried again under the same key', async () => {
+test('a refusal by devices is passed on, and the call may be tried again under the same key', async () => {
   await putApp('com.example.a', '1.0');
   const call = { caller: callerOf('a', 'key'), deviceId: device, package: 'com.example.a', version: '1.0' };
   world.devices.refusal = new DomainError('destination_not_set', 'deviceEvent is not set.');
@@ -202,7 +202,7 @@ async function ticketFor(deviceId = device): Promise<Uint8Array> {
   return (kind?.case === 'updateApp' && kind.value.artifact?.ticket) || new Uint8Array();
 }
 
-test('a ticket gets its headset a URL that serves ranges, and another when that has expired, over restarts', async () => {
+test('a ticket gets its headset a URL that serves ranges, and a new one when that has expired, also after a restart', async () => {
   const bytes = await putApp('com.example.a', '1.0');
   const ticket = await ticketFor();
   const first = await world.downloads.getDownloadUrl({ deviceId: device, ticket });
@@ -285,7 +285,7 @@ test('the operators’ list is by kind and package, bounded', async () => {
   await expect(list({ limit: 1001 })).rejects.toMatchObject({ code: 'invalid_argument' });
 });
 
-test('what a call looks at does not grow with other developers’ catalogues', async () => {
+test('the documents that a call examines do not grow with other developers’ catalogues', async () => {
   await putApp('com.example.a', '1.0');
   const artifacts = world.bed.store.collection<{ _id: string }>('artifacts');
   const own = await artifacts.findOne({ _id: 'software/com.example.a/1.0' });

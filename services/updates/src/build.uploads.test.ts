@@ -32,7 +32,7 @@ async function put(
   return { status: answer.status, text: await answer.text() };
 }
 
-/** Requests and uploads a package that says of itself what was requested. */
+/** Requests an upload and uploads a package with the requested name and version. */
 async function upload(version = '1.0.0', caller = callerOf(), apk?: Buffer) {
   const bytes = apk ?? (await makeApk({ package: app, versionName: version }));
   const answer = await requestUpload(version, bytes.length, caller);
@@ -68,7 +68,7 @@ test('a package becomes deliverable by one PUT to the URL that its request answe
   });
 });
 
-test('a version that is there answers so, without a URL, and is never overwritten', async () => {
+test('for an existing version the answer says so and has no URL; the version is never overwritten', async () => {
   const first = await upload();
   await put(first.url, first.bytes);
   const before = await artifact();
@@ -76,7 +76,7 @@ test('a version that is there answers so, without a URL, and is never overwritte
   expect({ appFileExists, chunkPartSize, urls }).toEqual({
     ...{ appFileExists: true, chunkPartSize: 10_485_760n, urls: [] },
   });
-  // The first URL is still valid; what it brings is dropped.
+  // The first URL is still valid; what is uploaded to it is dropped.
   expect((await put(first.url, first.bytes)).status).toBe(200);
   expect(await artifact()).toEqual(before);
   expect(readdirSync(join(world.directory, 'artifacts/uploads'))).toEqual([]);
@@ -108,7 +108,7 @@ test('a corrupt package is rejected, the uploader and the operator read why, and
     reason: expect.stringMatching(/^It is not a whole Android package: /),
   });
   expect((await world.updates.listApps({ caller: callerOf() })).appVersions).toEqual([]);
-  // Where nothing tells at the PUT (S3), the call that would install it does.
+  // With S3 the PUT does not report the reason, but the call that would install the version does.
   const update = world.updates.updateApp({
     caller: callerOf(),
     deviceId: '1',
@@ -127,7 +127,7 @@ test('a corrupt package is rejected, the uploader and the operator read why, and
   expect(await artifact()).toMatchObject({ state: ArtifactState.DELIVERABLE, reason: '' });
 });
 
-test('the URL of a rejected upload takes another try', async () => {
+test('the URL of a rejected upload accepts another try', async () => {
   const { url, bytes } = await upload();
   const wrong = Buffer.from(bytes).fill(1);
   expect((await put(url, wrong)).status).toBe(422);
@@ -144,7 +144,7 @@ test('a package belongs to the first developer that requests an upload of it', a
   expect(await artifact('2.0.0')).toBeUndefined();
 });
 
-test('of two developers that ask at once exactly one gets the package', async () => {
+test('of two developers that request a package at the same time exactly one gets it', async () => {
   for (let round = 0; round < 10; round += 1) {
     const ask = (developer: 'a' | 'b') =>
       world.updates
@@ -203,7 +203,7 @@ test('a version has at most 20 open uploads; they make room when they expire', a
   await requestUpload();
 });
 
-test('an upload that never comes is told as that, and is forgotten', async () => {
+test('an upload that never arrives is reported as such, and is removed', async () => {
   await requestUpload();
   world.nowMs += 3_600_000;
   await waitFor('the expiry', async () => (await artifact())?.state === ArtifactState.REJECTED);
@@ -228,13 +228,13 @@ test('a withdrawn version stays withdrawn: it is neither installed nor uploaded 
   expect(await artifact()).toMatchObject({ state: ArtifactState.WITHDRAWN });
 });
 
-test('a client that no developer has is refused as devices refuses it', async () => {
+test('a client without a developer is refused with the error of devices', async () => {
   const caller = { clientId: 'stranger', applicationId: 'app' };
   await expect(requestUpload('1', 1, caller)).rejects.toMatchObject({ code: 'developer_not_registered' });
 });
 
 test.each(['updates.uploaded', 'updates.sealed', 'updates.delivered'])(
-  'an upload whose check is cut at %s becomes deliverable nevertheless, once',
+  'an upload whose check crashes at %s still becomes deliverable, once',
   async (step) => {
     const { url, bytes } = await upload();
     world.cutAt = step;
@@ -255,7 +255,7 @@ test.each(['updates.uploaded', 'updates.sealed', 'updates.delivered'])(
 );
 
 test.each(['updates.claimed', 'updates.opened', 'updates.requested'])(
-  'a request that is cut at %s can be made again',
+  'a request that crashes at %s can be repeated',
   async (step) => {
     world.cutAt = step;
     await expect(requestUpload('1.0.0', 10, callerOf('a', 'key'))).rejects.toThrow();
@@ -266,10 +266,10 @@ test.each(['updates.claimed', 'updates.opened', 'updates.requested'])(
   },
 );
 
-test('URLs hold over a restart', async () => {
+test('URLs stay valid over a restart', async () => {
   const { url, bytes } = await upload();
   await world.restart();
-  // Port 0: the server listens elsewhere now.
+  // Port 0: the server listens on another port now.
   const { urls } = await requestUpload();
   const moved = new URL(new URL(url).pathname, urls[0]?.uploadUrl).href;
   expect((await put(moved, bytes)).status).toBe(200);

@@ -1,6 +1,6 @@
 import { address, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
 
-/** What can be set about the updates service. */
+/** Keys of the updates service. */
 export const updatesConfig = {
   S3_ENDPOINT: text({
     doc: 'Address of the S3-compatible object storage; not needed for AWS itself. Credentials: the AWS SDK’s usual variables.',
@@ -9,7 +9,7 @@ export const updatesConfig = {
     form: 'an http or https address without a path',
   }),
   S3_PUBLIC_ENDPOINT: text({
-    doc: 'The same storage as integrators and headsets reach it, where that differs from S3_ENDPOINT: presigned URLs name it.',
+    doc: 'Address of the same storage for integrators and headsets, used in presigned URLs, if it differs from S3_ENDPOINT.',
     example: 'https://files.example.com',
     pattern: /^https?:\/\/[^/]+\/?$/i,
     form: 'an http or https address without a path',
@@ -27,12 +27,12 @@ export const updatesConfig = {
     default: '.data',
   }),
   UPDATES_LISTEN: address({
-    doc: 'Where uploads and downloads are served; only used where S3_BUCKET is not set.',
+    doc: 'Listen address for uploads and downloads; only used if S3_BUCKET is not set.',
     example: '127.0.0.1:8084',
     default: { host: '127.0.0.1', port: 8084 },
   }),
   UPDATES_PUBLIC_URL: text({
-    doc: 'UPDATES_LISTEN as integrators and headsets reach it; default: http:// and UPDATES_LISTEN.',
+    doc: 'Address of UPDATES_LISTEN for integrators and headsets; default: http:// and UPDATES_LISTEN.',
     example: 'https://files.example.com',
     pattern: /^https?:\/\/[^/]+\/?$/i,
     form: 'an http or https address without a path',
@@ -51,7 +51,7 @@ export const updatesConfig = {
     example: '1073741824',
     default: 1_073_741_824,
     min: 1,
-    // One PUT, and one copy, of S3.
+    // S3's limit of one PUT, and of one copy.
     max: 5_368_709_120,
   }),
   UPDATES_UPLOAD_URL_SECONDS: integer({
@@ -69,7 +69,7 @@ export const updatesConfig = {
     max: 86_400,
   }),
   UPDATES_SWEEP_INTERVAL_MS: integer({
-    doc: 'How often to look for uploads that are due to be checked; milliseconds.',
+    doc: 'How often the sweeper looks for uploads that are due for a check; milliseconds.',
     example: '1000',
     default: 1000,
     min: 10,

@@ -1,4 +1,4 @@
-/** Where a test may stop the process (kit/failpoints.ts). Each lies just after the thing it names. */
+/** Where a test may stop the process (kit/failpoints.ts). Each fires just after the step that it names. */
 export const updatesFailpoints: readonly string[] = [
   'updates.claimed',
   'updates.opened',

@@ -5,8 +5,8 @@ import type { UploadStore } from './ports.ts';
 import type { CheckOutcome } from './uploads/checker.ts';
 
 /**
- * Registers the service's metrics (rule C18). What is due is asked of the database at each scrape.
- * Answers what counts a check; checks that found nothing are left out.
+ * Registers the service's metrics (rule C18). Due checks are counted in the database at each scrape.
+ * Returns the function that counts a check; checks that found nothing are not counted.
  */
 export function createMetrics(
   registry: Registry,
@@ -15,13 +15,13 @@ export function createMetrics(
   logger: Logger,
 ): (outcome: CheckOutcome) => void {
   let looking: ReturnType<typeof uploads.overdue> | undefined;
-  // One look at the database for both gauges of a scrape.
+  // One query for both gauges of a scrape.
   const look = () => {
     looking ??= uploads.overdue(clock.now()).finally(() => {
       looking = undefined;
     });
     return looking.catch((error: unknown) => {
-      // The last values stay; the database's own readiness tells of it.
+      // The gauges keep their last values; readiness reports the database.
       logger.warn({ err: error }, 'uploads that are due not counted');
       return undefined;
     });

@@ -13,17 +13,17 @@ export interface LocalCopy {
   dispose(): Promise<void>;
 }
 
-/** The content of an object changed between two steps: look again. */
+/** The content of an object changed between two steps: the check must be repeated. */
 export class ObjectChanged extends Error {}
 
 /**
- * Where packages and firmware lie (rule C16). Every call ends within a bounded time; storage that
- * is away is DomainError `unavailable`. Keys are this service's own (domain/artifact.ts).
+ * Storage of packages and firmware (rule C16). Every call ends within a bounded time; unavailable storage
+ * is DomainError `unavailable`. This service makes the keys (domain/artifact.ts).
  */
 export interface ArtifactStorage {
   /** Throws `unavailable` when an upload of that size cannot be taken now. */
   requireAvailable(sizeBytes: number): Promise<void>;
-  /** For one PUT of exactly that type and length. `startMs` is a whole second. */
+  /** A URL for one PUT of exactly that type and length. `startMs` is a whole second. */
   signUpload(upload: {
     key: string;
     contentType: string;
@@ -31,14 +31,14 @@ export interface ArtifactStorage {
     startMs: number;
     seconds: number;
   }): Promise<string>;
-  /** For GETs, with ranges. */
+  /** A URL for GETs, with ranges. */
   signDownload(download: { key: string; startMs: number; seconds: number }): Promise<string>;
-  /** Undefined: nothing is there. */
+  /** Undefined: there is no object. */
   head(key: string): Promise<StoredObject | undefined>;
   /** The object with that tag; throws ObjectChanged. */
   fetch(key: string, tag: string): Promise<LocalCopy>;
   /**
-   * Copies the object with that tag to a key to which no URL was ever given; throws ObjectChanged.
+   * Copies the object with that tag to a key for which no upload URL exists; throws ObjectChanged.
    * Repeatable.
    */
   seal(key: string, tag: string, to: string): Promise<void>;
@@ -46,7 +46,7 @@ export interface ArtifactStorage {
   remove(key: string): Promise<void>;
 }
 
-/** What of an artifact changes when an upload of it is opened. */
+/** The fields of an artifact that change when an upload of it is opened. */
 export interface OpenArtifact {
   readonly name: ArtifactName;
   readonly developerId: string;
@@ -59,24 +59,30 @@ export interface Page {
   readonly total: number;
 }
 
-/** The catalogue: one document an artifact; each change is one conditional update. */
+/** The catalogue: one document per artifact; each change is one conditional update. */
 export interface Catalogue {
   /** The developer that the package belongs to; undefined: nobody yet. */
   ownerOf(packageName: string): Promise<string | undefined>;
-  /** Gives the package to the developer if it is nobody's; answers whose it is. */
+  /** Gives the package to the developer if it has no owner; returns the owner. */
   claim(packageName: string, developerId: string, nowMs: number): Promise<string>;
   get(id: string): Promise<Artifact | undefined>;
-  /** Makes it, or turns a rejected one, to uploading; with `revive` also a withdrawn one. Answers what it is then. */
+  /**
+   * Creates the artifact as uploading, or sets a rejected one to uploading; with `revive` also a withdrawn
+   * one. Returns the artifact afterwards.
+   */
   open(artifact: OpenArtifact, nowMs: number, revive: boolean): Promise<Artifact>;
-  /** Only while it is open (domain/artifact.ts). False: another upload won, or it was withdrawn. */
+  /**
+   * Makes it deliverable, only while it is open (domain/artifact.ts). False: another upload won, or it was
+   * withdrawn.
+   */
   deliver(
     id: string,
     content: { objectKey: string; sizeBytes: number; sha256: string },
     nowMs: number,
   ): Promise<boolean>;
-  /** Only while it is open. */
+  /** Rejects it, only while it is open. */
   reject(id: string, reason: string, nowMs: number): Promise<void>;
-  /** Only while it is uploading and this is its newest upload. */
+  /** Rejects it, only while it is uploading and this is its newest upload. */
   expire(id: string, uploadId: string, reason: string, nowMs: number): Promise<void>;
   /** Undefined: it does not exist. Idempotent. */
   withdraw(id: string, nowMs: number): Promise<Artifact | undefined>;
@@ -93,23 +99,23 @@ export interface Catalogue {
   list(query: { kind?: 'software' | 'firmware'; package: string; limit: number }): Promise<Artifact[]>;
 }
 
-/** Uploads under way: one document a URL given out. */
+/** Open uploads: one document per upload. */
 export interface UploadStore {
-  /** Makes it, or keeps it open for longer. */
+  /** Creates it, or keeps it open for longer. */
   open(upload: Omit<Upload, 'looks'>, firstLookMs: number): Promise<void>;
   remove(id: string): Promise<void>;
-  /** Only while it has not been kept open for longer. */
+  /** Closes it, unless it has been kept open for longer. */
   close(id: string, expiresAtMs: number): Promise<void>;
   countOpen(artifactId: string, nowMs: number): Promise<{ count: number; firstEndMs: number }>;
-  /** Ids of uploads that a look may find something new at. */
+  /** Ids of uploads at which a check may find something new. */
   unsettled(of: { artifactId: string } | { developerId: string }, limit: number): Promise<string[]>;
   due(nowMs: number, limit: number): Promise<string[]>;
-  /** How many are due, and since when the first. */
+  /** How many uploads are due for a check, and since when the oldest is. */
   overdue(nowMs: number): Promise<{ count: number; oldestDueAtMs: number | undefined }>;
-  /** Takes it for a check; undefined: another has it, or it is gone. */
+  /** Claims it for a check; undefined: another check has it, or it is gone. */
   claim(id: string, nowMs: number, untilMs: number): Promise<Upload | undefined>;
-  /** Keeps a claim. */
+  /** Renews a claim. */
   renew(id: string, untilMs: number): Promise<void>;
-  /** Gives it back, to be looked at again then. */
+  /** Releases the claim and sets the time of the next check. */
   release(id: string, next: { atMs: number; looks: number; settled: boolean }): Promise<void>;
 }

@@ -1,16 +1,16 @@
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Artifact } from './domain/artifact.ts';
 
-/** What a ticket lets its headset load. */
+/** The artifact that a ticket lets its headset load. */
 export interface Ticket {
   readonly artifactId: string;
-  /** The very content that the update named: its key bears the hash. */
+  /** Key of exactly the content that the update named: the key contains the hash. */
   readonly objectKey: string;
 }
 
 const purpose = (deviceId: string) => `updates ticket ${deviceId}`;
 
-/** A text that only this headset can redeem; holds over restarts. */
+/** Makes a ticket, which only this headset can redeem; stays valid over restarts. */
 export function issueTicket(
   secrets: SecretBox,
   deviceId: string,

@@ -5,7 +5,7 @@ import { requireMonth } from '../domain/month.ts';
 import { billMessage } from '../grpc/map.ts';
 import { type BillSources, makeBill } from '../make-bill.ts';
 
-/** The bill as the integrator sees it. */
+/** Shows the bill that the integrator gets. */
 export function billHandlers(sources: BillSources): Pick<Handlers<typeof BillingAdminService>, 'showBill'> {
   return {
     async showBill({ applicationId, year, month }) {

@@ -6,7 +6,7 @@ import { billHandlers } from './bill.ts';
 import { plansHandlers } from './plans.ts';
 import { usageHandlers } from './usage.ts';
 
-/** What the operators' handlers work with. */
+/** Dependencies of the operators' handlers. */
 export interface AdminDependencies extends BillSources {
   readonly usage: UsageStore;
   readonly plans: PlansStore;

@@ -8,7 +8,7 @@ import type { AdminDependencies } from './bindings.ts';
 
 const mostListed = 1000;
 
-/** Usage that no service meters, and what is known. */
+/** Adds usage that no service meters, and lists the stored usage. */
 export function usageHandlers({
   usage: store,
   zone,

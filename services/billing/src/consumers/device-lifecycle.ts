@@ -9,7 +9,7 @@ import type { ActivityStore } from '../ports.ts';
 /** The consumer group: each change reaches this service once, or again after a crash. */
 export const deviceLifecycleGroup = 'billing-lifecycle';
 
-/** Keeps when which application had which device activated. Idempotent, in any order. */
+/** Stores which application had which device activated, and when. Idempotent, in any order. */
 export function deviceLifecycleHandler(
   store: Pick<ActivityStore, 'record'>,
   failpoints: Failpoints,

@@ -10,8 +10,8 @@ import { usageOfMessage } from '../usage-message.ts';
 export const usageGroup = 'billing-usage';
 
 /**
- * Keeps what was used. Idempotent by the usage's id. The same id with other content is a publisher's
- * fault: the first content counts, the other goes to the dead letters, for operators to see.
+ * Stores usage. Idempotent by usage id. The same id with other content is an error of the publisher: the
+ * first content counts, the other goes to the dead letters, where operators see it.
  */
 export function usageHandler(
   store: Pick<UsageStore, 'record'>,
@@ -29,7 +29,10 @@ export function usageHandler(
   };
 }
 
-/** One id may stand in a batch with the first content and with another: which event it is must be asked for. */
+/**
+ * Finds the first conflicting event, because one batch may hold an id with the stored content and with
+ * another.
+ */
 async function firstConflict(
   events: readonly LogEvent[],
   usages: readonly Usage[],

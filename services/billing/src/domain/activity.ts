@@ -4,24 +4,26 @@ import type { Span } from './month.ts';
 export interface LifecycleChange {
   readonly applicationId: string;
   readonly deviceId: string;
-  /** Rises with the device's changes: their order, whatever the order in which they are heard of. */
+  /**
+   * Activation epoch; rises with the device's changes and gives their order, whatever the order of arrival.
+   */
   readonly epoch: number;
   readonly kind: 'activated' | 'deactivated';
   /** Milliseconds since 1970. */
   readonly atMs: number;
 }
 
-/** What a bill says of a device's activation by the bill's application. */
+/** A device's activation by the bill's application, as the bill needs it. */
 export interface Activity {
   readonly inMonth: boolean;
-  /** By the newest change that is known. */
+  /** Activated now, by the newest known change. */
   readonly now: boolean;
 }
 
 /**
- * Folds one application's changes of one device, which must come by epoch. A deactivation whose
- * activation is not known yet changes nothing. Another client id activates again without a break. A
- * clock that was set back between the two makes an activation short, never negative.
+ * Folds one application's changes of one device, which must come in the order of activation epochs. A
+ * deactivation whose activation is not known yet changes nothing. Another client id activates again without
+ * a break. A clock that was set back between the two makes an activation short, never negative.
  */
 export class ActivityFold {
   readonly #span: Span;
@@ -46,7 +48,10 @@ export class ActivityFold {
     return { inMonth: this.#inMonth || open, now };
   }
 
-  /** Over at the month's first moment is over before it, unless it had begun only then. */
+  /**
+   * An activation that ends at the month's first moment does not count, unless it also began at that
+   * moment.
+   */
   #overlaps(sinceMs: number, untilMs: number): boolean {
     const { fromMs, toMs } = this.#span;
     return sinceMs < toMs && (untilMs > fromMs || sinceMs >= fromMs);

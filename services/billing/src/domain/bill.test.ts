@@ -59,7 +59,7 @@ describe('hours', () => {
     ['ends just after the first moment', -hour, hour + 1, 1],
     ['begins with the first moment', 0, hour, 1],
     ['goes over the first moment', -2 * hour, 3 * hour, 1],
-  ])('usage that %s of the month counts with what lies in it', (_, from, duration, hours) => {
+  ])('usage that %s of the month counts with its part in the month', (_, from, duration, hours) => {
     const [device] = billOf(video('d', span.fromMs + from, duration)).devices;
     expect(device?.hours.videoMeeting ?? 0).toBe(hours);
   });
@@ -69,17 +69,17 @@ describe('hours', () => {
     ['begins just before the next month', -1, hour, 1],
     ['ends with the month', -hour, hour, 1],
     ['goes over the end', -2 * hour, 3 * hour, 2],
-  ])('usage that %s counts with what lies in it', (_, from, duration, hours) => {
+  ])('usage that %s counts with its part in the month', (_, from, duration, hours) => {
     const [device] = billOf(video('d', span.toMs + from, duration)).devices;
     expect(device?.hours.videoMeeting ?? 0).toBe(hours);
   });
 
-  test('usage over more than the month fills it and no more', () => {
+  test('usage longer than the month counts the whole month and no more', () => {
     const [device] = billOf(video('d', 0, 10_000 * hour)).devices;
     expect(device?.hours.videoMeeting).toBe(744);
   });
 
-  test('what two months say of usage over their border is the whole of it, in milliseconds', () => {
+  test('for usage over a month’s border the parts of both months sum up exactly, in milliseconds', () => {
     const over = video('d', span.toMs - 30 * 60_000, hour);
     const after = new BillSum({ fromMs: span.toMs, toMs: span.toMs + 720 * hour });
     after.addUsage(over);

@@ -14,13 +14,13 @@ export interface DeviceBill {
 
 /** An application's month (specification API 3, rule A17). */
 export interface Bill {
-  /** That the application had activated at some time in the month. */
+  /** Devices that the application had activated at some time in the month. */
   readonly numberOfDevices: number;
   /** Activated now; absent in other months than the current one. */
   readonly activateDevices?: number;
   /** Those that were activated or used something, by id. */
   readonly devices: readonly DeviceBill[];
-  /** What no device is known of. */
+  /** Usage without a known device. */
   readonly others: Hours;
 }
 
@@ -38,14 +38,14 @@ function roundUp(sums: Sums): Hours {
   return hours;
 }
 
-/** Adds up a bill from a stream of records; holds no more than the bill's own devices. */
+/** Sums up a bill from a stream of records; keeps only the bill's own devices in memory. */
 export class BillSum {
   readonly #span: Span;
   readonly #devices = new Map<string, { readonly sums: Sums; plans: Plans }>();
   readonly #others = noSums();
   #inMonth = 0;
   #now = 0;
-  /** The device whose changes come. */
+  /** The device whose changes are being read. */
   #turn: { readonly deviceId: string; readonly fold: ActivityFold } | undefined;
 
   constructor(span: Span) {
@@ -70,14 +70,14 @@ export class BillSum {
     this.#turn.fold.add(change);
   }
 
-  /** After usage and changes: plans of other devices do not stand on the bill. */
+  /** To be called after usage and changes: plans of devices that are not on the bill are ignored. */
   addPlans(deviceId: string, plans: Plans): void {
     this.#endTurn();
     const device = this.#devices.get(deviceId);
     if (device) device.plans = plans;
   }
 
-  /** `current`: the month is the one that it is now. */
+  /** `current`: the month is the current one. */
   bill(current: boolean): Bill {
     this.#endTurn();
     return {

@@ -1,8 +1,11 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
-/** Ids as events and operators bring them; each function throws `invalid_argument` that says what is wrong. */
+/**
+ * Checks of ids from events and operators; each function throws an `invalid_argument` that says what is
+ * wrong.
+ */
 
-/** Ids stand in documents' ids, so the characters are few. */
+/** Application ids are parts of document ids, so few characters are allowed. */
 export function requireApplicationId(value: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(value)) return value;
   throw new DomainError(

@@ -38,7 +38,7 @@ test.each(['UTC+9', 'UTC-12', 'Europe/Berlin', 'America/Havana', 'Pacific/Apia']
       expect(monthAt(next.fromMs, zone)).toEqual(month);
       expect(compareMonths(monthAt(next.fromMs - 1, zone), month)).toBe(-1);
       expect(monthAt(next.toMs - 1, zone)).toEqual(month);
-      // What is indexed by touched months is found for the month, whatever the time zone.
+      // Usage that is indexed by touched months is found for the month in any time zone.
       expect(touchedMonths(next.fromMs, next.fromMs)).toContain(monthKey(month));
       expect(touchedMonths(next.toMs - 1, next.toMs)).toContain(monthKey(month));
       expect(touchedMonths(next.fromMs - 1, next.toMs + 1)).toContain(monthKey(month));

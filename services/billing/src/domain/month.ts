@@ -41,7 +41,7 @@ export function requireMonth({ year, month }: Month): Month {
   return { year, month };
 }
 
-/** The month that it is at a moment. */
+/** The month of a moment. */
 export function monthAt(atMs: number, zone: Zone): Month {
   const { year, month } = DateTime.fromMillis(atMs, { zone });
   return { year, month };
@@ -55,7 +55,7 @@ export function spanOf({ year, month }: Month, zone: Zone): Span {
 
 function firstMoment(month: Month, zone: Zone): number {
   const midnight = DateTime.fromObject(month, { zone }).startOf('month');
-  // Where the clocks go back to midnight it comes twice: the month begins with the first.
+  // If the clocks go back to midnight, midnight occurs twice: the month begins with the first one.
   return Math.min(...midnight.getPossibleOffsets().map((one) => one.toMillis()));
 }
 
@@ -70,9 +70,9 @@ export function monthKey({ year, month }: Month): number {
 }
 
 /**
- * The months that a time touches in any time zone of the Earth, by `monthKey`: what usage is indexed
- * by, so that another BILLING_TIME_ZONE finds it as well. `endMs` is not part of it unless the time
- * is empty.
+ * The months that a time span touches in any time zone of the Earth, by `monthKey`. Usage is indexed by
+ * them, so that it is found under another BILLING_TIME_ZONE, too. `endMs` is exclusive unless the span is
+ * empty.
  */
 export function touchedMonths(startMs: number, endMs: number): number[] {
   const utc = FixedOffsetZone.utcInstance;

@@ -15,7 +15,7 @@ export const noPlans: Plans = { videoMeeting: null, speechRecognition: null };
 
 const videoPlans = ['lite', 'basic 100', 'basic 200'] as const;
 
-/** Plans as an operator gives them; undefined: none. Throws `invalid_argument`. */
+/** Reads plans from an operator's input; undefined: none. Throws `invalid_argument`. */
 export function requirePlans(video: string | undefined, speech: string | undefined): Plans {
   const videoMeeting = videoPlans.find((plan) => plan === video) ?? null;
   if (video !== undefined && videoMeeting === null) {
@@ -27,7 +27,7 @@ export function requirePlans(video: string | undefined, speech: string | undefin
   return { videoMeeting, speechRecognition: speech ?? null };
 }
 
-/** The history with other plans from now on; undefined: they are in force already. */
+/** The history with new plans from now on; undefined: these plans are already in force. */
 export function changedPlans(
   history: readonly PlansEntry[],
   plans: Plans,
@@ -38,7 +38,7 @@ export function changedPlans(
   if (current.videoMeeting === plans.videoMeeting && current.speechRecognition === plans.speechRecognition) {
     return undefined;
   }
-  // A clock that was set back does not change the order of what operators did.
+  // A clock that was set back does not change the order of operators' changes.
   return [...history, { ...plans, fromMs: Math.max(nowMs, last?.fromMs ?? 0) }];
 }
 

@@ -5,7 +5,7 @@ import type { Span } from './month.ts';
 export const usageKinds = ['videoMeeting', 'speechRecognition'] as const;
 export type UsageKind = (typeof usageKinds)[number];
 
-/** Something that was used for a while. Never changed once it is known. */
+/** One metered use of a service. Never changed once it is stored. */
 export interface Usage {
   /** Unique on the platform and stable over repeats. */
   readonly usageId: string;
@@ -19,7 +19,7 @@ export interface Usage {
 }
 
 const dayMs = 86_400_000;
-/** Longer than any use; keeps a wrong clock from filling every bill there is. */
+/** Longer than any real use; keeps a wrong clock from adding usage to many bills. */
 export const longestUsageMs = 366 * dayMs;
 /** The year 9999 begins. */
 const latestStartMs = 253_370_764_800_000;
@@ -44,7 +44,7 @@ function refuse(message: string): never {
   throw new DomainError('invalid_argument', message);
 }
 
-/** Whether a repeat says what was said before. */
+/** Whether a repeat has the same content. */
 export function sameUsage(a: Usage, b: Usage): boolean {
   return (
     a.usageId === b.usageId &&
@@ -56,7 +56,7 @@ export function sameUsage(a: Usage, b: Usage): boolean {
   );
 }
 
-/** How much of a usage lies in a month: usage over a border is split there. Milliseconds. */
+/** The part of a usage that lies in a month; usage over a border is split there. Milliseconds. */
 export function usedWithin(
   { startedAtMs, durationMs }: Pick<Usage, 'startedAtMs' | 'durationMs'>,
   { fromMs, toMs }: Span,

@@ -11,16 +11,16 @@ export interface UsageDocument {
   kind: UsageKind;
   startedAtMs: number;
   durationMs: number;
-  /** `touchedMonths`: in which bills to look for it, in whatever time zone they are. */
+  /** `touchedMonths`: the months whose bills may include it, in any time zone. */
   months: number[];
-  /** True while it may stand on no sheet; then it is added to bills by itself. */
+  /** True while it may be on no sheet; bills then add it individually. */
   loose?: true;
 }
 
 /**
- * What a device (or none that is known) used in a month, in one document: a bill reads some thousand
- * sheets where it would have to read some hundred thousand usages. Entries are copies of `usage`, set
- * under their own keys, so that writing one again changes nothing.
+ * The usage of a device (or of no known device) in a month, in one document, so that a bill reads some
+ * thousand sheets instead of some hundred thousand usages. Entries are copies of `usage` under their own
+ * keys, so that writing one again changes nothing.
  */
 export interface SheetDocument {
   /** Application, device and month. */
@@ -29,7 +29,7 @@ export interface SheetDocument {
   deviceId: string;
   /** `monthKey`. */
   month: number;
-  /** About how many entries there are: repeats count again. */
+  /** Approximate number of entries, because repeats count again. */
   size: number;
   entries: Record<string, SheetEntry>;
 }
@@ -65,7 +65,7 @@ export const collections = {
   plans: 'plans',
 } as const;
 
-/** Created at start; every query of this service stands on one of them or on `_id`. */
+/** Created at start; every query of this service uses one of them or `_id`. */
 export const billingIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.usage]: [
     { name: 'month', key: { applicationId: 1, months: 1, startedAtMs: 1, _id: 1 } },

@@ -7,19 +7,21 @@ import type { SheetDocument, SheetEntry, UsageDocument } from './documents.ts';
 /** Entries of one sheet; each change writes the whole sheet. */
 const mostEntries = 2000;
 
-/** Names a usage on its sheet: ids may hold what field names may not. */
+/** The key of a usage on its sheet, encoded because ids may contain characters that field names may not. */
 export function entryKey(usageId: string): string {
   return createHash('sha256').update(usageId).digest('base64url').slice(0, 22);
 }
 
-/** True for usage that lies in one month in every time zone: only such stands on a sheet. */
+/**
+ * True for usage that lies in the same single month in every time zone; only such usage is put on a sheet.
+ */
 export function fitsSheet({ months }: Pick<UsageDocument, 'months'>): boolean {
   return months.length === 1;
 }
 
 /**
- * Puts usages on their sheets; answers those that stand there now. A full sheet takes no more, and of
- * two that begin a sheet at once one may fail: such usages stay loose.
+ * Puts usages on their sheets; returns those that are on a sheet now. A full sheet takes no more, and of
+ * two concurrent calls that create a sheet one may fail: such usages stay loose.
  */
 export async function putOnSheets(
   collection: StoreCollection<SheetDocument>,
@@ -69,14 +71,17 @@ function addition(_id: string, part: readonly UsageDocument[]) {
   };
 }
 
-/** The operations that met a sheet that is there (full, or just begun); undefined for other failures. */
+/**
+ * The operations that failed because their sheet exists (full, or just created); undefined for other
+ * failures.
+ */
 function duplicates(error: unknown): number[] | undefined {
   const { writeErrors } = error as { writeErrors?: readonly { index: number; code?: unknown }[] };
   if (!isDuplicateKey(error) || !writeErrors?.every((one) => one.code === 11000)) return undefined;
   return writeErrors.map(({ index }) => index);
 }
 
-/** What stands on an application's sheets of a month, but for some entries. */
+/** The entries on an application's sheets of a month, except the given ones. */
 export async function* onSheets(
   collection: StoreCollection<SheetDocument>,
   applicationId: string,

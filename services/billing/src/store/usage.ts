@@ -7,9 +7,9 @@ import type { SheetDocument, UsageDocument } from './documents.ts';
 import { entryKey, fitsSheet, onSheets, putOnSheets } from './sheets.ts';
 
 /**
- * Usage in MongoDB. One document each, inserted once, is the only judge of what is known; it begins
- * loose, is copied onto its sheet, and then is loose no more. A bill reads the loose ones and then the
- * sheets without them: so each usage is counted once, wherever a crash cut its way.
+ * Usage in MongoDB. Each usage is one document, inserted once, which alone decides what is stored. It
+ * begins as loose, is copied onto its sheet, and is then no longer loose. A bill reads the loose usages and
+ * then the sheets without them, so each usage is counted once, whenever a crash happens.
  */
 export function createUsageStore(
   collection: StoreCollection<UsageDocument>,
@@ -24,13 +24,13 @@ export function createUsageStore(
     try {
       return (await collection.bulkWrite(operations, { ordered: false })).upsertedCount;
     } catch (error) {
-      // Somebody else was about to insert one of them: it is there now.
+      // A concurrent call inserted one of them: it exists now.
       if (!isDuplicateKey(error) || triesLeft <= 1) throw error;
       return insertNew(documents, triesLeft - 1);
     }
   }
 
-  /** The documents as they stand. */
+  /** The stored documents. */
   async function stored(ids: readonly string[]): Promise<Map<string, UsageDocument>> {
     const found = new Map<string, UsageDocument>();
     for await (const document of collection.find({ _id: { $in: [...ids] } }))
@@ -55,7 +55,8 @@ export function createUsageStore(
         await settle(documents);
         return { added, conflicting: new Set() };
       }
-      // Some were known: the first content of an id counts, and what a crash left loose goes on.
+      // Some existed: the first content of an id counts, and usage that a crash left loose is put on its
+      // sheet.
       const known = await stored(usages.map(({ usageId }) => usageId));
       await settle([...known.values()].filter(({ loose }) => loose));
       const conflicting = usages.filter((usage) => {

@@ -20,9 +20,9 @@ export interface World {
   readonly log: EventLog;
   /** Time, for the service; milliseconds since 1970. */
   nowMs: number;
-  /** The failpoint at which the next work that reaches it is cut off. */
+  /** The failpoint at which the next work that reaches it is interrupted. */
   cutAt: string | undefined;
-  /** How many documents queries have looked at so far. */
+  /** How many documents queries have examined so far. */
   documentsExamined(): number;
   /** Publishes usage and waits until it is consumed. */
   use(...events: MessageInitShape<typeof UsageEventSchema>[]): Promise<void>;

@@ -5,7 +5,7 @@ import { allot, type Place, reservationOf, takenAt } from '../domain/places.ts';
 import { defaultVersion } from '../domain/versions.ts';
 import type { Channel, ChannelStore, EndpointStore, EndpointWithPlaces } from '../ports.ts';
 
-/** What a new channel is made of. */
+/** The request for a new channel. */
 export interface ChannelRequest {
   readonly channelId: string;
   readonly applicationId: string;
@@ -19,15 +19,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Rounds of a batch that loses its conditional updates to other instances, before it gives up. */
+/** Rounds after which a batch that loses its conditional updates to other instances gives up. */
 const mostRounds = 50;
 const retryAfterMs = 5000;
 
 /**
- * Gives channels their endpoints. Calls that wait together are one batch: the endpoints are read once,
- * each endpoint's places are taken by one conditional update, and the channels are stored in one
- * write. So parallel callers neither compete nor unbalance the endpoints; between instances the
- * conditional update decides, and what it refuses is given out anew.
+ * Allocates endpoints to channels. Concurrent calls form a batch: the endpoints are read once, each
+ * endpoint's places are taken by one conditional update, and the channels are stored in one write. So
+ * parallel callers neither compete nor unbalance the endpoints. Between instances the conditional update
+ * decides, and refused channels are allocated again.
  */
 export class ChannelAllocator {
   readonly #endpoints: EndpointStore;
@@ -53,8 +53,8 @@ export class ChannelAllocator {
   }
 
   /**
-   * Idempotent by channel id. Throws `invalid_argument` for an unknown version and `unavailable` when
-   * every endpoint is full; then nothing of the channel is left.
+   * Idempotent by channel id. Throws `invalid_argument` for an unknown version and `unavailable` when every
+   * endpoint is full; then nothing of the channel is stored.
    */
   create(request: ChannelRequest): Promise<Channel> {
     return new Promise((resolve, reject) => {
@@ -93,7 +93,7 @@ export class ChannelAllocator {
       }
       if (round > 0) endpoints = await this.#endpoints.enabled();
       const nowMs = this.#clock.now();
-      // A repeat after a crash finds the place that its first run has taken.
+      // A repeat after a crash finds the place that its first run took.
       for (const waiting of open) {
         const id = reservationOf(waiting.request.channelId);
         const isHeld = (place: Place) => place.id === id && place.untilMs > nowMs;
@@ -107,8 +107,8 @@ export class ChannelAllocator {
   }
 
   /**
-   * One attempt; answers those that lost their endpoint to another instance, or need the room of places
-   * that have run out. Those are cleared beside it: nobody waits for that but who needs the room.
+   * One attempt. Returns the calls that lost their endpoint to another instance, or that need the room of
+   * expired places. Expired places are cleared concurrently; only calls that need their room wait for that.
    */
   async #place(
     open: readonly Waiting[],
@@ -133,7 +133,7 @@ export class ChannelAllocator {
       }
       const capacities = fitting.map((endpoint) => ({
         endpointId: endpoint.endpointId,
-        // Places that have run out count no more, but are in the set until they are cleared.
+        // Expired places do not count, but stay in the set until they are cleared.
         limit: endpoint.connectionLimit - stale(endpoint),
         taken: takenAt(endpoint.places, nowMs),
       }));
@@ -175,7 +175,9 @@ export class ChannelAllocator {
     }
   }
 
-  /** Another run of the same call was first: its endpoint is the answer, this one's place is given back. */
+  /**
+   * If another run of the same call was first, its endpoint is the answer and this run's place is freed.
+   */
   async #settle({ request, resolve, reject }: Waiting, endpointId: string): Promise<void> {
     const first = await this.#channels.get(request.channelId);
     if (!first) return reject(allFull());

@@ -14,7 +14,7 @@ export function createDevices(channel: Channel): Devices {
       try {
         return (await devices.getAssociation({ deviceId })).applicationId;
       } catch (error) {
-        // Whoever joins a channel may claim to be any device.
+        // Not an error, because a client that joins a channel may claim any device id.
         if (error instanceof DomainError && error.code === 'not_found') return '';
         throw error;
       }

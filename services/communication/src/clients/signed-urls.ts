@@ -2,7 +2,7 @@ import { type Channel, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import type { RequestSignedUrls } from '../ports.ts';
 
-/** Longer than the notifier gives the integrator's server. */
+/** Longer than the notifier's deadline for the integrator's server. */
 const deadlineMs = 30_000;
 
 /** Asks the integrator for signed URLs, through the notifier, which signs the request. */

@@ -27,7 +27,7 @@ export function signedUrlsBody(recordingId: string, recording: RecordingState): 
   };
 }
 
-/** Body of the recording's notification; what a failure left unknown is absent. */
+/** Body of the recording's notification; fields that are unknown after a failure are absent. */
 export function recordingBody(recordingId: string, recording: RecordingState, deviceId: string | null): Json {
   const channel = channelOf(recordingId, recording, (file) => {
     if (recording.setting !== settings.multi) return file;

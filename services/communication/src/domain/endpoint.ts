@@ -1,12 +1,12 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
-/** What operators may enter about endpoints; each function throws `invalid_argument` with the rule. */
+/** Checks of operators' input about endpoints; each function throws `invalid_argument` with the rule. */
 
 function refuse(message: string): never {
   throw new DomainError('invalid_argument', message);
 }
 
-/** Stands in the webhook's path. */
+/** Checks an endpoint id, which is part of the webhook's path. */
 export function requireEndpointId(value: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(value)) return value;
   return refuse(
@@ -35,7 +35,9 @@ export function requireArchiveUrl(value: string): string {
   );
 }
 
-/** Places live in the endpoint's document, some 80 bytes each; MongoDB's documents end at 16 MB. */
+/**
+ * Places are stored in the endpoint's document, some 80 bytes each; a MongoDB document has at most 16 MB.
+ */
 export const mostPlaces = 50_000;
 
 export function requireConnectionLimit(value: number): number {
@@ -43,7 +45,7 @@ export function requireConnectionLimit(value: number): number {
   return refuse(`connection_limit ${value} is not a whole number from 1 to ${mostPlaces}.`);
 }
 
-/** Kept as a hash: it must be long enough not to be guessed from one. */
+/** The secret is stored as a hash, so it must be too long to be guessed from that. */
 export function requireWebhookSecret(value: string): string {
   if (/^[\x21-\x7e]{16,256}$/.test(value)) return value;
   return refuse('webhook_secret is not 16 to 256 printable ASCII characters without spaces.');

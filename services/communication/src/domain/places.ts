@@ -2,26 +2,29 @@
 export interface Place {
   /** `reservationOf` or `connectionOf`. */
   readonly id: string;
-  /** From then on it is free; milliseconds since 1970. */
+  /** When the place expires; milliseconds since 1970. */
   readonly untilMs: number;
 }
 
 export const reservationOf = (channelId: string): string => `r:${channelId}`;
 export const connectionOf = (connectionId: string): string => `c:${connectionId}`;
 
-/** An endpoint as its places are given out. */
+/** The capacity of an endpoint, for allocation. */
 export interface Capacity {
   readonly endpointId: string;
   readonly limit: number;
   readonly taken: number;
 }
 
-/** No reservation lasts until then, though clocks of instances differ: one that says so was dated by a wrong clock. */
+/**
+ * The latest end that a valid reservation can have, with a margin for clock differences; a later end was
+ * written by a wrong clock.
+ */
 export function latestEnd(nowMs: number, reservationMs: number): number {
   return nowMs + 2 * reservationMs;
 }
 
-/** The places, without what a reservation that was dated by a wrong clock holds: its time is over. */
+/** The places; a reservation that a wrong clock dated counts as expired. */
 export function asDated(places: readonly Place[], latestMs: number): Place[] {
   return places.map((place) =>
     place.id.startsWith('r:') && place.untilMs > latestMs ? { ...place, untilMs: 0 } : place,
@@ -33,8 +36,8 @@ export function takenAt(places: readonly Place[], nowMs: number): number {
 }
 
 /**
- * Gives each of `wanted` the endpoint with the fewest taken places that still has room, as if they had
- * come one after the other; undefined for those that find every endpoint full. Ties by endpoint id.
+ * Allots each of `wanted`, one after the other, to the endpoint with the fewest taken places that still has
+ * room; undefined if every endpoint is full. Ties are broken by endpoint id.
  */
 export function allot(endpoints: readonly Capacity[], wanted: number): (string | undefined)[] {
   const now = [...endpoints]

@@ -34,8 +34,8 @@ test.each([
   expect(partRange(file, parts - 1, 10 * MiB)).toEqual({ from: (parts - 1) * 10 * MiB, bytes: last });
 });
 
-describe('what events say of recordings', () => {
-  test('archive.available names the files, else they have their usual names', () => {
+describe('the content of events about recordings', () => {
+  test('archive.available names the files; otherwise they have their default names', () => {
     const data = { recording_id: 'R', connection_id: 'C' };
     expect(readRecordingNews(event('archive.available', data))).toEqual({ recordingId: 'R', archive });
     const named = { ...data, filename: 'a.webm', metadata_filename: 'a.json' };
@@ -65,7 +65,7 @@ describe('what events say of recordings', () => {
     ['a/b.webm', 'archive-C.webm'],
     ['a%2f.webm', 'archive-C.webm'],
     ['a.webm', 'a.webm'],
-  ])('a file name that leads elsewhere is not followed: %s', (filename, used) => {
+  ])('a file name that leads to another folder is not used: %s', (filename, used) => {
     const data = { recording_id: 'R', connection_id: 'C', filename };
     expect(readRecordingNews(event('archive.available', data))).toMatchObject({
       archive: { webmFile: `R/${used}` },
@@ -83,7 +83,7 @@ describe('what events say of recordings', () => {
   });
 });
 
-test('a recording is complete when all that the report names is known', () => {
+test('a recording is complete when all archives that the report names are known', () => {
   const state = (change: Partial<RecordingState>) =>
     isComplete({ reportFile: 'r', expected: [archive], archives: [], ...change } as RecordingState);
   expect(state({})).toBe(false);

@@ -9,7 +9,7 @@ export interface Archive {
   readonly failed: boolean;
 }
 
-/** One file on its way to the integrator's storage. */
+/** One file that is uploaded to the integrator's storage. */
 export interface UploadFile {
   readonly file: string;
   readonly bytes: number;
@@ -17,7 +17,7 @@ export interface UploadFile {
   readonly splitted: number;
   /** Empty until the integrator has issued it. */
   readonly uploadId: string;
-  /** Tags of the parts that are sent, in their order. */
+  /** Tags of the sent parts, in order. */
   readonly parts: readonly string[];
   readonly done: boolean;
 }
@@ -28,7 +28,7 @@ export const settings = {
 } as const;
 export type Setting = (typeof settings)[keyof typeof settings];
 
-/** A recording from Sora's first news of it to the integrator's notification. */
+/** The state of a recording, from Sora's first event to the integrator's notification. */
 export interface RecordingState {
   readonly applicationId: string;
   readonly channelId: string;
@@ -38,37 +38,36 @@ export interface RecordingState {
   readonly message: string;
   /** Null until Sora's report has come. */
   readonly reportFile: string | null;
-  /** What the report names; null: not known. */
+  /** The archives that the report names; null: not known. */
   readonly expected: readonly Archive[] | null;
   readonly archives: readonly Archive[];
   /** Empty until the upload is planned. */
   readonly setting: Setting | '';
   readonly partBytes: number;
   readonly files: readonly UploadFile[];
-  /** Runs of the upload. */
+  /** Number of upload runs. */
   readonly attempts: number;
-  /** Requests for signed URLs that failed, in a row. */
+  /** Number of consecutive failed requests for signed URLs. */
   readonly urlFailures: number;
-  /** How often signed URLs were asked anew. */
+  /** How often signed URLs were requested again. */
   readonly renewals: number;
   readonly endedAtMs: number;
 }
 
-/** The failures an integrator is told (specification Callbacks 8). */
+/** Messages of failures for integrators (specification Callbacks 8). */
 export const failures = {
   archive: 'archive is not found.',
   signedUrls: 'soraRecGetPresignedUrl or soraRecGetMultiPresignedUrl is failed.',
 } as const;
 
-/** What an event says about a recording. */
+/** The content of an event about a recording. */
 export type RecordingNews =
   | { readonly recordingId: string; readonly archive: Archive }
   | { readonly recordingId: string; readonly reportFile: string; readonly expected: Archive[] | null };
 
 /**
- * Reads the events that recordings are made of: archive.available and archive.failed for each
- * connection, recording.report at the end. Undefined: any other event, or one whose names cannot be
- * parts of an address.
+ * Reads the events that recordings are made of: archive.available and archive.failed for each connection,
+ * recording.report at the end. Undefined: any other event, or one whose names cannot be parts of a URL.
  */
 export function readRecordingNews({ type, data, connectionId }: SoraEvent): RecordingNews | undefined {
   const recordingId = text(data['recording_id']);
@@ -91,7 +90,7 @@ export function readRecordingNews({ type, data, connectionId }: SoraEvent): Reco
   };
 }
 
-/** As Sora names its reports. */
+/** Sora's default name of a report. */
 export function reportName(recordingId: string): string {
   return `${recordingId}/report-${recordingId}.json`;
 }
@@ -110,7 +109,7 @@ function readArchive(recordingId: string, data: Record<string, unknown>): Archiv
   };
 }
 
-/** One part of a path, without any that would lead elsewhere. */
+/** True for a name that is one safe part of a path. */
 function isName(name: string): boolean {
   return /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/.test(name);
 }
@@ -122,19 +121,19 @@ export function isComplete({ reportFile, expected, archives }: RecordingState): 
   return expected.every(({ connectionId }) => known.has(connectionId));
 }
 
-/** The archives to upload: what events told, and, after waiting in vain, what the report alone names. */
+/** The archives to upload: those of events, and, after the wait, those that only the report names. */
 export function archivesOf({ archives, expected }: RecordingState): Archive[] {
   const known = new Set(archives.map(({ connectionId }) => connectionId));
   const missed = (expected ?? []).filter(({ connectionId }) => !known.has(connectionId));
   return [...archives, ...missed];
 }
 
-/** Parts of a file; a part of no bytes where the file has none. */
+/** Number of parts of a file; an empty file has one empty part. */
 export function partsOf(bytes: number, partBytes: number): number {
   return Math.max(1, Math.ceil(bytes / partBytes));
 }
 
-/** Bytes of one part: from, inclusive, and how many. */
+/** Byte range of one part: first byte, and number of bytes. */
 export function partRange(
   file: UploadFile,
   part: number,

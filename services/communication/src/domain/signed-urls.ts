@@ -1,19 +1,19 @@
 import type { UploadFile } from './recording.ts';
 import { isObject } from './sora-event.ts';
 
-/** Where one file goes: one address, or one for each part with the upload's id. */
+/** Signed URLs of one file: one URL, or one for each part with the upload's id. */
 export type FileUrls = string | { readonly uploadId: string; readonly parts: readonly string[] };
 /** By file name. */
 export type SignedUrls = Readonly<Record<string, FileUrls>>;
 
-/** S3 allows 1024 bytes of upload id at most in practice; an address is bounded by what servers take. */
+/** In practice S3's upload ids have at most 1024 bytes; URLs are limited by what servers accept. */
 const longestUploadId = 2048;
 const longestUrl = 8192;
 
 /**
- * Checks the integrator's answer (specification Callbacks 5 and 7): a URL for
- * each file; for one in parts an uploadId and exactly `splitted` URLs, in the order of the parts.
- * Answers what is wrong as a text for operators.
+ * Checks the integrator's answer (specification Callbacks 5 and 7): a URL for each file; for one in parts
+ * an uploadId and exactly `splitted` URLs, in the order of the parts. Returns the problem as a text for
+ * operators.
  */
 export function readSignedUrls(
   answer: unknown,
@@ -51,8 +51,8 @@ function isUrl(value: unknown): value is string {
 }
 
 /**
- * The files under newly issued URLs. What is finished stays finished; a file whose upload id has
- * changed begins anew, for parts belong to their upload.
+ * The files under newly issued URLs. Finished files stay finished; a file whose upload id has changed
+ * begins again, because parts belong to their upload.
  */
 export function underUrls(files: readonly UploadFile[], urls: SignedUrls): UploadFile[] {
   return files.map((file) => {

@@ -20,7 +20,7 @@ export interface SoraEvent {
   readonly atMs: number;
   readonly channelId: string;
   readonly connectionId: string | null;
-  /** What the connection's metadata names as its device: 15 digits; not judged yet. */
+  /** The device id (15 digits) in the connection's metadata; not verified yet. */
   readonly claimedDeviceId: string | null;
   /** Sora's `data`, as it came. */
   readonly data: Json;
@@ -45,8 +45,8 @@ export function readSoraEvent(body: unknown, arrivedAtMs: number): SoraEvent | u
 }
 
 /**
- * Names an event for all its repeats: by Sora's own id, or, where it has none, by what happened to
- * whom and when.
+ * The key of an event, the same for all its repeats: Sora's own id, or, without one, type, subject and
+ * time.
  */
 export function eventKey(endpointId: string, body: Json, event: SoraEvent): string {
   const own = text(body['id']);
@@ -63,7 +63,7 @@ export function eventKey(endpointId: string, body: Json, event: SoraEvent): stri
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 40);
 }
 
-/** Members of Sora's payload that may hold what a client authenticated with. */
+/** Members of Sora's payload that may hold a client's credentials. */
 const credentials =
   /token|secret|password|credential|api_?key|^authori[sz]ation$|^(auth|authn|authz|signaling_notify)?_?metadata$/i;
 
@@ -84,8 +84,9 @@ export function createdAtMs({ data }: SoraEvent): number | undefined {
 }
 
 /**
- * A connection's time in a meeting, of its 'destroyed' event: from when it was created (by the event, or
- * as it was seen then, or by Sora's count of minutes) to its end. Undefined: its beginning is not known.
+ * A connection's time in a meeting, from its 'destroyed' event: from its creation (by this event, by the
+ * earlier 'created' event, or by Sora's count of minutes) to its end. Undefined: its beginning is not
+ * known.
  */
 export function meetingTime(
   event: SoraEvent,
@@ -106,7 +107,7 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A non-empty text of bounded length; ids and file names of Sora are such. */
+/** A non-empty text of bounded length, such as Sora's ids and file names. */
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= 255 ? value : undefined;
 }

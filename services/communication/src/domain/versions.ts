@@ -6,8 +6,8 @@ export function versionsDescending(versions: readonly string[]): string[] {
 }
 
 /**
- * The version a channel gets when none is asked for: the configured one while an endpoint has it, else
- * the newest. Undefined: there is no endpoint.
+ * The version of a channel without a requested version: the configured default while an endpoint has it,
+ * otherwise the newest. Undefined: there is no endpoint.
  */
 export function defaultVersion(
   versions: readonly string[],

@@ -2,9 +2,9 @@ import { connectionOf } from '../domain/places.ts';
 import { createdAtMs, type SoraEvent } from '../domain/sora-event.ts';
 import type { ConnectionStore, Devices, EndpointStore, StoredEvent } from '../ports.ts';
 
-/** What an event means for its connection and for the endpoint's places. */
+/** Applies an event to its connection and to the endpoint's places. */
 export interface ConnectionEffects {
-  /** The connection's device, judged; and when it began, as far as it has been seen. Idempotent. */
+  /** Returns the connection's verified device, and when the connection began, if known. Idempotent. */
   apply(
     stored: StoredEvent,
     event: SoraEvent,
@@ -20,8 +20,8 @@ export function createConnectionEffects(deps: {
   const { endpoints, connections, devices, silentMs } = deps;
 
   /**
-   * A 'destroyed' is noted before its place is freed, a 'created' looks again after it has taken one:
-   * whichever comes first, at the end no place is left.
+   * A 'destroyed' event is noted before its place is freed, and a 'created' event checks for that note
+   * after it has taken a place: so no place stays taken, whichever event comes first.
    */
   async function place(stored: StoredEvent, event: SoraEvent, connectionId: string, destroyed: boolean) {
     const { endpointId, channelId, arrivedAtMs } = stored;
@@ -33,7 +33,7 @@ export function createConnectionEffects(deps: {
     }
   }
 
-  /** Only a device of the channel's own application (rule A16); the first judgement stays. */
+  /** Accepts only a device of the channel's own application (rule A16); the first decision stays. */
   async function judge(stored: StoredEvent, event: SoraEvent, connectionId: string) {
     const { claimedDeviceId } = event;
     if (claimedDeviceId === null) return null;

@@ -13,7 +13,7 @@ export function notification(options: {
   sequence: number;
   body: unknown;
   createdAtMs: number;
-  /** The trace that it goes on from; empty: none. */
+  /** The parent trace; empty: none. */
   traceparent: string;
 }): OutgoingEvent {
   const { id, applicationId, deviceId, destination, orderKey, sequence, body, createdAtMs } = options;

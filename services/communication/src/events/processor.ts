@@ -11,7 +11,7 @@ import type { EventStore, RecordingStore, StoredEvent } from '../ports.ts';
 import type { ConnectionEffects } from './effects.ts';
 import { notification, videoUsage } from './messages.ts';
 
-/** Most events in hand; more wait in the database for the sweeper. */
+/** Most events in memory; others wait in the database for the sweeper. */
 const mostInHand = 1000;
 const sweepBatch = 100;
 
@@ -23,9 +23,9 @@ export interface EventProcessorOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly failpoints: Failpoints;
-  /** For how long an event is left to whoever has taken it up. */
+  /** How long a claim on an event lasts. */
   readonly claimMs: number;
-  /** No event is put off for longer. */
+  /** Longest delay of an event. */
   readonly longestMs: number;
   readonly recordingWaitMs: number;
   /** A recording is ready to be uploaded. */
@@ -33,12 +33,12 @@ export interface EventProcessorOptions {
 }
 
 /**
- * Applies stored events and publishes what follows from them, a channel's in their order. Every step
- * is idempotent, so that an event whose processing a crash has cut is simply processed again.
+ * Applies stored events and publishes the resulting callbacks and usage, in the order of each channel.
+ * Every step is idempotent, so an event whose processing crashed is simply processed again.
  */
 export class EventProcessor {
   readonly #deps: EventProcessorOptions;
-  /** The end of each channel's line. */
+  /** The last work of each channel's queue. */
   readonly #lines = new Map<string, Promise<void>>();
   #inHand = 0;
 
@@ -46,12 +46,12 @@ export class EventProcessor {
     this.#deps = deps;
   }
 
-  /** Returns at once; a failure is left to the sweeper. */
+  /** Returns at once; after a failure the sweeper processes the event. */
   process(stored: StoredEvent): void {
     if (this.#inHand < mostInHand) void this.#inLine(stored);
   }
 
-  /** Takes over what is left; answers how many events. */
+  /** Processes leftover events; returns how many. */
   async sweep(): Promise<number> {
     const { events, clock, claimMs, longestMs } = this.#deps;
     const nowMs = clock.now();
@@ -61,7 +61,7 @@ export class EventProcessor {
     return due.length;
   }
 
-  /** Waits for what is in hand. */
+  /** Waits for the events in memory. */
   async drain(): Promise<void> {
     while (this.#lines.size > 0) await Promise.all(this.#lines.values());
   }
@@ -84,7 +84,8 @@ export class EventProcessor {
     const { events, logger } = this.#deps;
     try {
       const event = readSoraEvent(JSON.parse(stored.body), stored.arrivedAtMs);
-      // An archive names no device: what came before it, and failed, tells whose connection it is.
+      // An archive event names no device, so the connection's earlier events, which may have failed, go
+      // first.
       if (event?.type.startsWith('archive.')) {
         for (const earlier of await events.undoneBefore(stored.channelId, stored.seq)) {
           await this.#apply(earlier, readSoraEvent(JSON.parse(earlier.body), earlier.arrivedAtMs));
@@ -100,7 +101,7 @@ export class EventProcessor {
     }
   }
 
-  /** In the webhook's trace, whoever finishes the work and however late. */
+  /** Runs in the webhook's trace, whichever instance finishes the work, and whenever. */
   #apply(stored: StoredEvent, event: SoraEvent | undefined): Promise<void> {
     const { traceparent } = stored;
     if (!traceparent) return this.#applyNow(stored, event);
@@ -160,7 +161,7 @@ export class EventProcessor {
   }
 }
 
-/** What is done now, as a trace to go on from; without telemetry the webhook's own. */
+/** The current span as parent for later work; without telemetry the webhook's own trace. */
 function traceOf(stored: StoredEvent): string {
   return currentTraceparent() || stored.traceparent;
 }

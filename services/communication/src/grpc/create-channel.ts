@@ -21,7 +21,7 @@ export function createChannelHandler(deps: {
     return deps.idempotency.run(caller, {
       draw: async () => channelId(deps.clock.now(), deps.randomBelow),
       async work(id) {
-        // Only a repeat can find the channel there.
+        // Only a repeat can find an existing channel.
         const made = caller.idempotency ? await deps.channels.get(id) : undefined;
         const { endpointUrl } =
           made ?? (await deps.allocator.create({ channelId: id, applicationId, soraVersion }));

@@ -12,7 +12,10 @@ export function isMissing({ statusCode }: Dispatcher.ResponseData): boolean {
   return statusCode === 404 || statusCode === 410;
 }
 
-/** Reads sizes of archived files by HEAD. The server is the operator's own: no rules for its address. */
+/**
+ * Reads sizes of archived files by HEAD. The server is the operator's own, so its address is not
+ * restricted.
+ */
 export function createArchiveReader(agent: Agent, stallMs: number): ArchiveReader {
   return {
     async size(archiveUrl, file, signal) {

@@ -29,12 +29,12 @@ import type {
 export type RunOutcome =
   | { readonly end: 'saved' }
   | { readonly end: 'failed'; readonly message: string }
-  /** Nobody is told: nothing is set up to be told about. */
+  /** No notification, because no setting for recordings is set. */
   | { readonly end: 'unset' }
-  /** To be gone on with later: after so many milliseconds, or the usual while. */
+  /** To be continued later: after `afterMs`, or after the default pause. */
   | { readonly end: 'pause'; readonly afterMs?: number };
 
-/** The claim is another instance's, or the service stops: whoever goes on starts from what is stored. */
+/** Another instance has the claim, or the service stops: the next run continues from the stored state. */
 export class ClaimLostError extends Error {
   override readonly name = 'ClaimLostError';
 }
@@ -60,7 +60,7 @@ export interface RunnerOptions {
   readonly maxAgeMs: number;
 }
 
-/** Ends a run wherever it stands. */
+/** Thrown to end a run at any step. */
 class Ended extends Error {
   readonly outcome: RunOutcome;
   constructor(outcome: RunOutcome) {
@@ -72,8 +72,8 @@ class Ended extends Error {
 const failed = (message: string): Ended => new Ended({ end: 'failed', message });
 
 /**
- * Uploads one recording to the integrator's storage, from wherever an earlier run has left it. Each
- * finished part is stored before the next is begun, so that no run sends it again.
+ * Uploads one recording to the integrator's storage, continuing an earlier run. The tag of each finished
+ * part is stored before the next part is begun, so that no run sends it again.
  */
 export async function runRecording(
   options: RunnerOptions,
@@ -102,7 +102,7 @@ class Run {
 
   async run(): Promise<RunOutcome> {
     const before = await this.#read();
-    // From now on Sora's news change it no more.
+    // From now on Sora's events do not change it.
     await this.#change({ state: 'uploading', attempts: before.attempts + 1 });
     let recording = await this.#read();
     const late = this.#o.clock.now() > recording.createdAtMs + this.#o.maxAgeMs;
@@ -116,7 +116,7 @@ class Run {
     return { end: 'saved' };
   }
 
-  /** Where to, and how large everything is. */
+  /** Reads the destination setting and the sizes of all files. */
   async #plan(recording: Recording, late: boolean): Promise<Recording> {
     const { endpoints, archives, partBytes, failpoints, logger } = this.#o;
     const { recordingId, applicationId, endpointId } = recording;
@@ -155,7 +155,7 @@ class Run {
     throw new Ended({ end: 'unset' });
   }
 
-  /** Asks for signed URLs and stores them, with what they mean for files that were begun. */
+  /** Requests signed URLs and stores them, with the new state of files that were begun. */
   async #issue(recording: Recording): Promise<Recording> {
     const { requestSignedUrls, recordings, signedUrlAttempts, failpoints, logger } = this.#o;
     const { recordingId, applicationId, setting, urlFailures } = recording;
@@ -166,12 +166,12 @@ class Run {
     } catch (error) {
       this.#heed();
       logger.warn({ recordingId, err: error }, 'no signed URLs were issued');
-      // A part of the platform that is away says nothing about the integrator.
+      // An outage of the platform itself does not count as the integrator's failure.
       if (isTransient(error)) throw new Ended({ end: 'pause', afterMs: this.#o.backoffMs(urlFailures + 1) });
       const unset = (error as { code?: unknown }).code === 'destination_not_set';
       if (unset || urlFailures + 1 >= signedUrlAttempts) throw failed(failures.signedUrls);
       await this.#change({ urlFailures: urlFailures + 1 });
-      // Without holding up others.
+      // Pauses, so that other recordings can go on.
       throw new Ended({ end: 'pause', afterMs: this.#o.backoffMs(urlFailures + 1) });
     }
     const read = readSignedUrls(parse(answer), recording.files);
@@ -208,7 +208,10 @@ class Run {
     }
   }
 
-  /** Sends one part until it is stored. Undefined: there are new URLs, look again at what to send. */
+  /**
+   * Sends one part until it is stored. Undefined: there are new URLs, and the parts to send must be
+   * determined again.
+   */
   async #send(recording: Recording, index: number, part: number): Promise<string | undefined> {
     const { uploader, uploadAttempts, failpoints, logger } = this.#o;
     const file = recording.files[index];
@@ -220,7 +223,7 @@ class Run {
     const from = { archiveUrl, file: file.file, offset, bytes, whole: file.splitted === 0 };
     for (let attempt = 1; ; attempt += 1) {
       const sent = await uploader.upload(from, to, this.#signal);
-      // What is sent is noted even now that the service stops.
+      // A sent part is noted even if the service is stopping.
       if (sent.outcome === 'stored') {
         failpoints('communication.part-sent');
         return sent.tag;
@@ -240,7 +243,7 @@ class Run {
     }
   }
 
-  /** The storage takes the URLs no more: they have expired, most likely. */
+  /** Requests new URLs, because the storage refuses these; most likely they have expired. */
   async #renew(): Promise<void> {
     const recording = await this.#read();
     if (recording.renewals >= this.#o.renewals) throw failed(failures.signedUrls);

@@ -1,19 +1,19 @@
 import { Transform } from 'node:stream';
 import { releasePassedBuffers } from './buffers.ts';
 
-/** Ends what makes no progress for a while. */
+/** Aborts work that makes no progress for a time. */
 export interface StallWatch {
   readonly signal: AbortSignal;
-  /** Something has moved. */
+  /** Reports progress. */
   progress(): void;
-  /** A stream to pass bytes through that counts as progress. */
+  /** A pass-through stream whose bytes count as progress. */
   meter(): Transform;
   stop(): void;
 }
 
 /**
- * `signal` is aborted when `stallMs` pass without progress, when `totalMs` have passed however much
- * moved (a stranger may let bytes drip), or with `outer`.
+ * `signal` is aborted after `stallMs` without progress, after `totalMs` in any case (a peer may send bytes
+ * very slowly), or with `outer`.
  */
 export function watchStalls(stallMs: number, outer: AbortSignal, totalMs?: number): StallWatch {
   const stall = new AbortController();
@@ -46,7 +46,10 @@ export function watchStalls(stallMs: number, outer: AbortSignal, totalMs?: numbe
   };
 }
 
-/** The promise, or a rejection as soon as the signal is aborted: undici heeds it only once connected. */
+/**
+ * The promise, or a rejection as soon as the signal is aborted, because undici observes the signal only
+ * once it is connected.
+ */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {
     work.catch(() => {});

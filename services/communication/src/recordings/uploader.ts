@@ -5,29 +5,29 @@ import type { Uploader, UploadResult } from '../ports.ts';
 import { archiveAddress, isMissing } from './archive.ts';
 import { orAborted, type StallWatch, watchStalls } from './stall.ts';
 
-/** Of a storage's answer nothing but status and ETag matters. */
+/** Limit of a storage's answer, of which only status and ETag matter. */
 const answerLimitBytes = 64 * 1024;
 const longestTag = 1024;
-/** Answers that pass by themselves; every other 4xx, and a redirect, says that this URL will not do. */
+/** Transient status codes; any other 4xx, or a redirect, means that the storage refuses this URL. */
 const passing = [408, 425, 429];
 
 type Source = Parameters<Uploader['upload']>[0];
 
 /**
- * Streams ranges of archives to signed URLs. Bytes flow from one socket to the other with
- * back-pressure, so that an upload holds a few hundred KiB whatever its size. `storage` connects to
- * strangers and must be under the rules for addresses; `archives` is the operator's own.
+ * Streams ranges of archives to signed URLs. Bytes flow from one socket to the other with backpressure, so
+ * that an upload needs a few hundred KiB of memory whatever its size. `storage` connects to integrators'
+ * hosts and must apply the address rules; `archives` is the operator's own.
  */
 export function createUploader(options: {
   archives: Agent;
   storage: Agent;
   stallMs: number;
-  /** Slowest rate that is borne; bytes a second. */
+  /** Lowest allowed rate; bytes per second. */
   minRate: number;
 }): Uploader {
   const { archives, storage, stallMs, minRate } = options;
 
-  /** The source's bytes, or how the upload has ended already. */
+  /** The source's bytes, or the outcome if the source cannot be read. */
   async function open(from: Source, watch: StallWatch): Promise<Readable | UploadResult> {
     const { origin, pathname, search } = archiveAddress(from.archiveUrl, from.file);
     const last = from.offset + from.bytes - 1;
@@ -55,7 +55,7 @@ export function createUploader(options: {
   async function put(from: Source, to: URL, watch: StallWatch): Promise<UploadResult> {
     const source = from.bytes === 0 ? null : await open(from, watch);
     if (source && 'outcome' in source) return source;
-    // An archive that breaks off ends the upload, and an upload that ends lets go of the archive.
+    // A broken archive connection ends the upload, and the end of the upload closes the archive connection.
     const body = source && pipeline(source, watch.meter(), () => {});
     try {
       const answer = await orAborted(
@@ -95,7 +95,7 @@ function judge({ statusCode, headers }: Dispatcher.ResponseData, whole: boolean)
   const reason = `the storage answered ${statusCode}`;
   if (statusCode >= 200 && statusCode < 300) {
     const tag = String(headers['etag'] ?? '');
-    // Without its tag a part cannot be put together with the others.
+    // Without its tag a part cannot be combined with the others.
     if (whole || (tag !== '' && tag.length <= longestTag)) return { outcome: 'stored', tag };
     return { outcome: 'failed', reason: `${reason} without a usable ETag` };
   }

@@ -14,11 +14,11 @@ export interface RecordingWorkerOptions extends RunnerOptions {
   readonly drawClaim: () => string;
   readonly atOnce: number;
   readonly leaseMs: number;
-  /** No recording is put off for longer. */
+  /** Longest delay of a recording. */
   readonly longestMs: number;
-  /** How often to look for work. */
+  /** Interval of the search for work. */
   readonly intervalMs: number;
-  /** Until a recording that could not go on is taken up again. */
+  /** Pause before a recording that could not go on is tried again. */
   readonly pauseMs: number;
   readonly onEnd: (outcome: RunOutcome['end']) => void;
 }
@@ -29,13 +29,13 @@ export const uploadCut = 'the upload of a recording is cut';
 const unsetMessage = 'Neither soraRecGetPresignedUrl nor soraRecGetMultiPresignedUrl is set.';
 
 /**
- * Works on recordings that are due, a few at a time. Several instances share the work: each recording is
- * claimed for a while, and the claim renewed while the work goes on; after a crash it runs out.
+ * Works on due recordings, a few at a time. Several instances share the work: each recording is claimed for
+ * a time, and the claim is renewed while the work goes on; after a crash it expires.
  */
 export class RecordingWorker {
   readonly #o: RecordingWorkerOptions;
   readonly #repetition: Repetition;
-  /** What is under way. */
+  /** The running uploads. */
   readonly #running = new Map<Promise<void>, Recording>();
   readonly #stop = new AbortController();
 
@@ -50,12 +50,12 @@ export class RecordingWorker {
     this.#repetition.start();
   }
 
-  /** A recording may be due. */
+  /** Starts the search for due recordings now. */
   wake(): void {
     this.#repetition.wake();
   }
 
-  /** Cuts what is under way; another instance goes on with it. */
+  /** Aborts the running uploads; another instance continues them. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the service stops'));
     await this.#repetition.stop();
@@ -70,7 +70,7 @@ export class RecordingWorker {
       const nowMs = clock.now();
       const recording = await recordings.claimDue(nowMs, nowMs + leaseMs, claim, {
         applicationIds: this.#crowding(),
-        // A claim that was renewed late is still the work's own, unless another instance has taken it.
+        // A claim that is renewed late is still valid, unless another instance has claimed the recording.
         recordingIds: [...this.#running.values()].map(({ recordingId }) => recordingId),
       });
       if (!recording) break;
@@ -83,14 +83,17 @@ export class RecordingWorker {
     return 0;
   }
 
-  /** Applications that have their share: a slow storage holds up no other application's recordings. */
+  /**
+   * Applications that use their whole share, so that a slow storage does not delay other applications'
+   * recordings.
+   */
   #crowding(): string[] {
     const share = Math.ceil(this.#o.atOnce / 2);
     const counts = Map.groupBy(this.#running.values(), ({ applicationId }) => applicationId);
     return [...counts].filter(([, running]) => running.length >= share).map(([id]) => id);
   }
 
-  /** In the trace of the webhook that completed it. */
+  /** Runs in the trace of the webhook that completed the recording. */
   #inTrace(recording: Recording, claim: string): Promise<void> {
     const { recordingId, traceparent } = recording;
     const work = () => this.#work(recording, { recordingId, claim });
@@ -126,7 +129,7 @@ export class RecordingWorker {
       await this.#notify(claim);
     } catch (error) {
       if (this.#stop.signal.aborted) await recordings.release(claim, clock.now()).catch(() => {});
-      // The claim runs out by itself; then the recording is taken up again.
+      // The claim expires by itself; then the recording is claimed again.
       else {
         const heldMsAgo = Math.round(performance.now() - heldAtMs);
         logger.warn({ recordingId, heldMsAgo, leaseMs, err: error }, uploadCut);
@@ -151,7 +154,7 @@ export class RecordingWorker {
     failpoints('communication.recording-ended');
   }
 
-  /** The id is the recording's: whatever is repeated, the integrator is told once. */
+  /** The id is derived from the recording, so that repeats are one notification for the integrator. */
   async #notify(claim: Claim): Promise<void> {
     const { recordings, connections, log, clock, failpoints } = this.#o;
     const { recordingId } = claim;
@@ -160,7 +163,7 @@ export class RecordingWorker {
       const { applicationId, endedAtMs } = recording;
       const among = archivesOf(recording).map(({ connectionId }) => connectionId);
       const known = new Set(await connections.devices(among));
-      // Several headsets in one recording: it is none's.
+      // A recording with several headsets has no device.
       const deviceId = known.size === 1 ? ([...known][0] ?? null) : null;
       const body = recordingBody(recordingId, recording, deviceId);
       await log.publish(topics.notifications, [

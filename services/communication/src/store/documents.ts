@@ -12,9 +12,9 @@ export interface EndpointDocument {
   archiveUrl: string;
   /** SHA-256 of the webhooks' bearer token, hexadecimal. */
   secretHash: string;
-  /** False: no new channels; those that run go on. */
+  /** False: no new channels; existing ones go on. */
   enabled: boolean;
-  /** Reservations and connections, each with its end; nothing counts up and down (rule B11). */
+  /** Reservations and connections, each with its expiry; there are no counters (rule B11). */
   places: Place[];
 }
 
@@ -28,15 +28,15 @@ export interface ChannelDocument {
   _id: string;
   applicationId: string;
   endpointId: string;
-  /** What the integrator was answered. */
+  /** The endpoint URL that the integrator got. */
   endpointUrl: string;
-  /** Place of the newest event in the channel's order. */
+  /** Sequence number of the channel's newest event. */
   eventSeq: number;
   createdAt: Date;
   expiresAt: Date;
 }
 
-/** One webhook as it came: durable before Sora is answered, then applied and published. */
+/** One received webhook: durable before Sora is answered, then applied and published. */
 export interface EventDocument {
   /** `eventKey`. */
   _id: string;
@@ -50,19 +50,19 @@ export interface EventDocument {
   body: string;
   /** Its trace; absent: none. */
   traceparent?: string;
-  /** When the sweeper takes it over; absent: nothing is left to do. */
+  /** When the sweeper processes it; absent: it is done. */
   dueAtMs?: number;
   expiresAt: Date;
 }
 
-/** What is known of a connection; also keeps a late 'created' from taking a place again. */
+/** The state of a connection; also keeps a late 'created' event from taking a place again. */
 export interface ConnectionDocument {
   /** Connection id. */
   _id: string;
   channelId: string;
   createdAtMs?: number;
   destroyed?: boolean;
-  /** The judged device; null: none that belongs to the channel's application. */
+  /** The verified device; null: none that belongs to the channel's application. */
   deviceId?: string | null;
   expiresAt: Date;
 }
@@ -70,15 +70,15 @@ export interface ConnectionDocument {
 export interface RecordingDocument extends RecordingState {
   /** Sora's recording id. */
   _id: string;
-  /** When somebody may work on it next; absent: it has ended and its notification is out. */
+  /** When it is due next; absent: it has ended and its notification is published. */
   dueAtMs?: number;
-  /** Names the claim of the instance that works on it. */
+  /** Id of the claim of the instance that works on it. */
   claim?: string;
   /** Signed URLs, sealed, base64. */
   urls?: string;
   /** The notification is owed. */
   owed: boolean;
-  /** Trace of the webhook that told of it last; absent: none. */
+  /** Trace of its last webhook; absent: none. */
   traceparent?: string;
   expiresAt?: Date;
 }
@@ -95,7 +95,7 @@ export const collections = {
 
 const expiry: IndexDescription = { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 };
 
-/** Created at start; every query of this service stands on one of them or on `_id`. */
+/** Created at start; every query of this service uses one of them or `_id`. */
 export const communicationIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.endpoints]: [{ name: 'enabled', key: { enabled: 1, _id: 1 } }],
   [collections.channels]: [expiry],

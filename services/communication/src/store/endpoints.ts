@@ -73,7 +73,8 @@ export function createEndpointStore(
     async take({ endpointId, connectionLimit, places: seen }, places) {
       if (seen.length + places.length > connectionLimit) return false;
       const { matchedCount } = await endpoints.updateOne(
-        // No larger than it was seen: so it cannot end above the limit, nor away from the fewest.
+        // Matches only if the set has not grown since it was read, because otherwise the limit could be
+        // exceeded, or the endpoint might no longer be the one with the fewest places.
         { _id: endpointId, enabled: true, connectionLimit, [`places.${seen.length}`]: { $exists: false } },
         { $push: { places: { $each: [...places] } } },
       );
@@ -82,7 +83,7 @@ export function createEndpointStore(
 
     async occupy(endpointId, channelId, connectionId, untilMs) {
       const id = connectionOf(connectionId);
-      // Twice: between the steps another event of the connection may have taken the place.
+      // Two rounds, because another event of the connection may take the place between the steps.
       for (let round = 0; round < 2; round += 1) {
         const renewed = await endpoints.updateOne(
           { _id: endpointId, 'places.id': id },

@@ -4,7 +4,7 @@ import type { WithId } from 'mongodb';
 import type { EventStore, StoredEvent } from '../ports.ts';
 import type { EventDocument } from './documents.ts';
 
-/** `keepMs`: how long an event, and with it the knowledge that it has come, is kept. */
+/** `keepMs`: how long an event is kept, and so for how long a repeat is recognised. */
 export function createEventStore(events: StoreCollection<EventDocument>, keepMs: number): EventStore {
   return {
     async known(key) {

@@ -9,7 +9,7 @@ import type { Claim, Recording, RecordingStore } from '../ports.ts';
 import type { RecordingDocument } from './documents.ts';
 
 const purpose = (recordingId: string) => `signed urls ${recordingId}`;
-/** Sealed URLs may be large and are read only where they are used. */
+/** Sealed URLs may be large, so they are read only where they are used. */
 const withoutUrls = { urls: 0 } as const;
 
 export function createRecordingStore(

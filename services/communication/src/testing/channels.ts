@@ -10,7 +10,7 @@ export async function endpointCounts(world: World): Promise<Record<string, numbe
   return Object.fromEntries(endpoints.map(({ endpointId, taken }) => [endpointId, taken]));
 }
 
-/** One more instance's way of making channels, on the same data. */
+/** A function that creates channels in another instance on the same data. */
 export function anotherInstance(world: World): (channelId: string) => Promise<unknown> {
   const { store } = world;
   const allocator = new ChannelAllocator({

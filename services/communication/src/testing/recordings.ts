@@ -24,9 +24,9 @@ export interface Studio {
   readonly connections: readonly SimulatedConnection[];
   /** Sends the webhooks of a recording. */
   tell(recording: SimulatedRecording): Promise<void>;
-  /** The recording's notification, once it is out and nothing is left to do; repeats must be equal. */
+  /** The recording's notification, once it is published and all work is done; repeats must be equal. */
   notification(recording: SimulatedRecording): Promise<Callback>;
-  /** The notification as soon as it is out. */
+  /** The notification as soon as it is published. */
   told(recording: SimulatedRecording): Promise<Callback>;
   state(recording: SimulatedRecording): Promise<string>;
   /** A recording of both connections. */
@@ -37,16 +37,16 @@ export interface Studio {
   partsOf(file: string | undefined): Storage['stored'];
   /** The same, their numbers. */
   numbers(file: string | undefined): number[];
-  /** Time goes by, so that what has paused goes on; until the timer is cleared. */
+  /** Advances the service's clock, so that paused work continues, until the timer is cleared. */
   tick(): NodeJS.Timeout;
-  /** Tells of a recording; the body of its notification. */
+  /** Sends the webhooks of a recording; returns the body of its notification. */
   failure(recording: SimulatedRecording): Promise<Body>;
   close(): Promise<void>;
 }
 
 /**
- * A studio that is new for each test of a file, with those settings of the integrator. To be called
- * once in a file: each test opens a store of its own on the disk and waits for what happens in the background.
+ * A studio that is new for each test of a file, with those settings of the integrator. To be called once
+ * per file, because each test opens its own store on the disk and waits for background work.
  */
 export function useStudio(...settings: readonly string[]): { readonly studio: Studio } {
   let studio: Studio;

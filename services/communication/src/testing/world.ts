@@ -55,7 +55,7 @@ export interface Callback {
   readonly body: Body;
 }
 
-/** A running communication service, with fakes in the place of devices and notifier. */
+/** A running communication service, with fakes in place of devices and notifier. */
 export interface World {
   readonly store: Store;
   readonly log: EventLog;
@@ -63,16 +63,16 @@ export interface World {
   readonly communication: Client<typeof CommunicationService>;
   /** Application by device, as devices knows them. */
   readonly associations: Map<string, string>;
-  /** So many times devices does not answer whose device it is. */
+  /** Number of association calls that devices fails. */
   devicesAway: number;
   /** Settings that are set. */
   readonly set: Set<string>;
-  /** Requests for signed URLs as they came. */
+  /** Received requests for signed URLs. */
   readonly asked: { setting: string; body: Body }[];
   /** The integrator's answer; a DomainError is thrown. */
   signedUrls: (body: Body) => unknown;
   nowMs: number;
-  /** The failpoint at which the next thing that reaches it is cut off. */
+  /** The failpoint at which the next work that reaches it is interrupted. */
   cutAt: string | undefined;
   webhookUrl(): string;
   /** The service's metrics by their names, each with its samples as they are shown. */

@@ -9,9 +9,9 @@ import type { ChannelStore, EndpointStore, EventStore } from '../ports.ts';
 /** `unknown_channel`: recorded and not forwarded. */
 export type Receipt = 'stored' | 'repeated' | 'unknown_channel' | 'malformed';
 
-/** Takes Sora's webhooks: durable before they are answered, each once, then applied and published. */
+/** Receives Sora's webhooks: each is durable before it is answered, then applied and published once. */
 export interface Receiver {
-  /** Compares in constant time; an endpoint that is not known takes as long as one that is. */
+  /** Compares in constant time; an unknown endpoint takes as long as a known one. */
   authenticate(endpointId: string, token: string): Promise<boolean>;
   /** Rejects while the database cannot store it. `traceparent`: the trace it belongs to; empty: none. */
   receive(endpointId: string, body: Buffer, traceparent: string): Promise<Receipt>;

@@ -57,7 +57,7 @@ export function createWebhookServer(options: {
         logger.error({ err: error }, 'a webhook could not be stored');
         answer(response, 503, { message: 'It could not be stored. Try again.' }, { 'retry-after': '2' });
       }
-      // What is left of the body is thrown away as it comes, for as long as a request may take.
+      // Reads and discards the rest of the body, within the time limit of a request.
       request.resume();
     }
   }
@@ -87,7 +87,7 @@ export function createWebhookServer(options: {
   };
 }
 
-/** The trace that whoever sends the webhook says it belongs to (W3C); empty: it begins one. */
+/** The trace that the sender of the webhook names (W3C); empty: it begins a new one. */
 function traceOf({ headers: { traceparent } }: IncomingMessage): string {
   return typeof traceparent === 'string' && traceparentForm.test(traceparent) ? traceparent : '';
 }
@@ -95,7 +95,7 @@ function traceOf({ headers: { traceparent } }: IncomingMessage): string {
 async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let bytes = 0;
-  // The connection must outlive a refusal, which is still to be answered.
+  // The connection must stay open after a refusal, because the answer is still to be sent.
   for await (const part of request.iterator({ destroyOnReturn: false })) {
     bytes += (part as Buffer).length;
     if (bytes > maxBytes) {

@@ -6,14 +6,14 @@ const listed: ReadonlySet<NetworkType> = new Set([NetworkType.BLUETOOTH, Network
 
 const targets: ReadonlySet<ConnectivityTarget> = new Set(Object.values(ConnectivityTarget));
 
-/** What to list; bluetooth when it is not given (rule A15). Throws `invalid_argument`. */
+/** The type of network to list; bluetooth if none is given (rule A15). Throws `invalid_argument`. */
 export function listedNetwork(given: NetworkType): NetworkType {
   const wanted = given || NetworkType.BLUETOOTH;
   if (listed.has(wanted)) return wanted;
   throw new DomainError('invalid_argument', 'networkType is not one of bluetooth, wifi, apn.');
 }
 
-/** Which of them; available when it is not given (specification API 5). Throws `invalid_argument`. */
+/** The target of the list; available if none is given (specification API 5). Throws `invalid_argument`. */
 export function listedTarget(given: ConnectivityTarget): ConnectivityTarget {
   const wanted = given || ConnectivityTarget.AVAILABLE;
   if (targets.has(wanted)) return wanted;

@@ -4,21 +4,21 @@ import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
 import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { type OperationInit, type OperationKind, operationRequest } from '@headset-cloud/proto/operations.ts';
 
-/** What the RPCs work with. */
+/** Dependencies of the RPCs. */
 export interface HandlerDependencies {
   readonly devices: Pick<Client<typeof DevicesService>, 'sendOperation'>;
 }
 
-/** Whose device it is and which. */
+/** The caller and the device. */
 interface Subject {
   readonly caller?: Caller | undefined;
   readonly deviceId: string;
 }
 
 /**
- * Makes the operation's transaction. devices judges whether the application may operate the device
- * now and answers a repeat with the same Idempotency-Key as the first time; its refusals go on as
- * they are.
+ * Creates the operation's transaction through devices. devices decides whether the application may operate
+ * the device now, and answers a repeat with the same Idempotency-Key like the first call; its refusals are
+ * passed on unchanged.
  */
 export async function operate(
   { devices }: HandlerDependencies,

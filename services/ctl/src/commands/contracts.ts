@@ -60,7 +60,7 @@ export function addContracts(program: Command, session: Session): void {
     });
 }
 
-/** Adds the IMEIs that are beyond an answer's first page, page by page. */
+/** Adds the IMEIs after the first page of the answer, page by page. */
 async function withAllDevices<A extends { contract?: Contract }>(
   client: Client<typeof DevicesAdminService>,
   answer: A,

@@ -14,7 +14,7 @@ import type { AdminService } from '../connection.ts';
 import { fields, table, time } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';
 
-/** The services that consume events: each keeps what its own groups have set aside. */
+/** The services that consume events: each stores the dead letters of its own groups. */
 const consumers = ['transactions', 'devices', 'notifier', 'billing', 'connectivity'] as const;
 
 /** `dead-letters list|show|replay|discard`. */
@@ -37,7 +37,7 @@ export function addDeadLetters(program: Command, session: Session): void {
         const { deadLetters } = await session.call(one, DeadLettersAdminService, (c) =>
           c.listDeadLetters({ limit, ended: all === true }),
         );
-        // Where all services share one door, it answers for all of them.
+        // If all services share one admin port, it answers for all of them.
         for (const letter of deadLetters) found.set(letter.id, letter);
       }
       const deadLetters = [...found.values()].sort((a, b) => Number(a.atMs - b.atMs));
@@ -74,7 +74,7 @@ export function addDeadLetters(program: Command, session: Session): void {
 
   group
     .command('replay <id>')
-    .description('hand it once more to the group that set it aside; takes effect once')
+    .description('hand the event again to the group that set it aside; takes effect once')
     .requiredOption('--reason <text>', 'kept with it and shown')
     .addOption(inServices())
     .action(async (id: string, { reason, service }: { reason: string; service: AdminService[] }) => {
@@ -86,7 +86,7 @@ export function addDeadLetters(program: Command, session: Session): void {
 
   group
     .command('discard <id>')
-    .description('end it without handling it; what waits behind it goes on')
+    .description('end the event without handling it; the events behind it go on')
     .requiredOption('--reason <text>', 'kept with it and shown')
     .addOption(inServices())
     .action(async (id: string, { reason, service }: { reason: string; service: AdminService[] }) => {

@@ -42,7 +42,7 @@ export function addDeviceKeys(devices: Command, session: Session): void {
     .action(async (deviceId: string, { out }: { out?: string }) => {
       const path = out ?? `${deviceId}.key.json`;
       const { file, publicKeyPem } = generateHeadsetKey(deviceId);
-      // Written first: a key that is registered and nowhere kept would be of no use.
+      // The file is written first, because a registered key without a file would be useless.
       writeKeyFile(path, file);
       try {
         const answer = await add(deviceId, publicKeyPem);

@@ -2,7 +2,7 @@ import type { Device } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { DeviceStatus } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { fields, time } from '../output.ts';
 
-/** One device's fields, a line each; what the headset reported only after its first session. */
+/** The fields of one device, one per line; reported fields only after the headset's first session. */
 export function deviceText(device: Device | undefined): string {
   if (!device) return '';
   return fields([
@@ -40,7 +40,7 @@ function reported(status: DeviceStatus, { headsetNetwork, headsetNetworkAtMs }: 
   ];
 }
 
-/** Further lines stand below the first: names are at most as long as 'activated by'. */
+/** Aligns further lines below the first; field names are at most as long as 'activated by'. */
 function lines(texts: readonly string[]): string {
   return texts.join('\n              ');
 }

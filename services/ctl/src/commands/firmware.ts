@@ -73,7 +73,7 @@ export function addFirmware(program: Command, session: Session): void {
     });
 }
 
-/** The artifact once its upload has been checked, which a storage does in its own time. */
+/** Waits until the upload has been checked, which happens asynchronously; returns the artifact. */
 async function checked(
   session: Session,
   packageName: string,

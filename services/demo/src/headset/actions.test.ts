@@ -150,7 +150,7 @@ describe('a script', () => {
         [true, 'paired'],
       ],
     ]);
-    // Slow and cut, as the script says.
+    // The script makes the download slow and interrupts it.
     expect(cloud.reported('progress').length).toBeGreaterThan(0);
     expect(files.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'PUT']);
     expect(cloud.reported('appStatus')).toMatchObject([{ status: 'started', text: 'the new version' }]);

@@ -5,8 +5,8 @@ import type { DeviceContent } from './device.ts';
 import type { Headset } from './headset.ts';
 
 /**
- * Something to do with a headset (with all of them when `deviceId` is absent). `set` changes the
- * behaviour (behaviour.ts), `content` what is on and around the headset (device.ts). `report` sends a
+ * An action on a headset (on all of them when `deviceId` is absent). `set` changes the behaviour
+ * (behaviour.ts), `content` changes the headset's content and surroundings (device.ts). `report` sends a
  * report in protobuf's JSON form, as in `{"action": "report", "customData": {"success": true}}`;
  * `occurredAtMs` and `activationEpoch` may be given too.
  */
@@ -20,7 +20,10 @@ export type Action = { readonly deviceId?: string; readonly afterMs?: number } &
   | { readonly action: 'die' }
 );
 
-/** Does it; answers to how many headsets. Throws an Error that says what is wrong with the action. */
+/**
+ * Applies the action; returns the number of headsets. Throws an Error that says what is wrong with the
+ * action.
+ */
 export function apply(headsets: ReadonlyMap<string, Headset>, action: Action): number {
   const one = action.deviceId === undefined ? undefined : headsets.get(action.deviceId);
   if (action.deviceId !== undefined && !one) throw new Error(`no headset ${action.deviceId} here`);

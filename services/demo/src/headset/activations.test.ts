@@ -39,7 +39,7 @@ async function again(made: Headset): Promise<void> {
   await waitFor('the next session', () => made.sessionEpoch === next);
   await settled(made);
 }
-/** A headset of application A, since epoch 1, with settings and a state of its own. */
+/** A headset of application A since activation epoch 1, with its own settings and state. */
 async function ofA(): Promise<Headset> {
   const made = await cloud.online({ content: { apps: [app] } });
   cloud.offer(1, activate('A'), 'activate', 1);
@@ -141,7 +141,8 @@ describe('an activation in welcome', () => {
       ...{ applicationId: 'B', clientId: 'client-of-B', clientSecret: 'secret', sinceEpoch: 3 },
     });
     expect(made.journal.uploads.size).toBe(0);
-    // Known now: the next session changes nothing, nor does the transaction of the same change.
+    // The activation is known now, so neither the next session nor the transaction of the change has an
+    // effect.
     cloud.acknowledges = true;
     await again(made);
     cloud.offer(3, activate('B'), 'activate', 3);
@@ -158,7 +159,7 @@ describe('an activation in welcome', () => {
     cloud.offer(3, { case: 'deactivate', value: { applicationId: 'A' } }, 'deactivate', 2);
     expect(await cloud.result(3)).toMatchObject({ success: true });
     expect(snapshots()).toHaveLength(2);
-    // What A has left undone fails.
+    // Unfinished operations of A fail.
     cloud.offer(4, wifi, 'wifi', 1);
     expect(await cloud.result(4)).toMatchObject({ success: false });
   });
@@ -263,7 +264,7 @@ describe.each<[string, boolean]>([
           after.activation = activation('B', 3);
           const survivor = after.headset();
           const { reports, activation: stored } = survivor.journal;
-          // What the cloud before has not acknowledged of them, or all of them.
+          // The reports that the earlier cloud has not acknowledged, or all of them.
           const due =
             stored.applicationId === 'B'
               ? [...reports.values()].flatMap(({ snapshot, body }) => (snapshot ? [body.case] : []))

@@ -17,13 +17,13 @@ interface Draft {
   readonly details: ReportDetails;
 }
 
-/** What a headset writes down when its activation changes; undefined where nothing does. */
+/** What a headset stores when its activation changes; undefined when it does not change. */
 export interface Change {
   readonly change: ActivationChange;
   readonly drafts: readonly Draft[];
 }
 
-/** Whether what the stored application has left must be erased before the next one has the headset. */
+/** Whether the stored application's data must be erased before the next application gets the headset. */
 export function mustErase(stored: Activation, applicationId: string, behaviour: Behaviour): boolean {
   if (breaks(behaviour, 'activation-not-erased')) return false;
   return stored.applicationId !== '' && stored.applicationId !== applicationId;
@@ -51,7 +51,7 @@ export function changeByTransaction(
   return change({ applicationId, clientId, clientSecret, sinceEpoch }, epoch, journal, state, behaviour);
 }
 
-/** What the activation in `welcome` changes; undefined when it is known, or older than what is known. */
+/** The change by the activation in `welcome`; undefined when that is known, or older than the known one. */
 export function changeByWelcome(
   current: CurrentActivation,
   journal: Journal,
@@ -70,8 +70,8 @@ export function changeByWelcome(
 }
 
 /**
- * The activation, the ends of uploads that cannot be any more, and the snapshot for an application, or a
- * time of the same application, that is new on this headset. `state`: the headset without what is erased.
+ * The new activation, the ends of uploads that are no longer possible, and a snapshot if the application,
+ * or its time at this headset, is new. `state`: the headset after the erasure.
  */
 function change(
   activation: Activation,
@@ -94,7 +94,7 @@ function change(
   return { change: { activation, epoch, endedUploads: ended.map(({ id }) => id) }, drafts };
 }
 
-/** A reset: the files of uploads are gone, the activation stays. */
+/** A reset: the files of uploads are deleted, the activation stays. */
 function wiped(journal: Journal, epoch: number): Change {
   const ended = [...journal.uploads.values()];
   return {
@@ -113,7 +113,7 @@ function failedUpload({ file, sizeBytes, epoch }: PendingUpload): Draft {
   };
 }
 
-/** Everything that the headset knows of its own state. */
+/** Everything that the headset knows about its own state. */
 function condition({ condition: { location, ...fields } }: DeviceState): ReportBody {
   return { case: 'stateChange', value: { ...fields, ...(location && { location: { ...location } }) } };
 }
@@ -123,7 +123,10 @@ export function reportsOf(change: Change | undefined, outbox: Outbox): Report[] 
   return (change?.drafts ?? []).map(({ body, details }, further) => outbox.draft(body, further, details));
 }
 
-/** Takes what `welcome` says of the activation: erases first, then stores it with its reports in one step. */
+/**
+ * Applies the activation in `welcome`: erases first, then stores the activation with its reports in one
+ * step.
+ */
 export function learn(
   current: CurrentActivation | undefined,
   parts: { journal: Journal; device: Device; outbox: Outbox; behaviour: Behaviour },
@@ -132,7 +135,7 @@ export function learn(
   const { journal, device, outbox, behaviour } = parts;
   if (!current || breaks(behaviour, 'ignores-welcome-activation')) return;
   if (!changeByWelcome(current, journal, device.state, behaviour)) return;
-  // A death after the erasure finds the former activation still stored, and erases again.
+  // After a death at this point the former activation is still stored, so the next start erases again.
   const before = device.state;
   const stored = journal.activation;
   const afterBreak =
@@ -144,7 +147,7 @@ export function learn(
   const change = changeByWelcome(current, journal, device.state, behaviour);
   if (!change) return;
   const drafts = [...change.drafts];
-  // Without a snapshot, what the erasure has changed is told as every change is.
+  // Without a snapshot, the changes by the erasure are reported like any change.
   if (drafts.every(({ body }) => body.case !== 'inventory') && inventoryChanged(before, device.state)) {
     drafts.push({ body: inventory(device.state), details: { activationEpoch: change.change.epoch } });
   }

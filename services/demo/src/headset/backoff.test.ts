@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { Backoff } from './backoff.ts';
 
-/** The wait after each of so many ends. */
+/** The waits after `ends` session ends. */
 function waits(backoff: Backoff, ends: number, between: () => void = () => {}): number[] {
   return Array.from({ length: ends }, () => {
     between();

@@ -1,4 +1,4 @@
-/** A session that lasted so long after its welcome was a good one; milliseconds. */
+/** A session that lasted this long after its welcome counts as successful; milliseconds. */
 const goodSessionMs = 60_000;
 
 /** Bounds of the wait between two tries to connect; milliseconds. */
@@ -8,8 +8,8 @@ export interface BackoffBounds {
 }
 
 /**
- * How long a headset waits before it connects again (protocol page, "Connecting"). A welcome alone is no sign
- * that all is well: what ends a session may come after each.
+ * How long a headset waits before it connects again (protocol page, "Connecting"). A welcome alone does not
+ * reset the wait, because the cause that ends sessions may follow each welcome.
  */
 export class Backoff {
   readonly #bounds: BackoffBounds;
@@ -32,12 +32,12 @@ export class Backoff {
     this.#failures = 0;
   }
 
-  /** The cloud sends it away. */
+  /** The cloud told the headset to back off. */
   sentAway(): void {
     this.#failures += 1;
   }
 
-  /** A session, or a try to have one, is over. Answers how long to wait; milliseconds. */
+  /** A session or a connection attempt has ended. Returns how long to wait; milliseconds. */
   ended(): number {
     const lastedMs = this.#welcomedMs === undefined ? 0 : performance.now() - this.#welcomedMs;
     this.#welcomedMs = undefined;
@@ -48,17 +48,17 @@ export class Backoff {
     return Math.random() * ceiling;
   }
 
-  /** Connects no sooner than after `ms`. */
+  /** The next connection comes no sooner than after `ms`. */
   atLeast(ms: number): void {
     this.#notBeforeMs = Math.max(this.#notBeforeMs, Date.now() + ms);
   }
 
-  /** Connects after `ms`, whatever was asked for before. */
+  /** The next connection comes after `ms`, whatever wait was requested before. */
   awayFor(ms: number): void {
     this.#notBeforeMs = Date.now() + ms;
   }
 
-  /** The wait of `ms`, or what is left of a longer one that was asked for; milliseconds. */
+  /** `ms`, or the rest of a longer requested wait; milliseconds. */
   wait(ms: number): number {
     return Math.max(ms, this.#notBeforeMs - Date.now(), 0);
   }

@@ -1,8 +1,14 @@
-/** Points at which a headset can be made to die, between receiving and being acknowledged. */
+/** Points at which a test can kill a headset, between receiving a transaction and the acknowledgement. */
 export const deathPoints = ['received', 'ready-sent', 'started', 'effect-done', 'result-sent'] as const;
-/** Of an update, between its first bytes and its last, and when its installation begins; of an upload, when it is stored. */
+/**
+ * Death points of transfers: while an update is loading, when its installation begins, and when an upload
+ * is stored.
+ */
 export const transferDeathPoints = ['loading', 'installing', 'uploaded'] as const;
-/** Where a revoke is answered durably but not yet sent; where the former application's things are erased, no more. */
+/**
+ * Death points of changes: the answer to a revoke is durable but not sent; the former application's data is
+ * erased, and nothing else is done yet.
+ */
 export const changeDeathPoints = ['revoked', 'erased'] as const;
 export const allDeathPoints = [...deathPoints, ...transferDeathPoints, ...changeDeathPoints] as const;
 export type DeathPoint = (typeof allDeathPoints)[number];
@@ -14,13 +20,13 @@ export type DeathPoint = (typeof allDeathPoints)[number];
 export const answerModes = ['normal', 'late', 'twice', 'wrong-id', 'never'] as const;
 export type AnswerMode = (typeof answerModes)[number];
 
-/** Of progress reports. `backwards`: each is followed by one that tells of less. */
+/** Modes of progress reports. `backwards`: each is followed by one with a lower value. */
 export const progressModes = ['normal', 'twice', 'backwards', 'never'] as const;
 export type ProgressMode = (typeof progressModes)[number];
 
 /**
- * Rules of the protocol page that a headset can be told to break, one name for each. The value says what
- * the headset then does; everything else it does as the page says.
+ * Rules of the protocol page that a headset can be told to break, by name. The value says what the headset
+ * then does; in all other points it follows the page.
  */
 export const faultRules = {
   // The session.
@@ -119,52 +125,52 @@ export const faultRules = {
 export type Fault = keyof typeof faultRules;
 export const faultNames = Object.keys(faultRules) as Fault[];
 
-/** What a test can change about a headset while it runs. */
+/** The settings of a headset that a test can change while it runs. */
 export interface Behaviour {
   /** Rules that it breaks. */
   faults: readonly Fault[];
-  /** Whether the client knows `revoke` and says so in hello; false: an old client. */
+  /** True: the client knows `revoke` and announces that in hello; false: an old client. */
   knowsRevoke: boolean;
-  /** Of offers (ready). */
+  /** Mode of answers to offers (ready). */
   ready: AnswerMode;
-  /** Of starts (result). */
+  /** Mode of answers to starts (result). */
   result: AnswerMode;
   /** For `late`; milliseconds. */
   delayMs: number;
   /** For `wrong-id`. */
   wrongId: number;
-  /** How long the work of a transaction takes (of an update: its installation); milliseconds. */
+  /** How long the work of a transaction takes (for an update: its installation); milliseconds. */
   effectMs: number;
-  /** False: results say failure, and nothing takes place. */
+  /** False: results are failures, and there is no effect. */
   succeeds: boolean;
-  /** Whether the called app answers by itself. */
+  /** Whether the called app sends its own answer. */
   appAnswer: boolean;
   appAnswerText: string;
   appAnswerData: string;
   /** When the app answers, after the result; milliseconds. */
   appAnswerDelayMs: number;
-  /** Where an empty store begins to count reports; 0: at the corrected clock, as the page says. */
+  /** The first report id of an empty store; 0: taken from the corrected clock, as the page says. */
   firstReportId: number;
-  /** How far the headset's own clock is off; milliseconds. */
+  /** Error of the headset's own clock; milliseconds. */
   skewMs: number;
   progress: ProgressMode;
-  /** Between two progress reports of an update; milliseconds. */
+  /** Interval of the progress reports of an update; milliseconds. */
   progressIntervalMs: number;
-  /** How fast updates are loaded; bytes a second, 0: as fast as they come. */
+  /** Download rate of updates; bytes per second, 0: unlimited. */
   downloadBytesPerSecond: number;
-  /** Cuts the load of an update when so many bytes are there; 0: never. */
+  /** Interrupts the download of an update after this many bytes; 0: never. */
   cutDownloadAtBytes: number;
-  /** So many loads, from now on, have a wrong byte. */
+  /** The next this many downloads have a wrong byte. */
   corruptDownloads: number;
-  /** The wait after a cut load, doubled each time up to 30 s; milliseconds. */
+  /** The wait after an interrupted download, doubled each time up to 30 s; milliseconds. */
   downloadRetryMs: number;
-  /** An update of which no byte came for so long, while addresses were there, has failed; milliseconds. */
+  /** An update fails when no byte arrives for this long although the headset had URLs; milliseconds. */
   downloadPatienceMs: number;
-  /** How long a reset keeps the headset away; milliseconds. */
+  /** How long a reset keeps the headset offline; milliseconds. */
   resetMs: number;
   /** The result of a reset is forgotten: the next hello no longer holds the transaction. */
   loseResetResult: boolean;
-  /** Connectivity results bear this statusCode, whatever took place; 0: the right one. */
+  /** Connectivity results have this statusCode, whatever happened; 0: the right one. */
   statusCode: number;
   /** Connectivity results carry no ConnectivityResult. */
   withoutConnectivity: boolean;
@@ -201,7 +207,7 @@ export const normalBehaviour: Behaviour = {
   connectionNotices: false,
 };
 
-/** The behaviour itself. Throws an Error that names what is not one. */
+/** Returns the behaviour unchanged. Throws an Error that names an invalid setting. */
 export function checkedBehaviour(behaviour: Partial<Behaviour>): Partial<Behaviour> {
   for (const [key, value] of Object.entries(behaviour)) {
     const known = (normalBehaviour as unknown as Record<string, unknown>)[key];
@@ -218,7 +224,7 @@ export function breaks(behaviour: Behaviour, fault: Fault): boolean {
   return behaviour.faults.includes(fault);
 }
 
-/** Answers as `mode` says; `send` is given the wrong id when that is what to answer for. */
+/** Answers as `mode` says; for `wrong-id` it passes the wrong id to `send`. */
 export function answer(mode: AnswerMode, behaviour: Behaviour, send: (wrongId?: number) => void): void {
   switch (mode) {
     case 'never':

@@ -8,7 +8,7 @@ import {
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { BluetoothNeighbour, DeviceState } from './device.ts';
 
-/** ConnectivityResult as plain data, so that it can be kept. */
+/** ConnectivityResult as plain data, so that it can be stored. */
 export interface ConnectivityAnswer {
   readonly statusCode: number;
   readonly devices: readonly {
@@ -29,7 +29,10 @@ export interface ConnectivityAnswer {
   readonly state: RadioState;
 }
 
-/** How a connectivity operation ended, and the headset after it. `state` is absent when nothing changes. */
+/**
+ * The result of a connectivity operation, and the headset's state after it; `state` is absent when nothing
+ * changes.
+ */
 export interface Found {
   readonly message: string;
   readonly connectivity: ConnectivityAnswer;
@@ -51,7 +54,7 @@ function found(
 const listed: readonly NetworkType[] = [NetworkType.BLUETOOTH, NetworkType.WIFI, NetworkType.APN];
 
 /**
- * Does a connectivity operation; undefined when the operation is none. `listsAnything`: for a headset that
+ * Does a connectivity operation; undefined for any other operation. `listsAnything`: for a headset that
  * breaks the rules.
  */
 export function connectivity(kind: Kind, device: DeviceState, listsAnything = false): Found | undefined {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { apply } from './actions.ts';
 import type { Headset } from './headset.ts';
 
-/** What a headset is like now, for tests and people. */
+/** The current state of a headset, for tests and users. */
 export function describe(headset: Headset): Record<string, unknown> {
   return {
     deviceId: headset.deviceId,
@@ -20,8 +20,8 @@ export function describe(headset: Headset): Record<string, unknown> {
 }
 
 /**
- * A control port on the loopback address: `POST /actions` with one action, `GET /headsets`, and
- * `GET /headsets/IMEI`, which shows the device's content too. Answers its address and how to close it.
+ * A control port on the loopback address: `POST /actions` with one action, `GET /headsets`, and `GET
+ * /headsets/IMEI`, which shows the device's content too. Returns its address and a function that closes it.
  */
 export async function listenForControl(
   headsets: ReadonlyMap<string, Headset>,

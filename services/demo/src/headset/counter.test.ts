@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** A headset that is switched on with the state of the one before it. */
+/** Starts a headset with the state of the one before. */
 function boot() {
   for (const journal of open.splice(0)) journal.close();
   const journal = new Journal(directory, deviceId, 'process');
@@ -72,7 +72,7 @@ describe('the numbers of reports', () => {
     first.level(1);
     first.outbox.acknowledged(nowMs);
     boot().level(2);
-    // The second boot without a welcome: the report of the one before has no final number yet.
+    // The second boot without a welcome: the report of the first boot has no final number yet.
     const { outbox, level, told } = boot();
     level(3);
     outbox.open(nowMs + 1);

@@ -49,7 +49,7 @@ describe('a headset that is killed', () => {
   it.each(deathPoints)(
     'at the point "%s" has, after its restart, one effect and a reported result',
     async (point) => {
-      // As transactions do: what the headset has finished is left to its report, the rest is offered again.
+      // Like transactions: a finished transaction waits for its report, every other one is offered again.
       let over = false;
       world.onOnline = async ({ held }) => ({
         offers: over || held.some((h) => h.state === HeldState.FINISHED) ? [] : [offer(1)],

@@ -28,7 +28,7 @@ export interface WifiNeighbour {
   readonly security: string;
 }
 
-/** What a headset knows of its own state: what it has told in `state_change`. */
+/** The state that a headset has reported in `state_change`. */
 export interface Condition {
   readonly power?: string;
   readonly wearing?: string;
@@ -38,7 +38,7 @@ export interface Condition {
   readonly location?: { readonly latitude: number; readonly longitude: number };
 }
 
-/** What is on a headset and around it. Settings are kept in the protocol's JSON form. */
+/** The content of a headset and its surroundings. Settings are stored in the protocol's JSON form. */
 export interface DeviceContent {
   readonly firmwareVersion: string;
   readonly apps: readonly InstalledApp[];
@@ -73,7 +73,7 @@ export const factoryContent: DeviceContent = {
   condition: {},
 };
 
-/** One line of the file: the newest holds all. */
+/** One line of the file; the newest line holds the whole state. */
 interface Line {
   /** The last transaction that changed the device, and how it ended. */
   readonly last?: LastChange | undefined;
@@ -88,8 +88,8 @@ interface LastChange {
 const compactAboveLines = 200;
 
 /**
- * The headset itself, as far as transactions change it. Each change is one line that also says which
- * transaction made it and how that ended, so that a death after it cannot make it happen again.
+ * The part of the headset that transactions change. Each change is one line, which also names the
+ * transaction and its outcome, so that after a death the change is not made again.
  */
 export class Device {
   readonly #file: LineFile;
@@ -111,13 +111,16 @@ export class Device {
     return this.#line.state;
   }
 
-  /** As after a reset: what was there at first, but for the firmware and how the headset itself is. */
+  /** The state after a reset: the initial content, with the present firmware and condition. */
   wiped(): DeviceState {
     const { condition, firmwareVersion } = this.state;
     return { ...this.#initial, condition, firmwareVersion };
   }
 
-  /** Without what an application has stored on it: settings, networks and pairings (protocol page, "Activations"). */
+  /**
+   * The state without an application's data: settings, networks and pairings (protocol page,
+   * "Activations").
+   */
   erased(): DeviceState {
     const { apns, wifi, launcherKeys, languages } = this.#initial;
     const bluetoothDevices = this.state.bluetoothDevices.map((d) => ({
@@ -139,7 +142,7 @@ export class Device {
     this.#write({ last: { transactionId, outcome }, state });
   }
 
-  /** Something that happened to the headset by itself. Throws for a part that there is not. */
+  /** Applies a change that no transaction caused. Throws for an unknown part of the content. */
   happen(content: Partial<DeviceContent>): void {
     checkContent(content);
     this.#write({ last: this.#line.last, state: { ...this.state, ...content } });

@@ -2,32 +2,32 @@ import { open, stat, truncate } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * How a load ended: `whole`: as many bytes as wanted are there. `cut`: fewer, go on later. `refused`:
- * the address is not (no longer) good. `wrong`: the address serves something else.
+ * How a download ended. `whole`: all bytes are there. `cut`: some bytes are missing, and it can be resumed.
+ * `refused`: the URL is not valid (any more). `wrong`: the URL serves another file.
  */
 export type LoadEnd = 'whole' | 'cut' | 'refused' | 'wrong';
 
 export interface LoadOptions {
   readonly url: string;
-  /** Where the bytes go; what is there already is not loaded again. */
+  /** The target file; bytes that are there already are not loaded again. */
   readonly path: string;
-  /** Of the whole file; bytes. */
+  /** Size of the whole file; bytes. */
   readonly sizeBytes: number;
   readonly signal: AbortSignal;
-  /** Called with the number of bytes that are there. Answers false to cut the load. */
+  /** Called with the number of bytes that are there. Returns false to interrupt the download. */
   onBytes(bytes: number): boolean;
   /** A header that no load needs. */
   readonly authorization?: string | undefined;
-  /** For a headset that breaks the rules: a whole file is taken for the part that was asked for. */
+  /** For a headset that breaks the rules: appends a whole file as if it were the requested range. */
   readonly appendsWhole?: boolean;
   readonly followsNoRedirect?: boolean;
   readonly followsEndlessly?: boolean;
   readonly refusedBy429?: boolean;
-  /** How fast to load now; bytes a second, 0: as fast as they come. */
+  /** The current download rate; bytes per second, 0: unlimited. */
   bytesPerSecond(): number;
 }
 
-/** A load from which nothing comes for so long is cut; milliseconds. */
+/** A download that is idle for this long is interrupted; milliseconds. */
 const stallMs = 30_000;
 const mostRedirects = 5;
 
@@ -41,7 +41,7 @@ export async function sizeOf(path: string): Promise<number> {
   }
 }
 
-/** Loads what is missing of a file. Throws only when `signal` says to stop, or the disk fails. */
+/** Loads the missing bytes of a file. Throws only when `signal` is aborted, or the disk fails. */
 export async function load(options: LoadOptions): Promise<LoadEnd> {
   const { url, path, sizeBytes, signal } = options;
   let have = await sizeOf(path);
@@ -83,13 +83,16 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
     return 'cut';
   } finally {
     clearTimeout(watch);
-    // Ends the response where it was left before its end.
+    // Aborts the response if it was not read to its end.
     stalled.abort();
     await file.close();
   }
 }
 
-/** The answer behind at most so many redirects, each of which keeps the headers; undefined behind more or unsafe ones. */
+/**
+ * The response after at most `most` redirects, each of which keeps the headers; undefined after more or
+ * unsafe ones.
+ */
 async function follow(url: string, most: number, init: RequestInit): Promise<Response | undefined> {
   let at = url;
   for (let redirects = 0; redirects <= most; redirects++) {

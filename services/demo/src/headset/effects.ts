@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import { type Durability, LineFile } from './memory.ts';
 
-/** One line of the effects file: something has really happened on the headset. */
+/** One line of the effects file: an effect that has taken place on the headset. */
 export interface Effect {
   readonly transactionId: number;
   /** The OpenAPI operationId of the call that caused it. */
   readonly operation: string;
-  /** Of a command that has some: each extra as the called app gets it, as text. */
+  /** Only for a command with extras: each extra as the called app gets it, as text. */
   readonly extras?: Readonly<Record<string, string>>;
 }
 
 /**
- * What has happened on a headset, apart from its journal: a line for each effect. Stands for the
- * real thing (an app that was called), so tests count its lines to prove "exactly once". An effect
- * whose line is there already does not take place again.
+ * The effects on a headset, separate from its journal: one line per effect. It stands for the real effect
+ * (an app that was called), so tests count its lines to prove "exactly once". An effect that has a line
+ * does not take place again.
  */
 export class Effects {
   readonly #file: LineFile;
@@ -32,7 +32,7 @@ export class Effects {
     return this.#done.size;
   }
 
-  /** Makes the effect take place, unless it has. True when it took place now. */
+  /** Records the effect, unless it has taken place before. True when it took place now. */
   apply(effect: Effect): boolean {
     if (this.#done.has(effect.transactionId)) return false;
     this.#file.append(effect);

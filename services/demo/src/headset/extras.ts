@@ -1,6 +1,6 @@
 import { type Command, ExtraType, type Offer } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 
-/** A number as it was written. */
+/** A number with its original text. */
 class Digits {
   readonly text: string;
 
@@ -11,8 +11,8 @@ class Digits {
 
 /**
  * Each top-level extra of a command as the called app gets it, as text (protocol page, "Commands"): numbers
- * are read from their own digits, as a long may exceed 2⁵³. Undefined where there are none. `asDoubles`:
- * as a headset does that reads all numbers as doubles.
+ * are read from their original digits, because a long may exceed 2⁵³. Undefined if there are no extras.
+ * `asDoubles`: for a headset that reads all numbers as doubles.
  */
 export function receivedExtras(offer: Offer, asDoubles = false): Record<string, string> | undefined {
   const kind = offer.operation?.kind;

@@ -36,7 +36,7 @@ const settled = (made: Headset) =>
 async function sessions(count: number): Promise<void> {
   await waitFor('the sessions', () => cloud.hellos.length === count);
 }
-/** When this is there, so is the answer to all before it. */
+/** Waits for a later report, so that all earlier messages have been answered. */
 async function answered(made: Headset): Promise<void> {
   const count = cloud.reported('volume').length;
   made.report({ case: 'volume', value: { max: 16, current: count } });
@@ -49,7 +49,7 @@ async function offered(made: Headset): Promise<Headset> {
   cloud.forget(1);
   return made;
 }
-/** An update that waits for an address that does not come. */
+/** An update that waits for a URL that never comes. */
 async function waiting(made: Headset): Promise<Headset> {
   cloud.onUrl = () => undefined;
   cloud.offer(1, update());
@@ -57,7 +57,10 @@ async function waiting(made: Headset): Promise<Headset> {
   return made;
 }
 const ofB = { epoch: 3n, revision: 3n, applicationId: 'B', clientId: 'b', sinceEpoch: 3n };
-/** A headset of application A at epoch 2, with a Wi-Fi network, to which welcome then says `current`. */
+/**
+ * A headset of application A at activation epoch 2, with a Wi-Fi network, to which welcome then says
+ * `current`.
+ */
 async function moved(fault: Fault, current: typeof ofB = ofB): Promise<Headset> {
   const made = await broken(fault);
   cloud.offer(1, activate('A'), 'activate', 2);
@@ -72,7 +75,7 @@ async function moved(fault: Fault, current: typeof ofB = ofB): Promise<Headset> 
 }
 const snapshots = () => cloud.reports.filter(({ snapshot }) => snapshot).length;
 
-/** How each fault shows. */
+/** For each fault the test that shows it. */
 const shows: { readonly [F in Fault]?: () => Promise<void> } = {
   'no-backoff': async () => {
     await broken('no-backoff', { backoff: { firstMs: 1e9, longestMs: 1e9 } });
@@ -369,7 +372,7 @@ describe('a headset that is told to break the rule', () => {
   });
 
   it('does so for every rule that has a name', () => {
-    // What is not shown here the conformance kit finds out.
+    // The conformance kit detects the faults that are not shown here.
     const found = new Set(sabotages.flatMap(({ defect }) => defect.behaviour?.faults ?? []));
     expect(faultNames.filter((fault) => !shows[fault] && !found.has(fault))).toEqual([]);
   });

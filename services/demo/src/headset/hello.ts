@@ -4,7 +4,7 @@ import type { DeviceState } from './device.ts';
 import type { Journal } from './journal.ts';
 import { fittingHello } from './limits.ts';
 
-/** What a headset says of itself and no transaction changes; each has a default. */
+/** The fields of a headset's hello that no transaction changes; each has a default. */
 export interface SelfDescription {
   readonly clientVersion?: string;
   readonly hardware?: { macAddressWifi: string; macAddressBluetooth: string; modelIdentifier: string };

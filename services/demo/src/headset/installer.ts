@@ -10,7 +10,7 @@ import { ProgressReports } from './progress.ts';
 import { loadArtifact } from './update.ts';
 import type { UrlRequests } from './urls.ts';
 
-/** An update to be loaded. */
+/** An update that is to be loaded. */
 export interface Loadable {
   readonly transactionId: number;
   readonly artifact: Artifact | undefined;
@@ -20,18 +20,18 @@ export interface Loadable {
 
 interface InstallerOptions {
   readonly deviceId: string;
-  /** Where loads are kept; absent: nowhere that outlives the process. */
+  /** Folder of downloads; absent: downloads do not survive the process. */
   readonly directory: string | undefined;
   readonly behaviour: Behaviour;
   readonly urls: UrlRequests;
   readonly signal: AbortSignal;
   nowMs(): number;
   report(body: ReportBody): void;
-  /** Some bytes of a transaction's update are there, not all. */
+  /** Called when some bytes of a transaction's update are there, not all. */
   atLoading(transactionId: number): void;
 }
 
-/** Gets updates onto the headset: loads them, reports progress, and keeps what is loaded over a restart. */
+/** Installs updates on the headset: loads them, reports progress, and keeps loaded bytes over a restart. */
 export class Installer {
   readonly #options: InstallerOptions;
   #temporary: string | undefined;
@@ -42,9 +42,9 @@ export class Installer {
   }
 
   /**
-   * Loads an update and takes the time of an installation, which begins with `onInstall`. Answers why it
-   * failed; undefined when it can take effect. Throws when the headset is closed meanwhile, or the
-   * update is given up before its installation.
+   * Loads an update and waits for the installation time, which begins with `onInstall`. Returns why it
+   * failed; undefined when it can take effect. Throws when the headset is closed meanwhile, or the update
+   * is given up before its installation.
    */
   prepare(update: Loadable, givenUp: AbortSignal, onInstall: () => void): Promise<string | undefined> {
     const running = this.#prepare(update, givenUp, onInstall);
@@ -52,7 +52,7 @@ export class Installer {
     return running;
   }
 
-  /** Forgets what is loaded for a transaction. */
+  /** Deletes the loaded bytes of a transaction. */
   discard(transactionId: number): void {
     const directory = this.#options.directory ?? this.#temporary;
     if (directory !== undefined) rmSync(this.#path(directory, transactionId), { force: true });
@@ -77,7 +77,7 @@ export class Installer {
     const sizeBytes = Number(artifact.sizeBytes);
     const path = this.#path(this.#directory(), transactionId);
     try {
-      // After a restart: what is there counts, also while nothing can be loaded yet.
+      // After a restart the existing bytes count as progress, even before loading continues.
       progress.loaded((await sizeOf(path)) / sizeBytes);
       const failure = await loadArtifact({
         ...{ artifact, ticket, urls, behaviour, signal, nowMs, path },

@@ -56,22 +56,22 @@ const rememberedOutcomes = 10_000;
 const compactAboveLines = 1000;
 
 /**
- * What a headset must remember over restarts (protocol page, "What a headset keeps"): each step is
- * written before it is acted upon. It lives apart from the effects, as the area that a reset wipes
- * is apart from it (rule B7).
+ * What a headset must remember over restarts (protocol page, "What a headset keeps"): each step is written
+ * before the headset acts on it. It is separate from the effects, because a reset wipes only the area of
+ * the effects (rule B7).
  */
 export class Journal {
   readonly held = new Map<number, Held>();
   readonly outcomes = new Map<number, Outcome>();
   /** Reports that are not acknowledged, in order of id. */
   readonly reports = new Map<number, Report>();
-  /** Uploads whose end is not reported, in the order in which they were asked for. */
+  /** Uploads whose end is not reported, in the order of their requests. */
   readonly uploads = new Map<number, PendingUpload>();
   lastUploadId = 0;
   lastReportId = 0;
   /**
-   * Reports above this id have provisional ones: they were made since the start of the process, and only a
-   * welcome shows whether the counter is an older one. Undefined: the numbers are good.
+   * Reports above this id have provisional ids: they were made since the start of the process, and only a
+   * welcome shows whether the counter is outdated. Undefined: all ids are final.
    */
   numberedUpTo: number | undefined;
   activationEpoch = 0;
@@ -88,7 +88,7 @@ export class Journal {
     this.#write({ k: 'boot' });
   }
 
-  /** An offer, or another one of what is held: then its content is new, and nothing else. */
+  /** Stores an offer. A repeated offer of a held transaction only replaces its content. */
   offered(offer: Offer): void {
     this.#append(() => ({ k: 'offer', offer: encode(toBinary(OfferSchema, offer)) }));
     this.#offer(offer);
@@ -103,8 +103,8 @@ export class Journal {
   }
 
   /**
-   * The end of a transaction, the reports that tell of it, its result among them, and the activation
-   * that it changed, in one step.
+   * Stores the end of a transaction, its reports including the result, and the activation that it changed,
+   * in one step.
    */
   finished(id: number, outcome: Outcome, reports: readonly Report[], change?: ActivationChange): void {
     this.#append(() => ({
@@ -114,7 +114,7 @@ export class Journal {
     this.#finish(id, outcome, reports, change);
   }
 
-  /** Another activation and the reports that it causes, in one step. */
+  /** Stores another activation and the reports that it causes, in one step. */
   activated(change: ActivationChange, reports: readonly Report[]): void {
     this.#append(() => ({ k: 'activation', change, reports: reports.map(encodeReport) }));
     this.#change(change, reports);
@@ -129,7 +129,7 @@ export class Journal {
     this.#write({ k: 'upload', upload });
   }
 
-  /** The end of an upload and the report that tells of it, in one step. */
+  /** Stores the end of an upload and its report, in one step. */
   uploadEnded(id: number, report: Report): void {
     this.#append(() => ({ k: 'uploaded', id, report: encodeReport(report) }));
     this.uploads.delete(id);
@@ -141,7 +141,9 @@ export class Journal {
     if (first !== undefined && first <= id) this.#write({ k: 'ack', id });
   }
 
-  /** The first welcome since the start of the process: provisional numbers rise by `shift` and are good. */
+  /**
+   * At the first welcome since the start of the process: provisional ids rise by `shift` and become final.
+   */
   numbered(shift: number): void {
     this.#write({ k: 'numbered', shift });
   }
@@ -241,7 +243,7 @@ export class Journal {
     if (change) this.#change(change, []);
     for (const report of reports) this.#keep(report);
     const end = reports.find(({ body }) => body.case === 'result' || body.case === 'revoked');
-    // What was never held is held for as long as the cloud does not have the answer to its revoke.
+    // A transaction that was never held is held until the cloud has the answer to its revoke.
     if (outcome.revoked && !this.held.has(id)) {
       this.#hold(create(OfferSchema, { transactionId: BigInt(id) }), 'finished', 0);
     }

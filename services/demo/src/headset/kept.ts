@@ -5,7 +5,7 @@ export type HeldState = 'offered' | 'started' | 'finished';
 
 /** A transaction that the headset holds. */
 export interface Held {
-  /** As it came last: the newest ticket counts. */
+  /** The last received offer, because the newest ticket counts. */
   offer: Offer;
   state: HeldState;
   /** The report that carries its end, once finished. */
@@ -17,27 +17,27 @@ export interface Outcome {
   readonly success: boolean;
   readonly message: string;
   readonly connectivity?: ConnectivityAnswer;
-  /** It was given up at the cloud's wish before its effect began, and never will have one. */
+  /** It was revoked before its effect began, and never takes effect. */
   readonly revoked?: true;
-  /** When it ended, and under which activation: told again when the end is. */
+  /** When it ended, and under which activation epoch; repeated when the end is reported again. */
   readonly ended?: { readonly occurredAtMs: number; readonly activationEpoch: number };
   /** The app that was called has given its answer. */
   readonly answered?: true;
 }
 
-/** Which application has the headset. */
+/** The activation: which application has the headset. */
 export interface Activation {
   /** Empty: none has it. */
   readonly applicationId: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Epoch from which on, without a break, that application has had it. */
+  /** Activation epoch since which that application has had it without a break. */
   readonly sinceEpoch: number;
 }
 
 export const noActivation: Activation = { applicationId: '', clientId: '', clientSecret: '', sinceEpoch: 0 };
 
-/** What changes with an activation, apart from its reports. */
+/** The changes of an activation, apart from its reports. */
 export interface ActivationChange {
   readonly activation: Activation;
   readonly epoch: number;

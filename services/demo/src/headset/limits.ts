@@ -6,20 +6,20 @@ import {
   ReportSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 
-/** A message to the cloud, at most (protocol page, "Limits"); bytes. */
+/** Largest message to the cloud (protocol page, "Limits"); bytes. */
 const mostBytes = 256 * 1024;
-/** What the message around a report or a hello takes, generously; bytes. */
+/** Upper bound of the size of the message around a report or a hello; bytes. */
 const envelopeBytes = 16;
 const mostListed = 256;
 
-/** So many characters (UTF-16 code units), never half of one that has two. */
+/** Cuts a text to `most` UTF-16 code units, never inside a character. */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text;
   const last = text.charCodeAt(most - 1);
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? most - 1 : most);
 }
 
-/** A report with its texts and lists cut to their limits. Throws an Error where it is too large still. */
+/** A report with its texts and lists cut to their limits. Throws an Error if it is still too large. */
 export function withinLimits(report: Report): Report {
   const { body } = report;
   switch (body.case) {

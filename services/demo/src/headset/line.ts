@@ -36,7 +36,7 @@ export class Line {
     this.#client = this.#dial();
   }
 
-  /** Gives the connection up: the next stream has a new one. */
+  /** Closes the connection, so that the next stream opens a new one. */
   renew(): void {
     this.#client.close();
     this.#client = this.#dial();

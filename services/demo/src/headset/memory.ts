@@ -2,8 +2,8 @@ import { closeSync, fdatasyncSync, mkdirSync, openSync, readFileSync, renameSync
 import { dirname } from 'node:path';
 
 /**
- * How firmly a headset remembers: `full` survives a power cut (fsync), `process` survives kill -9,
- * `none` keeps everything in memory (for benches).
+ * Durability of a headset's files: `full` survives a power cut (fsync), `process` survives kill -9, `none`
+ * keeps everything in memory (for benches).
  */
 export type Durability = 'full' | 'process' | 'none';
 
@@ -28,7 +28,7 @@ export class LineFile {
     }
     const lines = text.split('\n');
     const torn = lines.pop();
-    // A line without its end was being written when the process died: nothing was done upon it.
+    // An incomplete last line was being written when the process died, and nothing was done after it.
     if (torn) this.rewrite(lines.filter(Boolean).map((line) => JSON.parse(line)));
     return lines.filter(Boolean).map((line) => JSON.parse(line));
   }

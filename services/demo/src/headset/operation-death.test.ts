@@ -63,7 +63,7 @@ describe('a headset that is killed during an update', () => {
         expect(requests).toBe(1);
         expect(files.requests[1]?.range).toMatch(/^bytes=[1-9]\d*-$/);
       }
-      // What is loaded is not loaded again.
+      // Loaded bytes are not loaded again.
       if (point === 'installing' || point === 'effect-done') {
         expect(files.requests).toHaveLength(requests);
       }
@@ -85,7 +85,7 @@ describe('a headset that is killed when it has revoked an update', () => {
     run();
     await waitFor('the answer', () => cloud.reported('revoked').length > 0);
     expect(cloud.hellos.at(-1)?.held).toMatchObject([{ ...id, state: HeldState.FINISHED }]);
-    // Told to start it all the same, it answers the same.
+    // If it is started anyway, the headset sends the same answer.
     await cloud.send({ case: 'start', value: id });
     await waitFor('the answer again', () => cloud.reported('revoked').length > 1);
     expect([cloud.reported('result'), cloud.effects()]).toEqual([[], []]);

@@ -43,7 +43,7 @@ const content: Partial<DeviceContent> = {
 };
 
 let lastId = 0;
-/** Runs an operation and answers its result without the transaction's id. */
+/** Runs an operation and returns its result without the transaction id. */
 async function run(kind: Parameters<Cloud['offer']>[1]) {
   lastId += 1;
   cloud.offer(lastId, kind);
@@ -173,7 +173,7 @@ describe('a reset', () => {
     });
     expect(made.device.state).toMatchObject({ ...content, languages: ['ja'] });
     expect(made.journal.activation).toMatchObject({ applicationId: 'app-1', clientId: 'c' });
-    // Nothing but the result, and in the new session only.
+    // Only the result is reported, and only in the new session.
     expect(cloud.reports.slice(reportsBefore).map(({ body }) => body.case)).toEqual(['result']);
     expect(lastEffect()).toEqual({ transactionId: lastId, operation: 'reset' });
   });
@@ -187,7 +187,7 @@ describe('a reset', () => {
     made.report({ case: 'volume', value: { max: 16, current: 3 } });
     await waitFor('a later report', () => cloud.reports.length > 0);
     expect(cloud.reports.map(({ body }) => body.case)).toEqual(['volume']);
-    // Offered and started once more, it has no second effect.
+    // Offered and started again, it has no second effect.
     cloud.offer(1, { case: 'reset', value: {} });
     expect(await cloud.result(1)).toMatchObject({ success: true, message: 'reset' });
     expect(cloud.effects()).toEqual([{ transactionId: 1, operation: 'reset' }]);
@@ -427,7 +427,7 @@ describe('a change whose end was not written before the headset died', () => {
     cloud.offer(1, { case: 'addPairing', value: { macAddress: speaker.address } });
     await cloud.result(1);
     await first.close();
-    // As if killed between the device's own record and everything after it.
+    // Restores the state of a death right after the device's own record.
     const file = (name: string) => join(cloud.stateDir, `${deviceId}.${name}.jsonl`);
     const journal = readFileSync(file('journal'), 'utf8').trim().split('\n');
     const started = journal.findIndex((line) => line.includes('"k":"start"'));

@@ -6,7 +6,7 @@ import { withinLimits } from './limits.ts';
 
 export type ReportBody = NonNullable<MessageInitShape<typeof ReportSchema>['body']>;
 
-/** What a report says of its time, where that is not now, and of its cause. */
+/** A report's time, if that is not now, and its cause. */
 export interface ReportDetails {
   readonly occurredAtMs?: number | undefined;
   readonly activationEpoch?: number | undefined;
@@ -20,7 +20,7 @@ interface OutboxParts {
   send(report: Report): void;
 }
 
-/** Reports that are sent without being acknowledged, at most. */
+/** Most reports that are sent and not acknowledged. */
 const reportWindow = 256;
 
 /**
@@ -33,7 +33,7 @@ export class Outbox {
   #unsent: number[] = [];
   #inFlight = 0;
   #open = false;
-  /** For the faults: the highest id that was sent once, and the last report that was acknowledged. */
+  /** For the faults: the highest id sent so far, and the last acknowledged report. */
   #sentUpTo: number;
   #lastAcknowledged: Report | undefined;
 
@@ -45,8 +45,8 @@ export class Outbox {
   }
 
   /**
-   * A report with the next id, or the `further`-th after it, of now unless `more` says else; not kept yet. Texts are
-   * cut. Throws an Error where it is too large for a message all the same.
+   * A report with the next id, or the `further`-th after it, dated now unless `more` says otherwise; not
+   * stored yet. Texts are cut. Throws an Error if it is still too large for a message.
    */
   draft(body: ReportBody, further = 0, more: ReportDetails = {}): Report {
     const { journal, nowMs } = this.#parts;
@@ -60,7 +60,7 @@ export class Outbox {
     return breaks(this.#parts.behaviour, 'stores-whole-texts') ? report : withinLimits(report);
   }
 
-  /** Keeps a report and sends it as soon as may be. Answers its id. */
+  /** Stores a report and sends it as soon as possible. Returns its id. */
   add(body: ReportBody, more?: ReportDetails): number {
     const report = this.draft(body, 0, more);
     this.#parts.journal.reported(report);
@@ -68,7 +68,7 @@ export class Outbox {
     return Number(report.reportId);
   }
 
-  /** Sends reports that the journal keeps already, as soon as may be. */
+  /** Sends reports that the journal already holds, as soon as possible. */
   queue(reports: readonly Report[]): void {
     if (!this.#open) return;
     for (const report of reports) this.#unsent.push(Number(report.reportId));
@@ -87,8 +87,9 @@ export class Outbox {
   }
 
   /**
-   * Where an older copy of the state was restored, or all was lost, ids up to the cloud's, and perhaps more,
-   * are used: goes on above them. What was reported since the start of the process gets its numbers only now.
+   * Repairs the counter: if an older copy of the state was restored, or all state was lost, ids up to the
+   * cloud's, and perhaps higher ones, are used, so counting continues above them. Reports since the start
+   * of the process get their final ids only now.
    */
   #mendCounter(ackedReportId: number): void {
     const { journal, nowMs, behaviour } = this.#parts;
@@ -101,7 +102,7 @@ export class Outbox {
     if (ackedReportId > journal.lastReportId) journal.lastReportId = first - 1;
   }
 
-  /** The session is over: what is not acknowledged is sent in the next. */
+  /** The session is over: reports without acknowledgement are sent in the next one. */
   close(): void {
     this.#open = false;
   }
@@ -115,7 +116,7 @@ export class Outbox {
     this.#flush();
   }
 
-  /** What a session begins with: everything that is kept, but for the faults. */
+  /** The reports that a session sends first: all stored ones, unless a fault says otherwise. */
   #toSend(): number[] {
     const { journal, behaviour, send } = this.#parts;
     const ids = [...journal.reports.keys()];

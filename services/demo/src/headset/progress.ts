@@ -4,7 +4,7 @@ import type { ReportBody } from './outbox.ts';
 /** The share of an update's progress that is loading; the rest is installing. */
 const loadingShare = 0.9;
 
-/** Reports how far an update is, at the interval that the behaviour says, until it is stopped. */
+/** Reports an update's progress at the interval of the behaviour, until it is stopped. */
 export class ProgressReports {
   #value = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -19,7 +19,7 @@ export class ProgressReports {
     this.#next();
   }
 
-  /** Of the load: 0.0 to 1.0. What was reached once stays. */
+  /** Sets the progress of the download, 0.0 to 1.0; it never goes down. */
   loaded(fraction: number): void {
     this.#value = Math.max(this.#value, loadingShare * Math.min(1, fraction));
   }

@@ -4,7 +4,7 @@ import type { Device, DeviceState } from './device.ts';
 import type { Held, Outcome } from './kept.ts';
 import type { ReportBody, ReportDetails } from './outbox.ts';
 
-/** The end of a transaction: revoked, or its result with what the behaviour makes of it. */
+/** The report of a transaction's end: revoked, or its result as modified by the behaviour. */
 export function endReport(id: number, outcome: Outcome, behaviour: Behaviour): ReportBody {
   if (outcome.revoked) return { case: 'revoked', value: { transactionId: BigInt(id) } };
   const { success, message, connectivity } = outcome;
@@ -26,13 +26,13 @@ export function endReport(id: number, outcome: Outcome, behaviour: Behaviour): R
   };
 }
 
-/** What is installed and in force. */
+/** The report of the installed software. */
 export function inventory(state: DeviceState): ReportBody {
   const { firmwareVersion, apps, languages } = state;
   return { case: 'inventory', value: { firmwareVersion, apps: [...apps], languages: [...languages] } };
 }
 
-/** Whether two states differ in what an inventory tells. */
+/** Whether the inventories of two states differ. */
 export function inventoryChanged(before: DeviceState, after: DeviceState): boolean {
   const told = ({ firmwareVersion, apps, languages }: DeviceState) =>
     JSON.stringify([firmwareVersion, apps, languages]);
@@ -40,8 +40,8 @@ export function inventoryChanged(before: DeviceState, after: DeviceState): boole
 }
 
 /**
- * The Bluetooth devices that connected or disconnected between two states; undefined where none did.
- * `transactionId`: the pairing that caused it, or 0.
+ * The report of Bluetooth devices that connected or disconnected between two states; undefined if there are
+ * none. `transactionId`: the pairing that caused it, or 0.
  */
 export function connectionNotice(
   before: DeviceState,
@@ -67,8 +67,9 @@ export function connectionNotice(
 }
 
 /**
- * The reports of a transaction's end: the inventory, where it changed, comes before the result, so that
- * who has seen the result sees what is installed; the called app's own answer and connections come after it, or the answer `later`.
+ * The reports of a transaction's end. The inventory, if it changed, comes before the result, so that a
+ * reader who has the result also has the inventory. The called app's own answer and connections come after
+ * the result, or the answer `later`.
  */
 export function resultReports(end: {
   readonly id: number;
@@ -78,7 +79,7 @@ export function resultReports(end: {
   readonly device: Device;
   /** The headset before the transaction. */
   readonly before: DeviceState;
-  /** Reports of another activation, that come first. */
+  /** Reports of a change of the activation, which come first. */
   readonly first: readonly Report[];
   /** A report with the `further`-th id after the next. */
   draft(body: ReportBody, further: number, details?: ReportDetails): Report;
@@ -87,7 +88,7 @@ export function resultReports(end: {
   const bodies: ReportBody[] = [];
   const kind = held.offer.operation?.kind.case;
   const { state } = end.device;
-  // A snapshot and, after a reset, the next hello tell it, too.
+  // A snapshot, or after a reset the next hello, already has the inventory.
   const told = kind === 'reset' || end.first.some(({ body }) => body.case === 'inventory');
   if (!told && inventoryChanged(end.before, state) && !breaks(behaviour, 'no-inventory')) {
     bodies.push(inventory(state));

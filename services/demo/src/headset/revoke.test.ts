@@ -29,7 +29,7 @@ const revoked = (at = cloud) => at.reported('revoked').map(({ transactionId }) =
 const parts = () => readdirSync(cloud.stateDir).filter((name) => name.endsWith('.part'));
 const settled = (made: Headset) =>
   waitFor('all to be acknowledged', () => made.journal.held.size === 0 && made.journal.reports.size === 0);
-/** What the headset answers to everything before it, is there once this is. */
+/** Waits for a later report, so that all earlier messages have been answered. */
 async function answered(made: Headset): Promise<void> {
   const id = made.report({ case: 'volume', value: { max: 16, current: 3 } });
   await waitFor('a later report', () => cloud.reports.some(({ reportId }) => reportId === BigInt(id)));
@@ -68,7 +68,7 @@ describe('a revoke', () => {
       [2n, 'revoked'],
     ]);
     expect(cloud.effects()).toEqual([]);
-    // Offered anew it is answered by ready, as everything is, and still never done.
+    // Offered again, it is answered by ready, like every offer, but still never done.
     cloud.starts = true;
     cloud.offer(1, languages('en'));
     await waitFor('the third answer', () => cloud.reports.length === 3);
@@ -241,7 +241,7 @@ describe('a headset that dies after any of its writes while it is told to revoke
       try {
         writes.restore(after.stateDir, count);
         after.onUrl = cloud.onUrl;
-        // As the platform: what was started is asked for, what was not is dropped.
+        // Like the platform: a started transaction is revoked, any other one is dropped.
         after.onHello = ({ held }) => {
           for (const { transactionId, state } of held) {
             if (state === HeldState.STARTED) revoke(Number(transactionId), after);

@@ -11,7 +11,7 @@ import type { Outbox, ReportBody, ReportDetails } from './outbox.ts';
 import { endReport, resultReports } from './results.ts';
 import { refusal, work } from './work.ts';
 
-/** What transactions need of their headset. */
+/** The parts of a headset that its transactions use. */
 export interface TransactionParts {
   readonly behaviour: Behaviour;
   readonly journal: Journal;
@@ -19,7 +19,7 @@ export interface TransactionParts {
   readonly device: Device;
   readonly outbox: Outbox;
   readonly installer: Installer;
-  /** Says when the headset is closed: then nothing more is done, as if it had died. */
+  /** Aborted when the headset is closed: then no more work is done, as if it had died. */
   readonly closed: AbortSignal;
   sendReady(transactionId: number, sent: () => void): void;
   point(point: DeathPoint, transactionId: number): void;
@@ -30,9 +30,9 @@ export interface TransactionParts {
 
 /** Started work of this process: waiting for its turn, loading, or having its effect. */
 interface InHand {
-  /** From here on it cannot be given up. */
+  /** True once its effect has begun: it cannot be given up any more. */
   begun: boolean;
-  /** It was dropped or revoked: nothing more is done or told. */
+  /** It was dropped or revoked: no more work, and no report. */
   gone: boolean;
   /** Ends a load. */
   readonly stop: AbortController;
@@ -43,15 +43,15 @@ export class Transactions {
   readonly #parts: TransactionParts;
   readonly #inHand = new Map<number, InHand>();
   #working: Promise<void> = Promise.resolve();
-  /** For the faults: what this session offered, and what was dropped or revoked. */
+  /** For the faults: transactions that this session offered, and those that were dropped or revoked. */
   readonly #offered = new Set<number>();
   readonly #newestLast: (() => Promise<void>)[] = [];
   readonly #gone = new Map<number, Held>();
 
   constructor(parts: TransactionParts) {
     this.#parts = parts;
-    // A death between the effect and its result: the effect is there, so the result is known. Work
-    // whose effect did not take place waits for a new start: it may have been canceled meanwhile.
+    // After a death between the effect and its result the effect is recorded, so the result is known. Work
+    // without an effect waits for a new start, because it may have been canceled meanwhile.
     for (const [id, held] of parts.journal.held) {
       if (breaks(parts.behaviour, 'repeats-interrupted') && held.state !== 'offered') {
         parts.journal.outcomes.delete(id);
@@ -75,7 +75,7 @@ export class Transactions {
     this.#offered.clear();
   }
 
-  /** Another activation: loads of the former one end, and what is loaded goes, too. */
+  /** On a change of the activation: downloads of the former one end, and their bytes are deleted. */
   onActivation(): void {
     const { journal, installer } = this.#parts;
     for (const [id, held] of journal.held) {
@@ -99,7 +99,7 @@ export class Transactions {
     }
     const held = journal.held.get(id);
     const isKnown = held !== undefined || journal.outcomes.has(id);
-    // What comes again may bear another ticket; what has ended needs none.
+    // A repeated offer may have another ticket; a finished transaction needs none.
     const isNews = held && held.state !== 'finished' && !equals(OfferSchema, held.offer, offer);
     if (!isKnown || isNews) journal.offered(offer);
     this.#offered.add(id);
@@ -114,8 +114,8 @@ export class Transactions {
     const held = journal.held.get(id);
     const outcome = journal.outcomes.get(id);
     if (outcome) {
-      // It has ended before. A report that is still kept is sent anyway; one that the cloud has
-      // acknowledged, but asks for again, is told once more under a new report id.
+      // It has ended before. A stored report is sent anyway; if the cloud has acknowledged the report but
+      // asks again, the end is reported again under a new report id.
       if (!held && !breaks(behaviour, 'silent-when-done')) this.#repeatEnd(id, outcome);
       return;
     }
@@ -131,7 +131,7 @@ export class Transactions {
     const { journal, installer, behaviour } = this.#parts;
     const held = journal.held.get(id);
     if (held?.state === 'finished' && breaks(behaviour, 'drops-finished')) journal.dropped(id);
-    // Work whose effect has begun cannot be called back, and a report that is kept is still sent.
+    // Work whose effect has begun cannot be stopped, and a stored report is still sent.
     if (!held || held.state === 'finished' || this.#inHand.get(id)?.begun) return;
     if (breaks(behaviour, 'ignores-drop')) return;
     this.#giveUp(id);
@@ -140,7 +140,9 @@ export class Transactions {
     journal.dropped(id);
   }
 
-  /** The cloud wishes to cancel it: never begun, or else its result is the answer (rule A11). */
+  /**
+   * Handles a revoke: work that has not begun never begins; otherwise its result is the answer (rule A11).
+   */
   onRevoke(id: number, reason: string): void {
     const { journal, installer, behaviour, outbox, point } = this.#parts;
     if (!behaviour.knowsRevoke || breaks(behaviour, 'ignores-revoke')) return;
@@ -159,7 +161,7 @@ export class Transactions {
     if (!held && breaks(behaviour, 'silent-on-unknown-revoke')) return;
     const acts = breaks(behaviour, 'acts-after-revoke');
     if (!acts) this.#giveUp(id);
-    // Before the answer is written: a death between the two has the cloud ask again.
+    // Deletes before the answer is written: after a death in between, the cloud asks again.
     if (held && isUpdate(held) && !acts) installer.discard(id);
     const outcome: Outcome = { success: false, message: reason, revoked: true };
     const report = outbox.draft(endReport(id, outcome, behaviour));
@@ -188,7 +190,7 @@ export class Transactions {
     return true;
   }
 
-  /** Works on it in its turn: one after the other, in the order in which the starts came. */
+  /** Queues the work: transactions run one after the other, in the order of their starts. */
   #take(id: number, held: Held): void {
     const hand: InHand = { begun: false, gone: false, stop: new AbortController() };
     this.#inHand.set(id, hand);
@@ -218,10 +220,10 @@ export class Transactions {
     try {
       failure = await this.#prepare(id, held, hand);
     } catch (error) {
-      // Closed meanwhile: the journal says that it is started, and the file how far an update is.
+      // The headset was closed: the journal has it as started, and an update's file keeps its progress.
       if (closed.aborted) return;
       if (!hand.stop.signal.aborted) throw error;
-      // What was being written when it was stopped goes, too.
+      // Also deletes bytes that were being written when it was stopped.
       installer.discard(id);
     }
     if (hand.gone) return;
@@ -233,7 +235,7 @@ export class Transactions {
     if (this.#inHand.get(id) === hand) this.#inHand.delete(id);
   }
 
-  /** What takes time. Answers why the work cannot be done. */
+  /** The part of the work that takes time. Returns why the work cannot be done. */
   async #prepare(id: number, held: Held, hand: InHand): Promise<string | undefined> {
     const { offer } = held;
     const { behaviour, installer, point } = this.#parts;
@@ -259,7 +261,7 @@ export class Transactions {
     return undefined;
   }
 
-  /** Does the work, unless it is done or `failure` says why it cannot be, and keeps its result. */
+  /** Does the work, unless it is done already or `failure` is given, and stores the result. */
   #finish(id: number, held: Held, failure?: string): void {
     const { behaviour, journal, device, installer, closed } = this.#parts;
     const mayAct = journal.outcomes.get(id)?.revoked && breaks(behaviour, 'acts-after-revoke');
@@ -276,7 +278,7 @@ export class Transactions {
     if (isReset && behaviour.loseResetResult) {
       journal.dropped(id);
     } else {
-      // What a reset ends is told by the next session: this one is over.
+      // The end of a reset is reported in the next session; this session is over.
       if (isReset) this.#parts.outbox.close();
       this.#keepResult(id, held, outcome, before);
     }
@@ -302,7 +304,7 @@ export class Transactions {
     if (behaviour.result === 'twice') this.#report(endReport(id, outcome, behaviour));
   }
 
-  /** A remembered end, as it was the first time but for its report's id. */
+  /** Reports a remembered end again: the same report with a new report id. */
   #repeatEnd(id: number, outcome: Outcome): void {
     const { behaviour } = this.#parts;
     const ended = breaks(behaviour, 'dates-anew') ? undefined : outcome.ended;
@@ -314,7 +316,7 @@ export class Transactions {
   }
 }
 
-/** Of an update, as it was offered last. */
+/** The ticket of an update, from the newest offer. */
 function ticketOf({ offer }: Held): Uint8Array | undefined {
   const kind = offer.operation?.kind;
   return kind?.case === 'updateApp' || kind?.case === 'updateFirmware'

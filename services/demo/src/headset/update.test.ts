@@ -94,7 +94,7 @@ describe('an update', () => {
     await cloud.online({ behaviour: quick });
     update();
     expect(await cloud.result(1)).toMatchObject(installed);
-    // A little less may have arrived than was sent before the cut.
+    // Slightly fewer bytes may have arrived than were sent before the interruption.
     const [first, second, third, fourth] = starts() as [number, number, number, number];
     expect([first, files.requests.length]).toEqual([0, 4]);
     expect(0 < second && second <= 100_000 && second === third).toBe(true);
@@ -207,7 +207,7 @@ describe('an update', () => {
     expect(await cloud.result(1)).toMatchObject({
       ...{ success: false, message: 'The update could not be loaded.' },
     });
-    // Waits of 1, 2, 4 and 8 ms are patience; the next is not.
+    // The waits of 1, 2, 4 and 8 ms are within the limit; the next one would exceed it.
     expect(files.requests).toHaveLength(5);
   });
 

@@ -11,9 +11,9 @@ import { type Behaviour, breaks } from './behaviour.ts';
 import { load, sizeOf } from './download.ts';
 import type { UrlRequests } from './urls.ts';
 
-/** Loads of one update whose bytes turn out wrong, at most. */
+/** Most downloads of one update with a wrong hash. */
 const wrongLoads = 3;
-/** Addresses in a row that are refused without a byte, at most. */
+/** Most consecutive URLs that are refused without a byte. */
 const refusedUrls = 5;
 const longestRetryMs = 30_000;
 
@@ -22,20 +22,21 @@ export interface Loading {
   readonly artifact: Artifact;
   /** The newest ticket of the artifact. */
   ticket(): Uint8Array;
-  /** Where the bytes go; a later call goes on with what is there. */
+  /** The target file; a later call continues with the bytes in it. */
   readonly path: string;
   readonly urls: UrlRequests;
   readonly behaviour: Behaviour;
   readonly signal: AbortSignal;
   /** Milliseconds since 1970, by the cloud's clock. */
   nowMs(): number;
-  /** How many bytes are there. */
+  /** Called with the number of bytes that are there. */
   onBytes(bytes: number): void;
 }
 
 /**
- * Loads an update until its bytes are those of the artifact; where the network fails, for as long as the
- * behaviour is patient. Answers why it cannot be; undefined when the file is whole. Throws when `signal` says to stop.
+ * Loads an update until its bytes are those of the artifact; network failures are retried within the time
+ * limit of the behaviour. Returns why it failed; undefined when the file is complete. Throws when `signal`
+ * is aborted.
  */
 export async function loadArtifact(loading: Loading): Promise<string | undefined> {
   const { artifact, path, behaviour, signal } = loading;

@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 const file = `app-1/${deviceId}/upload_files/a/b.jpg`;
-/** The file uploads that are reported, once so many are. */
+/** The reported file uploads, once there are `count` of them. */
 const ended = async (made: Headset, count: number) => {
   await waitFor('the reports', () => cloud.reported('fileUpload').length === count);
   await waitFor('their acknowledgement', () => made.journal.reports.size === 0);

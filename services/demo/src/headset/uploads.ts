@@ -6,10 +6,13 @@ import type { PendingUpload } from './kept.ts';
 import type { Outbox } from './outbox.ts';
 import type { UrlRequests } from './urls.ts';
 
-/** An upload from which nothing comes back for so long has failed; milliseconds. */
+/** An upload without an answer for this long has failed; milliseconds. */
 const putTimeoutMs = 60_000;
 
-/** How an address may be refused, or not, as the report says it; every other refusal is a failed upload. */
+/**
+ * Refusals of a URL that the report repeats as they are; every other refusal is reported as a failed
+ * upload.
+ */
 const toldRefusals: readonly UrlRefusal[] = [
   UrlRefusal.UNSPECIFIED,
   UrlRefusal.SIZE,
@@ -17,7 +20,7 @@ const toldRefusals: readonly UrlRefusal[] = [
   UrlRefusal.NO_SIGNED_URL,
 ];
 
-/** What is uploaded where no local file is named. */
+/** The content that is uploaded when no local file is given. */
 export function generatedBytes(sizeBytes: number): Buffer {
   return Buffer.alloc(sizeBytes, 'a simulated headset ');
 }
@@ -33,7 +36,10 @@ export class Uploads {
   readonly #atUploaded: (upload: PendingUpload) => void;
   #working: Promise<void> = Promise.resolve();
 
-  /** Goes on with the uploads that the journal holds. `atUploaded`: the bytes are stored, nothing is reported yet. */
+  /**
+   * Continues the uploads in the journal. `atUploaded` is called when the bytes are stored and the end is
+   * not reported yet.
+   */
   constructor(
     parts: {
       journal: Journal;
@@ -56,7 +62,7 @@ export class Uploads {
     for (const upload of this.#journal.uploads.values()) this.#queue(upload);
   }
 
-  /** Keeps an upload and does it as soon as may be. Answers its number. */
+  /** Stores an upload and does it as soon as possible. Returns its number. */
   add(upload: Omit<PendingUpload, 'id' | 'epoch'>): number {
     const kept = {
       ...upload,
@@ -68,7 +74,7 @@ export class Uploads {
     return kept.id;
   }
 
-  /** Waits until nothing is written any more; only after its signal. */
+  /** Waits until no more writes happen; call it only after the signal is aborted. */
   async close(): Promise<void> {
     await this.#working;
   }
@@ -117,7 +123,7 @@ export class Uploads {
     return this.#journal.uploads.has(id);
   }
 
-  /** One try: what a signed address refuses once it refuses again. */
+  /** One try only, because a signed URL that refuses once refuses again. */
   async #put({ path, sizeBytes }: PendingUpload, url: string): Promise<boolean> {
     try {
       const body = path === undefined ? generatedBytes(sizeBytes) : await readFile(path);

@@ -10,10 +10,10 @@ import { type Behaviour, breaks } from './behaviour.ts';
 type UrlRequest = MessageInitShape<typeof UrlRequestSchema>;
 export type UrlAbout = NonNullable<UrlRequest['about']>;
 
-/** An unanswered request is repeated after so long; milliseconds. */
+/** Time after which an unanswered request is repeated; milliseconds. */
 const repeatAfterMs = 30_000;
 
-/** The addresses a headset has asked for. They are not kept by the cloud: each session asks again. */
+/** The URLs that a headset has requested. The cloud does not store requests, so each session asks again. */
 export class UrlRequests {
   readonly #behaviour: Behaviour;
   readonly #send: (request: UrlRequest) => void;
@@ -42,8 +42,8 @@ export class UrlRequests {
   }
 
   /**
-   * Asks until there is an answer other than UNAVAILABLE, with an address that is still good, which may be in
-   * a later session. Throws when `signal` says to stop.
+   * Asks until there is an answer other than UNAVAILABLE with a URL that is still valid, perhaps in a later
+   * session. Throws when `signal` is aborted.
    */
   async ask(
     about: UrlAbout,

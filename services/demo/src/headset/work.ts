@@ -16,12 +16,12 @@ import { receivedExtras } from './extras.ts';
 import type { Journal } from './journal.ts';
 import type { Outcome } from './kept.ts';
 
-/** How an operation ends; `state`: the headset after it, absent where it leaves no trace on it. */
+/** The outcome of an operation; `state`: the headset after it, absent if it does not change. */
 interface Done extends Outcome {
   readonly state?: DeviceState;
 }
 
-/** What work needs of its headset. */
+/** The parts of a headset that its work uses. */
 export interface Workplace {
   readonly journal: Journal;
   readonly behaviour: Behaviour;
@@ -29,7 +29,7 @@ export interface Workplace {
   readonly effects: Effects;
 }
 
-/** Why a started transaction must fail before anything is done for it; undefined when it may go on. */
+/** Why a started transaction must fail before its work begins; undefined when it may go on. */
 export function refusal(offer: Offer, { journal, behaviour, device }: Workplace): string | undefined {
   const kind = offer.operation?.kind ?? { case: undefined };
   // Rule A7; protocol page, "Activations". A deactivation has nothing left to end, see `work`.
@@ -52,9 +52,9 @@ export function refusal(offer: Offer, { journal, behaviour, device }: Workplace)
 }
 
 /**
- * Does what a started transaction says, unless it is done, and answers how it ended. What belongs to
- * an older activation than the newest the headset knows does not take place. An update's file must
- * be there.
+ * Does the operation of a started transaction, unless it is done already, and returns the outcome. An
+ * operation of an older activation epoch than the headset's newest has no effect. An update's file must be
+ * there.
  */
 export function work(offer: Offer, at: Workplace): Outcome & { readonly tookPlace: boolean } {
   const { journal, device, effects } = at;
@@ -63,7 +63,7 @@ export function work(offer: Offer, at: Workplace): Outcome & { readonly tookPlac
     ...{ transactionId: Number(offer.transactionId), operation: offer.operationId },
     ...(extras && { extras }),
   };
-  // A death between the change and its line: the change is there.
+  // After a death between the change and its effect line, the change is recorded.
   const recorded = device.outcomeOf(effect.transactionId);
   if (recorded) return { ...recorded, tookPlace: effects.apply(effect) };
   const kind = offer.operation?.kind ?? { case: undefined };

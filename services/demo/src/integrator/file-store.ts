@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { verifyCallback } from './verify.ts';
 
-/** A request for a signed URL as it came. */
+/** A received request for a signed URL. */
 export interface UrlRequest {
   readonly headers: IncomingHttpHeaders;
   /** The names of the headers as they were written. */
@@ -13,7 +13,7 @@ export interface UrlRequest {
   readonly body: any;
 }
 
-/** An integrator's endpoint for signed URLs together with the store that the URLs lead to. */
+/** An integrator's endpoint for signed URLs, with the store behind the URLs. */
 export interface FileStore {
   /** For fileUploadGetUrl. */
   readonly signUrl: string;
@@ -22,9 +22,9 @@ export interface FileStore {
   readonly files: ReadonlyMap<string, Buffer>;
   /** Authentication keys that requests may be signed with. */
   readonly keys: string[];
-  /** Answers requests for URLs otherwise than with a working one. */
+  /** Replaces the answers to requests for URLs. */
   answer: ((response: ServerResponse) => void) | undefined;
-  /** What uploads are answered. */
+  /** Status of the answers to uploads. */
   storeStatus: number;
   close(): Promise<void>;
 }

@@ -4,15 +4,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { verifyCallback } from './verify.ts';
 
-/** One callback as it came, in the order of arrival. */
+/** One received callback, in the order of arrival. */
 export interface Received {
   /** RFC 3339 UTC. */
   readonly receivedAt: string;
   readonly webhookId: string;
   readonly verified: boolean;
-  /** An earlier arrival with this id was taken (answered with 2xx). */
+  /** An earlier arrival with this id was accepted (answered with 2xx). */
   readonly duplicate: boolean;
-  /** The status that was answered; 0: none, the sender was left waiting. */
+  /** The status of the answer; 0: no answer was sent. */
   readonly answered: number;
   readonly path: string;
   readonly applicationId: string;
@@ -53,14 +53,14 @@ export interface IntegratorServer {
   readonly keys: string[];
   /** Every arrival of this run. */
   readonly arrivals: readonly Received[];
-  /** Verified, taken, and each id once: what an application would act on. */
+  /** Verified and accepted callbacks, each id once: those that an application would act on. */
   readonly received: readonly Received[];
   close(): Promise<void>;
 }
 
 const bodyLimitBytes = 10 * 1024 * 1024;
 
-/** Starts the sample integrator's server: takes signed callbacks on every path. */
+/** Starts the sample integrator's server, which accepts signed callbacks on every path. */
 export async function startIntegrator(options: IntegratorOptions = {}): Promise<IntegratorServer> {
   const host = options.host ?? '127.0.0.1';
   const log: FileHandle | undefined = options.logFile ? await open(options.logFile, 'a') : undefined;
@@ -106,7 +106,7 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
       takenIds.add(seen.webhookId);
       received.push(arrival);
     }
-    // Written before it is answered: what was answered with 2xx is never sent again.
+    // Written before the answer, because a callback that was answered with 2xx is never sent again.
     await log?.appendFile(`${JSON.stringify(arrival)}\n`);
     options.onArrival?.(arrival);
     if (answer === 'hang') return;

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 
-/** What an archived file holds: bytes that depend on its name and place, so that any mix-up shows. */
+/**
+ * The content of an archived file: bytes that depend on its name and position, so that any mix-up is
+ * detected.
+ */
 export function archiveBytes(file: string, from: number, length: number): Buffer {
   const seed = createHash('sha256').update(file).digest();
   const bytes = Buffer.allocUnsafe(length);
@@ -21,15 +24,15 @@ export interface ArchiveRead {
   readonly length: number;
 }
 
-/** Sora's archive folder behind an HTTP server: HEAD, GET, one range; with the troubles a test asks for. */
+/** Sora's archive folder behind an HTTP server: HEAD, GET, one range; a test can make it fail. */
 export class Archives {
   readonly #files = new Map<string, number>();
   readonly reads: ArchiveRead[] = [];
-  /** The next so many bodies break off in the middle. */
+  /** The next `cuts` bodies break off in the middle. */
   cuts = 0;
-  /** The next so many requests are answered 503. */
+  /** The next `outages` requests are answered 503. */
   outages = 0;
-  /** Bytes are held back while set; resolves them when it does. */
+  /** While set, bytes are held back until it resolves. */
   gate: Promise<void> | undefined;
 
   add(file: string, bytes: number): void {

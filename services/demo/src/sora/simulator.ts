@@ -31,7 +31,7 @@ export interface SoraOptions {
   readonly endpointId: string;
   /** The bearer token of its webhooks. */
   readonly secret: string;
-  /** Origin of the platform's door for webhooks; a function where it may move. */
+  /** Origin of the platform's webhook endpoint; a function if it may change. */
   readonly webhookUrl: string | (() => string);
   /** 0, the default: the system chooses. */
   readonly port?: number;
@@ -69,7 +69,7 @@ export class SoraSimulator {
     await new Promise<void>((resolve) => this.#server.listen(this.#options.port ?? 0, '127.0.0.1', resolve));
   }
 
-  /** What operators put as the endpoint's archive_url. */
+  /** The archive_url for the endpoint's configuration. */
   get archiveUrl(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/archive`;
   }
@@ -89,7 +89,7 @@ export class SoraSimulator {
     return { body: full, send: (options = {}) => this.#send(full, options) };
   }
 
-  /** A client that has joined a channel, without a word to anybody. */
+  /** A client that has joined a channel; sends no webhook. */
   join(channelId: string, metadata?: Json, createdAtMs = Date.now()): SimulatedConnection {
     return { channelId, connectionId: id(), createdAtMs, metadata };
   }

@@ -24,7 +24,7 @@ export type Trouble =
   | 'no-tag'
   | 'drip';
 
-/** Asked for each PUT before its body is read. */
+/** Called for each PUT before its body is read. */
 export type Troublemaker = (put: {
   file: string;
   uploadId: string;
@@ -34,7 +34,7 @@ export type Troublemaker = (put: {
 // biome-ignore lint/suspicious/noExplicitAny: the request's shape is what is tested
 type SignedUrlsBody = any;
 
-/** A request for signed URLs as it came. */
+/** A received request for signed URLs. */
 export interface UrlRequest {
   readonly path: string;
   readonly applicationId: string;
@@ -52,7 +52,7 @@ export interface Storage {
   readonly requests: readonly UrlRequest[];
   /** Authentication keys that requests may be signed with. */
   readonly keys: string[];
-  /** Answers requests for URLs otherwise than with working ones. */
+  /** Replaces the answers to requests for URLs. */
   answer: ((response: ServerResponse, body: SignedUrlsBody) => void) | undefined;
   readonly stored: readonly StoredPart[];
   readonly expired: Set<string>;
@@ -158,7 +158,7 @@ export async function startStorage(): Promise<Storage> {
   return storage;
 }
 
-/** The signatures in an answer, to be expired. */
+/** The signatures in an answer, for a test that lets them expire. */
 export function signaturesOf(answer: Record<string, unknown>): string[] {
   const urls = Object.values(answer).flatMap((one) =>
     typeof one === 'string' ? [one] : (one as { parts: string[] }).parts,

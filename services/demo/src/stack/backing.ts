@@ -4,7 +4,7 @@ import { type KafkaBroker, kafkaMissing, startKafka } from './kafka.ts';
 import { startMongo, whyNoMongo } from './mongo.ts';
 import { givenS3, type S3Environment, startS3, whyNoS3 } from './s3.ts';
 
-/** A server behind the platform that tests can take away and bring back. */
+/** A server behind the platform that tests can stop and restart. */
 export interface BackingServer {
   readonly pid: number;
   kill(): Promise<void>;
@@ -40,7 +40,7 @@ export async function startBacking(dir: string): Promise<Backing> {
   if (missing) throw new Error(missing);
   const givenMongo = process.env['MONGODB_URI'];
   const givenKafka = process.env['KAFKA_BROKERS'];
-  // S3 is the one part that the platform has a substitute for.
+  // S3 is optional, because the platform has a substitute for it.
   const noS3 = orDemanded(whyNoS3());
   if (noS3) process.stderr.write(`Packages and firmware lie on disk: ${noS3}.\n`);
   const given = await givenS3();
@@ -50,7 +50,7 @@ export async function startBacking(dir: string): Promise<Backing> {
     given || noS3 ? undefined : startS3(join(dir, 's3')),
   ] as const;
   const [mongo, kafka, s3] = await Promise.all(starting).catch(async (error) => {
-    // Nobody would end those that did start.
+    // Stops the servers that did start, because the caller does not get them.
     for (const one of await Promise.allSettled(starting))
       if (one.status === 'fulfilled') await one.value?.stop();
     throw error;
@@ -80,7 +80,7 @@ async function restartableMongo(
     },
     async kill() {
       running.kill();
-      // Resolves when it is gone: until then it may still answer.
+      // Waits until it has ended, because until then it may still answer.
       await running.stop();
     },
     async restart() {

@@ -1,6 +1,6 @@
 /**
- * What is missing here, if anything: then the tests that need it are skipped and say why. Where
- * REQUIRE_REAL_STACK is set (CI), throws instead.
+ * Returns what is missing on this machine, so that tests that need it are skipped with that reason. If
+ * REQUIRE_REAL_STACK is set (CI), it throws instead.
  */
 export function orDemanded(missing: string | undefined): string | undefined {
   if (missing !== undefined && process.env['REQUIRE_REAL_STACK']) {

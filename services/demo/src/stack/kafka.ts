@@ -44,7 +44,8 @@ export async function installKafka(): Promise<string> {
   const libs = join(cache, 'libs');
   if (existsSync(installedMark())) return libs;
   await mkdir(cache, { recursive: true });
-  // Fetched beside, then moved: an interrupted or a second fetch never leaves half of it in place.
+  // Fetched into another folder, then moved, so that an interrupted or concurrent fetch never leaves a
+  // partial one.
   const fresh = await mkdtemp(join(cache, 'fetch-'));
   try {
     await run('mvn', [
@@ -74,7 +75,7 @@ export async function startKafka(options: { dir: string; port?: number }): Promi
   mkdirSync(dir, { recursive: true });
   const properties = join(dir, 'server.properties');
   const formatted = existsSync(join(dir, 'data', 'meta.properties'));
-  // Formatted data remember the addresses: they stay what they were.
+  // Formatted data contain the addresses, so the addresses stay the same.
   if (!formatted) {
     const port = options.port || (await freePort());
     writeFileSync(properties, serverProperties(join(dir, 'data'), port, await freePort()));
@@ -175,14 +176,16 @@ function serverProperties(dataDir: string, port: number, controllerPort: number)
     'group.initial.rebalance.delay.ms=0',
     // The crash test freezes consumers for longer than their sessions.
     'group.min.session.timeout.ms=1000',
-    // Without these a broker that was killed is taken back only after 13 to 16 s.
+    // With the defaults a killed broker rejoins only after 13 to 16 s.
     'broker.session.timeout.ms=3000',
     'broker.heartbeat.interval.ms=500',
     '',
   ].join('\n');
 }
 
-/** The mark of a complete fetch: the pom it was made from, when it is still the same. */
+/**
+ * The copy of the pom that marks a complete fetch; a path that does not exist if the pom has changed since.
+ */
 function installedMark(): string {
   const mark = join(cache, 'libs', 'pom.xml');
   const same = existsSync(mark) && readFileSync(mark, 'utf8') === readFileSync(pom, 'utf8');

@@ -10,7 +10,7 @@ import { freePort } from './ports.ts';
 export interface RunningMongo {
   readonly uri: string;
   readonly pid: number;
-  /** Ends it in good order. */
+  /** Stops it properly. */
   stop(): Promise<void>;
   /** Ends it as a crash would (SIGKILL), and returns at once. */
   kill(): void;
@@ -36,8 +36,8 @@ export async function startMongo(directory: string, port?: number): Promise<Runn
   mkdirSync(directory, { recursive: true });
   let failure: unknown;
   for (let i = 0; i < tries; i++) {
-    // Another process may take the port between the choice and the start: then the next one. One
-    // that is being brought back may find its killed predecessor still holding the directory.
+    // Another process may take the port between the choice and the start; then the next port is tried. On a
+    // restart the killed predecessor may still hold the directory.
     const chosen = port ?? (await freePort());
     try {
       return await start(path, directory, chosen);

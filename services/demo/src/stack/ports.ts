@@ -2,12 +2,12 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Below the range from which systems give ports to outgoing connections: a port of that range may be
- * taken by any connection between the choice and the use, or while its server restarts.
+ * Below the range of ephemeral ports, because an outgoing connection may take a port of that range between
+ * the choice and the use, or while its server restarts.
  */
 const range = { from: 15_000, to: 30_000 };
 
-/** Given out before: whoever has it may not listen yet. */
+/** Ports given out before; their users may not listen yet. */
 const given = new Set<number>();
 
 /** Ports that were free a moment ago, all different, also from those that this process got before. */

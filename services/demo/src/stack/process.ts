@@ -6,8 +6,8 @@ import { dirname, join, resolve } from 'node:path';
 export const root = resolve(import.meta.dirname, '../../../..');
 
 /**
- * Where started processes keep compiled code for the next ones: a start costs a third less. Written by
- * processes that end in good order.
+ * The compile cache of started processes, which makes a start a third faster. Processes that end normally
+ * write it.
  */
 export const compileCache = join(root, '.cache', 'compiled');
 
@@ -31,11 +31,14 @@ export interface ManagedProcess {
   /** Starts it (again); `env` is added for this run only. */
   start(env?: Record<string, string>): void;
   signal(signal: NodeJS.Signals): void;
-  /** SIGTERM, and SIGKILL when it has not gone after `graceMs` (default: past its own drain). Answers whether it went by itself. */
+  /**
+   * SIGTERM, and SIGKILL if it has not ended after `graceMs` (default: longer than its own drain). Returns
+   * whether it ended by itself.
+   */
   stop(graceMs?: number): Promise<boolean>;
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>;
-  /** Resolves with the exit code or signal when it ends by itself or otherwise. */
+  /** Resolves with the exit code or signal when it ends for any reason. */
   readonly exited: Promise<string>;
   log(): string;
 }
@@ -131,12 +134,12 @@ export function manageProcess(options: ProcessOptions): ManagedProcess {
   };
 }
 
-/** Other sources run on the Node.js that they name. */
+/** Other sources (a release) run on their own Node.js version. */
 function nodeOf(sources: string): string {
   return sources === root ? process.execPath : join(sources, 'node_modules', '.bin', 'node');
 }
 
-/** How long a process may take to stop by its own configuration. */
+/** The stop time limit of a process, from its configuration. */
 function ownDrainMs(env: Readonly<Record<string, string>>): number {
   const keys = ['TURN_AWAY_MS', 'DRAIN_TIMEOUT_MS', 'RPC_DRAIN_MS'];
   return keys.reduce((sum, key) => sum + Number(env[key] ?? 0), 0);

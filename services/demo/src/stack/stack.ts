@@ -51,7 +51,7 @@ export interface Stack {
 
 export interface StackOptions {
   readonly kind: StackKind;
-  /** Everything it writes; started there again, it goes on. */
+  /** Folder of all data; a restart in the same folder continues with them. */
   readonly dataDir: string;
   /** Clients the issuer knows. */
   readonly clients: readonly IssuerClient[];
@@ -59,15 +59,18 @@ export interface StackOptions {
   readonly instances?: InstanceCounts;
   /** Added to the environment of every process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Where the gateway reaches a service of the real stack, given its address: through something of the test's own. */
+  /**
+   * Maps a service's address to the one that the gateway of the real stack uses, so that a test can put a
+   * proxy in between.
+   */
   readonly gatewayReaches?: (service: ServiceName, address: string) => string;
   /** How often the gateway of the real stack runs; default 1. */
   readonly gateways?: number;
-  /** Asked before anything starts; answers what is added to the environment of each process, by its name. */
+  /** Called before anything starts; returns additions to the environment of each process, by name. */
   readonly surround?: (
     plan: StackPlan,
   ) => Promise<Readonly<Record<string, Readonly<Record<string, string>>>>>;
-  /** Asked at each start of a process: the root of the sources it is started from; undefined: the project's. */
+  /** Called at each start of a process; returns the root of its sources; undefined: the project's. */
   readonly sourcesOf?: (name: string) => string | undefined;
   /** Processes of the real stack that the test starts itself, by name. */
   readonly later?: readonly string[];
@@ -75,7 +78,7 @@ export interface StackOptions {
   readonly ports?: FixedPorts;
 }
 
-/** What is about to be started, for a test that stands between. */
+/** The processes and addresses to be started, for a test that puts proxies in between. */
 export interface StackPlan {
   /** The platform's processes, by name. */
   readonly processes: readonly string[];
@@ -219,7 +222,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       }
     },
     async stop() {
-      // The way in first, so that what is in hand can still be finished behind it.
+      // The gateway stops first, so that the services behind it can finish open calls.
       for (const name of Object.keys(processes).reverse()) await processes[name]?.stop();
       await backing?.stop();
     },
@@ -259,7 +262,7 @@ function planOf(
   };
 }
 
-/** Where a further instance listens for what is outside of the platform. */
+/** Listen addresses of a further instance for clients outside the platform. */
 function doorsOf(service: ServiceName, address: string): Record<string, string> {
   if (service === 'device-link') return { DEVICE_LINK_LISTEN: address };
   if (service === 'communication') return { COMMUNICATION_LISTEN: address };

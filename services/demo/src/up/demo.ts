@@ -7,7 +7,7 @@ import { root } from '../stack/process.ts';
 import type { IssuerClient, Stack } from '../stack/stack.ts';
 import { shown } from './folder.ts';
 
-/** What `.data/demo.json` holds: everything needed to go on by hand. */
+/** The content of `.data/demo.json`: everything needed to continue by hand. */
 export interface Demo {
   readonly apiUrl: string;
   readonly tokenUrl: string;
@@ -28,8 +28,8 @@ export const integratorKeyFile = (dataDir: string): string => join(dataDir, 'int
 
 /**
  * The demo's application and headset, written to demo.json with the addresses of this run. Those of an
- * earlier run are taken up, if the platform knows them: the folder may have been used with another stack,
- * or the database may be a new one.
+ * earlier run are reused if the platform knows them; it may not, because the folder was used with another
+ * stack, or the database is new.
  */
 export async function openDemo(stack: Stack, integratorUrl: string): Promise<{ demo: Demo; api: ApiClient }> {
   const { dataDir } = stack;
@@ -42,7 +42,7 @@ export async function openDemo(stack: Stack, integratorUrl: string): Promise<{ d
   const { applicationId, deviceId, headsetKeyFile } = known ?? (await provision(admin, client, dataDir));
   const { apiUrl, tokenUrl, deviceLinkUrl } = stack;
   const api = createApiClient({ ...client, apiUrl, tokenUrl, applicationId });
-  // What the user has set since is left alone, unless it was the address of an earlier run.
+  // Settings that the user has changed stay, unless they are the address of an earlier run.
   if (integratorUrl !== known?.integratorUrl) await sendCallbacksTo(api, integratorUrl);
   const authenticationKey = known?.authenticationKey ?? (await newKey(api));
   const demo: Demo = {
@@ -60,7 +60,7 @@ export function headsetStateDir(dataDir: string, { deviceId }: Demo): string {
   return join(dataDir, 'headset', deviceId);
 }
 
-/** A damaged file is as none: it is made anew. */
+/** A damaged file counts as missing and is replaced. */
 function read(file: string): Known | undefined {
   try {
     const demo = JSON.parse(readFileSync(file, 'utf8')) as Known;
@@ -110,7 +110,7 @@ async function newKey(api: ApiClient): Promise<string> {
   return body.authenticationKey;
 }
 
-/** Whole or not at all, for the user's eyes only. */
+/** Written atomically, readable only by the user. */
 function writeSecret(file: string, text: string): void {
   writeFileSync(`${file}.tmp`, text, { mode: 0o600 });
   renameSync(`${file}.tmp`, file);

@@ -4,10 +4,12 @@ import { isFree } from '../stack/ports.ts';
 import { root } from '../stack/process.ts';
 import type { StackKind } from '../stack/stack.ts';
 
-/** Something is in the way of a start; the message says what to do. Nothing has been started yet. */
+/** A reason that prevents the start; the message says what to do. Nothing has been started yet. */
 export class Refusal extends Error {}
 
-/** Ports that are used from the first one on; the admin port lies apart, as nobody outside needs it. */
+/**
+ * Consecutive ports from the first one on; the admin port is separate, because no external client needs it.
+ */
 export interface UpPorts {
   readonly gateway: number;
   readonly issuer: number;
@@ -18,7 +20,7 @@ export interface UpPorts {
   readonly admin: number;
 }
 
-/** What `make up` takes from its command line. */
+/** The options of `make up`. */
 export interface UpOptions {
   readonly kind: StackKind;
   /** Absolute. */
@@ -29,7 +31,7 @@ export interface UpOptions {
 const adminOffset = 1020;
 const highestPort = 65_535 - adminOffset;
 
-/** STACK, DATA_DIR and PORT. Throws a Refusal for what cannot be meant. */
+/** STACK, DATA_DIR and PORT. Throws a Refusal for invalid values. */
 export function optionsFrom(env: NodeJS.ProcessEnv): UpOptions {
   const kind = env['STACK'] || 'embedded';
   if (kind !== 'embedded' && kind !== 'real') {
@@ -55,7 +57,7 @@ export function optionsFrom(env: NodeJS.ProcessEnv): UpOptions {
   };
 }
 
-/** A path as the user would write it: from the project's root, or whole when it lies outside. */
+/** A path for messages: relative to the project's root, or absolute if it is outside. */
 export function shown(path: string): string {
   const inside = relative(root, path);
   return inside.startsWith('..') ? path : inside || '.';
@@ -85,7 +87,7 @@ export function prepareFolder(dataDir: string): void {
   }
 }
 
-/** One run a folder at a time; the mark goes with this process. */
+/** Allows one run per folder at a time; the pid file is removed with this process. */
 export function refuseSecondRun(dataDir: string): void {
   const pidFile = join(dataDir, 'up.pid');
   const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : 0;

@@ -5,7 +5,7 @@ import type { Stack } from '../stack/stack.ts';
 import type { Demo } from './demo.ts';
 import { shown } from './folder.ts';
 
-/** What to try next; every line works when it is pasted. */
+/** Commands to try next; every line can be pasted into a shell. */
 export function hints(demo: Demo, { dataDir, backing, filesUrl, adminUrls }: Stack): string {
   const base = `${demo.apiUrl}/v1/applications/${demo.applicationId}`;
   const log = (name: string) => shown(join(dataDir, 'logs', `${name}.log`));

@@ -44,7 +44,7 @@ function issuerClients(dataDir: string): IssuerClient[] {
     : [{ clientId: 'demo-client', clientSecret: randomBytes(24).toString('base64url') }];
 }
 
-/** The processes at both ends of the platform, as users would run theirs. */
+/** The processes outside the platform: the headset and the integrator's server. */
 function outsiders(dataDir: string, port: number, callbacks: string, demo: Demo) {
   const logFile = (name: string) => join(dataDir, 'logs', `${name}.log`);
   const keyFile = integratorKeyFile(dataDir);

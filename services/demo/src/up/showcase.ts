@@ -6,8 +6,8 @@ import type { Demo } from './demo.ts';
 const timeoutMs = 20_000;
 
 /**
- * One activation and one command, each all the way to its verified callback. Where the user has changed
- * the demo's settings since an earlier run, it says so instead.
+ * Runs one activation and one command up to their verified callbacks. If the user has changed the demo's
+ * settings since an earlier run, it says so instead.
  */
 export async function showcase(options: {
   api: ApiClient;
@@ -27,7 +27,7 @@ export async function showcase(options: {
     step(`not shown again: deviceEvent is ${deviceEvent}, no longer ${demo.integratorUrl}`);
     return;
   }
-  // Ids of another database may have come before.
+  // Earlier callbacks may have the same ids, from another database.
   const before = callbacksIn(callbacks).length;
   for (const [what, method, path, body] of examples(demo)) {
     const answer = await api.app(method, path, body);
@@ -40,7 +40,7 @@ export async function showcase(options: {
         callbacksIn(callbacks)
           .slice(before)
           .filter(({ body: b }) => b?.transactionId === id)
-          // While one is refused, those behind it wait.
+          // While one callback is refused, the later ones wait.
           .find((c) => !c.verified || c.body.notificationType === 'processed'),
       { timeoutMs },
     );

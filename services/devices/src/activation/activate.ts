@@ -10,7 +10,7 @@ import { settleTake } from './slots.ts';
 export interface ActivateRequest {
   readonly applicationId: string;
   readonly deviceId: string;
-  /** Drawn for this call; a repeat brings the same. */
+  /** Drawn for this call; a repeat has the same id. */
   readonly transactionId: number;
   readonly clientId: string;
   /** Sealed, base64; absent: none was given. */
@@ -19,18 +19,18 @@ export interface ActivateRequest {
 
 /** How long a call waits for another one's first activation of the same device. */
 const waitMs = 2000;
-/** Steps that a call takes at most; each one that is not a wait brings the activation forward. */
+/** Most steps of one call; each step that is not a wait makes progress. */
 const mostSteps = 200;
 const pollMs = 20;
 
 /**
- * Activates a device (specification API 7, rule C13, rules A7 and B8); resolves when
- * its transaction exists. A first activation: the device's document takes the intent, the contract's
- * counts a slot as taken, the device's turns both into the activation, and what is pending then is
- * done: the transaction is created, the take confirmed (ADR 0011). After a crash at any point the
- * intent runs out and its slot is freed, or the sweeper does what is pending. Only the holder of the
- * intent can activate, so that a slot is always counted before and freed after the activation it
- * stands for, whatever the clocks say.
+ * Activates a device (specification API 7, rule C13, rules A7 and B8); resolves when its transaction
+ * exists. A first activation has four steps: the device's document takes the intent; the contract's
+ * document counts a slot as taken; the device's document turns both into the activation; then the pending
+ * work is done, that is, the transaction is created and the take confirmed (ADR 0011). After a crash at any
+ * point the intent expires and its slot is freed, or the sweeper does the pending work. Only the holder of
+ * the intent can activate. So a slot is counted before its activation begins and freed after it ends,
+ * whatever the clocks say.
  *
  * Throws the refusals of the API, `conflict` when a later change of the device came first, and
  * `unavailable` while another call activates the device.
@@ -83,7 +83,7 @@ export async function activateDevice(deps: ActivationDependencies, request: Acti
   throw refusals.busy();
 }
 
-/** Everything that refuses an activation before anything is written, in the order of rule A3. */
+/** Checks everything that can refuse an activation before a write, in the order of rule A3. */
 async function requireAllowed(
   deps: ActivationDependencies,
   { applicationId, deviceId, clientId }: ActivateRequest,
@@ -102,7 +102,10 @@ async function requireAllowed(
   requireDestination(destination);
 }
 
-/** With the intent in hand: takes a slot, then activates. Whatever comes of it, the device is looked at again. */
+/**
+ * The holder of the intent takes a slot, then activates. Whatever the outcome, the caller reads the device
+ * again.
+ */
 async function reserveAndActivate(
   deps: ActivationDependencies,
   request: ActivateRequest,
@@ -115,7 +118,7 @@ async function reserveAndActivate(
   const result = await deps.contracts.take(applicationId, wanted);
   if (result === 'busy') return result;
   if (result === 'none') {
-    // Not where another call with the same intent was faster.
+    // Refuses only if no other call with the same intent was faster.
     if (await deps.devices.abandon(deviceId, intent, false)) throw refusals.activationLimit();
     return undefined;
   }
@@ -135,7 +138,9 @@ async function reserveAndActivate(
   throw refusals.clientIdInUse();
 }
 
-/** The same application activates again: the client id is replaced, the slot and the epoch stay. */
+/**
+ * The same application activates again: the client id is replaced, the slot and the activation epoch stay.
+ */
 async function activateAgain(
   deps: ActivationDependencies,
   { deviceId, transactionId, clientId, clientSecret }: ActivateRequest,

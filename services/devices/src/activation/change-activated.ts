@@ -8,16 +8,16 @@ import type { ActivationDependencies } from './dependencies.ts';
 export interface ChangeActivatedRequest {
   readonly applicationId: string;
   readonly deviceId: string;
-  /** Drawn for this call; a repeat brings the same. */
+  /** Drawn for this call; a repeat has the same id. */
   readonly transactionId: number;
 }
 
 const mostTries = 20;
 
 /**
- * Changes a device that the application has activated; resolves when the work that the change caused
- * is done. `change` is one conditional update of the activation that was seen: whatever its outcome,
- * the device is looked at again.
+ * Changes a device that the application has activated; resolves when the work that the change caused is
+ * done. `change` is one conditional update of the activation that was read; whatever its outcome, the
+ * device is read again.
  *
  * Throws the refusals of the API, and `conflict` when a later change of the device came first.
  */

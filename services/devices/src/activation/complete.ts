@@ -10,10 +10,10 @@ import type { ActivationDependencies } from './dependencies.ts';
 import { returnSlot } from './slots.ts';
 
 /**
- * Does what a device's changes left to do, oldest first, each step idempotent: any number of calls
- * and sweepers may do it at once. A later change's transaction is never created before an earlier
- * one's, because everyone does all of the earlier work first. Throws transient errors; the work
- * then stays pending.
+ * Does a device's pending work, oldest first. Each step is idempotent, so any number of calls and sweepers
+ * may do it concurrently. The transaction of a later change is never created before that of an earlier one,
+ * because everyone does all of the earlier work first. Throws transient errors; the work then stays
+ * pending.
  */
 export async function completePending(deps: ActivationDependencies, deviceId: string): Promise<void> {
   const device = await deps.devices.find(deviceId);
@@ -27,7 +27,7 @@ export async function completePending(deps: ActivationDependencies, deviceId: st
   }
 }
 
-/** What a change left to do about the contract's slots (ADR 0011). */
+/** Completes the slot of a change in the contract's document (ADR 0011). */
 async function settleSlot(deps: ActivationDependencies, deviceId: string, pending: Pending): Promise<void> {
   switch (pending.kind) {
     case 'activate':
@@ -63,7 +63,7 @@ async function createTransaction(
     });
   } catch (error) {
     if (!(error instanceof DomainError) || errorCatalogue[error.code].http >= 500) throw error;
-    // It can never be created; holding on to it would block the device's later changes for ever.
+    // It can never be created; keeping it pending would block the device's later changes for ever.
     deps.logger.error(
       { deviceId, transactionId, err: error },
       'a transaction of an activation was refused for good',
@@ -103,7 +103,7 @@ function deactivatePart(applicationId: string): Part {
   return {
     operationId: operationOf('deactivate').id,
     operation: { kind: { case: 'deactivate', value: { applicationId } } },
-    // Everything earlier and unprocessed is canceled in the same update (rule B4).
+    // The floor cancels all earlier unprocessed transactions (rule B4).
     raisesFloor: FloorReason.DEACTIVATION,
   };
 }
@@ -112,7 +112,7 @@ function resetPart(applicationId: string): Part {
   return {
     operationId: operationOf('reset').id,
     operation: { kind: { case: 'reset', value: { applicationId } } },
-    // As with a deactivation, but with its own message.
+    // As for a deactivation, but with its own message.
     raisesFloor: FloorReason.RESET,
   };
 }

@@ -2,9 +2,9 @@ import { type ChangeActivatedRequest, changeActivated } from './change-activated
 import type { ActivationDependencies } from './dependencies.ts';
 
 /**
- * Deactivates a device at once (rule C13); resolves when its slot is free and its transaction
- * exists. The epoch rises: a command that still carries the ended activation's is refused by
- * transactions from then on, and a headset ignores what belongs to it (rule A7).
+ * Deactivates a device at once (rule C13); resolves when its slot is free and its transaction exists. The
+ * activation epoch rises: from then on transactions refuses a command with the epoch of the ended
+ * activation, and a headset ignores transactions of that epoch (rule A7).
  *
  * Throws the refusals of the API, and `conflict` when a later change of the device came first.
  */

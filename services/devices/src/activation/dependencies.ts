@@ -6,7 +6,7 @@ import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/s
 import type { ActivationStore, ApplicationStore, ContractStore } from '../ports.ts';
 import type { LifecycleEvents } from './lifecycle.ts';
 
-/** What activation, deactivation and reset work with. */
+/** Dependencies of activation, deactivation and reset. */
 export interface ActivationDependencies {
   readonly devices: ActivationStore;
   readonly contracts: ContractStore;

@@ -8,16 +8,19 @@ import type { LifecycleChange } from '../domain/device.ts';
 import type { ActivationStore } from '../ports.ts';
 
 /**
- * Brings activations and deactivations that have taken effect into the log. They are owed by the
- * device's document since the very update that made them; what a crash or an outage left is
- * published by the sweeper (rule C3). No call waits for the log.
+ * Publishes activations and deactivations that have taken effect to the log. The update that makes such a
+ * change also stores its event in the device's document; the sweeper publishes events that a crash or an
+ * outage left there (rule C3). No call waits for the log.
  */
 export interface LifecycleEvents {
-  /** Publishes what the device owes; resolves when it is durable and noted. */
+  /**
+   * Publishes the events that the device owes; resolves when they are durable and removed from the
+   * document.
+   */
   publish(deviceId: string): Promise<void>;
-  /** The same, but returns at once: a failure is left to the sweeper. */
+  /** The same, but returns at once; after a failure the sweeper publishes them. */
   begin(deviceId: string): void;
-  /** Waits for what was begun. */
+  /** Waits for all started publishing. */
   drain(): Promise<void>;
 }
 
@@ -35,7 +38,7 @@ export function createLifecycleEvents(deps: {
   const { devices, log, failpoints, logger } = deps;
   const begun = new Set<Promise<void>>();
 
-  // One batch at a time: a device's events cannot overtake each other here.
+  // One batch at a time, so that a device's events cannot overtake each other.
   const publish = coalesce<string, void>({
     maxRunning: 1,
     maxItems: 200,

@@ -16,8 +16,8 @@ export interface ReconcilerDependencies {
 const contractsAtOnce = 10;
 
 /**
- * Looks after contracts that are due (rule B8, ADR 0011): settles what calls left under way, and now
- * and then recounts. Answers how many slots it put right.
+ * Checks contracts that are due (rule B8, ADR 0011): completes takes and returns that calls left pending,
+ * and recounts at intervals. Returns how many slots it corrected.
  */
 export async function reconcileContracts(
   deps: ReconcilerDependencies,
@@ -59,8 +59,8 @@ async function settleOld(
 }
 
 /**
- * While nothing is under way and nothing changes, exactly as many slots are in use as devices have one.
- * A count that says otherwise was changed by hand or by a defect.
+ * While nothing is pending and nothing changes, the slots in use equal the devices that have one. Another
+ * count was caused by a manual change or a defect.
  */
 async function recount(
   { contracts, devices, clock, logger }: ReconcilerDependencies,

@@ -4,7 +4,10 @@ import type { ActivationDependencies } from './dependencies.ts';
 
 type SlotDependencies = Pick<ActivationDependencies, 'devices' | 'contracts' | 'failpoints'>;
 
-/** Does with a take what the device's document says. Any number of callers may, at any time (ADR 0011). */
+/**
+ * Completes a take according to the device's document. Any number of callers may do so at any time (ADR
+ * 0011).
+ */
 export async function settleTake(
   { devices, contracts }: SlotDependencies,
   applicationId: string,
@@ -22,8 +25,8 @@ export async function settleTake(
 }
 
 /**
- * Brings a return to its end: the device gives its slot back once, and the return that it did so with
- * frees the slot. Any number of callers may, at any time. False: it cannot be told yet.
+ * Completes a return: the device gives its slot back once, and only the return that it used frees the slot.
+ * Any number of callers may do so at any time. False: the outcome is not known yet.
  */
 export async function settleReturn(
   { devices, contracts, failpoints }: SlotDependencies,
@@ -43,8 +46,8 @@ export async function settleReturn(
 }
 
 /**
- * Frees the slot of a deactivation, exactly once however often and by however many this is done;
- * resolves when it is free. Throws `unavailable` while that cannot be brought about.
+ * Frees the slot of a deactivation; resolves when it is free. Many calls, even concurrent ones, free it
+ * exactly once. Throws `unavailable` while that is not possible.
  */
 export async function returnSlot(
   deps: ActivationDependencies,
@@ -59,7 +62,7 @@ export async function returnSlot(
     deps.failpoints('devices.returning');
     if (!begun || !(await settleReturn(deps, applicationId, entry))) throw laterReturn();
   }
-  // Given back by another: its return may still be under way.
+  // Another call gave the slot back, and its return may still be pending.
   const { slot, returned } = (await deps.devices.find(deviceId)) ?? {};
   if (slot?.id === slotId) throw laterReturn();
   if (returned?.slotId === slotId) await deps.contracts.finishReturn(applicationId, returned.id);

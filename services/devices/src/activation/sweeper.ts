@@ -4,14 +4,14 @@ import type { ActivationDependencies } from './dependencies.ts';
 const batchSize = 100;
 
 /**
- * Completes, in order, what calls left undone (a crash, a peer away), and abandons intents that ran
- * out. Safe beside other instances and beside the calls themselves. Answers how many devices it
- * looked after.
+ * Completes, in order, work that calls left (after a crash, or while a peer was unavailable), and abandons
+ * expired intents. Safe concurrently with other instances and with the calls themselves. Returns how many
+ * devices it handled.
  */
 export async function sweepOverdue(deps: ActivationDependencies, retryAfterMs: number): Promise<number> {
   const nowMs = deps.clock.now();
   const due = await deps.devices.claimDue(nowMs, nowMs + retryAfterMs, batchSize);
-  // All at once and beside the rest: while the log is away, it holds up nothing else.
+  // Publishes concurrently with the other work, so that an unavailable log does not delay it.
   const published = Promise.allSettled(due.map((deviceId) => deps.lifecycle.publish(deviceId)));
   for (const deviceId of due) {
     try {

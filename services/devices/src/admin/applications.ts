@@ -23,7 +23,7 @@ export function applicationHandlers({
       }
       if (!(await applications.create(wanted, clock.now()))) {
         const known = await applications.get(applicationId);
-        // The same again is a repeat, not an error: provisioning scripts run twice.
+        // Creating the same application again is not an error, because provisioning scripts run twice.
         if (known?.developerId !== developerId || known.name !== wanted.name) {
           throw new DomainError(
             'conflict',

@@ -2,7 +2,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { pageSize, requireActivationLimit, requireContractDevices } from '../domain/provisioning.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 
-/** IMEIs in a contract's answer: a contract may name more than a message holds. */
+/** Most IMEIs in an answer, because a contract may name more than a message holds. */
 const devicesShown = 1000;
 
 /** Contracts: how many devices an application may have activated at once, and which. */

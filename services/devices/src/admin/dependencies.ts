@@ -9,7 +9,7 @@ import type {
   HardwareModelStore,
 } from '../ports.ts';
 
-/** What the operators' door works with. */
+/** Dependencies of the operators' door. */
 export interface AdminDependencies {
   readonly developers: DeveloperStore;
   readonly applications: ApplicationStore;

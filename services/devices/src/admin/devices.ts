@@ -40,7 +40,7 @@ export function unknownDevice(deviceId: string): DomainError {
   return new DomainError('not_found', `The device ${deviceId} is not registered. Put it first.`);
 }
 
-/** Without the reported state, which only one device's answer has. */
+/** Without the reported state, which only the answer for a single device has. */
 function message(device: RegisteredDevice) {
   const { deviceId, keyIds, applicationId, specificDestination, clientVersion } = device;
   return {

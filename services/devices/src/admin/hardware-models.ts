@@ -1,7 +1,7 @@
 import { type HardwareModel, requireHardwareModel } from '../domain/hardware.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 
-/** What operators register of hardware models; the hardware properties show it. */
+/** The hardware models that operators register; the hardware properties show them. */
 export function hardwareModelHandlers({
   hardwareModels,
 }: AdminDependencies): Pick<AdminHandlers, 'putHardwareModel' | 'listHardwareModels'> {

@@ -7,13 +7,13 @@ import { isPairing, namedCause } from '../domain/connection-notification.ts';
 
 type Transactions = Pick<Client<typeof TransactionsService>, 'getTransaction'>;
 
-/** Questions that are open at a time. */
+/** Most concurrent calls to transactions. */
 const mostAtOnce = 8;
 
 /**
- * Of the reports that name the transaction of a pairing, those where it is one of the device and of the
- * application that hears of it: what a headset names otherwise may be anybody's (rule A16). Rejects
- * while transactions is away; reports that name none ask nothing.
+ * Of the reports that name a transaction as their cause, finds those where it is a pairing of the same
+ * device and of the application to be notified; any other id may belong to somebody else (rule A16).
+ * Rejects while transactions is unavailable. Reports without a cause cost no call.
  */
 export async function causesOf<T extends { readonly deviceId: string; readonly report?: Report }>(
   transactions: Transactions,
@@ -38,7 +38,7 @@ export async function causesOf<T extends { readonly deviceId: string; readonly r
   return causes;
 }
 
-/** Undefined: the application has none of that id. */
+/** Undefined: the application has no transaction with that id. */
 async function transactionOf(transactions: Transactions, applicationId: string, id: number) {
   try {
     return (await transactions.getTransaction({ applicationId, transactionId: BigInt(id) })).transaction;

@@ -10,12 +10,12 @@ import { publishReportEvents, type Received, type ReportEventsDependencies } fro
 import { reportedStates } from './reported-state.ts';
 import { sessionChange } from './session-events.ts';
 
-/** The consumer group: each report reaches this service once, or again after a crash. */
+/** The consumer group: each report reaches this service once, and again after a crash. */
 export const deviceReportsGroup = 'devices';
 
 /**
- * Keeps what headsets report of themselves and publishes what others are to hear of it; both are
- * idempotent. Resolves, and so lets the group go on, when everything is durable.
+ * Stores headsets' reports about themselves and publishes the notifications and usage that follow; both are
+ * idempotent. Resolves when everything is durable; then the group's offset moves.
  */
 export function deviceReportsHandler(
   deps: ReportEventsDependencies & { readonly store: ReportStore; readonly failpoints: Failpoints },
@@ -25,8 +25,8 @@ export function deviceReportsHandler(
     const states = reportedStates(decoded);
     const told = decoded.flatMap((event, n) => received(event, events[n]?.headers['traceparent']));
     const published = publishReportEvents(deps, told);
-    // A change of the network status shows only against what was stored before it: published first, so
-    // that a crash in between cannot lose it.
+    // A change of the network status can only be found by comparison with the stored status. It is
+    // published before the new status is stored, so that a crash in between cannot lose it.
     if (told.some((one) => 'change' in one)) await published;
     await Promise.all([states.length > 0 && deps.store.store(states), published]);
     deps.failpoints('devices.reports-published');

@@ -1,11 +1,11 @@
 import type { EventLog, OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
 
-/** Most bytes of one part: a broker takes 1 MB at once. The largest event is smaller. */
+/** Most bytes of one part: a broker accepts 1 MB at once. The largest event is smaller. */
 const mostBytes = 500_000;
 
 /**
- * Publishes in order, in parts that the log takes whatever the texts in them: what is too large at once
- * would be refused for ever.
+ * Publishes in order, in parts that are small enough for the log whatever texts they hold, because a part
+ * that is too large would be refused for ever.
  */
 export async function publishInParts(
   log: Pick<EventLog, 'publish'>,

@@ -28,7 +28,7 @@ interface ReceivedReport extends Arrival {
   readonly report: Report;
 }
 
-/** A report, or a beginning or an end of sessions. */
+/** A report, or the begin or end of a session. */
 export type Received = ReceivedReport | (Arrival & { readonly change: SessionChange });
 
 export interface ReportEventsDependencies {
@@ -39,9 +39,9 @@ export interface ReportEventsDependencies {
 }
 
 /**
- * Publishes what reports mean to others: notifications for the application that has the device
- * activated, usage for billing. Resolves when it is in the log. One lookup for all devices; ids are
- * stable, so that a repeat is recognised by whoever consumes it.
+ * Publishes the events that follow from reports: notifications for the application that has the device
+ * activated, usage for billing. Resolves when they are in the log. One query reads all devices; ids are
+ * stable, so that consumers recognise a repeat.
  */
 export async function publishReportEvents(
   { reader, transactions, log, metrics }: ReportEventsDependencies,
@@ -60,7 +60,7 @@ export async function publishReportEvents(
     if ('change' in one) {
       if (!known) continue;
       const { presence, changed } = changePresence(known.presence, one.change);
-      // The next event of the batch is judged by what this one made.
+      // The next event of the batch is compared with the presence after this one.
       telling.set(one.deviceId, { ...known, presence });
       const applicationId = known.current?.applicationId;
       if (!changed || applicationId === undefined) continue;
@@ -96,10 +96,10 @@ function notificationEvents(
   );
 }
 
-/** The place of a notification among those that the device's reports cause (rule A20). */
+/** The position of a notification among those of the device's reports (rule A20). */
 interface Place {
   readonly reportId: bigint;
-  /** Of several of one report. */
+  /** Number among the notifications of one report. */
   readonly part: number;
 }
 
@@ -124,7 +124,9 @@ const destinations = {
   fileUploadEvent: Destination.FILE_UPLOAD_EVENT,
 } as const;
 
-/** Its time begins with its arrival. Without an order it waits for nothing, and nothing for it. */
+/**
+ * The delivery time begins with the arrival. Without `place` it is not ordered with other notifications.
+ */
 function encode(
   { id, destination, body }: DeviceNotification,
   applicationId: string,
@@ -146,7 +148,7 @@ function encode(
   );
 }
 
-/** Charged to the application that had the device when it happened, also after a change. */
+/** Charged to the application that had the device at that time, also after a change of application. */
 function usageEvents(
   metrics: DevicesMetrics,
   { deviceId, receivedAtMs, traceparent, report }: ReceivedReport,

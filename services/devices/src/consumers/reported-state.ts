@@ -9,7 +9,7 @@ import {
 import type { DeviceReports, IntroducedEpoch } from '../ports.ts';
 import { offlineChange } from './session-events.ts';
 
-/** What a batch says of the devices' own state: one entry for each device. */
+/** The devices' state as reported in a batch: one entry for each device. */
 export function reportedStates(events: readonly DeviceReportEvent[]): DeviceReports[] {
   const byDevice = new Map<string, DeviceReports>();
   for (const event of events) {
@@ -21,7 +21,7 @@ export function reportedStates(events: readonly DeviceReportEvent[]): DeviceRepo
   return [...byDevice.values()];
 }
 
-/** Undefined: nothing of the device's state. */
+/** Undefined: the event reports nothing about the device's state. */
 function readReports(event: DeviceReportEvent): DeviceReports | undefined {
   const { deviceId, body } = event;
   if (body.case === 'hello') {
@@ -59,7 +59,9 @@ function readReports(event: DeviceReportEvent): DeviceReports | undefined {
 
 type Hello = Extract<DeviceReportEvent['body'], { case: 'hello' }>['value'];
 
-/** Where the activation could not be read when the session began, the headset's own word is looked into. */
+/**
+ * If the activation could not be read when the session began, the headset's own activation epoch is used.
+ */
 function introducedEpoch({ activationEpoch }: DeviceReportEvent, hello: Hello): IntroducedEpoch {
   return activationEpoch > 0n
     ? { read: Number(activationEpoch) }

@@ -2,7 +2,7 @@ import type { DeviceReportEvent, Offline } from '@headset-cloud/proto/device_lin
 import { networkStatus, type Presence, type SessionChange } from '../domain/network-status.ts';
 import type { DeviceNotification } from '../domain/notification.ts';
 
-/** What an event tells of a headset's sessions; undefined: nothing. */
+/** The session change in an event; undefined: none. */
 export function sessionChange(event: DeviceReportEvent): SessionChange | undefined {
   const { body, sessionEpoch, receivedAtMs } = event;
   if (body.case === 'offline') return offlineChange(event, body.value);
@@ -10,7 +10,7 @@ export function sessionChange(event: DeviceReportEvent): SessionChange | undefin
   return { kind: 'online', sessionEpoch: Number(sessionEpoch), atMs: Number(receivedAtMs) };
 }
 
-/** The end of a headset's newest session, not after it was told. */
+/** The end of a headset's newest session, dated no later than the arrival of the event. */
 export function offlineChange(
   { sessionEpoch, receivedAtMs }: Pick<DeviceReportEvent, 'sessionEpoch' | 'receivedAtMs'>,
   { endedAtMs }: Pick<Offline, 'endedAtMs'>,
@@ -20,7 +20,7 @@ export function offlineChange(
   return { kind: 'offline', sessionEpoch: Number(sessionEpoch), atMs };
 }
 
-/** A change of the network status as the application hears of it; its id is the same in a repeat (rule A21). */
+/** The notification of a change of the network status; a repeat has the same id (rule A21). */
 export function networkNotification(
   { sessionEpoch, atMs }: SessionChange,
   presence: Presence,

@@ -39,7 +39,7 @@ describe('the next step of an activation', () => {
     expect(activate(device)).toBe(step);
   });
 
-  test("another call's intent is waited for until it runs out, then abandoned", () => {
+  test('a call waits for another call’s intent until that expires, then abandons it', () => {
     expect(activate({ ...idle, intent }, 8, 'app', 99)).toBe('wait');
     expect(activate({ ...idle, intent }, 8, 'other', 100)).toBe('abandon');
   });

@@ -8,16 +8,16 @@ export interface ChangeRequest {
 }
 
 /**
- * The next step of an activation, from the device as it is now:
+ * The next step of an activation, decided from the device's current state:
  * - `done`: it took effect before (a repeat);
  * - `finish`: earlier changes have work left, which comes first;
  * - `again`: this application has it activated: change the client id, no second slot (rule A7);
- * - `wait`: another call is about to activate; `abandon`: such a call has run out of time;
+ * - `wait`: another call holds the intent; `abandon`: such an intent has expired;
  * - `intend`, then `reserve`: a first activation (rule B8).
  */
 export type ActivationStep = 'done' | 'finish' | 'again' | 'wait' | 'abandon' | 'intend' | 'reserve';
 
-/** Throws the refusal that the device's state alone decides. */
+/** Throws a refusal if the device's state demands one. */
 export function nextActivationStep(
   device: DeviceState,
   request: ChangeRequest,
@@ -36,7 +36,7 @@ export function nextActivationStep(
   return device.intent ? 'reserve' : 'intend';
 }
 
-/** The next step of a deactivation or reset. Throws the refusal that the device's state decides. */
+/** The next step of a deactivation or reset. Throws a refusal if the device's state demands one. */
 export function nextChangeStep(device: DeviceState | undefined, request: ChangeRequest): 'done' | 'change' {
   if (device?.recent.includes(request.transactionId)) return 'done';
   requireActivated(device?.activation, request.applicationId);

@@ -5,9 +5,9 @@ export interface PastAssociation {
   readonly untilEpoch: number;
 }
 
-/** Which application has a device activated, and which had; epochs say when. */
+/** The applications that have and had a device activated, with their activation epochs. */
 export interface Associations {
-  /** The device's newest epoch. */
+  /** The device's newest activation epoch. */
   readonly epoch: number;
   /** Absent: not activated. */
   readonly current?: { readonly applicationId: string; readonly sinceEpoch: number };
@@ -19,16 +19,18 @@ export interface Associations {
 export const pastAssociations = 32;
 
 /**
- * The application that may hear of what a headset said at `epoch`: the one that has it activated now,
- * unless it said so before that application had it. Nothing of an earlier application reaches a later
- * one, and nothing reaches an earlier one.
+ * The application to be notified of a report of activation epoch `epoch`: the one that has the device
+ * activated now, if it already had it at that epoch. An application is never notified of a report from
+ * another one's time.
  */
 export function hearer(associations: Associations | undefined, epoch: number): string | undefined {
   const current = associations?.current;
   return current && epoch >= current.sinceEpoch ? current.applicationId : undefined;
 }
 
-/** The application that had the device activated at `epoch`, now or before; for what is charged. */
+/**
+ * The application that had the device activated at activation epoch `epoch`, now or before; for charges.
+ */
 export function applicationAt(associations: Associations | undefined, epoch: number): string | undefined {
   const past = associations?.past.find((one) => epoch >= one.sinceEpoch && epoch < one.untilEpoch);
   return past?.applicationId ?? hearer(associations, epoch);

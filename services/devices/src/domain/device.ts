@@ -1,8 +1,8 @@
 import type { Slot } from './slots.ts';
 
 /**
- * What the platform decides about a device, all of it in one document, changed by one conditional
- * update at a time. Ids of transactions order the changes: each has a greater id than the one before.
+ * The platform's decisions about a device, in one document that changes by one conditional update at a
+ * time. Transaction ids order the changes: each has a higher id than the one before.
  */
 export interface DeviceState {
   /** IMEI, 15 digits. */
@@ -15,13 +15,13 @@ export interface DeviceState {
   readonly recent: readonly number[];
   /** Absent: not activated. */
   readonly activation?: Activation;
-  /** A first activation on its way: whoever holds it may take a slot and activate. */
+  /** A first activation that has begun: the call that holds the intent may take a slot and activate. */
   readonly intent?: Intent;
-  /** The slot that it has: from its activation until it is given back after the deactivation. */
+  /** The device's slot: from its activation until it is given back after the deactivation. */
   readonly slot?: Slot;
-  /** The newest slot that it gave back, and the return that brought it to its contract. */
+  /** The newest slot that the device gave back, and the return that it used. */
   readonly returned?: { readonly slotId: string; readonly id: string };
-  /** What is still to be done elsewhere, in order. */
+  /** Work that is still to be done in other documents, in order. */
   readonly pending: readonly Pending[];
   /** Lifecycle events that are not known to be in the log yet, in order. */
   readonly lifecycle: readonly LifecycleChange[];
@@ -33,16 +33,16 @@ export interface Activation {
   /** Sealed, base64. */
   readonly clientSecret?: string;
   readonly epoch: number;
-  /** The epoch from which on, without a break, this application has had the device activated. */
+  /** The activation epoch since which this application has had the device activated without a break. */
   readonly sinceEpoch: number;
 }
 
 export interface Intent {
-  /** Never drawn twice, unlike the transaction of a call that is repeated. */
+  /** Unique for each intent, unlike the transaction id, which a repeated call keeps. */
   readonly id: string;
   readonly applicationId: string;
   readonly transactionId: number;
-  /** Afterwards anyone may abandon it; milliseconds since 1970. */
+  /** After this time any call may abandon it; milliseconds since 1970. */
   readonly untilMs: number;
 }
 
@@ -66,11 +66,11 @@ export type Pending =
   /** An abandoned intent may have taken a slot. */
   | (PendingBase & { readonly kind: 'release'; readonly intentId: string });
 
-/** An activation or deactivation that has taken effect, as other services hear of it. */
+/** An activation or deactivation that has taken effect, for other services. */
 export interface LifecycleChange {
   readonly kind: 'activated' | 'deactivated';
   readonly applicationId: string;
-  /** The device's epoch from then on; names the change. */
+  /** The device's activation epoch from then on; identifies the change. */
   readonly epoch: number;
   /** Milliseconds since 1970. */
   readonly atMs: number;

@@ -1,8 +1,8 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
-/** What is registered of a hardware model (specification API 3). */
+/** A registered hardware model (specification API 3). */
 export interface HardwareModel {
-  /** What headsets report; unique. */
+  /** The identifier that headsets report; unique. */
   readonly identifier: string;
   readonly name: string;
   readonly description: string;
@@ -19,7 +19,7 @@ export interface Camera {
   readonly maxHeight: number;
 }
 
-/** A model as it was entered: the words may be any. */
+/** A model as the operator entered it, not yet checked. */
 export type EnteredModel = Omit<HardwareModel, 'shape' | 'cameras'> & {
   readonly shape: string;
   readonly cameras: readonly (Omit<Camera, 'direction'> & { readonly direction: string })[];
@@ -52,7 +52,7 @@ export function requireHardwareModel(entered: EnteredModel | undefined): Hardwar
   };
 }
 
-/** Where a device is bound for, in the operator's words; empty: none. */
+/** Checks the destination of a device, a free text of the operator; empty: none. */
 export function requireSpecificDestination(text: string): string {
   return line('specific_destination', text, 0, 255);
 }

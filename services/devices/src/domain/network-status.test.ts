@@ -6,7 +6,7 @@ const online = (sessionEpoch: number, atMs = sessionEpoch * 100): SessionChange 
 const offline = (sessionEpoch: number, atMs = sessionEpoch * 100 + 50): SessionChange => ({
   ...{ kind: 'offline', sessionEpoch, atMs },
 });
-/** The words that were told, and the status at the end. */
+/** The words that were notified, and the status at the end. */
 function told(...changes: SessionChange[]) {
   let presence: Presence = {};
   const words: string[] = [];
@@ -24,7 +24,7 @@ test('a headset that never had a session is offline, since nobody knows when', (
   expect(networkStatus({})).toEqual({ word: 'connectivity_offline' });
 });
 
-test('each change is told once, with the session that it is about', () => {
+test('each change is notified once, with its session', () => {
   expect(told(online(1), offline(1), online(2))).toEqual([
     ['online 1', 'offline 1', 'online 2'],
     isOnline(200),
@@ -35,18 +35,18 @@ test('a session that replaces another is no change', () => {
   expect(told(online(1), online(2), online(3))).toEqual([['online 1'], isOnline(300)]);
 });
 
-test('a repeat tells nothing', () => {
+test('a repeat notifies nothing', () => {
   expect(told(online(1), online(1), offline(1), offline(1), online(1))).toEqual([
     ['online 1', 'offline 1'],
     isOffline(150),
   ]);
 });
 
-test('an offline of a session never hides a newer session, however late it comes', () => {
+test('the end of a session never hides a newer session, however late it arrives', () => {
   expect(told(online(1), online(2), offline(1))).toEqual([['online 1'], isOnline(200)]);
 });
 
-test('a hello that comes after the end of its own session makes nobody online', () => {
+test('a hello that arrives after the end of its own session does not make the headset online', () => {
   expect(told(online(1), offline(2), online(2))).toEqual([['online 1', 'offline 2'], isOffline(250)]);
 });
 

@@ -1,7 +1,9 @@
-/** A beginning or an end of sessions, as the cloud sees it. */
+/** The begin or end of a session, as the cloud sees it. */
 export interface SessionChange {
   readonly kind: 'online' | 'offline';
-  /** The session that began, or the newest one, which ended a while ago. Rises with each session. */
+  /**
+   * Session epoch of the session that began, or of the newest one, which ended. Rises with each session.
+   */
   readonly sessionEpoch: number;
   /** Milliseconds since 1970. */
   readonly atMs: number;
@@ -9,7 +11,9 @@ export interface SessionChange {
 
 type SessionMoment = Pick<SessionChange, 'sessionEpoch' | 'atMs'>;
 
-/** The newest of both kinds; kept apart, so that the order of their arrival does not matter. */
+/**
+ * The newest change of each kind; stored separately, so that the order of their arrival does not matter.
+ */
 export interface Presence {
   readonly online?: SessionMoment;
   readonly offline?: SessionMoment;
@@ -17,19 +21,19 @@ export interface Presence {
 
 export type NetworkWord = 'connectivity_online' | 'connectivity_offline';
 
-/** The network status of a headset (rule A21); one that never had a session is offline since nobody knows when. */
+/** The network status of a headset (rule A21); one that never had a session is offline without a date. */
 export function networkStatus({ online, offline }: Presence): { word: NetworkWord; atMs?: number } {
   if (online && !(offline && offline.sessionEpoch >= online.sessionEpoch)) {
     return { word: 'connectivity_online', atMs: online.atMs };
   }
   if (!offline) return { word: 'connectivity_offline' };
-  // Two instances' clocks: a session does not end before it began.
+  // Two instances' clocks may differ, but a session does not end before it began.
   return { word: 'connectivity_offline', atMs: Math.max(offline.atMs, online?.atMs ?? 0) };
 }
 
 /**
- * What a change makes of a headset's presence, and whether its network status is another one then. An old
- * or a repeated change makes nothing of it.
+ * Applies a change to a headset's presence, and says whether the network status changes. An old or repeated
+ * change has no effect.
  */
 export function changePresence(
   before: Presence,

@@ -195,7 +195,7 @@ test.each([
 });
 
 // proves cb/8/connection-codes
-test('of a Bluetooth connection what the specification does not know is held to what it knows', () => {
+test('unknown values of a Bluetooth connection are mapped to specified ones', () => {
   const modes = [
     BluetoothMode.DISCONNECTED,
     BluetoothMode.DETECTED,

@@ -9,10 +9,10 @@ import { datedFields } from './reported.ts';
 import { clip } from './text.ts';
 import { uploadNotification } from './upload-notification.ts';
 
-/** Longest texts, in characters: an event must fit into the log however it is escaped. */
+/** Longest texts, in characters, so that an event fits into the log however it is escaped. */
 const longest = { customData: 65_536, appText: 4096, networkName: 255 } as const;
 
-/** The report's own part of a notification's body, or nothing where a value is outside the specification. */
+/** The report's own part of a notification's body; absent if a value is outside the specification. */
 interface Part {
   readonly operationId: string;
   /** Distinguishes several notifications of one report. */
@@ -20,16 +20,19 @@ interface Part {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Reports that become notifications by this service. A snapshot tells nothing that has just happened (rule A7). */
+/**
+ * True for reports that become notifications by this service. A snapshot reports no event, so it becomes
+ * none (rule A7).
+ */
 export function isNotifying({ body: { case: kind, value }, snapshot }: Report): boolean {
   if (kind === 'stateChange' && (snapshot || isOnlyNetwork(value))) return false;
   return kind !== undefined && (kind in partsOf || kind === 'fileUpload' || kind === 'bluetoothConnection');
 }
 
 /**
- * The notifications of a report (specification Callbacks 3). Values outside the
- * specification are left out; a state change of several fields becomes one notification for each.
- * `cause`: the pairing's transaction that a Bluetooth connection names and that is known to be one.
+ * The notifications of a report (specification Callbacks 3). Values outside the specification are left out;
+ * a state change of several fields becomes one notification for each. `cause`: the transaction that a
+ * Bluetooth connection names, if it is known to be a pairing.
  */
 export function notificationsOf(
   report: Report,
@@ -108,14 +111,17 @@ const networkWords: ReadonlyMap<NetworkType, string> = new Map([
   [NetworkType.MOBILE, 'mobile'],
 ]);
 
-/** The headset's own word on its network is for operators: the cloud tells what it sees itself (rule A21). */
+/**
+ * The headset's own report of its network is for operators only: the cloud notifies what it sees itself
+ * (rule A21).
+ */
 function isOnlyNetwork({ network, ...others }: Pick<StateChange, 'network'>): boolean {
   const { power, wearing, charging, batteryPercentage, location } = others as StateChange;
   const said = [power, wearing, charging, batteryPercentage, location];
   return network !== undefined && said.every((value) => value === undefined);
 }
 
-/** One notification for each field, of the values that the reported state takes too. */
+/** One notification for each field, of the values that the reported state accepts too. */
 function stateParts(change: StateChange): Part[] {
   const { power, wearing, charging, battery, location } = datedFields(change, {
     reportId: 0,

@@ -1,13 +1,13 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { isDeviceId } from './device.ts';
 
-/** What operators may enter; each function throws `invalid_argument` that says what is wrong. */
+/** Checks of operators' input; each function throws an `invalid_argument` that says what is wrong. */
 
 function refuse(message: string): never {
   throw new DomainError('invalid_argument', message);
 }
 
-/** Ids stand in paths of the API and in documents' ids. */
+/** Checks an id; ids are used in API paths and as document ids. */
 export function requireId(field: string, value: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(value)) return value;
   return refuse(
@@ -36,7 +36,7 @@ export function requireClientIds(values: readonly string[]): string[] {
   return [...new Set(values)];
 }
 
-/** Far above any fleet: a greater limit is a slip. Nothing grows with it. */
+/** Far above any fleet, so a greater limit is a typing error. No data grows with the limit. */
 export const mostSlots = 10_000_000;
 
 export function requireActivationLimit(value: number): number {

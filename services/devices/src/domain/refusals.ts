@@ -1,15 +1,15 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
 /**
- * Names both versions (rule C14), the reported one only where the application may read it (rule A7);
- * otherwise the same words as transactions' when it finds out later.
+ * Names both versions (rule C14), the reported one only if the application may read it (rule A7). The
+ * wording is that of transactions, which checks again at the start.
  */
 function tooOldMessage(what: 'client' | 'firmware', version: string | undefined, minimum: string): string {
   const named = version === undefined ? '' : ` ${version}`;
   return `The device's ${what} version${named} is older than ${minimum}, which this operation needs.`;
 }
 
-/** What this service refuses, in the words of the specification (API 8) where it has them. */
+/** This service's refusals, with the specification's messages (API 8) where there are any. */
 export const refusals = {
   developerNotRegistered: () =>
     new DomainError('developer_not_registered', 'The developer is not registered.'),
@@ -19,7 +19,7 @@ export const refusals = {
     new DomainError('device_activated_by_other', 'The device is activated by another application.'),
   activationLimit: () => new DomainError('activation_limit', 'not contracted or activation limit exceeded.'),
   clientIdInUse: () => new DomainError('client_id_in_use', 'ClientId is already in use.'),
-  /** Another change of the device has a newer transaction id: what was drawn is of no use any more. */
+  /** Another change of the device has a newer transaction id, so the drawn id can no longer be used. */
   overtaken: () =>
     new DomainError(
       'conflict',
@@ -27,7 +27,9 @@ export const refusals = {
     ),
   tooOld: (what: 'client' | 'firmware', version: string | undefined, minimum: string) =>
     new DomainError('invalid_argument', tooOldMessage(what, version, minimum)),
-  /** `current`: undefined where the application may not read it. An equal version is none (rule A13). */
+  /**
+   * `current`: undefined if the application may not read it. An equal version is no downgrade (rule A13).
+   */
   firmwareDowngrade: (version: string, current: string | undefined) =>
     new DomainError(
       'invalid_argument',

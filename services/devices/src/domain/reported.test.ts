@@ -12,13 +12,13 @@ test('values that the specification does not know are left out', () => {
   expect(datedFields({ batteryPercentage: 0 }, moment)).toEqual({ battery: { value: 0, ...moment } });
 });
 
-test('a clock that runs ahead is held to the time of arrival', () => {
+test('a time after the arrival is replaced by the arrival', () => {
   expect(occurrence(5000, 2000)).toBe(2000);
   expect(occurrence(1000, 2000)).toBe(1000);
   expect(occurrence(0, 2000)).toBe(2000);
 });
 
-test('of two reports the newer of each field stays, whatever their dates; the newer epoch first', () => {
+test('of two reports the newer of each field stays, by activation epoch and report id, whatever their dates', () => {
   const at = (value: string, reportId: number, epoch = 1) => ({
     ...{ value, reportId, epoch },
     atMs: 1000 - reportId,
@@ -28,7 +28,7 @@ test('of two reports the newer of each field stays, whatever their dates; the ne
   expect(newerFields(earlier, later)).toEqual({ ...later, power: earlier.power });
 });
 
-describe('the software is what the headset said last', () => {
+describe('the software is what the headset last reported', () => {
   const said = { firmwareVersion: '1', apps: [], languages: [] };
   const introduction = {
     ...{ ...said, sessionEpoch: 1, atMs: 10, clientVersion: '', macAddressWifi: '', macAddressBluetooth: '' },
@@ -41,7 +41,7 @@ describe('the software is what the headset said last', () => {
     expect(reportedSoftware({ introduction, inventory: { ...inventory, atMs: 9 } })).toBe(introduction);
   });
 
-  test('one alone is all there is; before both nothing is known', () => {
+  test('either one alone counts; without both nothing is known', () => {
     expect(reportedSoftware({ introduction })).toBe(introduction);
     expect(reportedSoftware({ inventory })).toBe(inventory);
     expect(reportedSoftware({})).toBeUndefined();

@@ -1,12 +1,15 @@
 import type { Presence } from './network-status.ts';
 
-/** When a report's change happened. Ids of reports give the order: a headset's clock may be wrong by days. */
+/**
+ * When a reported change happened. Report ids give the order, because a headset's clock may be wrong by
+ * days.
+ */
 export interface Moment {
   /** Rises over the headset's life. */
   readonly reportId: number;
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** The activation epoch that the headset knew then: says whose it is (rule A7). */
+  /** The activation epoch that the headset knew then; decides which application may read it (rule A7). */
   readonly epoch: number;
 }
 
@@ -24,18 +27,18 @@ export interface Position {
 export interface ReportedFields {
   readonly power?: Dated<string>;
   readonly wearing?: Dated<string>;
-  /** The headset's own word on its network: for operators only (rule A21). */
+  /** The headset's own report of its network: for operators only (rule A21). */
   readonly network?: Dated<string>;
   readonly charging?: Dated<string>;
   readonly battery?: Dated<number>;
   readonly location?: Dated<Position>;
 }
 
-/** What a headset says of itself when a session begins. */
+/** A headset's introduction (hello) when a session begins. */
 export interface Introduction {
-  /** Rises with each session: orders introductions. */
+  /** Session epoch; rises with each session and orders introductions. */
   readonly sessionEpoch: number;
-  /** When the session began, by the server's clock; absent in what was kept before it was noted. */
+  /** When the session began, by the server's clock; absent in documents of older versions. */
   readonly atMs?: number;
   readonly clientVersion: string;
   readonly firmwareVersion: string;
@@ -46,14 +49,14 @@ export interface Introduction {
   readonly modelIdentifier: string;
 }
 
-/** What is installed and in force on a headset. */
+/** The software that is installed on a headset. */
 export interface Software {
   readonly firmwareVersion: string;
   readonly apps: readonly { readonly package: string; readonly version: string }[];
   readonly languages: readonly string[];
 }
 
-/** What a headset says of its software after a change of it. */
+/** A headset's report of its software after a change. */
 export interface Inventory extends Software, Moment {}
 
 /** A device's reported state (specification API 3). */
@@ -62,11 +65,11 @@ export interface Reported extends ReportedFields {
   /** The newest activation epoch that was current when a session began, as far as it could be read. */
   readonly introducedEpoch?: number;
   readonly inventory?: Inventory;
-  /** The newest session of which it is known that none came after it for a while (rule A21). */
+  /** The newest session that ended without a successor within the offline interval (rule A21). */
   readonly offline?: { readonly sessionEpoch: number; readonly atMs: number };
 }
 
-/** When the headset was online and offline last, as the cloud saw it. */
+/** When the headset was last online and last offline, as the cloud saw it. */
 export function presenceOf({ introduction, offline }: Reported): Presence {
   return {
     ...(introduction && {
@@ -77,8 +80,8 @@ export function presenceOf({ introduction, offline }: Reported): Presence {
 }
 
 /**
- * What of it an application may read that has the device since `sinceEpoch` without a break (rule A7):
- * only what was reported under its own activation.
+ * The part of the state that an application may read if it has the device since activation epoch
+ * `sinceEpoch` without a break (rule A7): only state that was reported under its own activation.
  */
 export function readableSince(reported: Reported, sinceEpoch: number): Reported {
   const { introduction, introducedEpoch, inventory, offline, network, ...fields } = reported;
@@ -93,7 +96,7 @@ export function readableSince(reported: Reported, sinceEpoch: number): Reported 
   };
 }
 
-/** True when a session has begun since then: what its hello said may be read. */
+/** True if a session has begun since then, so that its hello may be read. */
 function isIntroduced(
   { introducedEpoch = -1 }: Pick<Reported, 'introducedEpoch'>,
   sinceEpoch: number,
@@ -102,15 +105,15 @@ function isIntroduced(
 }
 
 /**
- * The software as the headset said last: a report of a change, unless a session began after it, whose
- * introduction is complete. Both are kept apart, so that the order of their arrival does not matter.
+ * The software that the headset last reported: the inventory, or the introduction of a session that began
+ * after it, which is complete. Both are stored, so that the order of their arrival does not matter.
  */
 export function reportedSoftware({ introduction, inventory }: Reported): Software | undefined {
   if (!inventory) return introduction;
   return introduction && (introduction.atMs ?? 0) > inventory.atMs ? introduction : inventory;
 }
 
-/** Versions that operations are judged by; empty: not known. */
+/** Versions that decide whether an operation is allowed; empty: not known. */
 export interface ReportedVersions {
   readonly client: string;
   readonly firmware: string;
@@ -125,7 +128,7 @@ export function reportedVersions(reported: Reported): ReportedVersions {
 
 /**
  * When something happened: by the headset's clock, but not after its arrival, so that a clock that runs
- * ahead cannot keep later changes out; the arrival where the headset did not say. Milliseconds since 1970.
+ * ahead cannot hide later changes; the arrival if the headset gave no time. Milliseconds since 1970.
  */
 export function occurrence(occurredAtMs: number, receivedAtMs: number): number {
   return occurredAtMs > 0 ? Math.min(occurredAtMs, receivedAtMs) : receivedAtMs;
@@ -136,7 +139,7 @@ export function newerInventory(one: Inventory, other: Inventory): Inventory {
   return isBefore(other, one) ? one : other;
 }
 
-/** What a headset's change report may say; absent: unchanged. */
+/** The fields of a headset's change report; absent: unchanged. */
 export interface ReportedChange {
   readonly power?: string;
   readonly wearing?: string;
@@ -173,7 +176,10 @@ export function datedFields(change: ReportedChange, moment: Moment): ReportedFie
   return fields;
 }
 
-/** True when it was reported before the other: epochs only rise, and within one the ids of reports do. */
+/**
+ * True if `one` was reported before `other`: activation epochs only rise, and within one epoch report ids
+ * rise.
+ */
 function isBefore(one: Moment, other: Moment): boolean {
   return one.epoch === other.epoch ? one.reportId < other.reportId : one.epoch < other.epoch;
 }

@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
-/** The settings that hold an address, by their JSON names (specification API 3). */
+/** The settings that hold a URL, by their JSON names (specification API 3). */
 export const addressSettings = [
   'deviceEvent',
   'remoteSupportEvent',

@@ -6,7 +6,7 @@ const slot = { applicationId: 'app', id: 'take' };
 
 test.each([
   ['is confirmed once the device has it', { slot }, 'confirm'],
-  ['is left while its intent stands', { intent }, 'open'],
+  ['stays while its intent exists', { intent }, 'open'],
   ['is refunded when its intent is over', { intent: { ...intent, id: 'next' } }, 'refund'],
   ['is refunded when another take of the intent was faster', { slot: { ...slot, id: 'other' } }, 'refund'],
   ['is refunded when there is no device', undefined, 'refund'],

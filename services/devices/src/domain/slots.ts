@@ -1,9 +1,9 @@
 import type { DeviceState } from './device.ts';
 
 /**
- * Slots of a contract (ADR 0011). The contract's document counts free ones; which device has which
- * slot stands in the device's document. What is on its way from one to the other stands in the
- * contract's document as an entry with an id of its own, written once by the call that drew it.
+ * Slots of a contract (ADR 0011). The contract's document counts the free ones; a device's document holds
+ * the device's slot. A slot that is moving between the two is an entry (a take or a return) in the
+ * contract's document, with its own id, written once by the call that drew the id.
  */
 
 /** A slot that a device has. */
@@ -32,7 +32,7 @@ export interface Return {
   readonly atMs: number;
 }
 
-/** A contract's count, and what is on its way. */
+/** A contract's count of free slots, and its pending takes and returns. */
 export interface SlotCount {
   readonly activationLimit: number;
   /** Below 0 after the limit was lowered under the slots in use. */
@@ -48,8 +48,9 @@ export interface SlotCount {
 type Holder = Pick<DeviceState, 'slot' | 'intent' | 'returned'>;
 
 /**
- * What becomes of a take, from the device read after it: it is the device's slot, it can still become
- * so, or it never will. (Before a device gives a slot back, its take is gone: `refund` then finds none.)
+ * The outcome of a take, by the device read after it: it is the device's slot (`confirm`), it can still
+ * become that (`open`), or it never will (`refund`). A take is removed before its device gives the slot
+ * back, so a late `refund` finds none.
  */
 export function takeOutcome(device: Holder | undefined, take: Take): 'confirm' | 'open' | 'refund' {
   if (device?.slot?.id === take.id) return 'confirm';
@@ -57,8 +58,8 @@ export function takeOutcome(device: Holder | undefined, take: Take): 'confirm' |
 }
 
 /**
- * What becomes of a return, from the device read after it: the device still has the slot, it gave it
- * back with this return, or with another one.
+ * The outcome of a return, by the device read after it: the device still has the slot (`give`), gave it
+ * back with this return (`finish`), or with another one (`cancel`).
  */
 export function returnOutcome(device: Holder | undefined, entry: Return): 'give' | 'finish' | 'cancel' {
   if (device?.slot?.id === entry.slotId) return 'give';

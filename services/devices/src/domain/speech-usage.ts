@@ -1,15 +1,15 @@
-/** Speech recognition as it is charged; milliseconds. */
+/** Speech recognition to be charged; milliseconds. */
 export interface SpeechUsed {
   readonly startedAtMs: number;
   readonly durationMs: number;
 }
 
-/** Longest use in one report; a longer one is a defect of the client and would be charged. */
+/** Longest use in one report; a longer one is a defect of the client and must not be charged. */
 const longestMs = 24 * 60 * 60 * 1000;
 
 /**
- * Reads a headset's report of speech recognition; undefined where it cannot be true. A clock that runs
- * ahead is held to the time of arrival: the use ended before it was reported.
+ * Reads a headset's report of speech recognition; undefined if its values are impossible. A time after the
+ * arrival is replaced by the arrival, because the use ended before it was reported.
  */
 export function speechUsed(
   startedAtMs: number,

@@ -11,18 +11,18 @@ const failures: ReadonlyMap<UrlRefusal, string> = new Map([
   [UrlRefusal.SIZE, 'The file size is over the limit.'],
   [UrlRefusal.NOT_ASSOCIATED, notAssociated],
   [UrlRefusal.NO_SIGNED_URL, noSignedUrl],
-  // A headset that gave up asking while a part of the platform was away.
+  // The headset gave up asking while a part of the platform was unavailable.
   [UrlRefusal.UNAVAILABLE, noSignedUrl],
   [UrlRefusal.NOT_FOUND, noSignedUrl],
 ]);
 const uploadFailed = 'The upload to the signed URL failed.';
-/** No address is asked for an empty file, which is not over the limit (specification Callbacks 5). */
+/** No URL is requested for an empty file, which is not over the limit (specification Callbacks 5). */
 const empty = 'The signed URL could not be obtained because the file is empty.';
 
 /**
- * The notification of a file's upload, for the application that has the device activated. A path that
- * names another application, another device or no file is told to it as a failure, and so is an upload of
- * a size that no upload may have; the other application hears nothing.
+ * The notification of a file's upload, for the application that has the device activated. It is a failure
+ * if the path names another application, another device or no file, or if the size is not allowed. The
+ * other application is not notified.
  */
 export function uploadNotification(
   id: string,
@@ -32,7 +32,7 @@ export function uploadNotification(
   const path = readUploadPath(file);
   const own = path?.applicationId === applicationId && path.deviceId === deviceId;
   const permitted = sizeBytes >= 1n && sizeBytes <= BigInt(mostFileBytes);
-  // No such file can have been uploaded, whatever the headset says.
+  // A file of that size cannot have been uploaded, whatever the headset reports.
   const refusal = failure === UrlRefusal.UNSPECIFIED && !permitted ? UrlRefusal.SIZE : failure;
   const succeeded = own && refusal === UrlRefusal.UNSPECIFIED;
   const failed =

@@ -1,4 +1,4 @@
-/** Whose file a path names (specification Callbacks 3, file upload notification). */
+/** The application and device that a path names (specification Callbacks 3, file upload notification). */
 export interface UploadPath {
   readonly applicationId: string;
   readonly deviceId: string;
@@ -8,8 +8,8 @@ export interface UploadPath {
 export const mostPathBytes = 1024;
 
 /**
- * Reads `{applicationId}/{deviceId}/upload_files/{any path and file name}`. Undefined for anything
- * else, and for what could lead elsewhere or cannot be a file's name: empty parts, `.` and `..`,
+ * Reads `{applicationId}/{deviceId}/upload_files/{any path and file name}`. Undefined for any other form,
+ * and for parts that could lead to another folder or cannot be a file name: empty parts, `.` and `..`,
  * backslashes, control characters.
  */
 export function readUploadPath(file: string): UploadPath | undefined {
@@ -24,7 +24,7 @@ export function readUploadPath(file: string): UploadPath | undefined {
 /** Most bytes of a file; at least one (specification Callbacks 5). */
 export const mostFileBytes = 20_971_520;
 
-/** Longest address that a headset is given. */
+/** Longest URL that a headset is given. */
 const mostUrlCharacters = 8192;
 
 /** The signed URL of an integrator's answer to fileUploadGetUrl, `{url}`; undefined: there is none. */

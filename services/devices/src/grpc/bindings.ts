@@ -25,7 +25,7 @@ import { resetDeviceHandler } from './reset-device.ts';
 import { sendOperationHandler } from './send-operation.ts';
 import { updateSettingsHandler } from './update-settings.ts';
 
-/** What this service serves to the others. */
+/** The gRPC services of devices for other services. */
 export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
   return [
     bind(ApplicationsService, {

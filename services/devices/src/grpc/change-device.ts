@@ -5,8 +5,8 @@ import type { HandlerDependencies } from './dependencies.ts';
 const mostDraws = 20;
 
 /**
- * Changes a device's activation under a freshly drawn transaction id, or under the one that the
- * call's Idempotency-Key drew before. Draws again while another change overtakes it.
+ * Changes a device's activation under a new transaction id, or under the id that an earlier run with the
+ * same Idempotency-Key drew. Draws again while another change overtakes it.
  */
 export async function changeDevice(
   deps: HandlerDependencies,

@@ -7,7 +7,7 @@ import type { ActivationDependencies } from '../activation/dependencies.ts';
 import type { DevicesMetrics } from '../metrics.ts';
 import type { ApplicationStore, DeveloperStore, DeviceReader, HardwareModelStore } from '../ports.ts';
 
-/** What the handlers work with. */
+/** Dependencies of the handlers. */
 export interface HandlerDependencies {
   readonly activation: ActivationDependencies;
   readonly applications: ApplicationStore;

@@ -4,10 +4,10 @@ import { networkStatus, type Presence } from '../domain/network-status.ts';
 import { presenceOf, readableSince, reportedSoftware } from '../domain/reported.ts';
 import type { DeviceWithReport } from '../ports.ts';
 
-/** What the application that has the device activated may read of its state (rule A7). */
+/** The device's state that the application which has it activated may read (rule A7). */
 export function readableStatus(device: DeviceWithReport): MessageInitShape<typeof DeviceStatusSchema> {
   const { deviceId, activation, reported } = device;
-  // The network status is the cloud's own word: it crosses activations (rule A7).
+  // The network status is the cloud's own observation, so it is not bound to an activation (rule A7).
   return deviceStatus(
     { deviceId, reported: activation ? readableSince(reported, activation.sinceEpoch) : {} },
     presenceOf(reported),

@@ -2,7 +2,10 @@ import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** For other services' notifications: who has the device activated, and since which epoch. */
+/**
+ * For other services' notifications: the application that has the device activated, and since which
+ * activation epoch.
+ */
 export function getAssociationHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof DevicesService>['getAssociation'] {

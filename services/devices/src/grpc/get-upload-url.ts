@@ -43,7 +43,7 @@ const refusalWords = {
   [UrlRefusal.NO_SIGNED_URL]: 'no_signed_url',
 } as const;
 
-/** Why the headset gets no address, as far as it shows before the integrator is asked. */
+/** Why the headset gets no URL, as far as that is known before the integrator is asked. */
 async function refusalOf(
   deps: HandlerDependencies,
   deviceId: string,
@@ -59,7 +59,7 @@ async function refusalOf(
   return settings?.fileUploadGetUrl && settings.fileUploadEvent ? undefined : UrlRefusal.NO_SIGNED_URL;
 }
 
-/** Asks the integrator once; undefined: it gave none. The path has been checked. */
+/** Asks the integrator once; undefined: it gave no URL. The path has been checked. */
 async function signedUrl(
   deps: HandlerDependencies,
   deviceId: string,

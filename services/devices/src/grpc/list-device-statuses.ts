@@ -12,7 +12,7 @@ export function listDeviceStatusesHandler(
 ): Handlers<typeof DevicesService>['listDeviceStatuses'] {
   return async ({ applicationId, afterDeviceId, limit: asked }) => {
     const limit = Math.min(asked || defaultLimit, mostAtOnce);
-    // One more than asked tells whether there is a next page.
+    // One more than the page shows whether there is a next page.
     const devices = await deps.reader.activatedBy(applicationId, afterDeviceId, limit + 1);
     return { statuses: devices.slice(0, limit).map(readableStatus), more: devices.length > limit };
   };

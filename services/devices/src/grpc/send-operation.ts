@@ -7,7 +7,10 @@ import { sendOperation, type WantedOperation } from '../operations/send.ts';
 import { requireCaller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** Every operation on an activated device but those that change its activation, which have calls of their own. */
+/**
+ * Sends any operation to an activated device, except those that change its activation, which have their own
+ * calls.
+ */
 export function sendOperationHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof DevicesService>['sendOperation'] {

@@ -24,7 +24,7 @@ export function updateSettingsHandler(
     const both = change.remove.find((name) => name in change.set);
     if (both) throw new DomainError('invalid_argument', `${both} is both set and removed.`);
     const settings: ApplicationSettings = await deps.idempotency.run(caller, {
-      // Names the change: a repeat after a crash must not undo a later change.
+      // The id of the change, so that a repeat after a crash does not undo a later change.
       draw: async () => randomUUID(),
       work: async (changeId) => {
         const changed = await deps.applications.change(caller.applicationId, { changeId, ...change });

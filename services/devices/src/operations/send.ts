@@ -14,7 +14,7 @@ import { refusals } from '../domain/refusals.ts';
 import { requireDestination } from '../domain/settings.ts';
 import type { ApplicationStore, DeviceReader, Standing } from '../ports.ts';
 
-/** What sending an operation works with. */
+/** Dependencies of sending an operation. */
 export interface SendDependencies {
   readonly reader: DeviceReader;
   readonly applications: ApplicationStore;
@@ -30,20 +30,20 @@ export interface WantedOperation {
   readonly operation: Operation & { readonly kind: { readonly case: string } };
 }
 
-/** How often a call looks again when the activation changed under it. */
+/** How often a call reads the device again when its activation has changed meanwhile. */
 const mostTries = 10;
 
-/** What a device has not reported cannot be compared. */
+/** Throws on a downgrade; a version that the device has not reported cannot be compared. */
 function requireNoDowngrade(version: string, { versions, readable }: Standing): void {
   if (!versions.firmware || !isOlder(version, versions.firmware)) return;
   throw refusals.firmwareDowngrade(version, readable.firmware || undefined);
 }
 
 /**
- * Creates an operation's transaction on an activated device and answers its id: two point reads at
- * once, then one create. The create carries the activation epoch that was seen, so that transactions
- * refuses it after a deactivation or a reset, and the oldest client and firmware that know the
- * operation, for headsets whose versions are not known yet. Throws the refusals of rule A3.
+ * Creates an operation's transaction on an activated device and returns its id: two concurrent point reads,
+ * then one create. The create carries the activation epoch that was read, so that transactions refuses it
+ * after a deactivation or a reset. It also carries the oldest client and firmware that know the operation,
+ * for headsets whose versions are not known yet. Throws the refusals of rule A3.
  */
 export async function sendOperation(
   deps: SendDependencies,
@@ -52,7 +52,7 @@ export async function sendOperation(
   const { applicationId } = caller;
   const { id: operationId, minimum } = operationOf(operation.kind.case);
 
-  /** Undefined: a reset or another activation came between, and what is so now decides. */
+  /** Undefined: a reset or another activation came in between, and the device has to be read again. */
   const create = async (transactionId: bigint): Promise<bigint | undefined> => {
     const [standing, destination] = await Promise.all([
       deps.reader.standing(deviceId),
@@ -63,7 +63,8 @@ export async function sendOperation(
     if (operation.kind.case === 'updateFirmware') requireNoDowngrade(operation.kind.value.version, standing);
     requireDestination(destination);
     if (minimum) requireVersions(minimum, standing);
-    // Their transactions come first: under this epoch nothing of an earlier one can be created any more.
+    // The transactions of earlier changes come first, because after a create at this activation epoch none
+    // of an earlier epoch can be created.
     if (standing.unsettled) await completePending(deps.activation, deviceId);
     try {
       const created = await deps.transactions.createTransaction({

@@ -22,7 +22,7 @@ const slot = { applicationId: 'app', id: 'take' };
 let world: World;
 let store: ReturnType<typeof createActivationStore>;
 beforeEach(async () => {
-  // The service's own sweeper would take what is due.
+  // A long interval, because the service's own sweeper would claim due devices.
   world = await openWorld({ DEVICES_SWEEP_INTERVAL_MS: 60_000 });
   await world.admin.putDevice({ deviceId });
   const clock = { now: () => world.nowMs };
@@ -63,7 +63,7 @@ test('changes come in the order of their transaction ids, of the activation that
   expect((await store.find(deviceId))?.pending.map((p) => p.transactionId)).toEqual([5, 8]);
 });
 
-test('work that is due is taken by one of several instances', async () => {
+test('due work is claimed by one of several instances', async () => {
   await store.intend(deviceId, intent(5));
   const claims = await Promise.all([1, 2, 3].map((n) => store.claimDue(10, 10_000 + n, 10)));
   expect(claims.flat()).toEqual([deviceId]);

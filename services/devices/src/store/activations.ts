@@ -50,8 +50,8 @@ export function createActivationStore(
   }
 
   /**
-   * What every change does beside its own part: it is the newest, it is remembered, its work is due,
-   * and other services are to hear of it where it begins or ends an activation.
+   * The part that all changes share: the change becomes the newest, is remembered, makes its work due, and
+   * owes an event to other services if it begins or ends an activation.
    */
   const takesEffect = (transactionId: number, pending: Pending, heard?: LifecycleChange['kind']) => ({
     $set: { lastTransactionId: transactionId, dueAtMs: dueAtMs() },
@@ -66,7 +66,7 @@ export function createActivationStore(
     { applicationId, epoch }: { applicationId: string; epoch: number },
   ): LifecycleChange => ({ kind, applicationId, epoch, atMs: clock.now() });
 
-  /** Nothing is left to do for the device. */
+  /** The state of a device without pending work. */
   const atRest: Filter<DeviceDocument> = {
     pending: { $size: 0 },
     intent: { $exists: false },
@@ -192,7 +192,7 @@ export function createActivationStore(
           ...(slotTaken && { $set: { dueAtMs: dueAtMs() }, $push: { pending: release } }),
         },
       );
-      // While an intent stands nothing is pending: without a slot to release, mostly nothing is left.
+      // While there is an intent nothing is pending, so without a slot to release usually no work is left.
       if (outcome === 'changed' && !slotTaken) await rest(deviceId);
       return outcome === 'changed';
     },

@@ -4,7 +4,7 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { ContractStore } from '../ports.ts';
 import type { ContractDeviceDocument, ContractDocument } from './documents.ts';
 
-/** Most takes, and most returns, of a contract at a time: bounds its document to some 100 kB. */
+/** Most pending takes, and most pending returns, of a contract; limits its document to some 100 kB. */
 export const mostUnderWay = 256;
 
 const roomIn = (list: 'takes' | 'returns'): Filter<ContractDocument> => ({
@@ -20,13 +20,13 @@ const countFields = {
 } as const;
 const contractDeviceId = (applicationId: string, deviceId: string) => `${applicationId}/${deviceId}`;
 
-/** `graceMs`: how old what is under way must be before somebody else looks after it. */
+/** `graceMs`: the age at which the reconciler handles a pending take or return. */
 export function createContractStore(
   contracts: StoreCollection<ContractDocument>,
   contractDevices: StoreCollection<ContractDeviceDocument>,
   graceMs: number,
 ): ContractStore {
-  /** One conditional update of one contract; every one is noted. */
+  /** One conditional update of one contract; each raises `changes`. */
   async function change(filter: Filter<ContractDocument>, update: Update<ContractDocument>) {
     const noted: Update<ContractDocument> = { ...update, $inc: { ...update.$inc, changes: 1 } };
     const { matchedCount } = await contracts.updateOne(filter, noted);
@@ -89,7 +89,7 @@ export function createContractStore(
     },
 
     async refundIntent(applicationId, intentId) {
-      // `take` lets an intent have one at a time.
+      // `take` allows one take per intent.
       await change(
         { _id: applicationId, 'takes.intentId': intentId },
         { $pull: { takes: { intentId } }, $inc: { freeSlots: 1 } },

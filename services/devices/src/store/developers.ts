@@ -29,7 +29,7 @@ export function createDeveloperStore(
       }));
     },
 
-    // Cut short by a crash, it leaves some of the clients; the operator's repeat completes it.
+    // A crash may leave only some of the clients; the operator's repeat completes the call.
     async put({ developerId, name, clientIds }) {
       const known = await clients.find({ _id: { $in: [...clientIds] } }).toArray();
       const taken = known.find((client) => client.developerId !== developerId);

@@ -8,7 +8,7 @@ import { type Moment, presenceOf, readableSince, reportedVersions } from '../dom
 import type { DeviceReader, DeviceRegistry, DeviceReports, DeviceWithReport, ReportStore } from '../ports.ts';
 import type { DeviceDocument, StoredActivation } from './documents.ts';
 
-/** Most keys a headset may have at once: one in use and some room to change it. */
+/** Most keys a headset may have at once: one in use, and some for changing it. */
 export const mostKeys = 10;
 
 const reportFields = {
@@ -27,7 +27,7 @@ const associationFields = {
   past: 1,
 } as const;
 
-/** What tells the firmware that is in force. */
+/** The fields that hold the current firmware version. */
 const softwareFields = {
   'reported.introduction.firmwareVersion': 1,
   'reported.introduction.atMs': 1,
@@ -61,7 +61,7 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
     'reported.introducedEpoch': 1,
     'pending.kind': 1,
   });
-  // A restart lets thousands of headsets ask at once.
+  // Batched, because after a restart thousands of headsets ask at the same time.
   const current = coalescedReader(devices, { epoch: 1, lastTransactionId: 1, activation: 1 });
   const association = coalescedReader(devices, associationFields);
   return {
@@ -173,8 +173,8 @@ export function createReportStore(devices: StoreCollection<DeviceDocument>): Rep
 }
 
 /**
- * One conditional update for each field: whatever the order of arrival, the newest report stays.
- * Epochs only rise, and so do ids of reports; an epoch that has not been yet is a headset's error.
+ * One conditional update for each field: whatever the order of arrival, the newest report stays. Activation
+ * epochs and report ids only rise; an epoch above the device's own is a headset's error.
  */
 function reportOperations(report: DeviceReports): BulkOperation<DeviceDocument>[] {
   const update = (
@@ -188,7 +188,7 @@ function reportOperations(report: DeviceReports): BulkOperation<DeviceDocument>[
     return update(
       {
         epoch: { $gte: moment.epoch },
-        // Both also match while there is none.
+        // Both conditions also match while there is no value.
         $or: [
           { [`${path}.epoch`]: { $not: { $gte: moment.epoch } } },
           { [`${path}.epoch`]: moment.epoch, [`${path}.reportId`]: { $not: { $gt: moment.reportId } } },

@@ -13,7 +13,7 @@ export interface DeveloperDocument {
   name: string;
 }
 
-/** One document a client: a client belongs to one developer because its id is unique. */
+/** One document per client: a client belongs to one developer because its id is unique. */
 export interface DeveloperClientDocument {
   /** OIDC client id. */
   _id: string;
@@ -37,17 +37,17 @@ export interface ContractDocument {
   _id: string;
   activationLimit: number;
   /**
-   * activationLimit minus the slots that devices have and those on their way; below 0 after the limit
-   * was lowered under them.
+   * activationLimit minus the slots that devices have and the pending takes and returns; below 0 after the
+   * limit was lowered below that number.
    */
   freeSlots: number;
-  /** On their way to a device; at most `mostUnderWay`. */
+  /** Pending takes; at most `mostUnderWay`. */
   takes: Take[];
-  /** On their way back; at most `mostUnderWay`. */
+  /** Pending returns; at most `mostUnderWay`. */
   returns: Return[];
   /** Rises with every change of the above. */
   changes: number;
-  /** When to look after what is under way. */
+  /** When the reconciler has to check pending takes and returns. */
   checkAtMs: number;
   /** When to recount. */
   recountAtMs: number;
@@ -70,26 +70,26 @@ export interface DeviceDocument {
   recent: number[];
   activation?: StoredActivation;
   intent?: Intent;
-  /** Its index counts a contract's slots: one field, whatever else changes beside it. */
+  /** An index on it counts a contract's slots. */
   slot?: Slot;
   returned?: { slotId: string; id: string };
   pending: Pending[];
-  /** Absent in documents from before there was one: as if empty. */
+  /** Absent in documents of older versions: counts as empty. */
   lifecycle?: LifecycleChange[];
   /** Ended activations, oldest first; absent: none. */
   past?: PastAssociation[];
-  /** When the sweeper looks after what is pending or intended; absent: nothing is. */
+  /** When the sweeper has to handle pending work or an intent; absent: there is none. */
   dueAtMs?: number;
   reported: Reported;
-  /** Free text of the operator's; absent: none. */
+  /** Free text of the operator; absent: none. */
   specificDestination?: string;
 }
 
-/** Without `sinceEpoch` it is from before there was one, and has been there since its own epoch. */
+/** Without `sinceEpoch` it was written by an older version and counts since its own activation epoch. */
 export type StoredActivation = Omit<Activation, 'sinceEpoch'> & Partial<Pick<Activation, 'sinceEpoch'>>;
 
 export interface HardwareModelDocument {
-  /** What headsets report of themselves. */
+  /** Device id; the document holds the device's reported state. */
   _id: string;
   name: string;
   description: string;
@@ -108,7 +108,7 @@ export const collections = {
   idempotency: 'idempotency',
 } as const;
 
-/** Created at start; every query of this service stands on one of them or on `_id`. */
+/** Created at start; every query of this service uses one of them or `_id`. */
 export const devicesIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.developerClients]: [{ name: 'developer', key: { developerId: 1 } }],
   [collections.applications]: [{ name: 'developer', key: { developerId: 1, _id: 1 } }],

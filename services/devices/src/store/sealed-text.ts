@@ -5,12 +5,12 @@ export function sealText(secrets: SecretBox, plain: string, purpose: string): st
   return Buffer.from(secrets.seal(plain, purpose)).toString('base64');
 }
 
-/** Opens what `sealText` made for the same purpose. */
+/** Opens a text that `sealText` sealed for the same purpose. */
 export function openText(secrets: SecretBox, sealed: string, purpose: string): string {
   return secrets.open(Buffer.from(sealed, 'base64'), purpose);
 }
 
-/** Purposes: a sealed text cannot be moved to another place. */
+/** Purposes, so that a sealed text cannot be used in another place. */
 export const purposes = {
   authenticationKey: (applicationId: string) => `authentication key ${applicationId}`,
   clientSecret: (deviceId: string) => `client secret ${deviceId}`,

@@ -7,7 +7,7 @@ import {
   TransactionsService,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 
-/** A created transaction, as the recorder keeps it. */
+/** A created transaction, as recorded. */
 export interface RecordedTransaction {
   readonly id: number;
   readonly deviceId: string;
@@ -24,18 +24,19 @@ export interface RecordedTransaction {
 }
 
 /**
- * Stands in for the transactions service in this service's own tests: keeps its promises that devices
- * builds on (ids rise, create is idempotent by id, an older epoch is refused) and records.
+ * Stands in for the transactions service in this service's own tests. It keeps the guarantees that devices
+ * relies on (ids rise, create is idempotent by id, an older activation epoch is refused) and records the
+ * calls.
  */
 export class RecordingTransactions {
   readonly created: RecordedTransaction[] = [];
-  /** While set, every question for a transaction fails with it. */
+  /** While set, every read of a transaction fails with it. */
   away: DomainError | undefined;
-  /** Questions for transactions so far. */
+  /** Number of transaction reads so far. */
   asked = 0;
   /** While set, every create fails with it. */
   failure: DomainError | undefined;
-  /** While set, a create takes effect but its caller gets this instead of the answer. */
+  /** While set, a create takes effect but its caller gets this error instead of the answer. */
   silence: DomainError | undefined;
   /** Awaited before each create. */
   gate: Promise<void> | undefined;

@@ -17,12 +17,12 @@ const destinationNames = new Map<Destination, string>(
   Object.entries(Destination).map(([name, value]) => [value, name]),
 );
 
-/** When the cloud got the reports that name no time; milliseconds since 1970. */
+/** Default arrival time of reports; milliseconds since 1970. */
 export const receivedAtMs = 1_800_000_000_000;
 
 let lastReportId = 100;
 
-/** A headset's report as it stands on the topic. Ids rise where none is given. */
+/** A headset's report as an event of the topic. Without a given id, ids rise. */
 export function report(
   body: ReportBody,
   more: {
@@ -52,7 +52,7 @@ export function report(
       },
     },
   });
-  // As device-link marks what a headset says and nobody here knows.
+  // device-link sets this header on content that it does not know itself.
   const foreign = unknownIn(DeviceReportEventSchema, message) !== undefined;
   return {
     key: deviceId,

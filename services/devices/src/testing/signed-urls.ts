@@ -1,10 +1,10 @@
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 
-/** Stands in for the notifier's way to the integrator in this service's own tests, and records. */
+/** Stands in for the notifier's call to the integrator in this service's own tests, and records. */
 export class SignedUrlsFake {
   readonly asked: { readonly applicationId: string; readonly setting: string; readonly body: unknown }[] = [];
-  /** What the integrator answers, or the error that the notifier throws. */
+  /** The integrator's answer, or the error that the notifier throws. */
   answer: Uint8Array | Error = Buffer.from('{"url":"https://bucket.example/key?signature=1"}');
 
   get binding(): RpcBinding {

@@ -17,13 +17,13 @@ import type { DevicesConfig } from '../config.ts';
 import { RecordingTransactions } from './recording-transactions.ts';
 import { SignedUrlsFake } from './signed-urls.ts';
 
-/** A running devices service on the embedded store, with a recorder in the place of transactions. */
+/** A running devices service on the embedded store, with a recorder in place of transactions. */
 export interface World {
   readonly service: Service;
   readonly store: Store;
   readonly log: EventLog;
   readonly transactions: RecordingTransactions;
-  /** To all services of the world, the recorder too. */
+  /** The channel to all services of this world, including the recorder. */
   readonly channel: LocalChannel;
   readonly admin: Client<typeof DevicesAdminService>;
   readonly applications: Client<typeof ApplicationsService>;
@@ -40,9 +40,9 @@ export interface World {
   readonly publishedBytes: number[];
   /** Time, for the service; milliseconds since 1970. */
   nowMs: number;
-  /** The failpoint at which the next call that reaches it is cut off. */
+  /** The failpoint at which the next call that reaches it is interrupted. */
   cutAt: string | undefined;
-  /** How many documents queries have looked at so far. */
+  /** How many documents queries have examined so far. */
   documentsExamined(): number;
   close(): Promise<void>;
 }
@@ -141,7 +141,7 @@ export function callerOf(applicationId: string, key?: string) {
   };
 }
 
-/** The log's functions, whatever they are methods of. */
+/** The log's methods, bound: adapters are classes. */
 function portOf(log: EventLog): EventLog {
   return {
     ensureTopics: (topics) => log.ensureTopics(topics),

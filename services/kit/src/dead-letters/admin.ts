@@ -10,7 +10,7 @@ const mostCharacters = 500;
 
 /** The operators' door to the dead letters of the services of this process (proto/eventlog/v1/admin.proto). */
 export function deadLettersAdmin(services: readonly DeadLetters[]): RpcBinding {
-  /** The service that has it, and it. */
+  /** The dead letter, and the service that holds it. */
   const find = async (id: string): Promise<{ of: DeadLetters; letter: LetterDocument }> => {
     for (const of of services) {
       const letter = await of.get(id);

@@ -37,7 +37,7 @@ test('no secret is shown, at whatever depth: keys, secrets, passwords, signed ad
   ).toBe('{"authorization":"***","traceparent":"t"}');
 });
 
-test('what cannot be decoded is not shown at all: nobody knows what is in it', () => {
+test('an event that cannot be decoded is not shown at all, because it may hold secrets', () => {
   expect(contentOf(eventOf(Buffer.from('password=S3CRET')))).toBe('');
   expect(contentOf({ ...notification('{}'), topic: 'another' })).toBe('');
   expect(contentOf(notification('authenticationKey=S3CRET'))).not.toContain('S3CRET');

@@ -14,11 +14,11 @@ const schemas: Readonly<Record<string, DescMessage>> = {
 };
 
 const masked = '***';
-/** Names of fields and headers whose content nobody gets to see. */
+/** Names of fields and headers whose content is always masked. */
 const secretName =
   /secret|passw|passphrase|shared_?key|psk|token|auth.*key|private.*key|credential|signature|authorization/i;
 
-/** The event as JSON for an operator, secrets masked; empty when it is no message of its topic. */
+/** The event as JSON for an operator, secrets masked; empty when it is not a message of its topic. */
 export function contentOf(event: LogEvent): string {
   const schema = schemas[event.topic];
   if (!schema) return '';
@@ -41,7 +41,7 @@ export function headersOf(event: LogEvent): Record<string, string> {
   return withoutSecrets({ ...event.headers }) as Record<string, string>;
 }
 
-/** The same JSON with secrets masked: by the names of fields, and the signed parts of addresses. */
+/** The same JSON with secrets masked: fields with secret names, and the signed parts of URLs. */
 export function withoutSecrets(value: JsonValue): JsonValue {
   if (typeof value === 'string') return value.replaceAll(/(https?:\/\/[^\s"?]+\?)[^\s"]+/gi, `$1${masked}`);
   if (Array.isArray(value)) return value.map(withoutSecrets);

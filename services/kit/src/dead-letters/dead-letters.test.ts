@@ -27,10 +27,10 @@ let nowMs: number;
 let db: EmbeddedDatabase;
 let stores: EmbeddedStoreConnection;
 let base: EventLog;
-/** What a killed process leaves: fires at a step, once. */
+/** The step at which the process is killed; fires once. */
 let dieAt: string | undefined;
 
-/** A process of the service: its log, its doors, and what its handler has been given. */
+/** A process of the service: its log, its dead letters, and the events that its handler was given. */
 interface Member {
   readonly log: EventLog;
   readonly deadLetters: DeadLetters;
@@ -182,13 +182,14 @@ describe('poison', () => {
       });
       nowMs += 61_000;
       await waitFor('its end', async () => (await member.deadLetters.get(id))?.state === 'replayed');
-      // After the handler, before its end is stored: handed over again, as after any crash.
+      // Killed after the handler and before its outcome is stored: the event is handled again, as after any
+      // crash.
       expect(member.handled).toEqual(step === 'dead-letters.handled' ? ['bad', 'bad'] : ['bad']);
       expect((await member.deadLetters.get(id))?.reason).toBe('mended');
     },
   );
 
-  test('a transient failure of a replay is told, and the replay may be asked for again', async () => {
+  test('a transient failure of a replay is reported, and the operator may replay again', async () => {
     let away = true;
     const member = await start((text, one) => {
       if (!readable) old(text, one);
@@ -246,7 +247,7 @@ describe('an event of a newer version', () => {
   });
 
   test('keeps the order while old and new members of the group take turns', async () => {
-    // Members of a group take turns, batch by batch: the partition goes to and fro.
+    // The group's members handle batches in turn, as if the partition moved between them.
     const members = [await start(old), await start(upgraded), await start(old)];
     const order: string[] = [];
     for (const member of members) {
@@ -271,7 +272,7 @@ describe('an event of a newer version', () => {
     expect(await letters(after, 1)).toMatchObject([{ kind: 'poison', error: 'PoisonEventError: cannot be' }]);
   });
 
-  test('waits however long; an operator may discard it, and what is behind it goes on', async () => {
+  test('waits without limit; an operator may discard it, and the events behind it go on', async () => {
     const member = await start(old);
     await publish(event('k', 'new'), event('k', '1'));
     const [first, second] = await letters(member, 2);

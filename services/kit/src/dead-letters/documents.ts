@@ -12,7 +12,7 @@ export type LetterState = 'waiting' | 'replaying' | 'replayed' | 'discarded';
 
 /** One event that a consumer group has set aside, in the database of the service that the group belongs to. */
 export interface LetterDocument {
-  /** topic/partition:offset/group: setting it aside again changes nothing. */
+  /** topic/partition:offset/group; unique, so that setting the event aside again changes nothing. */
   _id: string;
   topic: string;
   group: string;
@@ -20,7 +20,7 @@ export interface LetterDocument {
   partition: number;
   offset: number;
   value: Binary | Uint8Array;
-  /** JSON: names of headers may hold what names of fields may not. */
+  /** As JSON text, because header names may contain characters that field names may not. */
   headers: string;
   publishedAtMs: number;
   kind: LetterKind;
@@ -29,15 +29,15 @@ export interface LetterDocument {
   open: boolean;
   /** True while later events of its key wait behind it. */
   blocking: boolean;
-  /** Of the last try. */
+  /** Error of the last try. */
   error: string;
-  /** The operator's; empty when none had a hand in it. */
+  /** The operator's reason; empty when no operator replayed or discarded it. */
   reason: string;
   setAsideAtMs: number;
-  /** Whoever replays it, and until when; empty and 0 when nobody does. */
+  /** Who is replaying it, and until when; empty and 0 when nobody is. */
   claim: string;
   claimedUntilMs: number;
-  /** What became of it; the last ones. */
+  /** The last steps of its history. */
   steps: { atMs: number; what: string }[];
   /** Absent while it waits for an upgrade, however long. */
   expiresAt?: Date;

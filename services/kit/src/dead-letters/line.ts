@@ -12,27 +12,27 @@ export interface LinesOptions {
   readonly letters: LetterStore;
   readonly logger: Logger;
   readonly failpoints: Failpoints;
-  /** How often what waits for a newer version is tried; milliseconds. */
+  /** How often events that wait for a newer version are tried again; milliseconds. */
   readonly replayEveryMs: number;
 }
 
-/** Lines that are replayed at a time. */
+/** Lines that are replayed concurrently. */
 const linesAtOnce = 8;
-/** How often a replay tries what fails in another way than by poison, as the first handling does. */
+/** Tries of a replay whose failure is neither poison nor transient; as many as the first handling has. */
 const maxTries = 3;
 
 /**
- * One subscription with its lines (ADR 0020): where an event of a newer version is set aside, the later
- * events of its key go behind it, and all of them are replayed in their order by whichever member of
- * the group understands them. Costs nothing while there is no line.
+ * One subscription with its lines (ADR 0020). When an event of a newer version is set aside, the later
+ * events of its key are set aside behind it: they form a line. Any member of the group that understands the
+ * events replays the line in order. Without a line there is no cost.
  */
 export class SubscriptionLines {
   readonly #subscription: Subscription;
   readonly #options: LinesOptions;
   readonly #repetition: Repetition;
-  /** The first event of each line, as last read; only this member adds to those of its partitions. */
+  /** The first event of each line, as last read; for its own partitions only this member adds lines. */
   #heads: ReadonlyMap<string, LineHead> = new Map();
-  /** The offset that each partition goes on with, if no other member has had it meanwhile. */
+  /** The next offset of each partition, if no other member has consumed it meanwhile. */
   readonly #next = new Map<number, number>();
   #lock: Promise<unknown> = Promise.resolve();
 
@@ -40,7 +40,7 @@ export class SubscriptionLines {
     this.#subscription = subscription;
     this.#options = options;
     this.#repetition = repeat(
-      `the replay of what ${subscription.group} set aside`,
+      `the replay of the dead letters of ${subscription.group}`,
       options.replayEveryMs,
       options.logger,
       () => this.#replayLines(),
@@ -64,13 +64,13 @@ export class SubscriptionLines {
     return this.#repetition.stop();
   }
 
-  /** Subscription.handle, with what stands in a line put behind it. */
+  /** Subscription.handle; events that belong to a line are set aside behind it. */
   async handle(events: readonly LogEvent[]): Promise<void> {
     const [first] = events;
     const last = events.at(-1);
     if (!first || !last) return;
     const { partition, offset } = placeOf(first);
-    // Another member may have had the partition, and have set events of it aside.
+    // Another member may have consumed the partition meanwhile and set events of it aside.
     if (this.#next.get(partition) !== offset) await this.#locked(() => this.#read());
     const free = this.#heads.size === 0 ? events : await this.#locked(() => this.#putBehind(events));
     if (free.length > 0) await this.#subscription.handle(free);
@@ -86,7 +86,10 @@ export class SubscriptionLines {
     });
   }
 
-  /** Replays one at an operator's wish. Throws DomainError('conflict') when it is not to be had or fails again. */
+  /**
+   * Replays one event for an operator. Throws DomainError('conflict') when it cannot be claimed or fails
+   * again.
+   */
   async replay(id: string, reason: string): Promise<void> {
     const { letters } = this.#options;
     const found = await letters.get(id);
@@ -111,7 +114,7 @@ export class SubscriptionLines {
     }
   }
 
-  /** Sets aside what belongs behind an event of its key; answers the rest. */
+  /** Sets aside the events that belong behind an earlier event of their key; returns the others. */
   async #putBehind(events: readonly LogEvent[]): Promise<readonly LogEvent[]> {
     const behind: LogEvent[] = [];
     const free: LogEvent[] = [];
@@ -132,7 +135,9 @@ export class SubscriptionLines {
     this.#heads = await this.#options.letters.heads(this.group, this.topic);
   }
 
-  /** Replays each line as far as this version understands it, and what operators' replays left undone. */
+  /**
+   * Replays each line as far as this version understands it, and completes operators' abandoned replays.
+   */
   async #replayLines(): Promise<number> {
     await this.#locked(() => this.#read());
     const keys = [...this.#heads.keys()];
@@ -141,7 +146,7 @@ export class SubscriptionLines {
       for (let key = keys.shift(); key !== undefined; key = keys.shift()) done += await this.#replayLine(key);
     };
     await Promise.all(Array.from({ length: linesAtOnce }, work));
-    // Only now may events of these keys pass again: the lines were read empty after the last replay.
+    // Reads the lines after the last replay: only then may new events of these keys pass.
     if (done > 0) await this.#locked(() => this.#read());
     const { letters } = this.#options;
     for (const id of await letters.abandoned(this.group, this.topic)) {
@@ -168,7 +173,7 @@ export class SubscriptionLines {
     }
   }
 
-  /** Hands the event over; answers the failure, after which it waits again. */
+  /** Hands the event to the handler. Returns the failure, if there is one; the event then waits again. */
   async #attempt(letter: LetterDocument, claim: string, what: string): Promise<unknown> {
     const { letters, failpoints } = this.#options;
     const event = eventOf(letter);
@@ -192,7 +197,7 @@ export class SubscriptionLines {
     return undefined;
   }
 
-  /** What changes or reads the lines goes one at a time: an event must not pass while its line is judged. */
+  /** Serialises reads and changes of the lines: an event must not pass while its line is being checked. */
   #locked<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#lock.then(work);
     this.#lock = result.catch(() => {});
@@ -200,7 +205,7 @@ export class SubscriptionLines {
   }
 }
 
-/** Why an event is not to be had. */
+/** Why an event cannot be claimed. */
 export async function refusal(letters: LetterStore, id: string): Promise<DomainError> {
   const letter = await letters.get(id);
   if (!letter) return new DomainError('not_found', `There is no dead letter ${id}.`);

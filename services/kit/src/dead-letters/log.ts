@@ -18,21 +18,21 @@ export interface DeadLettersOptions {
   readonly logger: Logger;
   readonly clock?: Clock;
   readonly failpoints?: Failpoints;
-  /** How often what waits for a newer version is tried; default 10 s. */
+  /** How often events that wait for a newer version are tried again; default 10 s. */
   readonly replayEveryMs?: number;
 }
 
-/** What operators do with the events that a service's groups have set aside (admin.ts). */
+/** Operators' actions on the events that a service's groups have set aside (admin.ts). */
 export interface DeadLetters {
   list(limit: number, ended: boolean): Promise<LetterDocument[]>;
   get(id: string): Promise<LetterDocument | null>;
   replay(id: string, reason: string): Promise<LetterDocument | null>;
   discard(id: string, reason: string): Promise<LetterDocument | null>;
-  /** How many of these kinds are neither replayed nor discarded. */
+  /** Number of dead letters of these kinds that are neither replayed nor discarded. */
   countOpen(kinds: readonly LetterKind[]): Promise<number>;
 }
 
-/** An SRE's figure of what is set aside by the services of a process. */
+/** Registers the metric of open dead letters of a process's services. */
 export function registerDeadLetters(metrics: Registry, services: readonly DeadLetters[]): void {
   const count = async (kinds: readonly LetterKind[]): Promise<number> =>
     (await Promise.all(services.map((one) => one.countOpen(kinds)))).reduce((sum, n) => sum + n, 0);
@@ -46,7 +46,7 @@ export function registerDeadLetters(metrics: Registry, services: readonly DeadLe
         this.set({ waits_for: 'operator' }, await count(['poison']));
         this.set({ waits_for: 'upgrade' }, await count(['newer-version', 'behind']));
       } catch {
-        // The database is away: readiness says so, and the figure is unknown, not 0.
+        // The database is unavailable: readiness reports that, and the metric is absent, not 0.
         this.reset();
       }
     },
@@ -54,8 +54,8 @@ export function registerDeadLetters(metrics: Registry, services: readonly DeadLe
 }
 
 /**
- * A service's event log whose subscriptions keep what they cannot handle in the service's database
- * (ADR 0020): the same port, decorated.
+ * Decorates a service's event log: its subscriptions store events that they cannot handle in the service's
+ * database (ADR 0020).
  */
 export function withDeadLetters(
   log: EventLog,

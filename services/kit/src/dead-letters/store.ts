@@ -13,9 +13,9 @@ import {
 } from './documents.ts';
 
 const dayMs = 86_400_000;
-/** How long an event is kept that was ended, or that waits for an operator. */
+/** How long a dead letter is kept after it was ended, or while it waits for an operator. */
 const keepMs = 30 * dayMs;
-/** Longest time a replay has the event for itself: longer than any handler takes. */
+/** How long a replay's claim on an event lasts; longer than any handler takes. */
 const claimMs = 60_000;
 const maxSteps = 20;
 
@@ -49,7 +49,7 @@ export class LetterStore {
     return this.#ready;
   }
 
-  /** Keeps events; what is there already, from an earlier try, stays as it is. */
+  /** Stores events; documents that exist from an earlier try stay unchanged. */
   async setAside(
     events: readonly LogEvent[],
     group: string,
@@ -133,7 +133,7 @@ export class LetterStore {
     return this.#letters.countDocuments({ open: true, kind: { $in: [...kinds] } });
   }
 
-  /** Takes an open event for a replay; null when it is ended or another replay has it. */
+  /** Claims an open event for a replay; null when it is ended or another replay has claimed it. */
   claim(id: string, claim: string, asked?: { reason: string }): Promise<LetterDocument | null> {
     const now = this.#clock.now();
     return this.#update(
@@ -156,7 +156,7 @@ export class LetterStore {
     );
   }
 
-  /** A replay has failed for good: what waits behind it may go on. */
+  /** A replay has failed for good: the events behind it may go on. */
   async failed(id: string, claim: string, error: string): Promise<void> {
     const now = this.#clock.now();
     await this.#update(
@@ -171,12 +171,15 @@ export class LetterStore {
     );
   }
 
-  /** The replay has taken effect. Null when the claim had run out and another has it. */
+  /**
+   * Ends an event whose replay has taken effect. Null when the claim had expired and another replay holds
+   * it.
+   */
   replayed(id: string, claim: string, what: string): Promise<LetterDocument | null> {
     return this.#end({ _id: id, claim, open: true }, 'replayed', {}, what);
   }
 
-  /** Null when it is ended already or a replay has it. */
+  /** Null when it is already ended or a replay has claimed it. */
   discard(id: string, reason: string): Promise<LetterDocument | null> {
     const free = { _id: id, open: true, claimedUntilMs: { $lte: this.#clock.now() } };
     return this.#end(free, 'discarded', { reason }, `discarded: ${reason}`);

@@ -15,12 +15,12 @@ const eventOf = (value: Uint8Array, headers: LogEvent['headers'] = {}): LogEvent
 });
 const bytes = <S extends DescMessage>(schema: S, message: MessageInitShape<S>) =>
   toBinary(schema, create(schema, message));
-/** A field of a later version, behind what is known. */
+/** Appends a field that only a later version knows. */
 const withField = (known: Uint8Array, no: number, value: Uint8Array) =>
   Buffer.concat([known, new BinaryWriter().tag(no, WireType.LengthDelimited).bytes(value).finish()]);
 const report = (body: Uint8Array) => withField(bytes(DeviceReportEventSchema, { deviceId: '1' }), 4, body);
 
-test('what this version knows is read', () => {
+test('a message of this version is decoded', () => {
   const usage: UsageEvent = create(UsageEventSchema, { usageId: 'u', kind: 2 });
   expect(decodeEvent(UsageEventSchema, eventOf(toBinary(UsageEventSchema, usage)))).toEqual(usage);
 });
@@ -47,13 +47,13 @@ test('a later plain field is passed over', () => {
   expect(decodeEvent(UsageEventSchema, eventOf(value)).usageId).toBe('u');
 });
 
-test('what the publisher itself did not know is passed over: there is no upgrade to wait for', () => {
+test('content that the publisher itself did not know is ignored, because no upgrade would help', () => {
   const value = report(withField(bytes(ReportSchema, { reportId: 1n }), 99, new Uint8Array(2)));
   const event = eventOf(value, { [foreignContentHeader]: 'headset' });
   expect(decodeEvent(DeviceReportEventSchema, event).body.case).toBe('report');
 });
 
-test('what is no such message is poison', () => {
+test('bytes that do not decode are poison', () => {
   const read = () => decodeEvent(UsageEventSchema, eventOf(Buffer.from('no message')));
   expect(read).toThrow(PoisonEventError);
   expect(read).not.toThrow(NewerVersionError);

@@ -8,15 +8,15 @@ import {
 import { type LogEvent, NewerVersionError, PoisonEventError } from './types.ts';
 
 /**
- * Header of an event whose publisher itself did not know all that it passes on (a headset newer than
- * the platform): no version of a consumer is to be waited for.
+ * Header of an event whose publisher forwards content that it does not know itself (from a headset newer
+ * than the platform). Such content is not a reason to wait for a newer consumer.
  */
 export const foreignContentHeader = 'foreign-content';
 
 /**
- * The message in an event. Throws PoisonEventError for what is no such message, NewerVersionError for one
- * that says something that only a newer version knows: an enum's value, or a oneof's case. New plain
- * fields are no reason: by the rules for protos they may be passed over.
+ * Decodes the message in an event. Throws PoisonEventError when the bytes do not decode, and
+ * NewerVersionError when the message has an enum value or a oneof case that only a newer version knows.
+ * Unknown plain fields are ignored: the rules for protos allow that.
  */
 export function decodeEvent<S extends DescMessage>(schema: S, event: LogEvent): MessageShape<S> {
   let message: MessageShape<S>;
@@ -36,15 +36,19 @@ type Check = (message: object) => string | undefined;
 type Values = Readonly<Record<string, unknown>>;
 const checks = new Map<DescMessage, Check | undefined>();
 
-/** What a message holds that its schema, as this version has it, does not name; undefined: nothing. */
+/**
+ * Names the content of a message that this version's schema does not know; undefined when there is none.
+ */
 export function unknownIn(schema: DescMessage, message: object): string | undefined {
   return checkOf(schema)?.(message);
 }
 
-/** Made once for a schema; undefined where nothing below it can be unknown. */
+/**
+ * The check of a schema, made once; undefined when the schema has neither enums nor oneofs at any depth.
+ */
 function checkOf(schema: DescMessage): Check | undefined {
   if (checks.has(schema)) return checks.get(schema);
-  // Messages may hold themselves: meanwhile the check is looked up when it runs.
+  // Message types may be recursive: until this check is built, it is looked up at run time.
   checks.set(schema, (message) => checks.get(schema)?.(message));
   const parts = [
     ...schema.oneofs.map((oneof) => oneofCheck(oneof.localName, oneof.name, oneof.fields)),

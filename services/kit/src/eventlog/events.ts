@@ -22,7 +22,7 @@ export function errorText(error: unknown): string {
   return text.slice(0, maxErrorCharacters);
 }
 
-/** The event as it goes to the topic's dead letters: same key, value and headers, and why it is there. */
+/** The event for the topic's dead letters: the same key, value and headers, and the reason. */
 export function deadLetterOf(event: LogEvent, group: string, error: unknown): OutgoingEvent {
   return {
     key: event.key,

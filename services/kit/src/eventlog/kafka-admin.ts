@@ -17,7 +17,7 @@ export interface TopicSettings {
 
 /** Longest an operation may take; milliseconds. */
 const timeoutMs = 15_000;
-/** How long brokers may take to agree about a topic that was just made or has moved; milliseconds. */
+/** How long brokers may take to agree about a topic that was just created or moved; milliseconds. */
 const settlingMs = 5000;
 const settlingErrors = new Set([
   'UNKNOWN_TOPIC_OR_PARTITION',
@@ -29,7 +29,7 @@ const settlingErrors = new Set([
   'GROUP_LOAD_IN_PROGRESS',
 ]);
 
-/** Creates topics and looks at them, over one connection that is made when first needed. */
+/** Creates and inspects topics over one connection, which is opened on first use. */
 export class KafkaAdmin {
   /** A client of its own for each consumer (see createClient). */
   readonly #createClient: () => Kafka;
@@ -41,7 +41,7 @@ export class KafkaAdmin {
     this.#logger = logger;
   }
 
-  /** Creates those that are missing; what exists stays as it is. */
+  /** Creates missing topics; existing ones stay unchanged. */
   async createTopics(wanted: readonly TopicSettings[]): Promise<void> {
     await this.#use(async (admin) => {
       const existing = new Set(await admin.listTopics());
@@ -69,7 +69,7 @@ export class KafkaAdmin {
     });
   }
 
-  /** Events that a group has not done yet, summed over the partitions. */
+  /** Events that a group has not handled yet, summed over the partitions. */
   lag(group: string, topic: string): Promise<number> {
     return this.#use(async (admin) => {
       const [offsets, [committed]] = await Promise.all([
@@ -129,8 +129,8 @@ export class KafkaAdmin {
         consumer.on(consumer.events.CRASH, ({ payload }) => {
           if (!payload.restart) reject(payload.error);
         });
-        // At each join, and before its first fetch: a consumer that crashes (a topic that is new, a leader
-        // that moves) joins again by itself, and has no group in between.
+        // Runs at each join, before the first fetch, because a consumer that crashes (the topic is new, a
+        // leader moves) rejoins by itself and has no group until then.
         consumer.on(consumer.events.GROUP_JOIN, () => {
           try {
             for (const [partition, { from }] of wanted) {
@@ -165,7 +165,7 @@ export class KafkaAdmin {
     }
   }
 
-  /** Runs `work`, again while Kafka's own view of its topics or leaders is still settling. */
+  /** Runs `work` and retries it while brokers do not agree yet about topics or leaders. */
   async #use<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
     const settledByMs = Date.now() + settlingMs;
     for (;;) {
@@ -174,10 +174,10 @@ export class KafkaAdmin {
       try {
         return await within(admin.then(work), 2 * timeoutMs);
       } catch (error) {
-        // A new connection also asks anew who leads what.
+        // A new connection also reads the partition leaders anew.
         if (this.#admin === admin) await this.close();
         if (!isSettling(error) || Date.now() > settledByMs) {
-          // Whoever asked says so where it matters.
+          // Debug level, because the caller logs the failure where it matters.
           this.#logger.debug({ err: error }, 'a Kafka administration call failed');
           throw unavailable(`Kafka: ${(error as Error).message}`, error);
         }
@@ -198,7 +198,7 @@ export class KafkaAdmin {
 function isSettling(error: unknown): boolean {
   const { name, type, cause } = (error ?? {}) as { name?: unknown; type?: unknown; cause?: unknown };
   if (typeof type === 'string' && settlingErrors.has(type)) return true;
-  // A new cluster has no coordinator until its first group has come.
+  // A new cluster has no coordinator until its first group has joined.
   if (name === 'KafkaJSGroupCoordinatorNotFound') return true;
   return cause !== undefined && cause !== error && isSettling(cause);
 }

@@ -4,7 +4,7 @@ import { type ISocketFactory, Kafka, type KafkaConfig, logLevel, type SASLOption
 import type { Logger } from '../logger.ts';
 import { stopIdleTimers } from './kafka-pending.ts';
 
-/** How to reach Kafka and how its topics are made. */
+/** How to reach Kafka and how topics are created. */
 export interface KafkaOptions {
   /** host:port of some brokers. */
   readonly brokers: readonly string[];
@@ -34,15 +34,15 @@ export interface KafkaOptions {
 export const requestTimeoutMs = 8000;
 
 /**
- * Below requestTimeoutMs: when the group's leader dies, the others' requests to sync wait until its
- * session runs out; one that gives up before joins anew and leaves a member behind that has to run
- * out in its turn. Not below 6 s, the least that brokers take by default.
+ * Must be below requestTimeoutMs. When the group's leader dies, the other members' sync requests wait until
+ * its session expires; a member whose request times out earlier joins anew and leaves a stale member
+ * behind, whose session has to expire as well. At least 6 s, the minimum that brokers accept by default.
  */
 export const defaultSessionTimeoutMs = 6000;
 
 /**
- * A new kafkajs client. Each consumer gets its own: consumers of one client share a cache of their
- * groups' offsets, which one member's rebalance would clear under another.
+ * A new kafkajs client. Each consumer gets its own: consumers of one client share a cache of their groups'
+ * offsets, which one member's rebalance would clear for the others.
  */
 export function createClient(options: KafkaOptions, retries = 2): Kafka {
   stopIdleTimers();
@@ -52,7 +52,7 @@ export function createClient(options: KafkaOptions, retries = 2): Kafka {
     connectionTimeout: 2000,
     authenticationTimeout: 5000,
     requestTimeout: requestTimeoutMs,
-    // Retries nest inside kafkajs: short ones here, the real patience stands in the callers.
+    // kafkajs nests its retries, so they are short here; the callers retry for long.
     retry: { initialRetryTime: 100, maxRetryTime: 500, multiplier: 2, factor: 0.2, retries },
     socketFactory: promptSockets,
     logLevel: logLevel.INFO,
@@ -60,7 +60,7 @@ export function createClient(options: KafkaOptions, retries = 2): Kafka {
       () =>
       ({ namespace, level, log }) => {
         const { message, timestamp: _, logger: __, stack: ___, ...details } = log;
-        // What kafkajs calls errors it mostly retries: our own code logs what comes of it.
+        // kafkajs retries most of what it logs as errors; our own code logs the outcome.
         const ours = level === logLevel.ERROR || level === logLevel.WARN ? 'debug' : 'trace';
         options.logger[ours]({ namespace, ...details }, `kafkajs: ${message}`);
       },
@@ -70,7 +70,7 @@ export function createClient(options: KafkaOptions, retries = 2): Kafka {
   return new Kafka(config);
 }
 
-/** kafkajs leaves Nagle's algorithm on, which holds small requests back for up to 40 ms. */
+/** Disables Nagle's algorithm, which kafkajs leaves on and which delays small requests by up to 40 ms. */
 const promptSockets: ISocketFactory = ({ host, port, ssl, onConnect }) => {
   const socket = ssl
     ? connectTls({ host, port, servername: host, ...(ssl as ConnectionOptions) }, onConnect)
@@ -93,14 +93,14 @@ const awayErrors = new Set([
   'KafkaJSLockTimeout',
 ]);
 
-/** True when an error only says that brokers could not be reached or found, which passes. */
+/** True when an error only means that brokers could not be reached or found, which is transient. */
 export function isKafkaAway(error: unknown): boolean {
   const { name, cause } = (error ?? {}) as { name?: unknown; cause?: unknown };
   if (typeof name === 'string' && awayErrors.has(name)) return true;
   return cause !== undefined && cause !== error && isKafkaAway(cause);
 }
 
-/** Waits for `work`, but no longer than `timeoutMs`, and never rejects: for closing what may hang. */
+/** Waits for `work`, but no longer than `timeoutMs`, and never rejects: for close calls that may hang. */
 export async function settle(work: Promise<unknown>, timeoutMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

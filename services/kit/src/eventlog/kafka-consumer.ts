@@ -16,7 +16,7 @@ export interface ConsumerOptions {
 }
 
 const defaultMaxBatch = 500;
-/** Offsets are committed this often, beside the work and not in its way. */
+/** Offsets are committed at this interval, concurrently with the handling. */
 const commitIntervalMs = 250;
 /** A fetch waits this long on an idle topic. Joins, commits and heartbeats queue behind it on the connection. */
 const maxWaitMs = 250;
@@ -72,14 +72,14 @@ export class KafkaSubscription implements RunningSubscription {
     await this.#started;
     const consumer = this.#consumer;
     if (!consumer) return;
-    // stop() waits for the batches in hand, each of which commits at its end, and leaves the group.
+    // stop() waits for the running batches, each of which commits at its end, and leaves the group.
     await this.#commitNow();
     await consumer.stop().catch(() => {});
     clearTimeout(this.#commitTimer);
     await settle(consumer.disconnect(), 2000);
   }
 
-  /** Connects and runs, again and again until it works once; from then on crashes are heard of. */
+  /** Connects and runs, retrying until it works once; from then on the crash event reports failures. */
   async #start(): Promise<void> {
     const { signal } = this.#closing;
     for (let waitMs = 100; !signal.aborted; waitMs = Math.min(waitMs * 2, 5000)) {
@@ -148,7 +148,7 @@ export class KafkaSubscription implements RunningSubscription {
     const away = isKafkaAway(error);
     if (restarts || away) {
       this.#options.logger.warn({ ...this.#names(), err: error }, 'the consumer failed and starts again');
-      // kafkajs gives up on a coordinator that it cannot find; an outage must not end the process.
+      // kafkajs gives up when it cannot find a coordinator; an outage must not end the process.
       if (!restarts) this.#started = this.#started.then(() => this.#pause(1000)).then(() => this.#start());
       return;
     }
@@ -156,14 +156,17 @@ export class KafkaSubscription implements RunningSubscription {
     this.#options.onFatal(error);
   }
 
-  /** Never rejects: an error would restart the whole consumer. What is not resolved is fetched again. */
+  /**
+   * Never rejects, because an error would restart the whole consumer. Unresolved events are fetched again.
+   */
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
     this.#inHand += 1;
     try {
       await this.#deliver(payload);
       await payload.heartbeat();
     } catch (error) {
-      // The group is rebalancing or the coordinator is away; kafkajs finds that out itself right after.
+      // The group is rebalancing or the coordinator is unavailable; kafkajs notices that itself right
+      // after.
       this.#options.logger.debug({ ...this.#names(), err: error }, 'no heartbeat after a batch');
       await this.#commitNow();
     } finally {
@@ -204,7 +207,9 @@ export class KafkaSubscription implements RunningSubscription {
     this.#commitTimer ??= setTimeout(() => void this.#commitNow(), commitIntervalMs);
   }
 
-  /** Commits what is resolved; when that fails it is tried again later, or the events come again. */
+  /**
+   * Commits resolved offsets; after a failure they are committed later, or the events are delivered again.
+   */
   async #commitNow(): Promise<void> {
     clearTimeout(this.#commitTimer);
     this.#commitTimer = undefined;

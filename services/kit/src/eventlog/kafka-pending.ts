@@ -1,23 +1,23 @@
 import { createRequire } from 'node:module';
 
-/** kafkajs' queue of one connection's requests, as far as it is used here. */
+/** kafkajs' queue of one connection's requests; only the fields used here. */
 interface RequestQueue {
   readonly pending: readonly unknown[];
-  /** Milliseconds since 1970; -1 while the broker has not asked for patience. */
+  /** Milliseconds since 1970; -1 while the broker does not throttle. */
   readonly throttledUntil: number;
   throttleCheckTimeoutId: NodeJS.Timeout | null;
   checkPendingRequests(): void;
   scheduleCheckPendingRequests(): void;
 }
 
-/** As kafkajs has it: how soon it looks again at requests that wait for others; milliseconds. */
+/** kafkajs' own interval for checking waiting requests again; milliseconds. */
 const checkAfterMs = 10;
 
 /**
- * kafkajs 2.2.4 sets a timer whenever it has looked for waiting requests, also when there are none,
- * with a negative delay, which is one of 1 ms: each connection wakes its process a thousand times a
- * second for nothing (its issues 1556, 1604, 1704, 1751). This sets a timer only when a request waits;
- * without one, the next request or answer looks by itself.
+ * kafkajs 2.2.4 sets a timer after each check for waiting requests, even when there are none. The delay is
+ * negative, which Node turns into 1 ms, so each connection wakes its process a thousand times a second for
+ * nothing (kafkajs issues 1556, 1604, 1704, 1751). This replacement sets a timer only when a request waits;
+ * the next request or answer runs the check anyway.
  */
 export function stopIdleTimers(): void {
   const queue = createRequire(import.meta.url)('kafkajs/src/network/requestQueue/index.js') as {

@@ -5,7 +5,7 @@ import { checkEvents, unavailable } from './events.ts';
 import { settle } from './kafka-client.ts';
 import type { OutgoingEvent } from './types.ts';
 
-/** Most of one request: below a broker's default limit of a batch, and enough for full speed. */
+/** Limits of one request: below a broker's default batch limit, and enough for full throughput. */
 const maxBatchEvents = 2000;
 const maxBatchBytes = 900_000;
 const retryAfterMs = 100;
@@ -21,10 +21,10 @@ interface Waiting {
 }
 
 /**
- * Publishes through one idempotent producer with exactly one outstanding request: kafkajs swaps or
- * loses messages when sends overlap (rule C4). What is published meanwhile waits and goes out
- * together, so batches grow with the load and nothing is held back when idle. A batch that fails is
- * sent again as a whole, by a new producer, before anything newer.
+ * Publishes through one idempotent producer with exactly one outstanding request: kafkajs swaps or loses
+ * messages when sends overlap (rule C4). Events that are published meanwhile wait and are sent together, so
+ * batches grow with the load, and an idle publisher adds no delay. A batch that fails is sent again as a
+ * whole, by a new producer, before anything newer.
  */
 export class KafkaPublisher {
   readonly #kafka: Kafka;
@@ -56,7 +56,7 @@ export class KafkaPublisher {
       return Promise.reject(error);
     }
     if (events.length === 0) return Promise.resolve();
-    // What its caller does not wait for any more is not sent: #take leaves it out.
+    // Events whose caller has given up are not sent: #take leaves them out.
     const timeoutMs = Math.max(0, Math.min(this.#timeoutMs, timeLeft() ?? this.#timeoutMs));
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
@@ -73,10 +73,10 @@ export class KafkaPublisher {
     });
   }
 
-  /** Sends what waits (as long as its callers do), then disconnects. */
+  /** Sends the waiting events whose callers still wait, then disconnects. */
   async close(): Promise<void> {
     this.#closed = true;
-    // A try to connect that nothing waits for needs no end.
+    // With nothing to send, there is no need to wait for a running connection attempt.
     if (this.#producer || this.#queue.length > 0) await this.#pumping;
     if (this.#producer) await settle(this.#producer.disconnect(), 2000);
     this.#producer = undefined;
@@ -88,7 +88,7 @@ export class KafkaPublisher {
   }
 
   #startPump(): void {
-    // A microtask later, so that what one turn publishes goes out together.
+    // Starts in the next microtask, so that events published in one turn are sent together.
     this.#pumping ??= Promise.resolve()
       .then(() => this.#pump())
       .finally(() => {
@@ -107,7 +107,7 @@ export class KafkaPublisher {
           else waiting.reject(failure);
         }
       }
-      // Without anything to send too, so that readiness tells when Kafka is there (again).
+      // Connects even with nothing to send, so that readiness shows when Kafka is available (again).
       if (!this.#producer) await this.#tryConnect();
     } while (this.#queue.length > 0);
   }
@@ -133,7 +133,7 @@ export class KafkaPublisher {
     return batch;
   }
 
-  /** Sends until it is stored or nobody waits for it any more; answers the final failure. */
+  /** Sends until the batch is stored or no caller waits any more; returns the final failure. */
   async #send(batch: readonly Waiting[]): Promise<Error | undefined> {
     const byTopic = new Map<string, Message[]>();
     for (const { topic, messages } of batch) {
@@ -198,7 +198,7 @@ export class KafkaPublisher {
     const producer = this.#producer;
     this.#producer = undefined;
     if (producer) void settle(producer.disconnect(), 0);
-    // One warning for each outage, not one for each try.
+    // One warning per outage, not one per try.
     this.#logger[this.#warned ? 'debug' : 'warn']({ err: error }, 'Kafka does not take events');
     this.#warned = true;
     this.#away = error instanceof Error ? error.message : String(error);

@@ -17,9 +17,9 @@ export type { KafkaOptions } from './kafka-client.ts';
 const dayMs = 86_400_000;
 
 /**
- * The event log on Kafka, through kafkajs 2.2.4 and around its known defects (rule C4). Connects
- * in the background; notReady tells whether it could. `handle` is called for several partitions at a
- * time, never twice at a time for the same one.
+ * The event log on Kafka, through kafkajs 2.2.4 and around its known defects (rule C4). Connects in the
+ * background; notReady says whether that worked. `handle` is called concurrently for different partitions,
+ * never for the same one.
  */
 export function connectKafka(options: KafkaOptions): EventLog {
   return new KafkaLog(options);
@@ -64,7 +64,7 @@ class KafkaLog implements EventLog {
   async subscribe(subscription: Subscription): Promise<RunningSubscription> {
     if (this.#closing) throw unavailable('the log is closed');
     const running = new KafkaSubscription(subscription, {
-      // More patience: a new cluster needs some seconds until it has a coordinator for its first group.
+      // More retries: a new cluster needs some seconds until it has a coordinator for its first group.
       kafka: createClient(this.#options, 4),
       logger: this.#options.logger,
       sessionTimeoutMs: this.#options.sessionTimeoutMs ?? defaultSessionTimeoutMs,
@@ -103,7 +103,7 @@ class KafkaLog implements EventLog {
   }
 
   async #close(): Promise<void> {
-    // Consumers first: their handlers may still publish what follows from the batch in hand.
+    // Consumers close first, because their handlers may still publish events for the current batch.
     await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
     await Promise.all([this.#publisher.close(), this.#admin.close()]);
   }

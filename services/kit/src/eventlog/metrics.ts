@@ -2,8 +2,8 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { EventLog, Subscription } from './types.ts';
 
 /**
- * The log with an SRE's figures: how far each group is behind (read at each scrape), and how many
- * events were handled. The same port, decorated.
+ * Decorates the event log with metrics: the lag of each group (read at each scrape), and the number of
+ * handled events.
  */
 export function withMetrics(log: EventLog, registry: Registry): EventLog {
   const subscriptions: Pick<Subscription, 'group' | 'topic'>[] = [];
@@ -18,7 +18,7 @@ export function withMetrics(log: EventLog, registry: Registry): EventLog {
           try {
             this.set({ group, topic }, await log.lag(group, topic));
           } catch {
-            // The log is away: readiness says so, and the figure is unknown, not 0.
+            // The log is unavailable: readiness reports that, and the metric is absent, not 0.
             this.remove({ group, topic });
           }
         }),

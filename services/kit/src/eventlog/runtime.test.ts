@@ -48,7 +48,7 @@ test('a batch that is handled is durable at once, in one call', async () => {
   expect(durable).toEqual([3]);
 });
 
-test('a transient failure is tried again far more often than any other, and nothing dies', async () => {
+test('a transient failure is retried far more often than any other, and no event becomes a dead letter', async () => {
   let left = 50;
   const { options, calls, dead, durable } = setUp(() => {
     if (left-- > 0) throw away();
@@ -59,7 +59,7 @@ test('a transient failure is tried again far more often than any other, and noth
   expect(durable).toEqual([2]);
 });
 
-test('what takes too long at once is handed over in less, in its order, however slow it is', async () => {
+test('a batch that takes too long is split into smaller ones, in order, however slow it is', async () => {
   const timedOut = () => Object.assign(new Error('timed out'), { name: 'MongoNetworkTimeoutError' });
   const { options, calls, dead, durable } = setUp((numbers) => {
     if (numbers.length > 3) throw timedOut();
@@ -76,7 +76,7 @@ test('backoff starts at 100 ms, doubles, and stays at 5 s', () => {
   expect(pauseMs(1_000_000)).toBe(5000);
 });
 
-test('a named poison event is buried alone, and the rest is tried again in order', async () => {
+test('only the named poison event is dead-lettered, and the rest is tried again in order', async () => {
   const { options, calls, dead, durable } = setUp((numbers, events) => {
     const at = numbers.indexOf(1);
     if (at >= 0) throw new PoisonEventError(events[at] as LogEvent, 'cannot be read');
@@ -90,7 +90,7 @@ test('a named poison event is buried alone, and the rest is tried again in order
   expect(durable.at(-1)).toBe(4);
 });
 
-test('a batch of nothing but poison is durable when all of it is buried', async () => {
+test('a batch of only poison events is durable when all of them are dead-lettered', async () => {
   const { options, dead, durable } = setUp((_, events) => {
     throw new PoisonEventError(events[0] as LogEvent, 'cannot be read');
   });
@@ -126,7 +126,7 @@ test('only the contiguous prefix is ever durable while later events still fail',
   expect(durable).toEqual([4]);
 });
 
-test('a failure that is not transient but passes on a later try costs no event', async () => {
+test('no event is lost by a failure that is not transient but disappears on a later try', async () => {
   let left = 2;
   const { options, calls, dead } = setUp(() => {
     if (left-- > 0) throw new Error('once more');
@@ -136,7 +136,7 @@ test('a failure that is not transient but passes on a later try costs no event',
   expect(dead).toEqual([]);
 });
 
-test('an event is not passed over before its dead letter is stored', async () => {
+test('the offset does not pass an event before its dead letter is stored', async () => {
   let left = 5;
   const { options, dead, durable } = setUp(() => {
     throw new Error('never');
@@ -151,7 +151,7 @@ test('an event is not passed over before its dead letter is stored', async () =>
   expect(durable).toEqual([1]);
 });
 
-test('closing ends a wait at once and keeps the place', async () => {
+test('closing ends a wait at once and does not move the offset', async () => {
   const { options, calls, durable, closing } = setUp(() => {
     throw away();
   });
@@ -162,7 +162,7 @@ test('closing ends a wait at once and keeps the place', async () => {
   expect(durable).toEqual([]);
 });
 
-test('heartbeats go on while a handler works; when the place is lost, it stops after the call in hand', async () => {
+test('heartbeats go on while a handler works; when the partition is lost, delivery stops after the current call', async () => {
   let beats = 0;
   const { options, calls, durable } = setUp(async () => {
     await waitFor('two heartbeats', () => beats >= 2);

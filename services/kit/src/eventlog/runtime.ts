@@ -11,7 +11,7 @@ export interface DeliveryOptions {
   readonly deadLetter: (event: LogEvent, error: unknown) => Promise<void>;
   /** Called when the first `count` events of the batch are durable; `count` only rises. */
   readonly onDurable: (count: number) => void;
-  /** Called while working and while waiting; rejects when the place in the group is lost. */
+  /** Called while working and while waiting; rejects when the member has lost the partition. */
   readonly heartbeat?: () => Promise<void>;
   /** Aborted when the subscription closes: nothing more is begun, waits end at once. */
   readonly signal: AbortSignal;
@@ -20,18 +20,19 @@ export interface DeliveryOptions {
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
 }
 
-/** How often a batch is tried as a whole, and a single event alone, when the error does not pass by itself. */
+/** Tries of a whole batch, and of a single event, when the error is not transient. */
 const maxTries = 3;
-/** How often what takes too long is tried whole. */
+/** Tries of a whole batch that takes too long, before it is split. */
 const maxSlowTries = 2;
 const heartbeatIntervalMs = 1000;
 
 /**
- * Hands a batch to a handler by the rules of `Subscription.handle` (rule C4): transient failures
- * without end, by halves where it took too long, a named poison event to the dead letters, any other failure a few times, then by
- * halves down to single events, of which the failing ones become dead letters. Events are never
- * handed out of their order. Answers true when the whole batch is durable or dead; false when it was
- * stopped before (closing, or the place in the group lost). Never rejects.
+ * Hands a batch to a handler by the rules of `Subscription.handle` (rule C4). Transient failures are
+ * retried without end, in halves when the batch took too long. A named poison event goes to the dead
+ * letters. After any other failure the batch is retried a few times, then in halves down to single events,
+ * of which the failing ones become dead letters. Events are never handed over out of order. Returns true
+ * when every event is durable or a dead letter; false when it was stopped before (closing, or the partition
+ * was lost). Never rejects.
  */
 export async function deliver(events: readonly LogEvent[], options: DeliveryOptions): Promise<boolean> {
   if (events.length === 0) return true;
@@ -48,7 +49,7 @@ export async function deliver(events: readonly LogEvent[], options: DeliveryOpti
   }
 }
 
-/** A run of the batch that is handed over in one call, and where it ends in the batch. */
+/** Consecutive events that are handed over in one call, and the end of this segment in the batch. */
 interface Segment {
   readonly events: readonly LogEvent[];
   readonly end: number;
@@ -63,14 +64,14 @@ class Delivery {
     this.#options = options;
   }
 
-  /** The place in the group is lost: stop after the call in hand. */
+  /** The member has lost the partition: stop after the current call. */
   lose(): void {
     this.#lost = true;
     this.#wake?.();
   }
 
   async run(events: readonly LogEvent[]): Promise<boolean> {
-    // The next segment is the last of the stack, so that halves are handed over in order.
+    // The next segment is on top of the stack, so that halves are handed over in order.
     const stack: Segment[] = [{ events, end: events.length }];
     for (let segment = stack.pop(); segment; segment = stack.pop()) {
       const whole = segment.events.length === events.length;
@@ -97,7 +98,7 @@ class Delivery {
     return this.#lost || this.#options.signal.aborted;
   }
 
-  /** Tries until all is durable or dead, or the events must be tried by halves. */
+  /** Tries until every event is durable or a dead letter, or the segment has to be split. */
   async #deliver(
     events: readonly LogEvent[],
     tries: number,
@@ -120,7 +121,7 @@ class Delivery {
         }
         this.#log(rest, error);
         if (isTransient(error)) {
-          // The same again would take as long again: a slow database takes less at once.
+          // Retrying the same batch would take as long again; a slow database can handle a smaller one.
           if (isTooSlow(error)) slow += 1;
           if (slow >= maxSlowTries && rest.length > 1) return this.#stopped ? 'stopped' : { split: rest };
         } else {
@@ -136,7 +137,7 @@ class Delivery {
     return 'durable';
   }
 
-  /** Dead-letters one event, however long that takes; false when stopped before it was done. */
+  /** Dead-letters one event, retrying without end; false when stopped before that. */
   async #bury(event: LogEvent, error: unknown): Promise<boolean> {
     for (let waits = 0; ; waits += 1) {
       try {
@@ -162,7 +163,7 @@ class Delivery {
     );
   }
 
-  /** Waits the n-th backoff; false when it was stopped meanwhile. */
+  /** Waits the n-th backoff; false when stopped meanwhile. */
   async #wait(n: number): Promise<boolean> {
     if (this.#stopped) return false;
     const ms = pauseMs(n, this.#options.backoff);

@@ -24,22 +24,23 @@ export interface Subscription {
   /** Members of one group share the topic's events; each group sees all. */
   readonly group: string;
   /**
-   * Handles a batch, in order of each key. Resolves when everything that it wrote has settled; then,
-   * and only then, the group's offset moves past it. On the embedded log an event may come before it is
-   * durable; whatever is durably written because of it makes it durable, too (ADR 0012): nothing may
-   * leave the platform because of an event alone. When it throws:
+   * Handles a batch, in order of each key. Resolves when all its writes have resolved; only then does the
+   * group's offset move past the batch. On the embedded log an event may be delivered before it is durable;
+   * a durable write that the handler makes because of it makes the event durable, too (ADR 0012). So
+   * nothing may leave the platform because of an event alone, without such a write. When it throws:
    *  - a transient error (kit/errors.ts isTransient): the batch is tried again, without end;
    *  - a PoisonEventError: the event it names is set aside, the rest is tried again;
-   *  - any other error: tried again a few times, then event by event, and an event that still
-   *    fails alone is set aside.
-   * May be called again with events it has handled before (crash, rebalance): be idempotent.
+   *  - any other error: tried again a few times, then event by event, and an event that still fails alone
+   *    is set aside. May be called again with events it has handled before (crash, rebalance): be
+   *    idempotent.
    */
   handle(events: readonly LogEvent[]): Promise<void>;
   /** Most events a batch; default 500. */
   readonly maxBatch?: number;
   /**
-   * Keeps an event that cannot be handled; resolves when it is durable there, and is tried until then.
-   * Services get the one of dead-letters/log.ts. Default: the topic's dead letters (deadLetterTopic).
+   * Stores an event that cannot be handled; resolves when it is durable, and is retried until then.
+   * Services get the implementation of dead-letters/log.ts. Default: the topic's dead letters
+   * (deadLetterTopic).
    */
   readonly setAside?: (event: LogEvent, error: unknown) => Promise<void>;
 }
@@ -55,7 +56,7 @@ export class PoisonEventError extends Error {
 }
 
 /**
- * Thrown by a handler: the event says something that only a newer version of this service knows. It is
+ * Thrown by a handler: the event has content that only a newer version of this service knows. The event is
  * set aside, with the later events of its key behind it, until that version runs (ADR 0020).
  */
 export class NewerVersionError extends PoisonEventError {
@@ -64,9 +65,9 @@ export class NewerVersionError extends PoisonEventError {
 
 /** Runs until closed. */
 export interface RunningSubscription {
-  /** Undefined while consuming; otherwise why not (not joined yet, broker away). */
+  /** Undefined while consuming; otherwise the reason (not joined yet, broker unavailable). */
   notReady(): string | undefined;
-  /** Stops taking batches, waits for the one in hand, gives the partitions back. */
+  /** Stops taking batches, waits for the current one, releases the partitions. */
   close(): Promise<void>;
 }
 
@@ -75,10 +76,10 @@ export interface EventLog {
   /** Creates missing topics (and their dead-letter topics); idempotent. */
   ensureTopics(topics: readonly string[]): Promise<void>;
   /**
-   * Publishes in the given order; resolves when durable on the log (acks=all), or, where that makes a
-   * difference, as `settle` says (store/types.ts). Concurrent calls are batched together. Rejects with
-   * a transient DomainError('unavailable') when the log is away for longer than the given time
-   * (default 10 s); the events may then have been stored or not.
+   * Publishes in the given order; resolves when the events are durable on the log (acks=all), or, on the
+   * embedded log, as `settle` says (store/types.ts). Concurrent calls share a batch. Rejects with a
+   * transient DomainError('unavailable') when the log is unavailable for longer than the given time
+   * (default 10 s); the events may then be stored or not.
    */
   publish(
     topic: string,
@@ -88,7 +89,7 @@ export interface EventLog {
   subscribe(subscription: Subscription): Promise<RunningSubscription>;
   /** Up to `limit` newest events of a topic, oldest first; for operators (dead letters). */
   readNewest(topic: string, limit: number): Promise<LogEvent[]>;
-  /** Events behind the newest for a group, by topic; for metrics. */
+  /** The group's lag on a topic: events that it has not handled yet; for metrics. */
   lag(group: string, topic: string): Promise<number>;
   notReady(): string | undefined;
   close(): Promise<void>;
@@ -101,9 +102,9 @@ export function deadLetterTopic(topic: string): string {
 
 /** The platform's topics; all keyed by device id (application id where no device is known). */
 export const topics = {
-  /** What headsets say of transactions. */
+  /** Headsets' reports about transactions. */
   transactionReports: 'transaction-reports',
-  /** What headsets say of themselves. */
+  /** Headsets' reports about themselves. */
   deviceReports: 'device-reports',
   notifications: 'notifications',
   deviceLifecycle: 'device-lifecycle',

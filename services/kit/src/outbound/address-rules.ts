@@ -5,11 +5,11 @@ type Network = [Address, number];
 
 /** Decides about resolved addresses, and about literal ones in URLs. */
 export interface AddressRules {
-  /** True when a callback may be sent there. Text that is no address is refused. */
+  /** True when a callback may be sent there. Text that is not an address is refused. */
   allows(address: string): boolean;
 }
 
-// What ipaddr.js calls unicast although no public server can be there.
+// Networks that ipaddr.js classifies as unicast although no public server can be there.
 const alsoRefused: readonly Network[] = [
   ipaddr.parseCIDR('::/96'), // IPv4-compatible, deprecated: an IPv4 address in disguise
   ipaddr.parseCIDR('168.63.129.16/32'), // Azure's virtual host, with its metadata

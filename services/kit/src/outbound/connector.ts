@@ -8,7 +8,7 @@ export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError';
   readonly code = 'ADDRESS_REFUSED';
   constructor() {
-    // The address itself stays out: the text is shown to operators and kept with the delivery.
+    // The message omits the address, because it is shown to operators and stored with the delivery.
     super('the address is not public');
   }
 }
@@ -56,7 +56,7 @@ export function createConnector(options: {
     }
     connect(target, (...answer) => {
       const [error, socket] = answer;
-      // Whatever way the socket took, it must not have ended up at a refused address.
+      // However the socket was connected, its peer must not be a refused address.
       if (!error && socket.remoteAddress && !rules.allows(socket.remoteAddress)) {
         socket.destroy();
         callback(new RefusedAddressError(), null);

@@ -13,7 +13,7 @@ const logger = createLogger({ service: 'test', level: 'silent' });
 type Bill = Handlers<typeof BillingService>['getBill'];
 type Billing = Client<typeof BillingService>;
 
-/** How services reach each other: over the network, or in one process. */
+/** The two kinds of channel: over the network, or in one process. */
 const ways: [string, () => { serve(handler: Bill): Promise<Channel>; close(): Promise<void> }][] = [
   [
     'gRPC',
@@ -48,7 +48,7 @@ const ways: [string, () => { serve(handler: Bill): Promise<Channel>; close(): Pr
 
 describe.each(ways)('deadlines over %s', (_, make) => {
   let way: ReturnType<typeof make>;
-  /** Time that was left when the last service was called, for each call. */
+  /** For each call: the time that was left when it reached the last service. */
   let reached: (number | undefined)[];
   /** The last service: answers, or never does. */
   let last: Billing;
@@ -67,7 +67,7 @@ describe.each(ways)('deadlines over %s', (_, make) => {
   });
   afterEach(() => way.close());
 
-  /** A service between: what it does is the test's. */
+  /** A service in between; the test supplies its handler. */
   const between = async (handler: Bill) => createClient(BillingService, await way.serve(handler));
 
   test("a call that is made for another ends with that one's deadline, however long its own is", async () => {
@@ -84,7 +84,7 @@ describe.each(ways)('deadlines over %s', (_, make) => {
     expect(performance.now() - began).toBeLessThan(30_000);
   });
 
-  test('what the caller does not wait for any more is not started', async () => {
+  test('no call is started after its caller has given up', async () => {
     let outcome: unknown;
     let warm = false;
     const first = await between(async () => {
@@ -104,7 +104,7 @@ describe.each(ways)('deadlines over %s', (_, make) => {
     expect(reached).toEqual([]);
   });
 
-  test('what goes on after the answer has a deadline of its own', async () => {
+  test('work that goes on after the answer has a deadline of its own', async () => {
     let later: Promise<unknown> | undefined;
     const answered = Promise.withResolvers<void>();
     const first = await between(async () => {
@@ -130,7 +130,7 @@ describe.each(ways)('deadlines over %s', (_, make) => {
   });
 });
 
-test('what is tried again adds no more than a fifth to the calls of a service that stalls', async () => {
+test('retries add no more than a fifth to the calls of a service that stalls', async () => {
   let stalled = false;
   let received = 0;
   const getBill = () => {
@@ -141,7 +141,7 @@ test('what is tried again adds no more than a fifth to the calls of a service th
   const channel = new GrpcChannel(`127.0.0.1:${await server.start({ host: '127.0.0.1', port: 0 })}`);
   const client = createClient(BillingService, channel);
   const call = () => client.getBill({}, { deadlineMs: stalled ? 100 : 30_000 });
-  /** As sweeps and sessions do: again and again, many at a time. */
+  /** Retries like sweeps and sessions: repeatedly, and many concurrently. */
   let tries = 0;
   let done = 0;
   const again = async () => {
@@ -158,7 +158,7 @@ test('what is tried again adds no more than a fifth to the calls of a service th
     return 0;
   });
   try {
-    // While it answers, they are free.
+    // While the service answers, retries are not limited.
     await Promise.all(Array.from({ length: 50 }, again));
     expect(done).toBe(50);
 

@@ -4,7 +4,7 @@ import { isTransient } from '../errors.ts';
 import { GrpcChannel, methodDefinition } from './grpc.ts';
 import { type Client, createClient } from './types.ts';
 
-/** A peer as another version or another program is one: grpc-js itself, without the platform's errors. */
+/** A peer of another version or another program: plain grpc-js, without the platform's error codes. */
 async function peer(answer: ((callback: sendUnaryData<unknown>) => void) | undefined) {
   const server = new Server();
   if (answer) {
@@ -31,9 +31,9 @@ async function peer(answer: ((callback: sendUnaryData<unknown>) => void) | undef
 test.each<[string, Parameters<typeof peer>[0]]>([
   ['that does not know the call (an older version)', undefined],
   ['that answers UNIMPLEMENTED', (done) => done({ code: status.UNIMPLEMENTED })],
-  ['that answers UNKNOWN without details of ours', (done) => done({ code: status.UNKNOWN })],
+  ['that answers UNKNOWN without an error code of the platform', (done) => done({ code: status.UNKNOWN })],
   ['that is away', (done) => done({ code: status.UNAVAILABLE })],
-])('a call to a peer %s is tried again as one to a peer that is away', async (_, answer) => {
+])('a call to a peer %s is retried like a call to an unavailable peer', async (_, answer) => {
   const { client, close } = await peer(answer);
   try {
     const failure = await client.getBill({}).catch((error: unknown) => error);

@@ -95,7 +95,7 @@ export class RpcServer {
     return (call, callback) => {
       if (!this.#serving) return callback(toStatus(starting()));
       const waitsMs = Number(call.getDeadline()) - Date.now();
-      // It has waited here for as long as its caller did: nobody would get the answer.
+      // The call was queued here until its deadline passed: nobody would get the answer.
       if (waitsMs <= 0 || call.cancelled) return callback(toStatus(late()));
       const abort = new AbortController();
       call.on('cancelled', () => abort.abort());
@@ -126,13 +126,13 @@ export class RpcServer {
     return port;
   }
 
-  /** Serves what has been refused since `listen`. */
+  /** Starts to accept the calls that have been refused since `listen`. */
   serve(): void {
     this.#serving = true;
     this.#health.setStatus('', 'SERVING');
   }
 
-  /** Tells callers to turn elsewhere, and serves on. */
+  /** Tells callers to use another instance, and goes on serving. */
   turnAway(): void {
     this.#health.setStatus('', 'NOT_SERVING');
   }
@@ -153,7 +153,7 @@ export class RpcServer {
     });
   }
 
-  /** Answers what is in hand (at most graceMs), then closes. */
+  /** Waits at most graceMs for open calls to finish, then closes. */
   async stop(graceMs = 3000): Promise<void> {
     this.#health.setStatus('', 'NOT_SERVING');
     await new Promise<void>((resolve) => {
@@ -180,8 +180,8 @@ function heldBack(method: DescMethodUnary): DomainError {
   });
 }
 
-// Read-only or idempotent-by-id calls may be sent again by grpc-js itself; it retries only what
-// the server has not begun to answer. Others are retried by their owners, who know how.
+// grpc-js itself may retry read-only calls and calls that are idempotent by id; it retries only calls that
+// the server has not begun to answer. Other calls are retried by their callers, who know how.
 const serviceConfig = JSON.stringify({
   loadBalancingConfig: [{ round_robin: {} }],
   methodConfig: [],
@@ -196,8 +196,9 @@ export class GrpcChannel implements Channel {
       ...commonOptions,
       'grpc.service_config': serviceConfig,
       'grpc.keepalive_timeout_ms': 5_000,
-      // Nobody asks for channelz, whose books cost each call. A server needs it: without it, grpc-js 1.14
-      // forgets the connections that forceShutdown has to cut.
+      // channelz is off in clients, because nobody reads it and its bookkeeping costs time in each call. A
+      // server needs it: without it, grpc-js 1.14 loses track of the connections that forceShutdown has to
+      // close.
       'grpc.enable_channelz': 0,
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 2_000,

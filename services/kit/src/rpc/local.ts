@@ -5,9 +5,9 @@ import { currentTraceparent, inRpcSpan } from '../telemetry.ts';
 import type { CallOptions, Channel, RpcBinding } from './types.ts';
 
 /**
- * Calls handlers of the same process: the embedded stack's channel. It keeps what callers rely on
- * over the network: deadlines, DomainErrors, messages that are complete protobuf messages. Messages
- * are passed by reference: handlers must not change a request.
+ * Calls handlers of the same process: the embedded stack's channel. It keeps the guarantees that callers
+ * have over the network: deadlines, DomainErrors, complete protobuf messages. Messages are passed by
+ * reference: handlers must not change a request.
  */
 export class LocalChannel implements Channel {
   readonly #bindings = new Map<string, RpcBinding>();
@@ -24,7 +24,7 @@ export class LocalChannel implements Channel {
   ): Promise<MessageShape<DescMessage>> {
     const handler = this.#bindings.get(method.parent.typeName)?.handlers[method.localName];
     if (!handler) {
-      // As over the network: a peer that is away comes back.
+      // Transient, as over the network: the peer will come back.
       const message = `${method.parent.typeName} is not running.`;
       throw new DomainError('unavailable', message, { retryAfterMs: 1000 });
     }

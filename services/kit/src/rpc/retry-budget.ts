@@ -1,15 +1,15 @@
 /** Retries that each first call allows. */
 const retriesPerCall = 0.1;
-/** Most that is saved up. */
+/** Largest number of saved retries. */
 const mostSaved = 100;
-/** Waits between probes, doubled up to the longest; milliseconds. */
+/** Wait before the first probe, doubled after each up to the longest; milliseconds. */
 const firstProbeMs = 1000;
 const longestProbeMs = 5000;
 
 /**
- * Keeps what is tried again from multiplying the calls to a peer that is away or stalls (ADR 0022):
- * while it does, retries and sweeps get a tenth of the first calls, and a probe from time to time.
- * While it answers they are free.
+ * Keeps retries from multiplying the calls to a peer that is unavailable or stalls (ADR 0022). In that
+ * state, retries and sweeps may make a tenth as many calls as first tries do, and a probe from time to
+ * time. While the peer answers, retries are not limited.
  */
 export class RetryBudget {
   #saved = 0;
@@ -35,7 +35,7 @@ export class RetryBudget {
     return true;
   }
 
-  /** `away`: the peer could not be reached or did not answer in time. What it refuses is an answer. */
+  /** `away`: the peer could not be reached or did not answer in time. A refusal counts as an answer. */
   end(away: boolean): void {
     if (away && !this.#away) {
       this.#probeWaitMs = firstProbeMs;

@@ -13,7 +13,10 @@ export function toStatus(error: unknown): Partial<StatusObject> {
   return { code: errorCatalogue[e.code].grpc, details: e.message, metadata };
 }
 
-/** True when the peer itself was not reached, or did not answer in time: not when it says that another is away. */
+/**
+ * True when the peer itself was not reached or did not answer in time; false when it reports another
+ * service as unavailable.
+ */
 export function isAway(error: ServiceError): boolean {
   const code = error.metadata?.get(codeKey)[0]?.toString();
   if (code !== undefined) return code === 'deadline_exceeded';
@@ -34,8 +37,8 @@ export function fromStatus(error: ServiceError, method: string): DomainError {
     case status.UNAVAILABLE:
     case status.RESOURCE_EXHAUSTED:
     case status.CANCELLED:
-    // Without the platform's code: an older peer, which does not know the call yet and soon is a newer
-    // one, or a proxy on the way. Tried again as a peer that is away.
+    // No platform code: an older peer that does not know the call and will soon be upgraded, or a proxy on
+    // the way. Transient, like an unavailable peer.
     case status.UNIMPLEMENTED:
     case status.UNKNOWN:
       return new DomainError('unavailable', 'A service cannot be reached.', {

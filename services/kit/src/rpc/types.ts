@@ -6,7 +6,7 @@ import type {
   MessageShape,
 } from '@bufbuild/protobuf';
 
-/** What a handler gets to know beside the request. */
+/** What a handler receives besides the request. */
 export interface HandlerContext {
   /** Aborted when the caller has gone or its deadline has passed. */
   readonly signal: AbortSignal;
@@ -48,7 +48,7 @@ export function bind<S extends DescService>(service: S, handlers: Handlers<S>): 
   return { service, handlers: handlers as unknown as RpcBinding['handlers'] };
 }
 
-/** A way to reach services: gRPC over the network, or the same process. */
+/** Calls services: by gRPC over the network, or in the same process. */
 export interface Channel {
   unary(
     method: DescMethodUnary,

@@ -4,9 +4,9 @@ import type { FindOptions } from './operations.ts';
 import type { StoreCollection, StoreCursor } from './types.ts';
 
 /**
- * A collection whose operations end with the deadline of the call that they are made for (ADR 0022):
- * the server gives them up (`maxTimeMS`), the caller waits no longer, and after the deadline none is
- * begun. Without a deadline nothing is added.
+ * A collection whose operations end at the deadline of the call that they are made for (ADR 0022): the
+ * server aborts them (`maxTimeMS`), the caller stops waiting, and none begins after the deadline. Without a
+ * deadline nothing is added.
  */
 export function bounded<T extends Document>(inner: StoreCollection<T>): StoreCollection<T> {
   return {
@@ -45,7 +45,7 @@ async function within<R>(start: (limit: Limit) => Promise<R>): Promise<R> {
   return untilDeadline(start(limitOf(timeLeft())));
 }
 
-/** What is asked for with a time of its own keeps it. */
+/** A query with its own `maxTimeMS` keeps it. */
 function boundedCursor<R>(start: (limit: Limit) => StoreCursor<R>, options?: FindOptions): StoreCursor<R> {
   const open = () => {
     requireTime();

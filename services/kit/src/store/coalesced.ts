@@ -9,8 +9,7 @@ const limits = (collection: Pick<StoreCollection<Document>, 'batchesAtOnce'>) =>
 });
 
 /**
- * Point reads by _id that go together when many are asked for at once. Nothing is kept: a read
- * begins after it was asked for.
+ * Batches concurrent point reads by _id. Nothing is cached: a read always begins after it was requested.
  */
 export function coalescedReader<T extends Document & { _id: string }>(
   collection: StoreCollection<T>,
@@ -35,9 +34,8 @@ export function coalescedReader<T extends Document & { _id: string }>(
 }
 
 /**
- * Single writes that go together when many are made at once. `one` is the write alone; `many` is an
- * unordered bulk of the same writes, of which each stands for itself: what its error does not name has
- * succeeded.
+ * Batches concurrent single writes. `one` makes a single write; `many` makes an unordered bulk of such
+ * writes. The writes of a bulk are independent: those that its error does not name have succeeded.
  */
 export function coalescedWriter<W>(
   collection: Pick<StoreCollection<Document>, 'batchesAtOnce'>,

@@ -14,7 +14,7 @@ export interface MongoOptions {
   readonly whenReachable?: NonNullable<Store['whenReachable']>;
 }
 
-/** Every wait ends: none of the driver's unlimited defaults is left. */
+/** Limits for every wait, because the driver's defaults are unlimited. */
 const limits = {
   serverSelectionTimeoutMS: 2000,
   connectTimeoutMS: 3000,
@@ -38,9 +38,9 @@ export async function connectMongo(options: MongoOptions): Promise<StoreConnecti
 }
 
 /**
- * MongoDB, whether it is there yet or not (rule C3): writes are acknowledged by a majority's
- * journals, reads see only what a majority has, and come from the primary. Time-outs surface as the
- * driver's errors (kit/errors.ts: `database_failed`). It is connected to by `whenReachable`.
+ * MongoDB, whether it is there yet or not (rule C3): writes are acknowledged by a majority's journals,
+ * reads see only what a majority has, and come from the primary. Time-outs surface as the driver's errors
+ * (kit/errors.ts: `database_failed`). `whenReachable` connects.
  */
 export function openMongo(options: MongoOptions): StoreConnection {
   return open(options).connection;
@@ -69,7 +69,7 @@ function open(options: MongoOptions): { client: MongoClient; connection: StoreCo
         ...(whenReachable && {
           whenReachable: (what, work) =>
             whenReachable(what, async () => {
-              // Does nothing where it is connected; after a failure nothing else connects again.
+              // Does nothing when connected. Needed after a failure, because nothing else reconnects.
               await client.connect();
               return work();
             }),
@@ -84,7 +84,7 @@ function open(options: MongoOptions): { client: MongoClient; connection: StoreCo
 
 const writable: ReadonlySet<string> = new Set(['RSPrimary', 'Standalone', 'Mongos', 'LoadBalancer']);
 
-/** Answers why no server takes writes, from what the driver's own monitoring last saw. */
+/** Returns why no server takes writes, from the last state that the driver's monitoring saw. */
 function watchTopology(client: MongoClient): () => string | undefined {
   let reason: string | undefined = 'MongoDB has not answered yet';
   client.on('topologyDescriptionChanged', ({ newDescription }) => {

@@ -27,8 +27,8 @@ import type {
 export interface StoreCollection<T extends Document> {
   readonly collectionName: string;
   /**
-   * How many batches of single operations are worth having under way at a time (store/coalesced.ts):
-   * few where each is a round trip over the network, which is the default; more where it is a call.
+   * How many batches of single operations should run concurrently (store/coalesced.ts): few when each is a
+   * round trip over the network, which is the default; more when each is a call in the process.
    */
   readonly batchesAtOnce?: number;
   findOne(filter: Filter<T>, options?: FindOptions): Promise<WithId<T> | null>;
@@ -41,7 +41,7 @@ export interface StoreCollection<T extends Document> {
   ): Promise<InsertManyResult<T>>;
   updateOne(filter: Filter<T>, update: Update<T>, options?: UpdateOptions): Promise<UpdateResult<T>>;
   updateMany(filter: Filter<T>, update: Update<T>, options?: UpdateOptions): Promise<UpdateResult<T>>;
-  /** Answers the document (before or after, by `returnDocument`), null when none matched. */
+  /** Returns the document (before or after, by `returnDocument`), null when none matched. */
   findOneAndUpdate(
     filter: Filter<T>,
     update: Update<T>,
@@ -60,21 +60,23 @@ export interface StoreCursor<T> extends AsyncIterable<T> {
 }
 
 /**
- * When a write resolves (ADR 0012): 'durable', the default, when it survives the loss of power;
- * 'in-order' as soon as nothing that resolves later can be durable without it. What was written
- * in order may only be acted on outside the platform after a later, durable write. Only where a
- * store and the log are one journal is there a difference: elsewhere everything is durable.
+ * When a write resolves (ADR 0012). 'durable', the default: when the write survives a power failure.
+ * 'in-order': as soon as no write that resolves later can be durable without this one. Nothing outside the
+ * platform may depend on an 'in-order' write before a later, durable write has resolved. The two differ
+ * only when store and log share one journal (the embedded stack); elsewhere every write is durable.
  */
 export type Settle = 'durable' | 'in-order';
 
 /** One service's database: the driver's `Db`, or the embedded one. */
 export interface Store {
-  /** With `settle` 'in-order' reads, too, answer what is not durable yet. */
+  /** With `settle` 'in-order', reads may also return data that is not durable yet. */
   collection<T extends Document = Document>(
     name: string,
     options?: { readonly settle?: Settle },
   ): StoreCollection<T>;
-  /** While the process starts: tries until the database is there (start-up.ts). Absent: tries once. */
+  /**
+   * Used while the process starts: retries until the database is available (start-up.ts). Absent: one try.
+   */
   whenReachable?<R>(what: string, work: () => Promise<R>): Promise<R>;
 }
 
@@ -82,12 +84,14 @@ export interface Store {
 export interface StoreConnection {
   /** The named service's database. Writes are majority-acknowledged and journalled. */
   database(name: string): Store;
-  /** Undefined while it answers; otherwise why not. Never blocks: the driver's own monitoring tells. */
+  /**
+   * Undefined while it answers; otherwise the reason. Never blocks: it reads the driver's own monitoring.
+   */
   notReady(): string | undefined;
   close(): Promise<void>;
 }
 
-/** Indexes stand beside each store's adapter and are created at start, once the database is there. */
+/** Creates the indexes, which each store's adapter declares, at start, once the database is available. */
 export async function ensureIndexes(
   store: Store,
   indexes: Readonly<Record<string, IndexDescription[]>>,

@@ -1,7 +1,6 @@
 /**
- * Waits until `probe` answers something other than undefined, null or false, and answers it.
- * Throws with `what` when that takes longer than `timeoutMs` (default 30 s, so that a busy machine is not
- * taken for a broken one).
+ * Waits until `probe` returns something other than undefined, null or false, and returns that. Throws an
+ * error that names `what` after `timeoutMs` (default 30 s, so that a busy machine does not fail the test).
  */
 export async function waitFor<T>(
   what: string,

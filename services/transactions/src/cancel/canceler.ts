@@ -4,11 +4,17 @@ import { cancelMessages } from '../domain/state.ts';
 import type { Outbox } from '../outbox.ts';
 import type { CanceledTransaction, Floor, Heads, Queries, Seen, Transitions } from '../ports.ts';
 
-/** Cancels by the platform's own rules, and sees to the callbacks. */
+/** Cancels by the platform's own rules, and publishes the callbacks. */
 export interface Canceler {
-  /** Answers those that it canceled: of `ids` what is unprocessed, with `seen` only what still is as it was seen. */
+  /**
+   * Cancels those of `ids` that are unprocessed; with `seen` only those that have not changed since.
+   * Returns the canceled ones.
+   */
   cancel(ids: readonly number[], message: string, seen?: Seen): Promise<CanceledTransaction[]>;
-  /** What the floor of a deactivation or reset ends (rule B4); `only` restricts it to some ids. */
+  /**
+   * Cancels transactions below the floor of a deactivation or reset (rule B4); `only` restricts it to some
+   * ids.
+   */
   cancelBelowFloor(deviceId: string, floor: Floor, only?: readonly number[]): Promise<CanceledTransaction[]>;
 }
 
@@ -20,7 +26,7 @@ export function createCanceler(deps: {
   store: Heads & Transitions & Queries;
   outbox: Outbox;
   clock: Clock;
-  /** Tells the headset's session; best effort. */
+  /** Tells the headset's session to drop or revoke them; best effort. */
   withdraw: (canceled: readonly CanceledTransaction[], reason: string) => void;
 }): Canceler {
   const { store, outbox, clock } = deps;
@@ -39,7 +45,7 @@ export function createCanceler(deps: {
             .filter((t) => t.activationEpoch < floor.epoch)
             .map((t) => t.id);
       const canceled = await cancel(below, floorMessage(floor));
-      // A session that runs may have started them: nothing else takes them back (rule A11).
+      // The current session may have started them, and nothing else withdraws them (rule A11).
       if (canceled.length > 0) deps.withdraw(canceled, floorMessage(floor));
       if (!only) await store.clearFloorDue(deviceId, floor.epoch);
       return canceled;

@@ -4,9 +4,12 @@ import type { Delivery } from '../delivery/delivery.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Queries, Transitions } from '../ports.ts';
 
-/** What one cancel request may cancel, judged once: a repeat of the request does not judge anew. */
+/**
+ * The transactions that one cancel request may cancel. Decided once: a repeat of the request uses the same
+ * plan.
+ */
 export type CancelPlan = {
-  /** Names the request; what it cancels bears this stamp (rule B8). */
+  /** Identifies the request; transactions that it cancels carry this stamp (rule B8). */
   readonly stamp: string;
   readonly ids: readonly number[];
   /** Whether the headset could be reached. */
@@ -18,7 +21,10 @@ interface CancelRequest {
   readonly deviceId: string;
 }
 
-/** Judges what a cancel request is about (specification API 4): the device's unprocessed transactions as they are now. */
+/**
+ * Decides which transactions a cancel request covers (specification API 4): the device's unprocessed ones
+ * at this moment.
+ */
 export async function planCancel(
   deps: {
     store: Transitions & Queries;
@@ -36,9 +42,9 @@ export async function planCancel(
 }
 
 /**
- * Cancels what of the plan may be canceled (specification API 4, rule A10); answers exactly those ids. Of the
- * planned ones, what one run could not cancel no later run can, since states only go forward: so all
- * runs of a plan answer the same.
+ * Cancels the planned transactions that may be canceled (specification API 4, rule A10); returns exactly
+ * those ids. States only go forward, so a transaction that one run could not cancel cannot be canceled by a
+ * later run: all runs of a plan return the same ids.
  */
 export async function cancelTransactions(
   deps: { store: Transitions & Queries; outbox: Outbox; delivery: Delivery; clock: Clock },

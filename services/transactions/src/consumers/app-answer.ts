@@ -4,7 +4,7 @@ import { bounded, textBounds } from '../domain/bounds.ts';
 import { reporterOf, reportTime } from './reporter.ts';
 import type { ReportDeps } from './transaction-reports.ts';
 
-/** The called app's own answer; ends the transaction where it comes before the result (rule A8). */
+/** The called app's own answer; it ends the transaction if it comes before the result (rule A8). */
 export async function applyAnswer(
   { store, outbox, clock }: ReportDeps,
   event: DeviceReportEvent,

@@ -6,10 +6,10 @@ import { heldOf } from '../grpc/held.ts';
 import type { ReportDeps } from './transaction-reports.ts';
 
 /**
- * A headset is back: the reset that it was given in an earlier session and does not hold any more is
- * done (rule B7). Judged here and not when the session is announced, since the log brings the hello
- * after everything that the headset reported before it: a result that was on its way has ended
- * the reset by now.
+ * Ends a reset when its headset is back: a reset that was sent in an earlier session and that the headset
+ * no longer holds is done (rule B7). This happens here and not when the session is announced, because the
+ * log orders the hello after everything that the headset reported before it: a result of the reset has been
+ * consumed by now.
  */
 export async function applyHello(
   { store, outbox, clock }: ReportDeps,

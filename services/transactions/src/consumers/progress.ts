@@ -5,8 +5,8 @@ import { reporterOf, reportTime } from './reporter.ts';
 import type { ReportDeps } from './transaction-reports.ts';
 
 /**
- * How far an update is. Only while it is accepted; a report that came before, or is older than the
- * last, changes nothing (rule A9).
+ * Applies an update's progress, only while it is accepted; a repeated report, or one older than the last,
+ * changes nothing (rule A9).
  */
 export async function applyProgress(
   { store, outbox, clock, failpoints }: ReportDeps,

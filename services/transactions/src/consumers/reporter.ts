@@ -3,12 +3,12 @@ import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/even
 import { happenedAt } from '../domain/bounds.ts';
 import type { Reporter } from '../ports.ts';
 
-/** When a report's matter happened; milliseconds since 1970. */
+/** When the reported event happened; milliseconds since 1970. */
 export function reportTime(event: DeviceReportEvent, report: { occurredAtMs: bigint }, clock: Clock): number {
   return happenedAt(Number(report.occurredAtMs), Number(event.receivedAtMs) || clock.now());
 }
 
-/** Whose report it is, and of which activation. */
+/** The device that reports, and the activation epoch of the report. */
 export function reporterOf(event: DeviceReportEvent, report: { activationEpoch: bigint }): Reporter {
   return { deviceId: event.deviceId, epoch: Number(report.activationEpoch) };
 }

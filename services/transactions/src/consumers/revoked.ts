@@ -3,7 +3,7 @@ import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/even
 import { reporterOf, reportTime } from './reporter.ts';
 import type { ReportDeps } from './transaction-reports.ts';
 
-/** The headset has left what the cloud wished to cancel: now it is canceled (rule A11). */
+/** The headset has given up a transaction that the cloud wished to cancel, so it is canceled (rule A11). */
 export async function applyRevoked(
   { store, outbox, clock, failpoints }: ReportDeps,
   event: DeviceReportEvent,

@@ -15,7 +15,7 @@ import { applyProgress } from './progress.ts';
 import { applyResult } from './result.ts';
 import { applyRevoked } from './revoked.ts';
 
-/** What the consumers of the single kinds of reports need. */
+/** Dependencies of the consumers of the kinds of reports. */
 export interface ReportDeps {
   readonly store: TransactionStore;
   readonly outbox: Outbox;
@@ -23,7 +23,7 @@ export interface ReportDeps {
   readonly failpoints: Failpoints;
 }
 
-/** The work an event asks for; undefined: none. Read before anything is done. */
+/** The work for an event; undefined: none. All events are decoded before any work begins. */
 function workOf(event: DeviceReportEvent): ((deps: ReportDeps) => Promise<void>) | undefined {
   const { body } = event;
   if (body.case === 'hello') return (deps) => applyHello(deps, event, body.value);
@@ -52,15 +52,16 @@ function workOf(event: DeviceReportEvent): ((deps: ReportDeps) => Promise<void>)
 }
 
 /**
- * What headsets report of transactions: progress, results, what they left, apps' answers; and each hello, which ends
- * a reset. Idempotent: each change is conditional on the transaction's state, so an event may come
- * twice, late or out of order.
+ * Consumes headsets' reports about transactions: progress, results, revoked ones, apps' answers; and each
+ * hello, which ends a reset. Idempotent: each change is conditional on the transaction's state, so an event
+ * may come twice, late or out of order.
  */
 export function createReportConsumer(deps: ReportDeps): (events: readonly LogEvent[]) => Promise<void> {
   return async (events) => {
-    // Different devices at once, one device's events in their order.
+    // Devices are handled concurrently, the events of one device in order.
     const chains = new Map<string, Promise<void>>();
-    // All are read before anything is begun: what cannot be read throws while nothing is under way.
+    // All events are decoded first, so that an event that cannot be decoded throws before any work has
+    // begun.
     const works = events.map((event) => workOf(decodeEvent(DeviceReportEventSchema, event)));
     for (const [n, event] of events.entries()) {
       const work = works[n];
@@ -75,7 +76,7 @@ export function createReportConsumer(deps: ReportDeps): (events: readonly LogEve
   };
 }
 
-/** In the trace of the call that made the transaction, where the event says which it is. */
+/** Runs in the trace of the call that created the transaction, if the event names that trace. */
 function traced(event: LogEvent, work: () => Promise<void>): Promise<void> {
   const parent = event.headers['traceparent'];
   return parent ? inSpan('transaction-reports process', { kind: SpanKind.CONSUMER, parent }, work) : work();

@@ -20,32 +20,32 @@ export interface CreateDependencies {
   readonly failpoints: Failpoints;
 }
 
-/** A transaction that somebody wants. */
+/** The transaction to be created. */
 export interface WantedTransaction {
-  /** Drawn before (rule B8); undefined: one is drawn here. */
+  /** An id that was drawn before (rule B8); undefined: one is drawn here. */
   readonly id: number | undefined;
   readonly deviceId: string;
   readonly applicationId: string;
   readonly operationId: string;
-  /** What 'latest' is judged by beside the operationId. */
+  /** The subject by which 'latest' is judged, together with the operationId. */
   readonly subject: string;
-  /** That the caller saw. */
+  /** The activation epoch that the caller saw. */
   readonly activationEpoch: number;
-  /** Undefined: a kind that this version does not know. */
+  /** Undefined: an operation that this version does not know. */
   readonly operation: Operation | undefined;
-  /** Raises the device's floor to its own epoch (rule B4). */
+  /** Set: the create raises the device's floor to its own activation epoch (rule B4). */
   readonly raisesFloor: Floor['reason'] | undefined;
   readonly minimum: Versions;
-  /** Not empty: it ends at once, as a failure with this message. */
+  /** Not empty: the transaction ends at once, as a failure with this message. */
   readonly failMessage: string;
 }
 
 const mostTries = 6;
 
 /**
- * Creates a transaction and answers its id; idempotent where the id was drawn before (rule B8). The
- * device's head is raised first, so that a create which saw an activation that is over is refused, and
- * one that was overtaken by a floor finds out when it is delivered (rule B4).
+ * Creates a transaction and returns its id; idempotent if the id was drawn before (rule B8). The device's
+ * head is raised first. So a create that saw an ended activation is refused, and one that was overtaken by
+ * a floor is canceled when it is delivered (rule B4).
  */
 export async function createTransaction(
   deps: CreateDependencies,
@@ -64,7 +64,7 @@ export async function createTransaction(
     );
     if (raise === 'raised' && (await isQueued(deps, wanted, id))) break;
     if (raise === 'epoch-too-old') {
-      // A repeat of a create that succeeded before the activation ended still answers its id.
+      // A repeat of a create that succeeded before the activation ended still returns its id.
       if (given !== undefined && (await store.get(given))?.deviceId === deviceId) return given;
       throw new DomainError('device_not_activated', 'The device is not activated.');
     }
@@ -95,15 +95,15 @@ export async function createTransaction(
     else deps.delivery.deliver(stored);
   } else {
     const existing = await requireSame(store, id, wanted);
-    // Whoever stored it may have died before it was handed over: the caller's next ones stand behind it.
+    // The process that stored it may have died before the hand-over, and later operations wait behind it.
     if (existing.status === 'created') deps.delivery.deliver(existing);
   }
   return id;
 }
 
 /**
- * Takes a firmware update into its device's queue; throws where it would be a downgrade. False: another
- * call with a higher id came first, so that this one needs a higher id yet.
+ * Adds a firmware update to its device's queue; throws if it would be a downgrade. False: a call with a
+ * higher id came first, so this one needs a new, higher id.
  */
 async function isQueued(
   { store, clock }: CreateDependencies,
@@ -111,7 +111,7 @@ async function isQueued(
   id: number,
 ): Promise<boolean> {
   if (operation?.kind.case !== 'updateFirmware') return true;
-  // A repeat answers what it did, whatever was asked for since.
+  // A repeat returns the first result, whatever was requested since.
   if (given !== undefined && (await store.get(id))) return true;
   const { version } = operation.kind.value;
   const asked = { id, version, activationEpoch, atMs: clock.now() };

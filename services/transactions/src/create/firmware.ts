@@ -3,17 +3,17 @@ import { judgeFirmware, type QueuedFirmware } from '../domain/firmware.ts';
 import { openStatuses } from '../domain/state.ts';
 import type { Heads, Queries } from '../ports.ts';
 
-/** A create that has not stored its transaction after this time never will; milliseconds. */
+/** After this time without a stored transaction a create counts as failed; milliseconds. */
 const creatingMs = 60_000;
 const mostTries = 20;
 
 /**
- * Takes a firmware update into the device's queue, or throws where it would be a downgrade behind one
- * that is unprocessed (rule A13). The queue is in the device's head, changed only as it was seen:
- * of two calls at the same time the later one sees the earlier, also before its transaction is stored.
- * Called after the id is drawn and before the transaction is stored. False: an update with a higher id
- * is in the queue already, which would come after this one: it needs a higher id yet. An id that its
- * caller drew stays; should an older version stand behind it then, the headset refuses that one.
+ * Adds a firmware update to the device's queue, or throws if it would be a downgrade behind an unprocessed
+ * one (rule A13). The queue is in the device's head and is replaced only if it is unchanged since it was
+ * read: of two concurrent calls the later one sees the earlier, even before its transaction is stored.
+ * Called after the id is drawn and before the transaction is stored. False: the queue already has an update
+ * with a higher id, which would run after this one, so this one needs a new, higher id. An id that the
+ * caller drew is kept; if the queue then has an older version behind it, the headset refuses that version.
  */
 export async function queueFirmware(
   store: Heads & Pick<Queries, 'getMany'>,
@@ -23,7 +23,7 @@ export async function queueFirmware(
 ): Promise<boolean> {
   for (let tries = 0; tries < mostTries; tries += 1) {
     const { queued, changes, floorEpoch } = await store.firmwareQueue(deviceId);
-    // A repeat of a create that was cut off: it was judged when it came first.
+    // A repeat of an interrupted create: it was judged the first time.
     if (queued.some(({ id }) => id === asked.id)) return true;
     const known = new Map((await store.getMany(queued.map(({ id }) => id))).map((t) => [t.id, t.status]));
     const judgement = judgeFirmware(queued, asked, ({ id, activationEpoch, atMs }) => {

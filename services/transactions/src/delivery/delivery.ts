@@ -10,18 +10,21 @@ import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link
 import type { Canceler } from '../cancel/canceler.ts';
 import type { CanceledTransaction, Heads, StoredTransaction, Transitions } from '../ports.ts';
 
-/** Hands new transactions to device-link (rule B5: stored first, asked for presence afterwards). */
+/** Hands new transactions to device-link (rule B5: a create stores before it asks for presence). */
 export interface Delivery {
-  /** Returns at once. What fails is left to the sweeper, which finds it still 'created'. */
+  /** Returns at once. A transaction whose hand-over fails stays 'created', and the sweeper retries. */
   deliver(transaction: StoredTransaction): void;
-  /** Tells the headset's session to forget canceled ones; best effort, Accept is the judge. */
+  /**
+   * Tells the headset's session to drop canceled transactions; best effort, because the start permit
+   * decides.
+   */
   withdraw(transactions: readonly CanceledTransaction[], reason: string): void;
-  /** The headset may start it: whatever was to be noted of its delivery is out of date. */
+  /** The headset may start it: a pending mark of its hand-over is out of date. */
   accepted(id: number): void;
   drain(): Promise<void>;
 }
 
-/** A transaction as device-link gets it. */
+/** A transaction in the form that device-link gets. */
 export function toOffer(t: StoredTransaction, attempt = t.attempts) {
   return {
     transactionId: BigInt(t.id),
@@ -34,10 +37,13 @@ export function toOffer(t: StoredTransaction, attempt = t.attempts) {
   };
 }
 
-/** How long the mark of a delivery waits: a headset that is online has accepted by then. */
+/** Delay before a hand-over is marked as published; by then a headset that is online has accepted. */
 const markAfterMs = 100;
 
-/** What one call to device-link carries at most, far below gRPC's limit, and what an offer weighs beside its operation. */
+/**
+ * Largest size of one call to device-link, far below gRPC's limit, and the size of an offer without its
+ * operation.
+ */
 const largestCallBytes = 1024 * 1024;
 const offerOverheadBytes = 256;
 
@@ -45,7 +51,7 @@ interface HandOver {
   readonly deviceId: string;
   readonly offer: ReturnType<typeof toOffer>;
   readonly previousId: number;
-  /** Of its operation. */
+  /** Size of its operation. */
   readonly bytes: number;
 }
 
@@ -62,16 +68,16 @@ export function createDelivery(deps: {
     maxItems: 500,
     maxWaitMs: markAfterMs,
     async flush(items) {
-      // What the headset has accepted meanwhile needs no mark (ADR 0005).
+      // A transaction that was accepted meanwhile needs no mark (ADR 0005).
       const open = items.filter((m) => waiting.delete(m.id));
       if (open.length > 0) await store.markPublished(open, clock.now());
     },
     onError: (error) => logger.warn({ err: error }, 'transactions not marked as published; the sweeper will'),
   });
-  /** Handed over and not marked yet. */
+  /** Transactions handed over and not marked yet. */
   const waiting = new Set<number>();
 
-  /** The epoch of the session that took it, 0 while the headset is away. */
+  /** Hands over; returns the epoch of the session that took it, 0 if the headset has no session. */
   const handOver = batchPerTurn<HandOver, number>({
     weight: { of: ({ bytes }) => bytes + offerOverheadBytes, most: largestCallBytes },
     async run(handOvers) {
@@ -96,7 +102,7 @@ export function createDelivery(deps: {
       await canceler.cancelBelowFloor(t.deviceId, floor, [t.id]);
       return;
     }
-    // Made before it joins others: one that cannot be read fails alone.
+    // Decoded before it joins a batch, so that a transaction that cannot be decoded fails alone.
     const offer = toOffer(t);
     const sentEpoch = await handOver({
       deviceId: t.deviceId,

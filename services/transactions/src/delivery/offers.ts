@@ -3,23 +3,24 @@ import { portions } from '../domain/portions.ts';
 import { openStatuses } from '../domain/state.ts';
 import type { Queries, StoredTransaction } from '../ports.ts';
 
-/** What is to be offered to a headset. */
+/** A transaction that is to be offered to a headset. */
 export interface ToOffer {
   readonly id: number;
-  /** To be written into the offer. */
+  /** The attempt number in the offer. */
   readonly attempt: number;
-  /** Absent: it is read when it is its turn. */
+  /** Absent: it is read later, when it is its turn. */
   readonly transaction?: StoredTransaction;
 }
 
-/** About so many bytes of operations go into one answer. */
+/** Approximate limit of the bytes of operations in one answer. */
 const answerBytes = 1024 * 1024;
-/** Transactions that are read at once: each may have 1 MiB. */
+/** Transactions in one read; few, because each may have 1 MiB. */
 const readAtOnce = 8;
 
 /**
- * Reads what is offered, in order; what has ended since is left out. With `bounded`, only the first ones,
- * until the answer is full: a headset that was away for long may have any number waiting.
+ * Reads the transactions to offer, in order; those that have ended since are left out. With `bounded` it
+ * reads only the first ones, until the answer is full, because any number may wait for a headset that was
+ * offline for long.
  */
 export async function readOffers(
   store: Pick<Queries, 'getMany'>,

@@ -14,13 +14,16 @@ import { readOffers, type ToOffer } from './offers.ts';
 export interface OnlineAnswer {
   /** In order of id. */
   readonly offers: readonly ToOffer[];
-  /** Held as started, and may go on. */
+  /** Held as started, and allowed to go on. */
   readonly starts: readonly number[];
-  /** Held as started, and to be left if that is still possible. */
+  /** Held as started, and to be given up if that is still possible. */
   readonly revocations: readonly { readonly id: number; readonly message: string }[];
-  /** What the headset holds in vain; when judged again, what that canceled. */
+  /**
+   * Transactions to drop: those that the headset holds but that have ended; in a repeated judgement, those
+   * that it canceled.
+   */
   readonly drops: readonly number[];
-  /** The device's highest id when it was judged. */
+  /** The device's highest id at the judgement. */
   readonly through: number;
 }
 
@@ -34,17 +37,17 @@ interface OnlineDeps {
 
 type JudgedSession = Pick<OnlineSession, 'epoch' | 'held' | 'knowsRevoke' | 'afterUnresponsive'> & {
   readonly deviceId: string;
-  /** It was judged before. */
+  /** The session was judged before. */
   readonly again: boolean;
-  /** Operations may be left out: they are read later. */
+  /** device-link can read operations later, so the answer may leave them out. */
   readonly readsOffers: boolean;
 };
 
 /**
- * A session has begun, or is judged again: judges, cancels, marks, and answers what to send (rules
- * B5, B6). May be repeated with the same session at any time: what it marked, it counts no more. Where
- * something was started between the look and its cancellation, it looks anew (rule B1): states only go
- * forward, so that ends.
+ * Judges a session that has begun, or judges it again: cancels, marks, and returns what to send (rules B5,
+ * B6). It may be repeated for the same session at any time, because marked transactions are not counted
+ * again. If a transaction was started between the read and its cancellation, the judgement is repeated
+ * (rule B1); states only go forward, so this terminates.
  */
 export async function takeOnline(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAnswer> {
   for (;;) {
@@ -53,7 +56,7 @@ export async function takeOnline(deps: OnlineDeps, session: JudgedSession): Prom
   }
 }
 
-/** Undefined: what was to be canceled has moved meanwhile. */
+/** Undefined: a transaction that was to be canceled has changed meanwhile. */
 async function judge(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAnswer | undefined> {
   const { store, canceler, clock, retryLimit, retryIntervalMs } = deps;
   const [open, { floor: stored, lastId }] = await Promise.all([
@@ -66,7 +69,7 @@ async function judge(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAn
   const judged = session.again
     ? judgeAgain(open, { epoch: session.epoch, floor })
     : judgeOnline(open, { ...session, floor, retryLimit, retryIntervalMs, now });
-  // What is below the floor is over whatever runs.
+  // Transactions below the floor are canceled even if they run.
   const asSeen = ({ id }: Cancellation): Seen | undefined => {
     const t = byId.get(id);
     if (!t || t.activationEpoch < floor.epoch) return undefined;
@@ -90,7 +93,7 @@ async function judge(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAn
     const t = byId.get(mark.id);
     return t?.status === 'created' || (t?.sentEpoch ?? 0) < session.epoch || mark.wish !== undefined;
   };
-  // Marked before it is sent: a retry may be counted too often, never too seldom.
+  // Marked before sending: a retry may be counted too often, but never missed.
   await store.markJudged(
     [...judged.offer, ...judged.start, ...judged.revoke].filter(changes),
     session.epoch,
@@ -102,7 +105,7 @@ async function judge(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAn
     offers: await readOffers(store, judged.offer, session.readsOffers),
     starts: judged.start.map(({ id }) => id),
     revocations: judged.revoke.map(({ id, wish }) => ({ id, message: wish ?? '' })),
-    // What a session holds by now was not told again: only its hello says what it holds in vain.
+    // A repeated judgement does not know what the session holds now: only a hello says what it holds.
     drops: session.again
       ? judged.cancel.map(({ id }) => id)
       : [...session.held].filter(([id, held]) => held !== 'finished' && !wanted.has(id)).map(([id]) => id),

@@ -18,11 +18,14 @@ export interface PermitRequest {
   readonly transactionId: number;
   readonly deviceId: string;
   readonly sessionEpoch: number;
-  /** What the headset runs; empty: not known. */
+  /** The headset's client and firmware versions; empty: not known. */
   readonly versions: Versions;
 }
 
-/** `start`: it may. `revoke`: it has begun, and is asked to give it up. `drop`: it is to forget it. */
+/**
+ * `start`: the headset may start. `revoke`: it has started, and is asked to give it up. `drop`: it must
+ * forget it.
+ */
 export type Permit =
   | { readonly kind: 'start' }
   | { readonly kind: 'revoke' | 'drop'; readonly reason: string };
@@ -32,8 +35,8 @@ const drop = (reason: string): Permit => ({ kind: 'drop', reason });
 
 /**
  * The start permit: one conditional update to accepted (rule B1), with the callback that it causes. A
- * transaction that needs a newer headset ends here as a failure (rule C14). Asked again, it answers as
- * things stand.
+ * transaction that needs a newer headset ends here as a failure (rule C14). A repeated request gets an
+ * answer by the current state.
  */
 export async function permitStart(
   { store, outbox, delivery, clock, failpoints }: PermitDependencies,
@@ -54,7 +57,7 @@ export async function permitStart(
   const minimum = t?.minimum;
   const needsSome = minimum && (minimum.client || minimum.firmware);
   if (needsSome && (t?.status === 'created' || t?.status === 'published')) {
-    // Few operations need a headset of some age; only they pay for a second look.
+    // Few operations need a minimum version; only they cost a second read.
     const message = tooOldMessage(versions, minimum);
     if (message === undefined) {
       if (await accept(minimum)) return start;
@@ -65,10 +68,10 @@ export async function permitStart(
     t = await store.get(id);
   }
   if (t?.deviceId !== deviceId) return drop('unknown transaction');
-  // Sent to a newer session, or judged for one: that session's headset asks for itself (rule B1).
+  // Sent to a newer session, or judged for one: that session asks for its own permit (rule B1).
   if (t.sentEpoch > sessionEpoch) return drop('A newer session has it.');
   if (t.status === 'accepted' && t.activationEpoch >= floorEpoch) {
-    // Asked again for one that was accepted before: the permit stands, unless it is to be canceled.
+    // It was accepted before: the permit stands, unless the cloud wishes to cancel it.
     return t.wish ? { kind: 'revoke', reason: t.wish } : start;
   }
   return drop(t.endMessage || 'The transaction is over.');

@@ -1,6 +1,6 @@
 import { bounded, happenedAt, share } from './bounds.ts';
 
-describe('what headsets say is held to bounds', () => {
+describe('content from headsets is bounded', () => {
   it.each([
     ['', 3, ''],
     ['abc', 3, 'abc'],

@@ -1,6 +1,6 @@
 /**
- * Bounds of what headsets say, so that every callback fits the log however it is written; characters
- * (UTF-16 code units). Longer texts are cut (protocol page, "Limits").
+ * Limits of texts from headsets, so that every callback fits into an event of the log however it is
+ * encoded; characters (UTF-16 code units). Longer texts are cut (protocol page, "Limits").
  */
 export const textBounds = {
   message: 1024,
@@ -21,14 +21,14 @@ export function bounded(text: string, max: number): string {
   return text.slice(0, cutsPair ? max - 1 : max);
 }
 
-/** A share from 0.0 to 1.0; what is no number counts as nothing done. */
+/** A share from 0.0 to 1.0; a value that is not a number counts as 0. */
 export function share(value: number): number {
   return Number.isNaN(value) ? 0 : Math.min(1, Math.max(0, value));
 }
 
 /**
- * When something happened by a headset's clock, held to the time of arrival: a clock that runs ahead
- * makes no future. What tells no time happened when it arrived; milliseconds since 1970.
+ * When something happened by a headset's clock, but not after its arrival, because the clock may run ahead.
+ * Without a time it happened when it arrived; milliseconds since 1970.
  */
 export function happenedAt(occurredAtMs: number, receivedAtMs: number): number {
   return occurredAtMs > 0 ? Math.min(occurredAtMs, receivedAtMs) : receivedAtMs;

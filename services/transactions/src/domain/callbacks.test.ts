@@ -137,7 +137,7 @@ describe('callbacks of one transaction', () => {
   const step = (number: number, reportId = 3) =>
     owed('progress', true, { step: { reportId, number, value: 0 } });
 
-  it('have places in the order: the start, progress, the end, the answer', () => {
+  it('are numbered in the order: the start, progress, the end, the answer', () => {
     const places = (reports: number) =>
       [owed('accepted'), step(1), step(reports), owed('processed'), owed('answer')].map((callback) =>
         callbackSequence(callback, reports),
@@ -147,14 +147,14 @@ describe('callbacks of one transaction', () => {
     expect(callbackSequence(owed('canceled'), 2)).toBe(4);
   });
 
-  it('follow each other without a gap where there is no progress', () => {
+  it('are numbered without a gap when there is no progress', () => {
     const places = [owed('accepted'), owed('processed'), owed('answer')].map((callback) =>
       callbackSequence(callback, 0),
     );
     expect(places).toEqual([1, 2, 3]);
   });
 
-  it('have an id each, progress one for each report', () => {
+  it('have one id each, and progress has one per report', () => {
     expect(
       [owed('accepted'), step(1, 41), step(2, 42), owed('canceled')].map((o) => callbackId(5, o)),
     ).toEqual(['tx-5-accepted', 'tx-5-progress-41', 'tx-5-progress-42', 'tx-5-canceled']);

@@ -4,15 +4,15 @@ import { connectivityBody } from './forms/connectivity.ts';
 import { formOf, isConnectivity } from './forms/operations.ts';
 import type { CallbackKind, OwedCallback } from './owed.ts';
 
-/** Whose callback it is. */
+/** The transaction that a callback is about. */
 export interface CallbackSubject {
   readonly transactionId: number;
   readonly applicationId: string;
   readonly deviceId: string;
   readonly operationId: string;
-  /** The last known progress of an update; 0 where there was none. */
+  /** The last known progress of an update; 0 if there was none. */
   readonly progress: number;
-  /** What was to be done; needed by the forms that `needsOperation` names. */
+  /** The operation; needed by the callbacks for which `needsOperation` is true. */
   readonly operation?: Operation['kind'];
 }
 
@@ -20,10 +20,10 @@ export interface CallbackSubject {
 export const maxProgressReports = 999_998;
 
 /**
- * Place in the order of one transaction's callbacks: the start, `progressReports` reports of progress
- * so far, the end, the answer. Each is one above the one before, where there is one, so that whoever
- * has the one before knows that nothing lies between. An ended transaction has no more progress: its
- * places stand.
+ * Sequence number of one transaction's callbacks: the start, `progressReports` progress reports so far, the
+ * end, the answer. Each number is one above that of the callback before, so a receiver that has the one
+ * before knows that none is missing. An ended transaction has no more progress, so the numbers of its end
+ * and answer do not change.
  */
 export function callbackSequence(owed: OwedCallback, progressReports: number): number {
   switch (owed.kind) {
@@ -45,7 +45,7 @@ export function callbackId(transactionId: number, owed: OwedCallback): string {
   return owed.kind === 'progress' ? `${id}-${owed.step?.reportId ?? 0}` : id;
 }
 
-/** True when the body of a callback depends on what was to be done. */
+/** True when the body of a callback depends on the operation. */
 export function needsOperation(operationId: string, kind: CallbackKind): boolean {
   if (kind !== 'processed') return false;
   const form = formOf(operationId);
@@ -84,7 +84,7 @@ export function callbackBody(subject: CallbackSubject, owed: OwedCallback): Reco
     result: owed.success ? 'success' : 'failure',
     message: owed.message,
   };
-  // A cancellation has no extras, whatever was canceled.
+  // A cancellation has no extra fields, whatever the operation.
   if (owed.kind === 'canceled') return general;
   if (form === ResultForm.UPDATE) return { ...general, progress: progressOf(subject, owed) };
   if (form === ResultForm.UNINSTALL && owed.kind === 'processed') {
@@ -101,7 +101,7 @@ const notificationTypes = {
   canceled: 'processed',
 } as const;
 
-/** 0 at the start, what was reported on the way, 1 at a good end; at a bad one the last known. */
+/** 0 at the start, the reported value in between, 1 after success; after a failure the last known value. */
 function progressOf(subject: CallbackSubject, owed: OwedCallback): number {
   if (owed.kind === 'progress') return owed.step?.value ?? 0;
   if (owed.kind === 'accepted') return 0;

@@ -26,7 +26,7 @@ describe('the minimum versions of an operation', () => {
     expect(tooOldMessage({ client: '2.3.1', firmware }, minimum)).toBe(message);
   });
 
-  it('of two that are too old the client is named', () => {
+  it('if both are too old, the message names the client', () => {
     expect(tooOldMessage({ client: '2', firmware: '8' }, { client: '2.3.1', firmware: '9.001.0' })).toBe(
       older('client', '2', '2.3.1'),
     );

@@ -1,14 +1,14 @@
 import { isOlder } from '@headset-cloud/kit/version.ts';
 
-/** Versions of a headset's client and firmware; empty: as minimum any, of a headset not known. */
+/** Versions of client and firmware. An empty one means "any" in a minimum and "not known" of a headset. */
 export interface Versions {
   readonly client: string;
   readonly firmware: string;
 }
 
 /**
- * Why a headset is too old for an operation (rule C14, rule A13); undefined: it is not. What a
- * headset does not say counts as the oldest.
+ * Why a headset is too old for an operation (rule C14, rule A13); undefined: it is not. A version that the
+ * headset does not report counts as the oldest.
  */
 export function tooOldMessage(of: Versions, minimum: Versions): string | undefined {
   for (const what of ['client', 'firmware'] as const) {

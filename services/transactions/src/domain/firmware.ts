@@ -1,6 +1,6 @@
 import { isOlder } from '@headset-cloud/kit/version.ts';
 
-/** A firmware update that was asked for; its transaction says whether it is unprocessed still. */
+/** A requested firmware update; its transaction says whether it is still unprocessed. */
 export interface QueuedFirmware {
   /** The transaction's id. */
   readonly id: number;
@@ -10,12 +10,12 @@ export interface QueuedFirmware {
   readonly atMs: number;
 }
 
-/** How many a device's head remembers; more than that wait only where somebody asks without end. */
+/** How many updates a device's head remembers; only endless requests would make more wait. */
 const mostQueued = 100;
 
 /**
- * Whether a firmware update would go behind one that is unprocessed (rule A13), and what is queued with
- * it. An equal version is no downgrade. `waits` says of an earlier one whether it counts still.
+ * Decides whether a firmware update would be a downgrade behind an unprocessed one (rule A13), and returns
+ * the queue with it. An equal version is no downgrade. `waits` says whether an earlier update still counts.
  */
 export function judgeFirmware(
   queued: readonly QueuedFirmware[],

@@ -10,12 +10,12 @@ describe('the id before another one', () => {
     expect(idBefore([7, 8], 7)).toBe(0);
   });
 
-  it('is what stood before it first, where a create was repeated', () => {
+  it('is the id before its first create, if the create was repeated', () => {
     expect(idBefore([7, 8, 9, 8, 10], 8)).toBe(7);
     expect(idBefore([7, 8, 9, 8, 10], 10)).toBe(8);
   });
 
-  it('is everything below it, where that is too long ago', () => {
+  it('is the next lower id, if the id before it is no longer known', () => {
     const lately = Array.from({ length: latelyKept }, (_, i) => 100 + i);
     expect(idBefore(lately, 100)).toBe(99);
     expect(idBefore(lately, 50)).toBe(49);

@@ -39,7 +39,7 @@ const held = (entries: Record<number, HeldAs>): Held =>
   new Map(Object.entries(entries).map(([id, as]) => [Number(id), as]));
 const nothing = { offer: [], start: [], revoke: [], cancel: [] };
 
-describe('judging what a headset gets when it comes online', () => {
+describe('judging a device’s transactions when its headset comes online', () => {
   it('offers the latest of each operation and cancels the older ones', () => {
     const judged = judgeOnline(
       [open(3), open(1), open(2, { operationId: 'post-v1-applications-devices' })],
@@ -73,7 +73,7 @@ describe('judging what a headset gets when it comes online', () => {
     };
     const counted = (attempts: number) => ({ id: 1, attempts, countedAtMs: now });
 
-    it('counts where an earlier session was given it, whether the headset kept it or not', () => {
+    it('counts if it was sent to an earlier session, whether the headset kept it or not', () => {
       const sent = open(1, { sentEpoch: 6, attempts: 1 });
       expect(mark(sent)).toEqual(counted(2));
       expect(mark(sent, { held: held({ 1: 'offered' }) })).toEqual(counted(2));
@@ -91,7 +91,7 @@ describe('judging what a headset gets when it comes online', () => {
       expect(mark(at(now + 1))).toEqual(counted(2));
     });
 
-    it('does not count where the transaction got further than ever before', () => {
+    it('does not count if the transaction got further than ever before', () => {
       const started = { sentEpoch: 6, attempts: 1, status: 'accepted' as const };
       expect(mark(open(1, started), { held: held({ 1: 'started' }) })).toEqual({
         id: 1,
@@ -110,14 +110,14 @@ describe('judging what a headset gets when it comes online', () => {
     });
   });
 
-  it('sends again as often as the limit says, and then cancels', () => {
+  it('re-delivers up to the limit, and then cancels', () => {
     const last = judgeOnline([open(1, { sentEpoch: 6, attempts: 4 })], session);
     expect(last.offer).toMatchObject([{ id: 1, attempts: 5 }]);
     const over = judgeOnline([open(1, { sentEpoch: 6, attempts: 5 })], session);
     expect(over).toEqual({ ...nothing, cancel: [{ id: 1, message: cancelMessages.retryLimit }] });
   });
 
-  it('leaves what the headset has finished to its report, and counts nothing', () => {
+  it('does nothing and counts nothing for a transaction that the headset has finished: its report ends it', () => {
     const judged = judgeOnline([open(1, { sentEpoch: 6, attempts: 5, status: 'accepted' }), open(2)], {
       ...session,
       held: held({ 1: 'finished' }),
@@ -126,12 +126,12 @@ describe('judging what a headset gets when it comes online', () => {
     expect(judged.offer.map((o) => o.id)).toEqual([2]);
   });
 
-  describe('what the headset may have begun', () => {
+  describe('a transaction that the headset may have begun', () => {
     const started = (id: number, over: Partial<OpenTransaction> = {}) =>
       open(id, { status: 'accepted', sentEpoch: 6, countedAdvance: 1, ...over });
     const holding = { ...session, held: held({ 1: 'started' }) };
 
-    it('is started again without an offer where it may go on', () => {
+    it('is started again without an offer if it may go on', () => {
       const judged = judgeOnline([started(1)], holding);
       expect(judged.start.map((s) => s.id)).toEqual([1]);
       expect(judged.offer).toEqual([]);
@@ -141,20 +141,20 @@ describe('judging what a headset gets when it comes online', () => {
       ['a newer one', [started(1), open(2)], cancelMessages.newer],
       ['the retry limit', [started(1, { attempts: 5 })], cancelMessages.retryLimit],
       ['an earlier wish', [started(1, { wish: cancelMessages.newer })], cancelMessages.newer],
-    ])('is asked for before it is canceled, because of %s', (_, open, wish) => {
+    ])('is revoked before it is canceled, because of %s', (_, open, wish) => {
       const judged = judgeOnline(open, holding);
       expect(judged.revoke).toMatchObject([{ id: 1, wish }]);
       expect(judged.cancel).toEqual([]);
       expect(judged.start).toEqual([]);
     });
 
-    it('goes on at a client that cannot be asked, and ends by its result', () => {
+    it('goes on at a client that does not know revoke, and ends by its result', () => {
       const judged = judgeOnline([started(1), open(2)], { ...holding, knowsRevoke: false });
       expect(judged.start.map((s) => s.id)).toEqual([1]);
       expect(judged.cancel).toEqual([]);
     });
 
-    it('is offered again to a client that cannot be asked and does not hold it: its result may be on its way', () => {
+    it('is offered again to a client that does not know revoke and does not hold it: its result may not be consumed yet', () => {
       const old = { ...session, knowsRevoke: false };
       const judged = judgeOnline([started(1), open(2)], old);
       expect(judged).toMatchObject({ offer: [{ id: 1 }, { id: 2 }], cancel: [], start: [] });
@@ -163,19 +163,19 @@ describe('judging what a headset gets when it comes online', () => {
       expect(judgeOnline([tired], old)).toMatchObject({ offer: [{ id: 1 }], cancel: [] });
     });
 
-    it('is offered to be asked for where the headset does not say that it holds it', () => {
+    it('is offered, so that it can be revoked, if the headset does not say that it holds it', () => {
       const judged = judgeOnline([started(1), open(2)], session);
       expect(judged.offer).toMatchObject([{ id: 1, wish: cancelMessages.newer }, { id: 2 }]);
       expect(judged.cancel).toEqual([]);
     });
 
-    it('is canceled at once where the headset holds it without its start', () => {
+    it('is canceled at once if the headset holds it as offered only', () => {
       const judged = judgeOnline([started(1), open(2)], { ...session, held: held({ 1: 'offered' }) });
       expect(judged.cancel).toEqual([{ id: 1, message: cancelMessages.newer }]);
       expect(judged.offer.map((o) => o.id)).toEqual([2]);
     });
 
-    it('is canceled at once below the floor, whatever runs', () => {
+    it('is canceled at once below the floor, even if it runs', () => {
       const floor = { epoch: 4, message: cancelMessages.deactivation };
       expect(judgeOnline([started(1)], { ...holding, floor })).toEqual({
         ...nothing,
@@ -185,7 +185,7 @@ describe('judging what a headset gets when it comes online', () => {
   });
 
   describe('judged again, a session', () => {
-    it('gets what waits unstarted, and counts nothing', () => {
+    it('gets waiting transactions that were not started, and counts nothing', () => {
       const judged = judgeAgain(
         [open(1, { sentEpoch: 6, attempts: 5 }), open(2), open(3, { status: 'created' })],
         session,
@@ -198,7 +198,7 @@ describe('judging what a headset gets when it comes online', () => {
       expect(judged.cancel).toEqual([]);
     });
 
-    it('gets neither what is started nor what a newer session has', () => {
+    it('gets neither started transactions nor those that a newer session has', () => {
       const judged = judgeAgain(
         [open(1, { status: 'accepted', sentEpoch: 7 }), open(2, { sentEpoch: 8 })],
         session,
@@ -206,7 +206,7 @@ describe('judging what a headset gets when it comes online', () => {
       expect(judged).toEqual(nothing);
     });
 
-    it('loses what is below the floor', () => {
+    it('loses transactions below the floor', () => {
       const floor = { epoch: 4, message: cancelMessages.reset };
       expect(judgeAgain([open(1)], { ...session, floor }).cancel).toEqual([
         { id: 1, message: cancelMessages.reset },
@@ -218,7 +218,7 @@ describe('judging what a headset gets when it comes online', () => {
     const reset = (id: number, over: Partial<OpenTransaction> = {}) =>
       open(id, { operationId: resetOperation, status: 'accepted', sentEpoch: 6, ...over });
 
-    it('goes on while the headset holds it, however often, and counts no retry', () => {
+    it('goes on while the headset holds it, however often it is judged, and counts no retry', () => {
       for (const attempts of [0, 5, 99]) {
         const going = [{ id: 1, attempts }];
         expect(judgeOnline([reset(1, { attempts })], { ...session, held: held({ 1: 'started' }) })).toEqual({
@@ -233,9 +233,9 @@ describe('judging what a headset gets when it comes online', () => {
     });
 
     it.each<[string, Held, number]>([
-      ['a headset that comes back without it', new Map(), 6],
+      ['a headset that no longer holds it', new Map(), 6],
       ['a headset that has finished it', held({ 1: 'finished' }), 6],
-      ['the session that was given it', new Map(), 7],
+      ['the session it was sent to', new Map(), 7],
     ])('is neither sent again nor canceled for %s', (_, holds, sentEpoch) => {
       const at = { ...session, held: holds, retryLimit: 1 };
       expect(judgeOnline([reset(1, { sentEpoch, attempts: 9 })], at)).toEqual(nothing);
@@ -276,12 +276,9 @@ describe('judging what a headset gets when it comes online', () => {
     [7, new Map(), false],
     [8, new Map(), false],
     [0, new Map(), false],
-  ])(
-    'one written to session %d is gone for session 7 where it is not held (%#)',
-    (sentEpoch, holds, gone) => {
-      expect(isGone({ id: 1, sentEpoch }, { epoch: 7, held: holds })).toBe(gone);
-    },
-  );
+  ])('a reset sent to session %d is gone for session 7 if it is not held (%#)', (sentEpoch, holds, gone) => {
+    expect(isGone({ id: 1, sentEpoch }, { epoch: 7, held: holds })).toBe(gone);
+  });
 
   it('cancels everything below the floor with its message, and lets it supersede nothing', () => {
     const floor = { epoch: 4, message: cancelMessages.deactivation };

@@ -1,7 +1,7 @@
 import { resetOperation } from './forms/operations.ts';
 import { cancelMessages, type Status } from './state.ts';
 
-/** An unprocessed transaction, as far as its re-delivery is judged. */
+/** The fields of an unprocessed transaction that a judgement needs. */
 export interface OpenTransaction {
   readonly id: number;
   readonly status: Status;
@@ -13,9 +13,9 @@ export interface OpenTransaction {
   readonly attempts: number;
   /** The newest session it was written to, or judged for; 0 if none. */
   readonly sentEpoch: number;
-  /** When the newest re-delivery counted; 0 if none did. Milliseconds since 1970. */
+  /** When a re-delivery last counted; 0 if none did. Milliseconds since 1970. */
   readonly countedAtMs: number;
-  /** How far it had come when that was judged last, as `advanceOf` counts. */
+  /** How far it had come at the last judgement, as `advanceOf` counts. */
   readonly countedAdvance: number;
   /** The highest progress it ever reported, 0.0 to 1.0. */
   readonly bestProgress: number;
@@ -23,34 +23,34 @@ export interface OpenTransaction {
   readonly wish: string;
 }
 
-/** How a headset says that it holds a transaction. */
+/** The state in which a headset holds a transaction. */
 export type HeldAs = 'offered' | 'started' | 'finished';
 export type Held = ReadonlyMap<number, HeldAs>;
 
 export interface OnlineSession {
   readonly epoch: number;
   readonly held: Held;
-  /** Its client answers `revoke`. */
+  /** The headset's client can answer `revoke`. */
   readonly knowsRevoke: boolean;
   /** The session before it was closed because the headset did not answer. */
   readonly afterUnresponsive: boolean;
   readonly floor: { readonly epoch: number; readonly message: string };
-  /** Re-deliveries that are allowed. */
+  /** Largest number of re-deliveries. */
   readonly retryLimit: number;
   /** Re-deliveries within this time count once; milliseconds. */
   readonly retryIntervalMs: number;
   readonly now: number;
 }
 
-/** What of a transaction is written with the judgement. */
+/** What a judgement writes to a transaction. */
 export interface Mark {
   readonly id: number;
   readonly attempts: number;
-  /** Set where the judgement counted a re-delivery. */
+  /** Set if the judgement counted a re-delivery. */
   readonly countedAtMs?: number;
-  /** Set where it has come further than at the last judgement. */
+  /** Set if it has come further than at the last judgement. */
   readonly countedAdvance?: number;
-  /** Set where the cloud wishes to cancel what the headset may have started. */
+  /** Set if the cloud wishes to cancel it and the headset may have started it. */
   readonly wish?: string;
 }
 
@@ -59,7 +59,7 @@ export interface OnlineJudgement {
   readonly offer: readonly Mark[];
   /** Held as started: to be started again without an offer. */
   readonly start: readonly Mark[];
-  /** Held as started: the headset is asked to leave it. */
+  /** Held as started: the headset is asked to give it up. */
   readonly revoke: readonly Mark[];
   readonly cancel: readonly Cancellation[];
 }
@@ -69,7 +69,7 @@ export interface Cancellation {
   readonly message: string;
 }
 
-/** True: an earlier session got it, and the headset that is back knows nothing of it. */
+/** True: it was sent to an earlier session, and the headset no longer holds it. */
 export function isGone(
   t: Pick<OpenTransaction, 'id' | 'sentEpoch'>,
   session: { readonly epoch: number; readonly held: Held },
@@ -78,12 +78,12 @@ export function isGone(
 }
 
 /**
- * What happens to a device's unprocessed transactions when its headset comes online (specification
- * API 4; rules A11, B4, B6): what is below the floor is canceled, the newest of each operation
- * goes on, the older ones and those re-delivered too often are canceled. One that the headset may
- * have begun is not canceled here: the headset is asked first. What it has finished is left to its
- * report. An accepted reset goes on only at a headset that still holds it: one that is back without
- * it is done, and ends by its hello (rule B7).
+ * What happens to a device's unprocessed transactions when its headset comes online (specification API 4;
+ * rules A11, B4, B6): transactions below the floor are canceled, the newest of each operation goes on, the
+ * older ones and those re-delivered too often are canceled. A transaction that the headset may have begun
+ * is not canceled here: the headset is asked first. A finished one stays open for its report. An accepted
+ * reset goes on only at a headset that still holds it; otherwise it is done, and the hello ends it (rule
+ * B7).
  */
 export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSession): OnlineJudgement {
   const ordered = [...open].sort((a, b) => a.id - b.id);
@@ -101,9 +101,9 @@ export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSes
       cancel.push({ id: t.id, message: session.floor.message });
       continue;
     }
-    // A newer session has it: this one is over.
+    // A finished one ends by its report; one that a newer session has is no longer this session's.
     if (held === 'finished' || t.sentEpoch > session.epoch) continue;
-    // Only what the cloud has permitted can have been started.
+    // The headset can have started only transactions that the cloud has accepted.
     const goesOn = held === 'started' && t.status === 'accepted' ? start : offer;
     if (isRunningReset(t)) {
       if (held) goesOn.push({ id: t.id, attempts: t.attempts });
@@ -115,15 +115,16 @@ export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSes
     else if (t.status !== 'accepted' || (held === 'offered' && !mayRunHere(t, session))) {
       cancel.push({ id: t.id, message: lost });
     } else if (session.knowsRevoke) (held ? revoke : offer).push({ ...mark, wish: lost });
-    // An older client is not asked: its result ends it, and may be on its way where it is not held.
+    // A client that does not know `revoke` is not asked: the result ends the transaction. If it is not
+    // held, the result may not be consumed yet.
     else goesOn.push(mark);
   }
   return { offer, start, revoke, cancel };
 }
 
 /**
- * What a session that was judged before still has to get (rule B5): what waits unstarted and was
- * handed to nobody, or to a session that is over. Its place in the count of retries stays.
+ * What a session that was judged before still has to get (rule B5): transactions that are not started and
+ * were sent to no session, or to an older one. Their retry counts do not change.
  */
 export function judgeAgain(
   open: readonly OpenTransaction[],
@@ -143,7 +144,7 @@ export function judgeAgain(
   };
 }
 
-/** Why it must not go on; undefined: it may. */
+/** The reason why it must not go on; undefined: it may go on. */
 function lostBecause(
   t: OpenTransaction,
   mark: Mark,
@@ -156,16 +157,16 @@ function lostBecause(
 }
 
 /**
- * A session that needs what an earlier one was given is a retry (rule B6). Those of a flapping
- * network count once in a while, and not at all while the transaction gets further than ever
- * before; a headset that did not answer always counts.
+ * A re-delivery to a session after an earlier session got it is a retry (rule B6). Retries within the
+ * interval count once, so that a flapping network does not use them up, and none counts while the
+ * transaction gets further than ever before. After a session whose headset did not answer it always counts.
  */
 function countRetry(t: OpenTransaction, session: OnlineSession): Mark {
   const advance = advanceOf(t);
   const further = advance > t.countedAdvance;
   const same = { id: t.id, attempts: t.attempts, ...(further && { countedAdvance: advance }) };
   if (t.sentEpoch === 0 || t.sentEpoch >= session.epoch) return { id: t.id, attempts: t.attempts };
-  // A time in the future was written by a clock that was wrong.
+  // A time in the future was written by a wrong clock.
   const sinceMs = session.now - t.countedAtMs;
   const justCounted = t.countedAtMs > 0 && sinceMs >= 0 && sinceMs < session.retryIntervalMs;
   if (!session.afterUnresponsive && (further || justCounted)) return same;
@@ -177,7 +178,7 @@ function advanceOf(t: Pick<OpenTransaction, 'status' | 'bestProgress'>): number 
   return t.status === 'accepted' ? 1 + t.bestProgress : 0;
 }
 
-/** It has its permit, perhaps given to this very session: then its hello does not tell all. */
+/** It has its permit, perhaps from this very session: then its hello was sent before the start. */
 function mayRunHere(t: OpenTransaction, session: OnlineSession): boolean {
   return t.status === 'accepted' && t.sentEpoch === session.epoch;
 }

@@ -9,23 +9,23 @@ export interface OwedCallback {
   /** Milliseconds since 1970; becomes the body's timestamp. */
   readonly atMs: number;
   /**
-   * When the change that caused it was made, by the cloud's clock; set when it is stored. The time that
-   * the notifier tries it counts from here, not from what a headset tells (rule B10).
+   * When the change that caused it was made, by the cloud's clock; set when it is stored. The notifier's
+   * delivery time counts from here, not from the headset's time (rule B10).
    */
   readonly takenInAtMs?: number;
   readonly success: boolean;
   readonly message: string;
-  /** Only of an app's own answer. */
+  /** Only for an app's own answer. */
   readonly customData?: string;
-  /** Only of the end of a connectivity operation that the headset reported. */
+  /** Only for the end of a connectivity operation that the headset reported. */
   readonly connectivity?: ConnectivityFinding;
-  /** Only of progress. */
+  /** Only for progress. */
   readonly step?: ProgressStep;
 }
 
 /** One report of progress. */
 export interface ProgressStep {
-  /** The headset's report: what has a lower id is older. */
+  /** Id of the headset's report; a lower id is older. */
   readonly reportId: number;
   /** Counts the transaction's reports of progress, from 1. */
   readonly number: number;
@@ -42,7 +42,7 @@ export interface End {
   readonly connectivity?: ConnectivityFinding;
 }
 
-/** What a called app answers by itself. */
+/** A called app's own answer. */
 export interface AppAnswer {
   readonly success: boolean;
   readonly message: string;

@@ -9,7 +9,7 @@ import {
   transition,
 } from './state.ts';
 
-// The whole table: state × event → next state and callbacks. '-' means nothing happens, 'recorded' kept only.
+// The whole table: state × event → next state and callbacks. '-': nothing happens. 'recorded': stored only.
 const table: Record<Status, Record<EventType, string>> = {
   created: {
     published: 'published',
@@ -118,7 +118,7 @@ describe('what an event changes', () => {
   const end = { success: true, message: 'done', atMs: 900 };
   const answer = { success: false, message: 'no', customData: 'x', atMs: 950 };
 
-  it('an acceptance is told, with its time', () => {
+  it('an acceptance causes a callback with its time', () => {
     expect(changesOf({ type: 'accept' }, now)).toEqual([
       {
         from: ['published', 'created'],
@@ -132,7 +132,7 @@ describe('what an event changes', () => {
     ]);
   });
 
-  it('a result ends it, at the time that the headset tells', () => {
+  it('a result ends it, at the time that the headset reports', () => {
     expect(changesOf({ type: 'result', end }, now)).toEqual([
       {
         from: ['accepted', 'published', 'created'],
@@ -144,14 +144,14 @@ describe('what an event changes', () => {
     ]);
   });
 
-  it('what a headset found goes into the callback, and not into the end', () => {
+  it('a headset’s findings go into the callback, and not into the end', () => {
     const connectivity = { statusCode: 200, state: 'enabled', devices: [], networks: [] } as const;
     const [change] = changesOf({ type: 'result', end: { ...end, connectivity } }, now);
     expect(change?.owed).toEqual([{ kind: 'processed', ...end, connectivity }]);
     expect(change?.end).toEqual(end);
   });
 
-  it('an answer adds to a result that is there, and else stands for it', () => {
+  it('an answer follows an existing result, or ends the transaction itself', () => {
     const { customData, ...said } = answer;
     expect(changesOf({ type: 'answer', answer }, now)).toEqual([
       { from: ['processed'], to: 'processed', stays: true, owed: [{ kind: 'answer', ...answer }] },
@@ -179,7 +179,7 @@ describe('what an event changes', () => {
     },
   );
 
-  it('it begins as created, or ended where it cannot go', () => {
+  it('it begins as created, or as ended with a failure message', () => {
     expect(beginning(undefined, now)).toEqual({ to: 'created', owed: [] });
     const failure = { success: false, message: 'why', atMs: now };
     expect(beginning('why', now)).toEqual({

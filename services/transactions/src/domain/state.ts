@@ -9,21 +9,21 @@ export type Status = (typeof statuses)[number];
 
 /** What can happen to a transaction. */
 export const eventTypes = [
-  // Handed to device-link, or found waiting because the headset is away.
+  // Handed to device-link, or waiting because the headset is offline.
   'published',
-  // The headset asked to start it, and may.
+  // The headset asked to start it, and may start.
   'accept',
-  // The headset tells how far it is.
+  // The headset reports progress.
   'progress',
   // The headset asked to start it, but its client is too old (rule C14).
   'refuse',
   // The headset reports its end.
   'result',
-  // The headset has left what the cloud wished to cancel (rule A11).
+  // The headset has given it up because the cloud wished to cancel it (rule A11).
   'revoked',
   // A wiped headset is back: its reset is done (rule B7).
   'reset-done',
-  // The called app answers by itself (rule A8).
+  // The called app has sent its own answer (rule A8).
   'answer',
   // The integrator cancels while the headset is away, or while it has a session.
   'cancel-away',
@@ -41,7 +41,7 @@ export interface Outcome {
   readonly recorded?: true;
 }
 
-/** What an event does to a transaction in a state; undefined: nothing at all. */
+/** What an event does to a transaction in a state; undefined: nothing. */
 export function transition(status: Status, event: EventType): Outcome | undefined {
   const ended = isEnd(status);
   switch (event) {
@@ -90,7 +90,7 @@ export function statesThatTake(event: EventType, to: Status): Status[] {
   });
 }
 
-/** What happens to a transaction, with what is said of it. Progress has a document of its own (store/progress.ts). */
+/** An event with its data. Progress is handled apart (store/progress.ts). */
 export type TransactionEvent =
   | { readonly type: 'accept' }
   | { readonly type: 'result' | 'reset-done'; readonly end: End }
@@ -106,15 +106,15 @@ export interface Change {
   readonly to: Status;
   /** Callbacks that it causes, in order; they enter the outbox in the same write. */
   readonly owed: readonly OwedCallback[];
-  /** How it ended, where it ends. */
+  /** How it ended, if it ends. */
   readonly end?: Pick<End, 'success' | 'message' | 'atMs'>;
-  /** When it was accepted, where it is. */
+  /** When it was accepted, if it is. */
   readonly acceptedAtMs?: number;
-  /** True: the state was this one before. */
+  /** True: the state does not change. */
   readonly stays: boolean;
 }
 
-/** What is said of the end by an event that ends a transaction. */
+/** The end that an event gives a transaction. */
 function endOf(event: TransactionEvent, now: number): End {
   switch (event.type) {
     case 'result':
@@ -137,10 +137,12 @@ function owedOf(kind: CallbackKind, event: TransactionEvent, now: number): OwedC
   return { kind, ...endOf(event, now) };
 }
 
-/** All that an event changes: one entry for each way through the table. The store writes just that. */
+/**
+ * All changes of an event: one entry for each matching row of the table. The store writes exactly these.
+ */
 export function changesOf(event: TransactionEvent, now: number): readonly Change[] {
   const ways = new Map<string, { from: Status[]; outcome: Outcome; stays: boolean }>();
-  // The latest first: a transaction only goes forward, and most of what is told comes late.
+  // Latest state first: a transaction only goes forward, and most events come in its late states.
   for (const from of statuses.toReversed()) {
     const outcome = transition(from, event.type);
     if (!outcome || outcome.recorded) continue;
@@ -164,7 +166,7 @@ export function changesOf(event: TransactionEvent, now: number): readonly Change
   });
 }
 
-/** How a transaction begins: created; or ended at once, as a failure with `failMessage`. */
+/** The first state of a transaction: created; or ended at once, as a failure with `failMessage`. */
 export function beginning(failMessage: string | undefined, now: number): Omit<Change, 'from' | 'stays'> {
   if (failMessage === undefined) return { to: 'created', owed: [] };
   const end = { success: false, message: failMessage, atMs: now };

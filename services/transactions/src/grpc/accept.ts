@@ -3,7 +3,7 @@ import type { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/
 import { permitStart } from '../delivery/start-permit.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** Whether a headset may start what it was offered. */
+/** Answers whether a headset may start a transaction that it was offered. */
 export function acceptHandler(deps: HandlerDependencies): Handlers<typeof DeliveryJudgeService>['accept'] {
   return async (request) => {
     const permit = await permitStart(deps, {

@@ -13,7 +13,10 @@ import { headsetOnlineHandler } from './headset-online.ts';
 import { listTransactionsHandler } from './list-transactions.ts';
 import { readOffersHandler } from './read-offers.ts';
 
-/** What this service serves: the operations' transactions to all, and to device-link what a session may do. */
+/**
+ * The services of this process: transactions for all callers, and the judgement of sessions for
+ * device-link.
+ */
 export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
   return [
     bind(TransactionsService, {

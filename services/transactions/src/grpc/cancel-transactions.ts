@@ -3,7 +3,7 @@ import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/s
 import { cancelTransactions, planCancel } from '../cancel/request.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** Cancels what of a device's transactions may be canceled (rule A10). */
+/** Cancels those of a device's transactions that may be canceled (rule A10). */
 export function cancelTransactionsHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof TransactionsService>['cancelTransactions'] {

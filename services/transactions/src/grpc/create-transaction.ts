@@ -9,7 +9,7 @@ const floors: Partial<Record<FloorReason, Floor['reason']>> = {
   [FloorReason.RESET]: 'reset',
 };
 
-/** Creates a transaction; idempotent where the request names the id. */
+/** Creates a transaction; idempotent if the request names the id. */
 export function createTransactionHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof TransactionsService>['createTransaction'] {

@@ -6,7 +6,7 @@ import type { Delivery } from '../delivery/delivery.ts';
 import type { Outbox } from '../outbox.ts';
 import type { TransactionStore } from '../ports.ts';
 
-/** What the handlers work with. */
+/** Dependencies of the handlers. */
 export interface HandlerDependencies {
   readonly store: TransactionStore;
   readonly outbox: Outbox;
@@ -19,7 +19,7 @@ export interface HandlerDependencies {
   readonly reachable: (deviceId: string) => Promise<boolean>;
   /** Throws unless the application has the device activated (rule A3). */
   readonly requireActivated: (applicationId: string, deviceId: string) => Promise<void>;
-  /** Re-deliveries that are allowed (rule B6). */
+  /** Largest number of re-deliveries (rule B6). */
   readonly retryLimit: number;
   /** Re-deliveries within this time count once; milliseconds. */
   readonly retryIntervalMs: number;

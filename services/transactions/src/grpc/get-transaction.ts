@@ -4,7 +4,7 @@ import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/s
 import type { HandlerDependencies } from './dependencies.ts';
 import { toMessage } from './map.ts';
 
-/** A transaction of the application; another's is as if it were not there. */
+/** A transaction of the application; that of another application is 'not found'. */
 export function getTransactionHandler({
   store,
 }: HandlerDependencies): Handlers<typeof TransactionsService>['getTransaction'] {

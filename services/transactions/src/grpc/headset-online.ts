@@ -5,7 +5,7 @@ import { takeOnline } from '../delivery/online.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { heldOf } from './held.ts';
 
-/** A session has begun, or is judged again: what to offer, start, revoke and drop. */
+/** Judges a session that has begun, or judges it again: returns what to offer, start, revoke and drop. */
 export function headsetOnlineHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof DeliveryJudgeService>['headsetOnline'] {

@@ -16,7 +16,7 @@ export function listTransactionsHandler({
       sortBy: sortOf(request.sortBy),
       descending: request.descending,
       skip: (request.page - 1) * request.perPage,
-      // One more says whether there is a next page.
+      // One more than the page shows whether there is a next page.
       limit: request.perPage + 1,
     });
     return {

@@ -14,7 +14,7 @@ const statusNumbers: Record<Status, TransactionStatus> = {
   canceled: TransactionStatus.CANCELED,
 };
 
-/** A stored transaction as it goes over gRPC. */
+/** A stored transaction as a gRPC message. */
 export function toMessage(t: ListedTransaction) {
   return {
     transactionId: BigInt(t.id),

@@ -4,10 +4,10 @@ import { toOffer } from '../delivery/delivery.ts';
 import { readOffers } from '../delivery/offers.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** Offers that one question may ask for. */
+/** Most offers in one request. */
 const mostOffersRead = 64;
 
-/** Offers that `headsetOnline` answered without their operation. */
+/** Reads offers that `headsetOnline` returned without their operation. */
 export function readOffersHandler({
   store,
 }: HandlerDependencies): Handlers<typeof DeliveryJudgeService>['readOffers'] {
@@ -18,7 +18,7 @@ export function readOffersHandler({
       ids.map((id) => ({ id, attempts: 0 })),
       true,
     );
-    // From the first one that did not go into the answer on, all are asked for again.
+    // The first one that did not fit into the answer, and all after it, are requested again.
     const left = offers.find((o) => !o.transaction);
     return {
       offers: offers.flatMap(({ transaction: t }) => (t?.deviceId === deviceId ? [toOffer(t)] : [])),

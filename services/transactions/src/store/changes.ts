@@ -5,7 +5,7 @@ import type { Change } from '../domain/state.ts';
 import type { CanceledTransaction, StoredTransaction } from '../ports.ts';
 import type { TransactionDocument } from './documents.ts';
 
-/** Updates of one transaction's document, as MongoDB takes them. */
+/** Updates of one transaction's document, in MongoDB's form. */
 export function createChanges(leftoverAfterMs: number) {
   const leftover = (now: number) => new Date(now + leftoverAfterMs);
   /** A change of the state table, with what else is written with it. */
@@ -21,29 +21,30 @@ export function createChanges(leftoverAfterMs: number) {
     };
     return {
       $set: { ...state, ...set },
-      // A time that stands is kept: the sweeper may look too early, never too late, and the index rests.
+      // An earlier due time stays: the sweeper may look too early but never too late, and the index does
+      // not change.
       $min: { dueAt: leftover(now) },
       $push: { outbox: { $each: takenIn(owed, now) } },
       $inc: { outboxSeq: 1 },
       ...(end && {
-        // What is not read any more makes this write, and those after it, small.
+        // Removes fields that are no longer read, which keeps this write and later ones small.
         $unset: { open: true, wish: true, ...(to === 'canceled' && { operation: true }) },
       }),
     };
   };
   return {
-    /** When the sweeper takes what is stored or changed now for left over. */
+    /** When the sweeper treats a document that is stored or changed now as left over. */
     leftover,
     write,
   };
 }
 
-/** Callbacks as they enter the outbox. */
+/** Callbacks in the form in which the outbox stores them. */
 export function takenIn(owed: readonly OwedCallback[], now: number): OwedCallback[] {
   return owed.map((one) => ({ ...one, takenInAtMs: now }));
 }
 
-/** What a document owes, in order: progress comes after the start and before the end. */
+/** The callbacks that a document owes, in order: progress comes after the start and before the end. */
 function owedBy(d: TransactionDocument): readonly OwedCallback[] {
   const { outbox = [], progress } = d;
   const dated = outbox.map((owed) => notBefore(earliest(d, owed.kind), owed));
@@ -74,7 +75,7 @@ function notBefore(atMs: number, owed: OwedCallback): OwedCallback {
 
 /** A document as the domain sees it. */
 export function toStored(d: TransactionDocument): StoredTransaction {
-  // Nobody is given the operation of a canceled one; that of any other is there.
+  // A canceled transaction has no operation, and nobody reads it; every other one has it.
   const operation = d.status === 'canceled' ? new Uint8Array() : (d.operation as Binary).buffer;
   return { ...toCanceled(d), operation };
 }
@@ -101,7 +102,7 @@ export function toCanceled(d: TransactionDocument): CanceledTransaction {
     bestProgress: d.progress?.best ?? 0,
     wish: d.wish?.message ?? '',
     wishedAtMs: d.wish?.at.getTime() ?? 0,
-    // The end tells its value: then nothing waits any more.
+    // The end carries the last value, so after it no report waits.
     progressDeferredSinceMs: d.open && d.progress?.deferred ? (d.progress.owedAtMs ?? 0) : undefined,
     outbox: owedBy(d),
     outboxSeq: d.outboxSeq,

@@ -23,24 +23,24 @@ export interface TransactionDocument {
   updatedAt: Date;
   /** Re-deliveries that counted (rule B6). */
   attempts: number;
-  /** The newest session it was written to, or judged for; 0 if none. */
+  /** Epoch of the newest session it was sent to, or judged for; 0 if none. */
   sentEpoch: number;
-  /** When a re-delivery was counted last, and how far it had come by then (rule B6). */
+  /** When a re-delivery last counted, and how far the transaction had come by then (rule B6). */
   counted?: { at?: Date; advance?: number };
-  /** The cancellation that the headset is asked for before it takes effect (rule A11). */
+  /** The cancellation that waits for the headset's consent (rule A11). */
   wish?: { message: string; at: Date };
   /** When it was accepted: no later callback is dated before it (rule A20). Milliseconds since 1970. */
   acceptedAtMs?: number;
   /** A headset with an older client or firmware may not start it (rule C14). */
   minimumClientVersion?: string;
   minimumFirmwareVersion?: string;
-  /** Callbacks not known to be in the log yet, oldest first; progress has its own place. */
+  /** Callbacks not known to be in the log yet, oldest first; progress has its own field. */
   outbox?: OwedCallback[];
   /** The newest report of an update's progress; it replaces the one before, published or not. */
   progress?: ProgressField;
-  /** Rises with each callback that was owed; the outbox is cleared only while it stands still. */
+  /** Rises with each owed callback; the outbox is cleared only if it has not changed meanwhile. */
   outboxSeq: number;
-  /** When the sweeper has to look at it: it was not handed over yet, or owes callbacks. */
+  /** When the sweeper has to look at it, because it was not handed over yet or owes callbacks. */
   dueAt?: Date;
   /** Set once ended. */
   end?: { success: boolean; message: string; at: Date; atMs?: number };
@@ -50,7 +50,7 @@ export interface TransactionDocument {
   lateResult?: { success: boolean; message: string; at: Date };
   /** The cancel request that canceled it (rule B8). */
   cancelStamp?: string;
-  /** W3C trace context of the call that made it. */
+  /** W3C trace context of the call that created it. */
   traceparent?: string;
 }
 
@@ -61,21 +61,21 @@ export interface ProgressField {
   message: string;
   /** Milliseconds since 1970. */
   atMs: number;
-  /** The latest time that any report of progress told; milliseconds since 1970. */
+  /** The latest time of all progress reports; milliseconds since 1970. */
   latestAtMs: number;
   /** The highest value so far. */
   best: number;
-  /** Callbacks of progress so far. */
+  /** Number of progress callbacks so far. */
   count: number;
   /** True while its callback is not known to be in the log. */
   owed?: true;
-  /** When the newest callback of progress was owed; milliseconds since 1970, by the cloud's clock. */
+  /** When the newest progress callback was owed; milliseconds since 1970, by the cloud's clock. */
   owedAtMs: number;
-  /** The newest report, while it waits for its interval to be over (rule A9). */
+  /** The newest report, while it waits for the end of its interval (rule A9). */
   deferred?: ReportedProgress;
 }
 
-/** One document a device (rule B4; the floor is an activation epoch, ADR 0004). */
+/** One document per device (rule B4; the floor is an activation epoch, ADR 0004). */
 export interface HeadDocument {
   /** Device id. */
   _id: string;
@@ -87,7 +87,9 @@ export interface HeadDocument {
   epoch: number;
   /** Everything of an older activation epoch is over. */
   floor?: { epoch: number; reason: 'deactivation' | 'reset' };
-  /** Epochs of the newest deactivations, rising: each ended what an application had of the device. */
+  /**
+   * Activation epochs of the newest deactivations, rising; each ended the device's time at an application.
+   */
   deactivations?: number[];
   /** Firmware updates that may be unprocessed, and how often the list was changed. */
   firmware?: QueuedFirmware[];
@@ -108,7 +110,7 @@ export const collections = {
   idempotency: 'idempotency',
 } as const;
 
-/** Every query of the service stands on one of these. */
+/** Every query of the service uses one of these. */
 export const indexes: Record<string, IndexDescription[]> = {
   [collections.transactions]: [
     { key: { deviceId: 1, _id: 1 }, name: 'open_by_device', partialFilterExpression: { open: true } },

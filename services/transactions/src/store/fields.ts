@@ -1,7 +1,7 @@
 import type { ListedTransaction, OpenOfDevice } from '../ports.ts';
 import type { TransactionDocument } from './documents.ts';
 
-/** What `toListed` takes: without the operation, which may have 1 MiB (rule A22). */
+/** The fields that `toListed` reads: without the operation, which may have 1 MiB (rule A22). */
 export const listedFields = {
   deviceId: 1,
   applicationId: 1,
@@ -17,7 +17,7 @@ export function toListed(d: TransactionDocument): ListedTransaction {
   return { id, deviceId, applicationId, operationId, status, ...dates };
 }
 
-/** What `toOpen` takes: without the operation, too. */
+/** The fields that `toOpen` reads: without the operation, too. */
 export const openFields = {
   applicationId: 1,
   operationId: 1,

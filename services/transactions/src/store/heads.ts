@@ -10,20 +10,20 @@ interface HeadStore extends Heads {
   /** Highest id created for the device; 0 if none. */
   lastIdOf(deviceId: string): Promise<number>;
   /**
-   * The epoch of the newest deactivation up to `epoch`; 0 if none. What was made below it belongs to an
-   * activation that was over by then.
+   * The activation epoch of the newest deactivation up to `epoch`; 0 if none. Transactions below it belong
+   * to an activation that was over by then.
    */
   lastEndUpTo(deviceId: string, epoch: number): Promise<number>;
 }
 
-/** How many deactivations a head remembers; of older ones the answer is the asked epoch itself. */
+/** How many deactivations a head remembers; for an older epoch `lastEndUpTo` returns that epoch itself. */
 const rememberedEnds = 32;
 
 /** The devices' head documents (rule B4, ADR 0004). */
 export function createHeadStore(store: Store): HeadStore {
   const heads = store.collection<HeadDocument>(collections.heads);
   const read = coalescedReader(heads);
-  // A raise is made known by the transaction that is inserted after it.
+  // 'in-order' suffices: a raise becomes visible by the transaction that is inserted after it.
   const raised = store.collection<HeadDocument>(collections.heads, { settle: 'in-order' });
   const raise = coalescedWriter<{ filter: Filter<HeadDocument>; update: Update<HeadDocument> }>(raised, {
     one: ({ filter, update }) => raised.updateOne(filter, update, { upsert: true }),
@@ -39,7 +39,7 @@ export function createHeadStore(store: Store): HeadStore {
     },
     async lastEndUpTo(deviceId, epoch) {
       const { deactivations = [], floor } = (await read(deviceId)) ?? {};
-      // A head of an earlier release has its floor only.
+      // A head written by an earlier release has only its floor.
       const ends = floor?.reason === 'deactivation' ? [...deactivations, floor.epoch] : deactivations;
       const last = Math.max(0, ...ends.filter((end) => end <= epoch));
       return last === 0 && deactivations.length === rememberedEnds ? epoch : last;

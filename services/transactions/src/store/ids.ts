@@ -1,10 +1,10 @@
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { CounterDocument } from './documents.ts';
 
-/** Draws transaction ids from blocks, so that no document is written for each call (rule B4). */
+/** Draws transaction ids from blocks, so that a call does not have to write a document (rule B4). */
 export interface IdSource {
   draw(): Promise<number>;
-  /** Gives up the rest of the block: another process has drawn higher ids for a device. */
+  /** Drops the rest of the block, because another process has drawn higher ids for a device. */
   dropBlock(): void;
 }
 
@@ -19,7 +19,7 @@ export function createIdSource(counters: StoreCollection<CounterDocument>, block
       { $inc: { next: blockSize } },
       { upsert: true, returnDocument: 'after' },
     );
-    if (!counter) throw new Error('the id counter was not answered');
+    if (!counter) throw new Error('the id counter was not returned');
     next = counter.next - blockSize + 1;
     end = counter.next + 1;
   };

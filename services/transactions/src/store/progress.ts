@@ -10,12 +10,15 @@ import type { Reportable } from './reported.ts';
 
 type ProgressStore = Pick<Transitions, 'progress' | 'oweProgress'>;
 
-/** Share of the interval after which a report is no longer too soon: a headset's timer may be early. */
+/**
+ * Share of the interval after which a report is no longer too soon, because a headset's timer may be early.
+ */
 const tooSoonShare = 0.9;
 
 /**
- * The progress of updates in the transactions' documents: the newest report of each. Callbacks are
- * an interval apart (rule A9): what comes too soon is stored, and owed when the interval is over.
+ * The progress of updates in the transactions' documents: the newest report of each. Callbacks are an
+ * interval apart (rule A9): a report that comes too soon is stored, and its callback is owed when the
+ * interval is over.
  */
 export function createProgressStore(
   transactions: StoreCollection<TransactionDocument>,
@@ -27,7 +30,7 @@ export function createProgressStore(
       { 'progress.reportId': { $exists: false } },
       { 'progress.reportId': { $lt: reportId }, 'progress.count': { $lt: maxProgressReports } },
     ],
-    // Negated, as it holds where nothing is deferred, too.
+    // Negated, so that the condition also holds when nothing is deferred.
     'progress.deferred.reportId': { $not: { $gte: reportId } },
   });
   const running: Filter<TransactionDocument> = {
@@ -74,7 +77,7 @@ export function createProgressStore(
       { returnDocument: 'after' },
     );
     if (owed) return owed;
-    // Too soon, or not newer. What is owed or on its way keeps its content.
+    // Too soon, or not newer. An owed callback keeps its content.
     return await transactions.findOneAndUpdate(
       { ...filter, $and: [{ progress: { $exists: true } }, newerThan(progress.reportId)] },
       {

@@ -16,9 +16,9 @@ export type Reportable = (
 ) => Promise<TransactionDocument | null>;
 
 /**
- * A report may change what was made under the activation in which it happened (rule A7): a
- * transaction that is not older than the newest deactivation which the headset knew of. Most were made
- * under the very epoch of the report, and need no look at the device's deactivations.
+ * A report may change only transactions of the activation in which the reported event happened (rule A7):
+ * those that are not older than the newest deactivation that the headset knew. Most were created under the
+ * report's own activation epoch, and then the device's deactivations are not read.
  */
 export function createReportable(heads: {
   lastEndUpTo(deviceId: string, epoch: number): Promise<number>;
@@ -31,7 +31,7 @@ export function createReportable(heads: {
   };
 }
 
-/** What an event changes, in the first state that takes it; its callbacks are owed in the same write. */
+/** Applies an event's change in the first state that takes it; its callbacks are owed in the same write. */
 export type Apply = (
   into: StoreCollection<TransactionDocument>,
   filter: Filter<TransactionDocument>,
@@ -40,7 +40,7 @@ export type Apply = (
   set?: Partial<TransactionDocument>,
 ) => Promise<TransactionDocument | null>;
 
-/** What headsets report of the ends of transactions, in the transactions' documents. */
+/** Writes headsets' reports about the ends of transactions into the transactions' documents. */
 export function createReportedStore(
   reported: StoreCollection<TransactionDocument>,
   deps: { apply: Apply; reportable: Reportable },
@@ -60,7 +60,7 @@ export function createReportedStore(
       const message = asked.wish?.message;
       const document = await reportable(id, reporter, (filter) => {
         if (message === undefined) {
-          // It was not asked to: the operation has failed, and its callback says so.
+          // The headset was not asked to give it up: the operation has failed, and its callback says so.
           const end = { success: false, message: 'The device did not carry out the operation.', atMs };
           return apply(reported, { ...filter, wish: { $exists: false } }, { type: 'result', end }, now);
         }

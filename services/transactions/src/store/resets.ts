@@ -5,8 +5,8 @@ import { resetOperation } from '../domain/forms/operations.ts';
 import type { TransactionDocument } from './documents.ts';
 
 /**
- * Accepted resets of devices, asked at each hello (rule B7): many headsets that come back at once
- * are one query.
+ * Accepted resets of devices, read at each hello (rule B7): headsets that come back at the same time share
+ * one query.
  */
 export function acceptedResets(
   transactions: StoreCollection<TransactionDocument>,

@@ -35,9 +35,12 @@ const sortField: Record<ListSort, string> = {
   operationId: 'operationId',
 };
 
-/** Documents that one read of a device's queue looks at, for the same reason as `canceledAtOnce`. */
+/** Documents in one read of a device's queue; few for the same reason as `canceledAtOnce`. */
 const openAtOnce = 64;
-/** Documents that one write cancels: each may have 1 MiB, and others wait for the embedded store meanwhile. */
+/**
+ * Documents that one write cancels; few, because each may have 1 MiB and the embedded store blocks
+ * meanwhile.
+ */
 const canceledAtOnce = 16;
 
 /** The port on MongoDB's API; the same code on both stacks (rule C5). */
@@ -52,7 +55,8 @@ export function createTransactionStore(
     one: (document) => transactions.insertOne(document),
     many: (documents) => transactions.insertMany([...documents], { ordered: false }),
   });
-  // What headsets report is durable in the log, and goes out as callbacks through the log again.
+  // 'in-order' suffices: headsets' reports are durable in the log, and their callbacks go through the log
+  // again.
   const reported: StoreCollection<TransactionDocument> = store.collection(collections.transactions, {
     settle: 'in-order',
   });
@@ -73,7 +77,7 @@ export function createTransactionStore(
     (await transactions.find({ cancelStamp: stamp }, { projection: canceledFields }).toArray()).map(
       toCanceled,
     );
-  /** Cancels those of `filter` in the states that the event leads from, as far as `may` allows. */
+  /** Cancels the documents of `filter` in the states that the event can leave, as far as `may` allows. */
   const cancel = async (
     ids: readonly number[],
     filter: Filter<TransactionDocument>,
@@ -182,7 +186,7 @@ export function createTransactionStore(
     },
 
     async markPublished(marks, now) {
-      // Those of headsets that are away all have the epoch 0: one update for many.
+      // Transactions of offline headsets all have the session epoch 0, so one update serves many.
       const byEpoch = Map.groupBy(marks, (m) => m.sentEpoch);
       await transactions.bulkWrite(
         [...byEpoch].map(([sentEpoch, handedOver]) => ({
@@ -193,7 +197,7 @@ export function createTransactionStore(
             },
             update: {
               $set: { status: 'published' as const, updatedAt: new Date(now) },
-              // A newer session may have been judged since.
+              // $max, because a newer session may have been judged since.
               $max: { sentEpoch },
               $unset: { dueAt: true as const },
             },
@@ -204,7 +208,7 @@ export function createTransactionStore(
     },
     async markJudged(marks, sessionEpoch, now) {
       if (marks.length === 0) return;
-      // Two updates at the most apply: a created one becomes published, an accepted one stays so.
+      // Separate updates by state: a created one becomes published, an accepted one stays accepted.
       await transactions.bulkWrite(
         marks.flatMap((m) => [
           {
@@ -308,7 +312,7 @@ export function createTransactionStore(
     },
 
     async claimDue(now, until, limit) {
-      // Not the operations, of up to a mebibyte each: they come with those that are won.
+      // Without the operations, of up to 1 MiB each: they are read only for the claimed transactions.
       const due = await transactions
         .find({ dueAt: { $lte: new Date(now) } }, { sort: { dueAt: 1 }, limit, projection: { dueAt: 1 } })
         .toArray();
@@ -330,7 +334,8 @@ export function createTransactionStore(
     countWishes: () => transactions.countDocuments({ 'wish.at': { $gt: new Date(0) } }),
     countOpen: (status) => transactions.countDocuments({ open: true, status }),
     async oldestOpenAtMs(status) {
-      // Ids rise with creation, so the lowest id of a state is the oldest but for a block's width.
+      // Ids rise with creation, so the lowest id of a state is the oldest, apart from ids of one block's
+      // width.
       const oldest = await transactions.findOne(
         { open: true, status },
         { sort: { _id: 1 }, projection: { createdAt: 1 } },

@@ -42,19 +42,19 @@ export class Harness {
   readonly channel = new LocalChannel();
   /** Session epochs of headsets that are online. */
   readonly online = new Map<string, bigint>();
-  /** What device-link was handed, by transaction id. */
+  /** Transaction ids that device-link was handed. */
   readonly delivered: number[] = [];
-  /** The operations before those, as device-link was told. */
+  /** For each of those, the operation before it that device-link was told. */
   readonly previous: number[] = [];
   linkAway = false;
-  /** Hand-overs while it was away. */
+  /** Hand-overs that failed while device-link was unavailable. */
   refused = 0;
   activated = true;
-  /** What device-link was told to forget, by transaction id, with the reason. */
+  /** Withdrawals that device-link got: transaction id and reason. */
   readonly withdrawn: [number, string][] = [];
   /** Runs once, before the next change of several documents: a cancellation. */
   beforeCancel: (() => Promise<unknown>) | undefined;
-  /** Holds up questions for presence. */
+  /** Delays presence requests. */
   beforePresence = async (): Promise<void> => {};
   bed!: TestBed;
   service!: Service;
@@ -132,7 +132,7 @@ export class Harness {
       handle: async (events) => {
         for (const e of events) {
           const n = fromBinary(NotificationEventSchema, e.value);
-          // A consumer drops what it has seen (rule B9).
+          // A consumer drops events that it has seen (rule B9).
           if (this.callbacks.some((c) => c.id === n.notificationId)) continue;
           this.callbacks.push({
             id: n.notificationId,
@@ -146,17 +146,17 @@ export class Harness {
     });
   }
 
-  /** Makes what is stored of an operation unreadable. */
+  /** Makes a stored operation undecodable. */
   async spoil(id: number): Promise<void> {
     await this.#documents.updateOne({ _id: id }, { $set: { operation: new Binary(Uint8Array.of(0xff)) } });
   }
 
-  /** Takes the stored operation away: whoever reads it fails. */
+  /** Removes the stored operation, so that every read of it fails. */
   async strip(id: number): Promise<void> {
     await this.#documents.updateOne({ _id: id }, { $unset: { operation: true } });
   }
 
-  /** What the sweeper has to look at, now or later. */
+  /** Transactions that the sweeper has to look at, now or later. */
   async dueIds(): Promise<number[]> {
     const due = await this.#documents.find({ dueAt: { $exists: true } }).toArray();
     return due.map((one) => one._id);
@@ -233,7 +233,7 @@ export class Harness {
     ]);
   }
 
-  /** A session of the headset is announced; what it is to be sent. */
+  /** Announces a session of the headset; returns what it is to be sent. */
   async judgeOnline(
     sessionEpoch: bigint,
     session: {
@@ -257,12 +257,12 @@ export class Harness {
     };
   }
 
-  /** Up to which operation a session is judged. */
+  /** The last operation that a session was judged for. */
   async judgedThrough(sessionEpoch: bigint): Promise<number> {
     return Number((await this.judge.headsetOnline({ deviceId: device, sessionEpoch })).judgedThroughId);
   }
 
-  /** The start permit, as a session's headset asks for it. */
+  /** Asks for the start permit in a session. */
   accept(id: number, sessionEpoch = 1n, clientVersion = '3.4.0', firmwareVersion = '9.001.0') {
     const versions = { clientVersion, firmwareVersion };
     return this.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch, ...versions });

@@ -3,7 +3,7 @@ import type { ArtifactStorage, Catalogue, UploadStore } from '../ports.ts';
 import type { LookNow } from '../uploads/looker.ts';
 import type { Opener } from '../uploads/opener.ts';
 
-/** What the operators' door works with. */
+/** Dependencies of the operators' door. */
 export interface AdminDependencies {
   readonly catalogue: Catalogue;
   readonly uploads: UploadStore;

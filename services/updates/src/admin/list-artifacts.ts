@@ -7,7 +7,10 @@ import { artifactInfo, kindOf } from './messages.ts';
 const defaultLimit = 100;
 const maxLimit = 1000;
 
-/** The catalogue with what is not deliverable, and why; by package, newest version first. */
+/**
+ * The catalogue, including versions that are not deliverable, with the reason; by package, newest version
+ * first.
+ */
 export function listArtifactsHandler(
   deps: AdminDependencies,
 ): Handlers<typeof UpdatesAdminService>['listArtifacts'] {

@@ -7,7 +7,10 @@ import { requirePackage, requireSize, requireVersion } from '../domain/names.ts'
 import type { AdminDependencies } from './dependencies.ts';
 import { artifactInfo } from './messages.ts';
 
-/** Begins a firmware; a version that is there is never overwritten, a withdrawn one can be put again. */
+/**
+ * Opens the upload of a firmware; an existing version is never overwritten, a withdrawn one can be put
+ * again.
+ */
 export function putFirmwareHandler(
   deps: AdminDependencies,
 ): Handlers<typeof UpdatesAdminService>['putFirmware'] {

@@ -17,7 +17,7 @@ async function inspect(bytes: Buffer, signal = AbortSignal.timeout(20_000)): Pro
   return (await inspectPackage(path, declared, signal))?.reason;
 }
 
-test('a package of the declared name and version is fit', async () => {
+test('a package of the declared name and version passes', async () => {
   expect(await inspect(await makeApk())).toBeUndefined();
   expect(await inspect(await makeApk({ utf8: true, entries: {} }))).toBeUndefined();
 });
@@ -66,7 +66,7 @@ test.each<[string, () => Promise<Buffer>, RegExp]>([
   expect(await inspect(await make())).toMatch(reason);
 });
 
-test('a broken entry is told, stored or compressed', async () => {
+test('a broken entry is reported, whether stored or compressed', async () => {
   for (const name of ['data.bin', 'classes.dex']) {
     const marker = Buffer.from('the content that will be broken');
     const apk = await makeApk({ entries: { [name]: marker } });
@@ -87,7 +87,7 @@ test('two manifests are refused: readers disagree on which counts', async () => 
   expect(await inspect(apk)).toBe('It has more than one AndroidManifest.xml.');
 });
 
-test('a package that unpacks to far more than it is, is refused before it is unpacked', async () => {
+test('a package that would unpack to far more than its size is refused before it is unpacked', async () => {
   const zeros = Buffer.alloc(bounds.freeBytes);
   expect(
     await inspect(await makeApk({ entries: { 'zeros.dex': zeros.subarray(0, bounds.freeBytes / 2) } })),
@@ -97,7 +97,7 @@ test('a package that unpacks to far more than it is, is refused before it is unp
   );
 });
 
-test('text out of a package is bounded and printable', async () => {
+test('text from a package is bounded and printable', async () => {
   const reason = await inspect(
     await makeApk({ versionName: `${'\u001b[2J\n'.repeat(10)}${'x'.repeat(500)}` }),
   );
@@ -105,7 +105,7 @@ test('text out of a package is bounded and printable', async () => {
   expect(reason?.length).toBeLessThan(200);
 });
 
-test('an abort and a file that is not there are failures, not reasons', async () => {
+test('an abort and a missing file are failures, not reasons of a rejection', async () => {
   await expect(inspect(await makeApk(), AbortSignal.abort())).rejects.toThrow();
   await expect(inspectPackage(join(folder, 'none'), declared, AbortSignal.timeout(1000))).rejects.toThrow(
     /ENOENT/,

@@ -8,12 +8,12 @@ export const bounds = {
   entries: 100_000,
   manifestBytes: 1024 * 1024,
   unpackedBytes: 8 * 1024 ** 3,
-  /** Unpacked to packed, above `freeBytes`; deflate reaches 1032. */
+  /** Largest ratio of unpacked to packed size, above `freeBytes`; deflate reaches 1032. */
   ratio: 100,
   freeBytes: 16 * 1024 ** 2,
 };
 
-/** Which kind of rule a rejected upload breaks; for operators' figures. */
+/** The kind of rule that a rejected upload breaks; for metrics. */
 export type BrokenRule = 'size' | 'not_whole' | 'bounds' | 'manifest' | 'other_name';
 
 /** Why an upload is rejected; the reason is for the uploader. */
@@ -33,9 +33,9 @@ class Unfit extends Error {
 const manifestName = 'AndroidManifest.xml';
 
 /**
- * Checks that a file is an Android package of that name and version, and whole: every entry unpacks
- * to its declared size and checksum. Reads it in a stream; nothing is kept but the manifest. Answers
- * why it is rejected, undefined when it is fit. Throws when the file cannot be read.
+ * Checks that a file is an Android package of that name and version, and whole: every entry unpacks to its
+ * declared size and checksum. Reads it as a stream and keeps only the manifest in memory. Returns why it is
+ * rejected, undefined when it passes. Throws when the file cannot be read.
  */
 export async function inspectPackage(
   path: string,
@@ -56,7 +56,7 @@ export async function inspectPackage(
     if (signal.aborted) throw error;
     if (error instanceof Unfit) return { rule: error.rule, reason: error.message };
     if (error instanceof ManifestError) return { rule: 'manifest', reason: error.message };
-    // Errors of the file system carry a system call; anything else is what the package does to its reader.
+    // Errors of the file system carry a system call; any other error is caused by the package's content.
     if ((error as NodeJS.ErrnoException).syscall) throw error;
     const reason = `It is not a whole Android package: ${bounded((error as Error).message)}`;
     return { rule: 'not_whole', reason };
@@ -72,13 +72,13 @@ function requireEqual(what: string, actual: string, declared: string): void {
   }
 }
 
-/** Text out of a stranger's file: short, and printable. */
+/** Makes text from an untrusted file short and printable. */
 function bounded(text: string): string {
   const clean = text.replace(/[^\x20-\x7e]+/g, '?');
   return clean.length > 100 ? `${clean.slice(0, 100)}…` : clean;
 }
 
-/** Walks through all entries; answers the manifest. */
+/** Reads all entries; returns the manifest. */
 async function manifestOf(zip: ZipFile, signal: AbortSignal): Promise<Buffer> {
   if (zip.entryCount > bounds.entries)
     throw new Unfit('bounds', `It has more than ${bounds.entries} entries.`);
@@ -112,7 +112,7 @@ async function manifestOf(zip: ZipFile, signal: AbortSignal): Promise<Buffer> {
 
 function open(path: string): Promise<ZipFile> {
   return new Promise((resolve, reject) => {
-    // Closed by its user: streams of it may be open when an entry turns out broken.
+    // The caller closes it, because streams of it may be open when an entry turns out to be broken.
     openZip(path, { lazyEntries: true, autoClose: false }, (error, zip) =>
       error ? reject(error) : resolve(zip),
     );

@@ -1,17 +1,16 @@
-/** What is kept for headsets: apps of integrators, firmware of the vendor. */
+/** Software (apps of integrators) or firmware (of the vendor). */
 export type ArtifactKind = 'software' | 'firmware';
 
 /**
- * uploading: a URL was given out, nothing has passed the check yet. deliverable: checked; its content
- * never changes. rejected: the newest upload failed the check. withdrawn: by an operator, from
- * whatever it was.
+ * uploading: a URL was given out, and no upload has passed the check yet. deliverable: checked; the content
+ * never changes. rejected: the newest upload failed the check. withdrawn: by an operator, from any state.
  */
 export type ArtifactState = 'uploading' | 'deliverable' | 'rejected' | 'withdrawn';
 
-/** States that an upload which passes its check turns into deliverable. */
+/** The states from which an upload that passes its check makes the artifact deliverable. */
 export const openStates: readonly ArtifactState[] = ['uploading', 'rejected'];
 
-/** What names an artifact. A firmware's version is unique: its update names nothing else. */
+/** The name of an artifact. A firmware's version is unique, because its update names only the version. */
 export interface ArtifactName {
   readonly kind: ArtifactKind;
   readonly package: string;
@@ -24,11 +23,11 @@ export interface Artifact extends ArtifactName {
   readonly state: ArtifactState;
   /** Why the newest checked upload was rejected; empty when none was. Kept until one passes. */
   readonly reason: string;
-  /** Of the content once it is deliverable, before as declared. */
+  /** Size of the content once it is deliverable; before that the declared size. */
   readonly sizeBytes: number;
   /** Hexadecimal; empty until an upload passed. */
   readonly sha256: string;
-  /** Where the content is; empty until an upload passed. */
+  /** Storage key of the content; empty until an upload passed. */
   readonly objectKey: string;
   /** Empty for firmware. */
   readonly developerId: string;
@@ -45,17 +44,17 @@ export function contentTypeOf(kind: ArtifactKind): string {
   return kind === 'software' ? 'application/vnd.android.package-archive' : 'application/octet-stream';
 }
 
-/** Where an upload arrives: a key of its own for each URL, so that two never mix. */
+/** The key that an upload is written to; each upload has its own, so that two never mix. */
 export function uploadKey(uploadId: string): string {
   return `uploads/${uploadId}`;
 }
 
-/** Where checked content stays; names the content, so that nothing else is ever written there. */
+/** The key of checked content; it contains the hash, so that no other content is ever written there. */
 export function checkedKey(uploadId: string, sha256: string): string {
   return `artifacts/${uploadId}.${sha256}`;
 }
 
-/** True when the artifact's content came by this upload. */
+/** True when the artifact's content came from this upload. */
 export function isOwnContent(artifact: Pick<Artifact, 'objectKey'>, uploadId: string): boolean {
   return artifact.objectKey.startsWith(`artifacts/${uploadId}.`);
 }

@@ -4,7 +4,7 @@ import { ManifestError, readManifest } from './manifest.ts';
 
 const names = { package: 'com.example.app', versionName: '1.2.3' };
 
-// An independent reader, so that maker and reader here are not only right about each other.
+// An independent reader, because our maker and our reader could share a mistake.
 const require = createRequire(import.meta.url);
 const OtherReader = require('@devicefarmer/adbkit-apkreader/lib/apkreader/parser/manifest.js');
 
@@ -21,7 +21,7 @@ test.each([false, true])(
 test.each([
   { package: `com.${'é'.repeat(200)}`, versionName: 'あ'.repeat(100), utf8: true },
   { package: `com.${'x'.repeat(40_000)}`, versionName: 'あ', utf8: false },
-])('long and other than ASCII texts are read %#', ({ utf8, ...long }) => {
+])('long and non-ASCII texts are read %#', ({ utf8, ...long }) => {
   expect(readManifest(makeManifest({ ...long, utf8 }))).toEqual(long);
 });
 
@@ -35,7 +35,7 @@ test.each<[string, Buffer, RegExp]>([
   expect(() => readManifest(bytes)).toThrow(message);
 });
 
-test('a manifest that is cut anywhere, or of which any byte is another, is read or refused, and quickly', () => {
+test('a manifest that is cut at any byte, or has any byte changed, is quickly read or refused', () => {
   const bytes = makeManifest(names);
   const attempt = (broken: Buffer) => {
     try {

@@ -1,4 +1,4 @@
-/** What an Android package says of itself. */
+/** The name and version in an Android package's manifest. */
 export interface Manifest {
   readonly package: string;
   readonly versionName: string;
@@ -8,17 +8,16 @@ export interface Manifest {
 export class ManifestError extends Error {}
 
 const chunk = { stringPool: 0x0001, xml: 0x0003, startElement: 0x0102, resourceMap: 0x0180 } as const;
-/** Resource id of android:versionName: names may be stripped, ids are not. */
+/** Resource id of android:versionName; the id is used because names may be stripped, ids not. */
 const versionNameId = 0x0101021c;
 const typeString = 0x03;
 const utf8Flag = 1 << 8;
 const none = 0xffffffff;
 
 /**
- * Reads package and versionName of AndroidManifest.xml in Android's binary form (AOSP's
- * ResourceTypes.h). Takes only what it needs: each chunk is visited once, and no text is made but the
- * few that are asked for, so that no manifest takes more time or memory than its own size.
- * Throws ManifestError.
+ * Reads package and versionName of AndroidManifest.xml in Android's binary form (AOSP's ResourceTypes.h).
+ * It visits each chunk once and decodes only the texts that it needs, so that time and memory are bounded
+ * by the manifest's size. Throws ManifestError.
  */
 export function readManifest(bytes: Buffer): Manifest {
   try {

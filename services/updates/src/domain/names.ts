@@ -3,7 +3,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 export const maxPackageLength = 128;
 export const maxVersionLength = 128;
 
-/** As Android has it: at least two parts, each beginning with a letter. */
+/** Android's form: at least two parts, each beginning with a letter. */
 const packageForm = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
 /** Parts between dots; compared by kit/version.ts. */
 const versionForm = /^[0-9A-Za-z][0-9A-Za-z._+-]*$/;

@@ -1,4 +1,7 @@
-/** What part of a file a request wants: all of it, a part (both ends included), or one that is not there. */
+/**
+ * The part of a file that a request wants: all of it, a range (both ends included), or a range outside the
+ * file.
+ */
 export type Wanted =
   | { readonly kind: 'whole' }
   | { readonly kind: 'part'; readonly start: number; readonly end: number }

@@ -3,7 +3,7 @@ import type { Artifact } from './artifact.ts';
 
 const refuse = (message: string) => new DomainError('invalid_argument', message);
 
-/** What this service refuses, with the parameter and the rule (rule A4). */
+/** This service's refusals; each names the parameter and the broken rule (rule A4). */
 export const refusals = {
   otherDeveloper: (name: string) => refuse(`The package ${name} is used by another developer.`),
   withdrawn: (name: string, version: string) =>

@@ -7,13 +7,13 @@ const upload: Upload = {
 };
 const lifetime = 3_600_000;
 
-test('looks are a second apart at first, half a minute in the end, and the last is when it closes', () => {
+test('checks are a second apart at first and half a minute later on, and the last is when it closes', () => {
   const delays = Array.from({ length: 40 }, (_, looks) => nextLookMs({ ...upload, looks }, 0, lifetime));
   expect(delays[0]).toBe(1000);
   expect(delays[1]).toBe(1500);
   expect(delays.at(-1)).toBe(30_000);
   expect(delays.toSorted((a, b) => a - b)).toEqual(delays);
   expect(nextLookMs({ ...upload, looks: 40 }, 7_199_000, lifetime)).toBe(7_200_000);
-  // Nothing could be found out at its close: again later.
+  // The check at its close failed: it is repeated later.
   expect(nextLookMs(upload, 7_200_000, lifetime)).toBe(7_230_000);
 });

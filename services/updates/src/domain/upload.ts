@@ -4,11 +4,11 @@ export interface Upload {
   readonly artifactId: string;
   /** Empty for firmware. */
   readonly developerId: string;
-  /** As declared; the URL demands it. */
+  /** The declared size, which the URL demands. */
   readonly sizeBytes: number;
   /** When the newest URL for it expires; milliseconds since 1970. */
   readonly expiresAtMs: number;
-  /** Times that nothing new was found. */
+  /** Number of checks that found nothing new. */
   readonly looks: number;
 }
 
@@ -17,8 +17,9 @@ const longestDelayMs = 30_000;
 const growth = 1.5;
 
 /**
- * When to look at an upload again: soon at first, then less often; the last time when it is closed.
- * An upload that began before its URL expired may end later: it stays open for that long once more.
+ * The time of an upload's next check: soon at first, then less often; the last one when it is closed. A
+ * transfer that began before the URL expired may end later, so the upload stays open for one more lifetime
+ * of the URL.
  */
 export function nextLookMs(upload: Upload, nowMs: number, lifetimeMs: number): number {
   const delay = Math.min(longestDelayMs, firstDelayMs * growth ** Math.min(upload.looks, 20));

@@ -3,7 +3,7 @@ import { versionKey } from './version-key.ts';
 
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-test('keys are ordered as the versions are', () => {
+test('keys have the order of their versions', () => {
   const parts = [
     '0',
     '00',

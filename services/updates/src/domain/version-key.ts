@@ -1,7 +1,7 @@
 /**
- * A text whose order is that of kit/version.ts's `compareVersions` (rule A13), so that a database
- * index can sort versions: numbers by their length and digits, other parts as text behind every
- * number, parts that are 0 at the end left out. Equal versions have equal keys.
+ * A text whose order is that of kit/version.ts's `compareVersions` (rule A13), so that a database index can
+ * sort versions: numbers are ordered by length and digits, other parts as text after every number; trailing
+ * parts that are 0 are left out. Equal versions have equal keys.
  */
 export function versionKey(version: string): string {
   const parts = version.split('.').map(partKey);
@@ -9,7 +9,7 @@ export function versionKey(version: string): string {
   return parts.join('');
 }
 
-/** The end of a text part: below every character that a version may have. */
+/** Ends a text part; sorts before every character that a version may have. */
 const end = ' ';
 const zero = partKey('0');
 

@@ -8,7 +8,7 @@ import { requestUploadHandler } from './request-upload.ts';
 import { updateAppHandler } from './update-app.ts';
 import { updateFirmwareHandler } from './update-firmware.ts';
 
-/** What this service serves to the others. */
+/** The gRPC services of updates for other services. */
 export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
   return [
     bind(UpdatesService, {

@@ -8,7 +8,7 @@ export function requireCaller(caller: Caller | undefined): Caller {
   return caller;
 }
 
-/** Whose application it is. Throws as devices does where the client may not use it. */
+/** The developer that owns the application. Throws the error of devices if the client may not use it. */
 export async function developerOf(deps: HandlerDependencies, caller: Caller): Promise<string> {
   const { clientId, applicationId } = caller;
   return (await deps.applications.authorizeApplication({ clientId, applicationId })).developerId;

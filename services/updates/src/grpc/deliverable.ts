@@ -1,7 +1,7 @@
 import { type Artifact, type ArtifactName, artifactId, openStates } from '../domain/artifact.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** What an update needs to know of its artifact; kept with an Idempotency-Key. */
+/** The fields of an artifact that an update needs; stored with an Idempotency-Key. */
 export interface Chosen {
   readonly id: string;
   readonly objectKey: string;
@@ -9,7 +9,7 @@ export interface Chosen {
   readonly sha256: string;
 }
 
-/** The artifact of that name, looked at anew while it is not deliverable. */
+/** The artifact of that name; while it is not deliverable, its uploads are checked first. */
 export async function findArtifact(
   deps: HandlerDependencies,
   name: ArtifactName,

@@ -8,7 +8,7 @@ import type { ArtifactStorage, Catalogue } from '../ports.ts';
 import type { LookNow } from '../uploads/looker.ts';
 import type { Opener } from '../uploads/opener.ts';
 
-/** What the handlers work with. */
+/** Dependencies of the handlers. */
 export interface HandlerDependencies {
   readonly catalogue: Catalogue;
   readonly storage: ArtifactStorage;

@@ -4,7 +4,10 @@ import type { DownloadsService } from '@headset-cloud/proto/updates/v1/service_p
 import { openTicket } from '../tickets.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** Where a headset loads what its ticket names: a URL that serves ranges, anew each time it asks. */
+/**
+ * A download URL for the content that a headset's ticket names; it serves ranges, and each call makes a new
+ * one.
+ */
 export function getDownloadUrlHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof DownloadsService>['getDownloadUrl'] {

@@ -7,7 +7,7 @@ export function listFirmwareHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof UpdatesService>['listFirmware'] {
   return async () => {
-    // The developer of firmware is nobody.
+    // Firmware has no developer.
     await deps.lookNow({ developerId: '' });
     return { firmwareVersions: [...(await deps.catalogue.listFirmware())] };
   };

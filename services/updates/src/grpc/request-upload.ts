@@ -5,7 +5,10 @@ import { requestUpload } from '../uploads/request.ts';
 import { developerOf, requireCaller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** Specification API 9. Uploads are one PUT; the field says how a client may read its file. */
+/**
+ * Specification API 9. An upload is one PUT; the field is only a recommended part size for reading the
+ * file.
+ */
 const chunkPartSize = 10_485_760n;
 
 /** POST …/apps. */

@@ -9,8 +9,8 @@ import { sendUpdate } from './send-update.ts';
 
 /**
  * PUT …/devices/{deviceId}/apps: update now. The version must be deliverable and the developer's own;
- * another's is as if it were not there. An app may go back to an older version: the specification
- * refuses a downgrade of firmware only.
+ * another developer's version is 'not in the catalogue'. An app may go back to an older version: the
+ * specification refuses a downgrade of firmware only.
  */
 export function updateAppHandler(deps: HandlerDependencies): Handlers<typeof UpdatesService>['updateApp'] {
   return async ({ caller: given, deviceId, package: packageName, version }) => {

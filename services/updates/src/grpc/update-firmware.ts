@@ -8,10 +8,10 @@ import type { HandlerDependencies } from './dependencies.ts';
 import { sendUpdate } from './send-update.ts';
 
 /**
- * PUT …/devices/{deviceId}/firmware: update now. The order of checks is rule A3's: here the catalogue,
- * then devices checks the device's state and refuses an older version than the device has reported,
- * transactions one that is older than an unprocessed update leads to (specification API 5, rule
- * A13). Both know what they judge by where it changes.
+ * PUT …/devices/{deviceId}/firmware: update now. The order of checks is that of rule A3: the catalogue is
+ * checked here; then devices checks the device's state and refuses a version older than the reported one;
+ * transactions refuses one older than an unprocessed update (specification API 5, rule A13). Each service
+ * checks against the state that it owns.
  */
 export function updateFirmwareHandler(
   deps: HandlerDependencies,

@@ -7,7 +7,7 @@ import { createLocalStorage } from './local.ts';
 import { createLocalServer, type UploadAnswer } from './local-server.ts';
 import { createS3Storage } from './s3.ts';
 
-/** The storage with what runs for it. */
+/** The storage, and the components that run for it. */
 export interface ChosenStorage {
   readonly storage: ArtifactStorage;
   start(): Promise<void>;
@@ -15,8 +15,8 @@ export interface ChosenStorage {
 }
 
 /**
- * S3 where a bucket is named, else this machine's disk with a server of its own (rule C16).
- * Throws ConfigError. `onUploaded`: only the disk's server knows when an upload has arrived.
+ * S3 if a bucket is configured, otherwise this machine's disk with its own server (rule C16). Throws
+ * ConfigError. `onUploaded` is called only by the disk's server; S3 does not report uploads.
  */
 export function chooseStorage(
   { secrets, clock, logger }: Pick<ServiceContext, 'secrets' | 'clock' | 'logger'>,

@@ -11,7 +11,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { createLocalStorage, type LocalStorage } from './local.ts';
 import { createLocalServer } from './local-server.ts';
 
-// What both storages promise is proven in tests/contract; here is what only the own server can do wrong.
+// tests/contract tests the guarantees of both storages; these tests cover only the local server.
 let folder: string;
 let storage: LocalStorage;
 let server: ReturnType<typeof createLocalServer>;
@@ -75,12 +75,12 @@ test.each([
   '/uploads/0a',
   '/objects/../../etc/passwd',
   `/objects/${'A'.repeat(300)}`,
-])('%s is nothing that was given out: 403', async (path) => {
+])('%s is not a signed URL of the service: 403', async (path) => {
   const answer = await send('GET', `http://127.0.0.1:${server.port()}${path}`);
   expect([answer.status, answer.text]).toEqual([403, 'The URL’s signature is wrong.\n']);
 });
 
-test('who asks before sending is refused before sending, or told to go on', async () => {
+test('a client that sends Expect: 100-continue is refused, or told to continue, before it sends the body', async () => {
   const url = await sign(4);
   const expecting = { expect: '100-continue', 'content-length': '4' };
   const wrong = await send('PUT', url, { ...expecting, 'content-type': 'c/d' }, 'four');
@@ -93,7 +93,7 @@ test('who asks before sending is refused before sending, or told to go on', asyn
   expect([right.status, right.continued, stored]).toEqual([200, true, ['uploads/0a']]);
 });
 
-test('HEAD tells what GET would send', async () => {
+test('HEAD answers the headers of GET', async () => {
   await send('PUT', await sign(4), { 'content-type': 'a/b', 'content-length': '4' }, 'four');
   const url = await storage.signDownload({ key: 'uploads/0a', startMs: Date.now(), seconds: 60 });
   const head = await send('HEAD', url, { range: 'bytes=1-2' });
@@ -102,11 +102,11 @@ test('HEAD tells what GET would send', async () => {
   ]);
   const etag = (await send('GET', url)).headers['etag'] as string;
   expect((await send('GET', url, { range: 'bytes=1-2', 'if-range': etag })).text).toBe('ou');
-  // Another content than the one that was begun: all of it.
+  // The content is not the one that the client began to load, so the answer is the whole file.
   expect((await send('GET', url, { range: 'bytes=1-2', 'if-range': '"other"' })).text).toBe('four');
 });
 
-test('an upload that stands still is given up, and nothing of it stays', async () => {
+test('an upload that stalls is aborted, and nothing of it is kept', async () => {
   const url = new URL(await sign(1000));
   const socket = connect(server.port(), '127.0.0.1');
   const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -119,7 +119,7 @@ test('an upload that stands still is given up, and nothing of it stays', async (
   expect(stored).toEqual([]);
 });
 
-test('what a crash left of an upload is removed at the next start', async () => {
+test('partial files that a crash left are removed at the next start', async () => {
   const url = new URL(await sign(1000));
   const socket = connect(server.port(), '127.0.0.1');
   socket.on('error', () => {});
@@ -133,7 +133,7 @@ test('what a crash left of an upload is removed at the next start', async () => 
   socket.destroy();
 });
 
-test('a key that is not one of this service is never a path', () => {
+test('a key that this service did not make is never used as a path', () => {
   for (const key of ['../x', 'uploads/../../x', 'uploads/', 'uploads/.x', '/etc/passwd', 'other/0a']) {
     expect(() => storage.file(key)).toThrow('not a key of this service');
   }

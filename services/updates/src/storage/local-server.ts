@@ -12,7 +12,7 @@ import { wantedRange } from '../domain/range.ts';
 import { CutOff, type LocalStorage } from './local.ts';
 import { type Permit, permitOf } from './signed-urls.ts';
 
-/** What became of an upload, for the uploader. */
+/** The outcome of an upload, for the uploader. */
 export interface UploadAnswer {
   readonly status: 200 | 409 | 422;
   readonly text: string;
@@ -26,16 +26,16 @@ export interface LocalServerOptions {
   readonly logger: Logger;
   /** Longest that one request may take; milliseconds. */
   readonly requestTimeoutMs: number;
-  /** A connection on which nothing moves for so long is closed; milliseconds. */
+  /** A connection that is idle for this long is closed; milliseconds. */
   readonly idleTimeoutMs?: number;
   /** Called when an upload is stored, before it is answered. */
   readonly onUploaded: (key: string) => Promise<UploadAnswer>;
 }
 
 /**
- * Serves the local storage's signed URLs (rule C16): PUT of exactly the permitted type and length,
- * GET and HEAD with one range. The path says everything and is sealed; nothing else is there. Refusals
- * have the statuses that S3 answers, and a line of text that says why.
+ * Serves the local storage's signed URLs (rule C16): PUT of exactly the permitted type and length, GET and
+ * HEAD with one range. The path is a sealed permit; other paths are refused. Refusals have S3's status
+ * codes, and a line of text with the reason.
  */
 export function createLocalServer(options: LocalServerOptions): Component & { port(): number } {
   const { listen, storage, secrets, clock, logger } = options;
@@ -126,15 +126,15 @@ export function createLocalServer(options: LocalServerOptions): Component & { po
       await listenOn(starting, listen, 'UPDATES_LISTEN');
       server = starting;
     },
-    // Uploads and downloads go on elsewhere or resume: they are not waited for.
+    // Does not wait for uploads and downloads, because clients repeat or resume them.
     stop: () => closeNow(server),
   };
 }
 
-/** A refused body up to this size is read to its end, so that its sender reads the answer. */
+/** A refused body up to this size is read to its end, so that the sender reads the answer. */
 const drainedBytes = 1024 * 1024;
 
-/** Answers before the body was read; with a large one to come the connection ends. */
+/** Answers before the body is read; if the body is large, the connection is closed. */
 function refuse(request: IncomingMessage, response: ServerResponse, status: number, text: string): void {
   const toCome = Number(request.headers['content-length'] ?? 0);
   if (request.headers['transfer-encoding'] || request.headers.expect || toCome > drainedBytes) {

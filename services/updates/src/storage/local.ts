@@ -10,24 +10,24 @@ import { type ArtifactStorage, ObjectChanged } from '../ports.ts';
 import { pathOf } from './signed-urls.ts';
 
 export interface LocalOptions {
-  /** Everything lies below it. */
+  /** Folder of all files. */
   readonly folder: string;
   readonly secrets: SecretBox;
-  /** Where the folder's server is reached, without a slash at the end; asked at each signing. */
+  /** Address of the folder's server, without a slash at the end; called at each signing. */
   readonly publicUrl: () => string;
 }
 
 /** Files of this machine, served by local-server.ts. */
 export interface LocalStorage extends ArtifactStorage {
-  /** Makes the folders; removes what uploads that were cut off left. */
+  /** Creates the folders; removes partial files of interrupted uploads. */
   prepare(): Promise<void>;
-  /** Stores a stream whole or not at all: durable and visible when it resolves. */
+  /** Stores a stream completely or not at all: the file is durable and visible when it resolves. */
   write(key: string, content: Readable, sizeBytes: number): Promise<void>;
   /** Path of a stored file. */
   file(key: string): string;
 }
 
-/** The stream ended before all of it had come. */
+/** The stream ended before its declared size. */
 export class CutOff extends Error {}
 
 export function createLocalStorage(options: LocalOptions): LocalStorage {
@@ -48,7 +48,7 @@ export function createLocalStorage(options: LocalOptions): LocalStorage {
     }
   }
 
-  /** A second name for the file: what has it stays what it is, whatever is uploaded meanwhile. */
+  /** Hard-links the file, so that its content stays the same if another upload replaces it meanwhile. */
   async function pin(key: string, tag: string): Promise<string> {
     const path = join(partial, randomUUID());
     try {
@@ -112,7 +112,8 @@ export function createLocalStorage(options: LocalOptions): LocalStorage {
     },
 
     async seal(key, tag, to) {
-      // A key of checked content names the content: over an earlier run's file goes the same.
+      // The key contains the hash of the content, so this can only overwrite an earlier run's identical
+      // file.
       const pinned = await pin(key, tag);
       await rename(pinned, file(to));
       // A rename onto another name of the same file does nothing.

@@ -20,7 +20,7 @@ import { type ArtifactStorage, ObjectChanged } from '../ports.ts';
 
 export interface S3Options {
   readonly endpoint: string | undefined;
-  /** As integrators and headsets reach it. */
+  /** Address for integrators and headsets. */
   readonly publicEndpoint: string | undefined;
   readonly bucket: string;
   readonly region: string;
@@ -29,16 +29,16 @@ export interface S3Options {
 
 const connectTimeoutMs = 1000;
 const callTimeoutMs = 2500;
-/** Of a copy within the storage, and of a whole object's way to this machine. */
+/** Time limit of a copy within the storage, and of the download of an object to this machine. */
 const bulkTimeoutMs = 600_000;
 
 export interface S3Storage extends ArtifactStorage {
-  /** Makes the folder in which uploads are checked; removes what checks that died left there. */
+  /** Creates the folder in which uploads are checked; removes files that crashed checks left there. */
   prepare(): Promise<void>;
   close(): void;
 }
 
-/** An S3-compatible bucket. Signing asks nobody; every call has a deadline. */
+/** An S3-compatible bucket. Signing needs no call; every call has a deadline. */
 export function createS3Storage(options: S3Options): S3Storage {
   const { bucket: Bucket } = options;
   const folder = join(options.tempDir ?? tmpdir(), 'headset-uploads');
@@ -51,7 +51,7 @@ export function createS3Storage(options: S3Options): S3Storage {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       for (const name of await readdir(folder)) {
         const path = join(folder, name);
-        // Other instances may share the folder: what is this old, no check has in hand.
+        // Other instances may share the folder; a file of this age belongs to no running check.
         const found = await stat(path).catch(() => undefined);
         if (found && found.mtimeMs < Date.now() - 2 * bulkTimeoutMs) await rm(path, { force: true });
       }
@@ -66,7 +66,7 @@ export function createS3Storage(options: S3Options): S3Storage {
       try {
         await client.send(new HeadBucketCommand({ Bucket }), within(callTimeoutMs));
       } catch (error) {
-        // Credentials that may write need not be allowed to look at the bucket.
+        // 403 is accepted, because credentials that may write objects need not be allowed to read the bucket.
         if (statusOf(error) !== 403) throw away(error);
       }
     },
@@ -139,14 +139,14 @@ export function createS3Storage(options: S3Options): S3Storage {
   };
 }
 
-/** Credentials come from where the SDK looks for them. */
+/** The SDK finds the credentials itself. */
 function clientOf(endpoint: string | undefined, region: string): S3Client {
   return new S3Client({
     region,
     forcePathStyle: true,
     ...(endpoint && { endpoint }),
     maxAttempts: 2,
-    // Else the checksum of an empty body goes into the signature of an upload's URL.
+    // Otherwise the SDK would sign an upload's URL with the checksum of an empty body.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: connectTimeoutMs },

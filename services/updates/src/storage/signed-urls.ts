@@ -4,7 +4,7 @@ import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 export interface Permit {
   readonly method: 'PUT' | 'GET';
   readonly key: string;
-  /** Of an upload. */
+  /** Only for an upload. */
   readonly contentType?: string;
   readonly sizeBytes?: number;
   readonly expiresAtMs: number;
@@ -13,12 +13,12 @@ export interface Permit {
 const purpose = 'updates storage url';
 const prefix = '/objects/';
 
-/** The permit as a path: sealed, so that nothing of it can be changed or made up, over restarts. */
+/** The permit as a path: sealed, so that it cannot be changed or forged; stays valid over restarts. */
 export function pathOf(secrets: SecretBox, permit: Permit): string {
   return prefix + Buffer.from(secrets.seal(JSON.stringify(permit), purpose)).toString('base64url');
 }
 
-/** The permit of a path; undefined: not one that was given out. */
+/** The permit in a path; undefined: the path was not made by this service. */
 export function permitOf(secrets: SecretBox, path: string): Permit | undefined {
   const token = path.startsWith(prefix) ? path.slice(prefix.length) : '';
   if (!/^[\w-]{40,2000}$/.test(token)) return undefined;

@@ -34,7 +34,7 @@ export function createCatalogue(
         await packages.insertOne({ _id: packageName, developerId, claimedAtMs: nowMs });
         return developerId;
       } catch (error) {
-        // Another developer asked at the same time and was first; packages are never given back.
+        // Another developer was first at the same time; packages are never given back.
         if (!isDuplicateKey(error)) throw error;
         return (await ownerOf(packageName)) ?? developerId;
       }
@@ -47,7 +47,7 @@ export function createCatalogue(
       for (;;) {
         const reopened = await artifacts.findOneAndUpdate(
           { _id: id, state: { $in: states } },
-          // A withdrawn version's content is not what comes now.
+          // The content of a withdrawn version does not belong to the new upload.
           { $set: { ...opened, sha256: '', objectKey: '' } },
           { returnDocument: 'after' },
         );
@@ -120,7 +120,8 @@ export function createCatalogue(
         ]);
         return { items: found.map(nameOf), total };
       }
-      // The first of each package, in the index's own order: one developer's versions are read, in a stream.
+      // Takes the first version of each package, in the order of the index; reads the developer's versions
+      // as a stream.
       const items: { package: string; version: string }[] = [];
       let total = 0;
       let last: string | undefined;

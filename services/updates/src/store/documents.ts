@@ -2,7 +2,7 @@ import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { ArtifactKind, ArtifactState } from '../domain/artifact.ts';
 
-/** One document a package: whose it is. The first developer that requests an upload has it. */
+/** One document per package, with its owner: the first developer that requests an upload. */
 export interface PackageDocument {
   /** Package name. */
   _id: string;
@@ -16,7 +16,7 @@ export interface ArtifactDocument {
   kind: ArtifactKind;
   package: string;
   version: string;
-  /** `versionKey` of the version: the order of versions as an index can keep it. */
+  /** `versionKey` of the version, so that an index orders versions. */
   versionKey: string;
   /** Empty for firmware. */
   developerId: string;
@@ -37,11 +37,11 @@ export interface UploadDocument {
   sizeBytes: number;
   expiresAtMs: number;
   looks: number;
-  /** Nothing that arrives can change anything any more: only what was stored is to be removed. */
+  /** True: a later transfer has no effect any more; only stored files are still to be removed. */
   settled: boolean;
-  /** When to look at it again. */
+  /** Time of the next check. */
   dueAtMs: number;
-  /** A check has it until then. */
+  /** Until when a check has claimed it. */
   leaseUntilMs: number;
 }
 
@@ -52,7 +52,7 @@ export const collections = {
   idempotency: 'idempotency',
 } as const;
 
-/** Created at start; every query of this service stands on one of them or on `_id`. */
+/** Created at start; every query of this service uses one of them or `_id`. */
 export const updatesIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.artifacts]: [
     {

@@ -66,7 +66,7 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
     },
 
     async renew(id, untilMs) {
-      // Not when it was given back meanwhile.
+      // Has no effect if the claim was released meanwhile.
       await uploads.updateOne(
         { _id: id, leaseUntilMs: { $gt: 0 } },
         { $max: { leaseUntilMs: untilMs, dueAtMs: untilMs } },

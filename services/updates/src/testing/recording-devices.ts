@@ -7,7 +7,7 @@ import {
   type SendOperationRequest,
 } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 
-/** Stands in the place of devices: knows clients and devices, records what it is to send. */
+/** Stands in for devices: knows clients and devices, records the operations to send. */
 export class RecordingDevices {
   /** Developers by client id. */
   readonly developers = new Map<string, string>();

@@ -24,7 +24,7 @@ export class World {
   readonly admin: Client<typeof UpdatesAdminService>;
   /** Time, for the service; milliseconds since 1970. */
   nowMs = Date.now();
-  /** The failpoint at which the next call that reaches it is cut off. */
+  /** The failpoint at which the next call that reaches it is interrupted. */
   cutAt: string | undefined;
   bed!: TestBed;
   readonly #channel = new LocalChannel();

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { UploadAnswer } from '../storage/local-server.ts';
 import type { Checker } from './checker.ts';
 
-/** Longest that an uploader waits for the outcome; the connection would be given up soon after. */
+/** Longest wait of an uploader for the outcome; soon after it the connection would time out. */
 const patienceMs = 30_000;
 const betweenTriesMs = 100;
 const received: UploadAnswer = { status: 200, text: 'The file was received and is being checked.' };
 
-/** Checks an upload that has just arrived, so that the uploader is told what became of it. */
+/** Checks an upload that has just arrived, so that the uploader gets the outcome. */
 export async function answerUpload(check: Checker, uploadId: string): Promise<UploadAnswer> {
   const late = new AbortController();
   const checked = untilKnown(check, uploadId, late.signal);
@@ -15,7 +15,7 @@ export async function answerUpload(check: Checker, uploadId: string): Promise<Up
     return await Promise.race([checked, sleep(patienceMs, received, { signal: late.signal })]);
   } finally {
     late.abort();
-    // A check that goes on fails for nobody: the sweeper makes it good.
+    // Nobody waits for a check that goes on; if it fails, the sweeper repeats it.
     checked.catch(() => {});
   }
 }
@@ -31,7 +31,7 @@ async function untilKnown(check: Checker, uploadId: string, signal: AbortSignal)
       case 'superseded':
         return { status: 409, text: 'The version is there already, or was withdrawn.' };
       default:
-        // Another look is under way, maybe at what was there before.
+        // Another check is running, perhaps of the earlier content.
         await sleep(betweenTriesMs, undefined, { signal });
     }
   }

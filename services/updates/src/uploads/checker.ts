@@ -9,9 +9,9 @@ import { type Artifact, checkedKey, isOwnContent, openStates, uploadKey } from '
 import { closesAtMs, nextLookMs, type Upload } from '../domain/upload.ts';
 import { type ArtifactStorage, type Catalogue, ObjectChanged, type UploadStore } from '../ports.ts';
 
-/** What a look at an upload found. */
+/** The result of a check. */
 export type CheckOutcome =
-  /** Another check of it is under way, or it is closed. */
+  /** Another check of it is running, or it is closed. */
   | { readonly kind: 'busy' }
   | { readonly kind: 'absent' }
   | { readonly kind: 'deliverable' }
@@ -27,7 +27,7 @@ export interface CheckerDependencies {
   readonly failpoints: Failpoints;
   readonly logger: Logger;
   readonly leaseMs: number;
-  /** How long a URL is valid; uploads stay open for that long after it. */
+  /** How long a URL is valid; an upload stays open for as long again after that. */
   readonly lifetimeMs: number;
   readonly onOutcome: (outcome: CheckOutcome) => void;
 }
@@ -39,9 +39,9 @@ const nothingCame = 'No file was uploaded before the URL expired.';
 export type Checker = (uploadId: string) => Promise<CheckOutcome>;
 
 /**
- * Looks at one upload, and makes its artifact deliverable or rejected if something has arrived.
- * Every step can be repeated: a crash after any of them is made good by the next look, which another
- * instance may take. Throws `unavailable` while the storage is away.
+ * Checks one upload, and makes its artifact deliverable or rejected if a file has arrived. Every step can
+ * be repeated: after a crash at any step the next check, perhaps in another instance, completes the work.
+ * Throws `unavailable` while the storage is unavailable.
  */
 export function createChecker(deps: CheckerDependencies): Checker {
   const { catalogue, uploads, storage, clock, failpoints, logger } = deps;
@@ -88,7 +88,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
     return { kind: 'rejected', rule, reason };
   }
 
-  /** Answers what the store is told about the next look. */
+  /** Closes the upload, or sets the time of its next check. */
   async function settle(upload: Upload, outcome: CheckOutcome): Promise<void> {
     const now = clock.now();
     const closes = closesAtMs(upload, deps.lifetimeMs);
@@ -112,7 +112,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
     }, deps.leaseMs / 3);
     try {
       const outcome = await look(upload).catch((error): CheckOutcome => {
-        // Replaced while it was looked at: what is there now is looked at next.
+        // The file was replaced during the check; the next check reads the new one.
         if (error instanceof ObjectChanged) return { kind: 'absent' };
         throw error;
       });

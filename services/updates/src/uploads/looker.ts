@@ -2,14 +2,15 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { UploadStore } from '../ports.ts';
 import type { Checker } from './checker.ts';
 
-/** Looks at uploads now because somebody asks for their outcome. */
+/** Checks uploads now, because a call needs their outcome. */
 export type LookNow = (of: { artifactId: string } | { developerId: string }) => Promise<void>;
 
 const mostAtOnce = 20;
 
 /**
- * A storage that tells nobody of uploads is asked when it matters, not only by the sweeper. Waits a
- * little; a check that takes longer goes on and shows the next time.
+ * A storage such as S3 does not report uploads, so a call that needs them checks them, not only the
+ * sweeper. Waits for a short time; a check that takes longer goes on, and its result shows in the next
+ * call.
  */
 export function createLookNow(deps: {
   uploads: UploadStore;

@@ -20,7 +20,7 @@ export interface OpenerDependencies {
   readonly urlSeconds: number;
 }
 
-/** What an upload is for. */
+/** The artifact that an upload is for. */
 export interface WantedUpload {
   readonly uploadId: string;
   readonly name: ArtifactName;
@@ -35,16 +35,16 @@ export interface SignedUpload {
   readonly endMs: number;
 }
 
-/** Upload URLs open at a time for one version. */
+/** Most open uploads of one version. */
 const mostOpen = 20;
 const firstLookAfterMs = 500;
 
 /** Opens uploads and signs their URLs. */
 export interface Opener {
   /**
-   * Stores that an upload is expected, then that its artifact is uploading. Repeatable. Answers the
-   * artifact: in another state than uploading, nothing is to be uploaded. With `revive` also a
-   * withdrawn artifact is opened. Throws `unavailable`, with nothing stored.
+   * Stores the expected upload, then sets its artifact to uploading. Repeatable. Returns the artifact; if
+   * its state is not uploading, no upload is needed. With `revive` a withdrawn artifact is opened, too.
+   * Throws `unavailable`; then nothing is stored.
    */
   open(wanted: WantedUpload, revive: boolean): Promise<Artifact>;
   /** A URL for the upload, valid from now on. The upload stays open for as long. */
@@ -66,7 +66,7 @@ export function createOpener(deps: OpenerDependencies): Opener {
       const now = clock.now();
       const open = await uploads.countOpen(artifactId(name), now);
       if (open.count >= mostOpen) throw refusals.tooManyUploads(open.firstEndMs - now);
-      // The upload first: an artifact without one would wait for ever.
+      // Stores the upload first, because an artifact without an upload would wait for ever.
       await expect(wanted, now + urlSeconds * 1000);
       failpoints('updates.opened');
       const artifact = await catalogue.open({ name, developerId, sizeBytes, uploadId }, now, revive);
@@ -76,7 +76,7 @@ export function createOpener(deps: OpenerDependencies): Opener {
     },
 
     async sign(wanted) {
-      // Signatures count in seconds.
+      // Signatures have whole seconds.
       const startMs = Math.floor(clock.now() / 1000) * 1000;
       const endMs = startMs + urlSeconds * 1000;
       await expect(wanted, endMs);

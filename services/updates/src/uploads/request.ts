@@ -20,8 +20,8 @@ export interface RequestDependencies {
 }
 
 /**
- * One URL to upload a package's version to; undefined where the version is there already (rule A14). A
- * repeat under the same Idempotency-Key signs anew for the same upload (rule A19). Throws where the
+ * One URL for the upload of a package's version; undefined if the version exists already (rule A14). A
+ * repeat with the same Idempotency-Key signs a new URL for the same upload (rule A19). Throws if the
  * package is another developer's, or the version was withdrawn; then nothing is stored.
  */
 export async function requestUpload(
@@ -48,7 +48,7 @@ async function isThere(deps: RequestDependencies, wanted: WantedUpload): Promise
   await deps.storage.requireAvailable(sizeBytes);
   const known = await catalogue.get(artifactId(name));
   if (known && openStates.includes(known.state)) {
-    // An upload may have arrived that nobody has looked at.
+    // An upload may have arrived that has not been checked yet.
     await deps.lookNow({ artifactId: known.id });
     if (await isDeliverable(deps, name)) return true;
   }
@@ -63,7 +63,7 @@ async function isDeliverable(deps: RequestDependencies, name: ArtifactName): Pro
   return found ? requireState(name, found.state) : false;
 }
 
-/** Throws for a withdrawn version: whoever may upload it again is the operator's decision. */
+/** Throws for a withdrawn version, because only an operator may decide that it is uploaded again. */
 function requireState(name: ArtifactName, state: string): boolean {
   if (state === 'withdrawn') throw refusals.withdrawn(name.package, name.version);
   return state === 'deliverable';

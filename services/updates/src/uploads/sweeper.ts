@@ -8,13 +8,14 @@ const batch = 50;
 
 export interface Sweeper {
   start(): void;
-  /** Resolves when the run in hand, if any, has ended. */
+  /** Resolves when the current run, if any, has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Looks at uploads when they are due: what has arrived in a storage that tells nobody, what a crash
- * cut, what is closed. Several instances may run: each upload is claimed.
+ * Checks uploads when they are due: files that arrived in a storage that does not report uploads, checks
+ * that a crash interrupted, uploads that are to be closed. Several instances may run, because each upload
+ * is claimed.
  */
 export function createSweeper(deps: {
   uploads: UploadStore;
@@ -35,7 +36,7 @@ export function createSweeper(deps: {
         await check(id);
       } catch (error) {
         logger.warn({ uploadId: id, err: error }, 'an upload could not be looked at and will be again');
-        // The storage or the database is away: the others would only wait for it too.
+        // The storage or the database is unavailable, so the other checks would fail too.
         if (isTransient(error)) return;
       }
     }

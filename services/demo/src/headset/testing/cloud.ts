@@ -29,30 +29,33 @@ type OperationKind = NonNullable<MessageInitShape<typeof OperationSchema>['kind'
 type ReportCase = NonNullable<Report['body']['case']>;
 type ReportValue<K extends ReportCase> = Extract<Report['body'], { case: K }>['value'];
 
-/** The cloud's end of the protocol, with a real gRPC server: as forgetful and as odd as a test wants. */
+/** The cloud's side of the protocol, on a real gRPC server; a test can make it misbehave. */
 export class Cloud {
   readonly hellos: Hello[] = [];
-  /** Every report that came, repeated ones too. */
+  /** Every received report, repeated ones too. */
   readonly reports: Report[] = [];
   readonly urlRequests: UrlRequest[] = [];
   readonly readies: number[] = [];
-  /** How an address is answered; undefined: not at all. */
+  /** The answer to a request for a URL; undefined: no answer. */
   onUrl: (request: UrlRequest) => MessageInitShape<typeof UrlAnswerSchema> | undefined = () => undefined;
   /** Whether reports are acknowledged. */
   acknowledges = true;
-  /** Whether what the headset is ready for is started. */
+  /** Whether `ready` is answered by `start`. */
   starts = true;
   /** Whether a stream that the headset has ended is ended here, too. */
   endsStreams = true;
   /** Whether a hello is answered. */
   welcomes = true;
-  /** What welcome says of reports. */
+  /** `acked_report_id` of the welcome. */
   ackedReportId = 0n;
-  /** What welcome says of the activation. */
+  /** The activation in the welcome. */
   activation: MessageInitShape<typeof CurrentActivationSchema> | undefined;
-  /** What else follows a welcome. */
+  /** Called after each welcome. */
   onHello: (hello: Hello) => void = () => {};
-  /** What is offered, and started when the headset is ready, in each session until it is finished. */
+  /**
+   * Transactions that are offered, and started when the headset is ready, in each session until they are
+   * finished.
+   */
   readonly #offers = new Map<number, { operationId: string; epoch: number; kind: OperationKind }>();
   readonly #server = new Server();
   readonly #stateDir = mkdtempSync(join(tmpdir(), 'headset-'));
@@ -88,7 +91,7 @@ export class Cloud {
     return `127.0.0.1:${this.#port}`;
   }
 
-  /** Where the headsets keep what they must remember. */
+  /** Folder of the headsets' state. */
   get stateDir(): string {
     return this.#stateDir;
   }
@@ -111,7 +114,7 @@ export class Cloud {
       ...{ identity, server: this.address, stateDir: this.#stateDir },
       backoff: { firstMs: 10, longestMs: 50 },
       ...options,
-      // So that ids are read easily.
+      // For readable ids.
       behaviour: { firstReportId: 1, ...options.behaviour },
     });
     this.#headsets.add(made);
@@ -140,7 +143,7 @@ export class Cloud {
     this.#call?.write(create(ConnectResponseSchema, body ? { body } : {}));
   }
 
-  /** How to send on the stream of now, also when it is no longer the newest. */
+  /** A function that sends on the current stream, even when that is no longer the newest. */
   line(): (body: NonNullable<Body>) => void {
     const call = this.#call;
     return (body) => call?.write(create(ConnectResponseSchema, { body }));

@@ -7,11 +7,11 @@ export interface FileRequest {
   readonly url: string;
   readonly range: string | undefined;
   readonly authorization: string | undefined;
-  /** Of a PUT. */
+  /** Body of a PUT. */
   readonly body: Buffer;
 }
 
-/** How the server deals with one request instead of serving the file well. */
+/** What the server does with one request instead of serving the file correctly. */
 export type Oddity =
   | { readonly status: number; readonly location?: string }
   /** The connection is cut after so many bytes. */
@@ -25,7 +25,7 @@ export type Oddity =
 export class FileServer {
   readonly content: Buffer;
   readonly requests: FileRequest[] = [];
-  /** For the requests to come, in order; then all are served well. */
+  /** For the next requests, in order; later ones are served correctly. */
   readonly oddities: Oddity[] = [];
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 

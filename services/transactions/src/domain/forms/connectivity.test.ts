@@ -182,13 +182,13 @@ describe('the end of a connectivity operation', () => {
     [set, { networkType: 'bluetooth', statusCode: 500, state: 'unknown' }],
     [reset, { networkType: 'bluetooth', statusCode: 500 }],
     ...pairings.map((p): [Kind, object] => [p, { networkType: 'bluetooth', statusCode: 500, devices: [] }]),
-  ])('without anything found is a 500 with empty lists (%#)', (kind, rest) => {
+  ])('without a finding is a 500 with empty lists (%#)', (kind, rest) => {
     for (const success of [true, false]) {
       expect(body(kind, undefined, success)).toEqual({ message: 'm', ...rest });
     }
   });
 
-  it('holds modes that its form does not know, and unknown ones, to disconnected or unavailable', () => {
+  it('maps modes that its form does not know, and unknown ones, to disconnected or unavailable', () => {
     const modes = (kind: Kind, ...given: BluetoothMode[]) =>
       (
         body(kind, { statusCode: 200, devices: given.map(device) })['devices'] as {
@@ -242,7 +242,7 @@ describe('the end of a connectivity operation', () => {
       address: text.slice(1),
     });
     expect(found.networks[0]?.name).toBe(text.slice(1));
-    // However it is written, it fits an event of the log (1 MB).
+    // However it is encoded, it fits into an event of the log (1 MB).
     const worst = '\u0001'.repeat(129);
     const devices = Array.from({ length: 256 }, () => ({ name: worst, alias: worst, address: worst }));
     expect(JSON.stringify(body(list(), { statusCode: 200, devices })).length).toBeLessThan(700_000);

@@ -10,8 +10,8 @@ import {
 import { bounded, maxListEntries, textBounds } from '../bounds.ts';
 
 /**
- * What a headset found, held to what is specified (specification Callbacks 3 and
- * 8); what only the operation decides is held when the body is made.
+ * A headset's findings, restricted to the specified values (specification Callbacks 3 and 8). Values that
+ * depend on the operation are restricted when the body is made.
  */
 export interface ConnectivityFinding {
   readonly statusCode: number;
@@ -35,7 +35,7 @@ interface FoundNetwork {
   readonly security: string;
 }
 
-/** What stands in the body when the headset reported nothing: the operation failed. */
+/** The finding when the headset reported none: the operation failed. */
 const nothing: ConnectivityFinding = { statusCode: 500, state: 'unknown', devices: [], networks: [] };
 
 const deviceModes: Partial<Record<BluetoothMode, string>> = {
@@ -66,7 +66,7 @@ const statusCodes = {
   pairing: [200, 400, 403, 404, 409, 500],
 } as const;
 
-/** Reads a headset's result; texts are bounded, unknown values are held to known ones. */
+/** Reads a headset's result; texts are cut to their limits, unknown values are mapped to known ones. */
 export function findingOf(result: ConnectivityResult): ConnectivityFinding {
   return {
     statusCode: result.statusCode,
@@ -92,16 +92,15 @@ export function findingOf(result: ConnectivityResult): ConnectivityFinding {
   };
 }
 
-/** The specification knows three words; headsets name variants (WPA2-PSK) and newer kinds. */
+/** The specification knows three words; headsets report variants (WPA2-PSK) and newer kinds. */
 function securityOf(reported: string): string {
   if (/wpa|sae|eap|psk/i.test(reported)) return 'WPA';
   return /wep/i.test(reported) ? 'WEP' : 'NONE';
 }
 
 /**
- * The fields that end a connectivity operation, after the common ones. Without a finding (the
- * operation failed in the cloud, or the headset said nothing) it is a 500 with nothing in it. A failure
- * never shows as 200.
+ * The fields of a connectivity result, after the common ones. Without a finding (the operation failed in
+ * the cloud, or the headset reported none) the result is an empty 500. A failure never shows as 200.
  */
 export function connectivityBody(
   operation: Operation['kind'] | undefined,

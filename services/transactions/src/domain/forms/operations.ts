@@ -5,7 +5,7 @@ export const operationsWithProgress: readonly string[] = operations
   .filter(({ reportsProgress }) => reportsProgress)
   .map(({ id }) => id);
 
-/** The operations whose called app answers by itself, by operationId. */
+/** The operations whose called app sends its own answer, by operationId. */
 export const answeredOperations: readonly string[] = operations
   .filter(({ appAnswers }) => appAnswers)
   .map(({ id }) => id);
@@ -13,7 +13,9 @@ export const answeredOperations: readonly string[] = operations
 /** A reset ends without a report of its own (rule B7). */
 export const resetOperation = operationOf('reset').id;
 
-/** The form of an operation's callbacks; that of a newer version's operation is not known here. */
+/**
+ * The form of an operation's callbacks; the general one for an operation that this version does not know.
+ */
 export const formOf = (operationId: string): ResultForm =>
   operationById(operationId)?.resultForm ?? ResultForm.GENERAL;
 
@@ -24,5 +26,5 @@ const connectivityForms: ReadonlySet<ResultForm> = new Set([
   ResultForm.BLUETOOTH_PAIRING,
 ]);
 
-/** True: the end tells what the headset found. */
+/** True: the end carries the headset's findings. */
 export const isConnectivity = (form: ResultForm): boolean => connectivityForms.has(form);
