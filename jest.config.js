@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 export default {
   // In bare Node.js, which loads a module once a process: with Jest's own runner that took most of the time.
   // What a module keeps is shared by the files of one process.
-  runner: ['jest-light-runner', { runtime: 'child_process' }],
+  runner: '<rootDir>/tests/support/jest/runner.js',
   setupFiles: ['<rootDir>/tests/support/jest/setup.js'],
   setupFilesAfterEnv: ['<rootDir>/tests/support/jest/time-limit.js'],
   extensionsToTreatAsEsm: ['.ts'],
