@@ -59,7 +59,7 @@ describe('the catalogue of operations', () => {
   });
 
   it('an id of a newer version is not known', () => {
-    expect(operationById('put-v1-applications-devices-photo')).toBeUndefined();
+    expect(operationById('put-v1-applications-devices-of-tomorrow')).toBeUndefined();
     expect(operationById('')).toBeUndefined();
   });
 });

@@ -1,3 +1,4 @@
+import type { OperationKind } from './judge/operations.ts';
 /** What a run recorded from outside; plain data, so that the judge is a pure function of it. */
 export interface Evidence {
   readonly calls: readonly CallRecord[];
@@ -111,25 +112,7 @@ export interface Reading {
   readonly activatedAtMs: number;
 }
 
-export type CallKind =
-  | 'command'
-  | 'activate'
-  | 'deactivate'
-  | 'cancel'
-  | 'settings'
-  | 'package'
-  | 'channel'
-  | 'wifi'
-  | 'languages'
-  | 'launcherKeys'
-  | 'uninstall'
-  | 'reset'
-  | 'update'
-  | 'connectivityList'
-  | 'connectivityState'
-  | 'switchBluetooth'
-  | 'addPairing'
-  | 'deletePairing';
+export type CallKind = OperationKind | 'cancel' | 'settings' | 'package' | 'channel';
 
 /** One call with its repeats under one Idempotency-Key. */
 export interface CallRecord {

@@ -16,7 +16,7 @@ export const operations = {
   switchBluetooth: 'put-v1-applications-connectivity-state',
   addPairing: 'post-v1-applications-bluetooth-device',
   deletePairing: 'delete-v1-applications-bluetooth-device',
-} as const satisfies Partial<Record<CallKind, string>>;
+} as const;
 
 export type OperationKind = keyof typeof operations;
 
