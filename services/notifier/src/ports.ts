@@ -18,9 +18,13 @@ export interface ConditionalChange {
   readonly onlyIfOwner: string | undefined;
 }
 
+/** With so many predecessors an answer may leave out earlier ones. */
+export const predecessorLimit = 50;
+
 /** An earlier, unfinished delivery of an order key. */
 export interface Predecessor {
   readonly id: string;
+  readonly sequence: number;
   readonly owner: string | null;
   readonly dueAtMs: number;
   readonly replaceable: boolean;
@@ -51,7 +55,7 @@ export interface DeliveryStore {
   renew(ids: readonly string[], untilMs: number): Promise<ReadonlySet<string>>;
   /** Stores changes together, in no particular order: at most one for each delivery. */
   apply(changes: readonly ConditionalChange[]): Promise<void>;
-  /** Unfinished ones that are still in that order. */
+  /** Unfinished ones that are still in that order: at most `predecessorLimit`, the nearest first. */
   predecessors(orderKey: string, before: number, order: Order): Promise<Predecessor[]>;
   /**
    * True when something later of its order key is stored: a progress is useless then. One that was taken

@@ -201,6 +201,20 @@ test('where the report before is known and was tried, the database is not asked'
   expect(asked).toBe(1);
 });
 
+test('reports that were tried and are not stored so yet hide none that was not, however many they are', async () => {
+  const many = Array.from({ length: 120 }, (_, n) => report(`n-${n}`, 10 + n, owned('a')));
+  await a.store.insert([report('untried', 5, owned('b')), ...many]);
+  const apply = Promise.withResolvers<void>();
+  a.store.apply = () => apply.promise;
+  for (const { id } of many) a.writer.add({ id, change: { order: 'none' }, onlyIfOwner: 'a' });
+  const last = report('last', 500, owned('a'));
+  await a.store.insert([last]);
+  expect(await a.readiness.of(entry(last))).toEqual({ kind: 'blocked', untilMs: expect.any(Number) });
+  await a.store.insert([report('near', 400, owned('b'))]);
+  expect(await a.readiness.of(entry(last))).toEqual({ kind: 'blocked', untilMs: expect.any(Number) });
+  apply.resolve();
+});
+
 test('a progress is overtaken by what is stored behind it; one that was taken over only by what has ended', async () => {
   const late = delivery('p-1', { ...owned('a'), sequence: 2, replaceable: true });
   const other = delivery('p-2', { ...owned('a'), orderKey: 't-2', sequence: 2, replaceable: true });

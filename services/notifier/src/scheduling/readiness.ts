@@ -1,7 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import { lookAgainAtMs, patienceMs } from '../domain/order.ts';
-import type { DeliveryStore, Predecessor } from '../ports.ts';
+import { type DeliveryStore, type Predecessor, predecessorLimit } from '../ports.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import type { FinishedOrders } from './finished-orders.ts';
 
@@ -83,11 +83,9 @@ export class ReadinessCheck {
    * followed it. One that was delivered would only be repeated then (rule B10).
    */
   async #unfinishedBefore(orderKey: string, sequence: number): Promise<Predecessor[]> {
-    const { store, writer } = this.#o;
-    const undelivered = async () => {
-      const found = await store.predecessors(orderKey, sequence, 'ended');
-      return found.filter((p) => writer.endOf(p.id) !== 'delivered');
-    };
+    const { writer } = this.#o;
+    const undelivered = () =>
+      this.#before(orderKey, sequence, 'ended', ({ id }) => writer.endOf(id) !== 'delivered');
     const found = await undelivered();
     const ending = found.filter((p) => writer.endOf(p.id) !== undefined).map((p) => p.id);
     if (ending.length === 0) return found;
@@ -100,8 +98,26 @@ export class ReadinessCheck {
    * not stored: if it goes out again after a crash, that is a repeat.
    */
   async #untriedBefore(orderKey: string, sequence: number): Promise<Predecessor[]> {
-    const { store, writer } = this.#o;
-    const found = await store.predecessors(orderKey, sequence, 'tried');
-    return found.filter((p) => !writer.left(p.id));
+    const { writer } = this.#o;
+    return await this.#before(orderKey, sequence, 'tried', ({ id }) => !writer.left(id));
+  }
+
+  /**
+   * Predecessors that count, as far as the database and the writer know together. Empty only where none
+   * does: many may have left the order at once without being stored, and hide one that has not.
+   */
+  async #before(
+    orderKey: string,
+    sequence: number,
+    order: 'ended' | 'tried',
+    counts: (predecessor: Predecessor) => boolean,
+  ): Promise<Predecessor[]> {
+    for (let before = sequence; ; ) {
+      const found = await this.#o.store.predecessors(orderKey, before, order);
+      const counting = found.filter(counts);
+      const last = found.at(-1);
+      if (counting.length > 0 || !last || found.length < predecessorLimit) return counting;
+      before = last.sequence;
+    }
   }
 }

@@ -9,6 +9,7 @@ import {
 } from '../domain/delivery.ts';
 import { ended } from '../domain/outcome.ts';
 import type { ConditionalChange, DeliveryStore, LaneWork, Predecessor } from '../ports.ts';
+import { predecessorLimit } from '../ports.ts';
 import {
   changedFields,
   type DeliveryDocument,
@@ -20,9 +21,6 @@ import { deliveriesCollection } from './indexes.ts';
 
 /** Most undelivered ones that a metrics scrape counts. */
 const countLimit = 100_000;
-/** Most predecessors looked at: enough to see that there are some. */
-const predecessorLimit = 50;
-
 /** Deliveries in MongoDB. Every change of an owner is one conditional update. */
 export class MongoDeliveryStore implements DeliveryStore {
   readonly #deliveries: StoreCollection<DeliveryDocument>;
@@ -119,11 +117,15 @@ export class MongoDeliveryStore implements DeliveryStore {
     const found = await this.#deliveries
       .find(
         { status: 'pending', orderKey, order, sequence: { $lt: before } },
-        { limit: predecessorLimit, projection: { owner: 1, dueAtMs: 1, replaceable: 1, takenOver: 1 } },
+        {
+          sort: { sequence: -1 },
+          limit: predecessorLimit,
+          projection: { sequence: 1, owner: 1, dueAtMs: 1, replaceable: 1, takenOver: 1 },
+        },
       )
       .toArray();
-    return found.map(({ _id, owner, dueAtMs, replaceable, takenOver }) => {
-      return { id: _id, owner, dueAtMs, replaceable, takenOver };
+    return found.map(({ _id, sequence, owner, dueAtMs, replaceable, takenOver }) => {
+      return { id: _id, sequence, owner, dueAtMs, replaceable, takenOver };
     });
   }
 
