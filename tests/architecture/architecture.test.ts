@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { serviceNames } from '@headset-cloud/kit/service.ts';
-import { type Import, importsOf, root, sources } from './imports.ts';
+import { type Import, importsOf, inCircles, root, sources } from './imports.ts';
 
 const services: readonly string[] = serviceNames;
 const product = (file: string) => !file.endsWith('.test.ts') && !file.includes('/testing/');
@@ -74,6 +74,19 @@ describe('architecture', () => {
       expect(broken(seeds[rule] as Import)).toBe(true);
     });
   }
+
+  it('no files import each other in a circle, types included', () => {
+    const edge = (file: string, target: string): Import => ({ file, target });
+    const circle = [
+      edge('services/a/src/b.ts', 'services/a/src/c.ts'),
+      edge('services/a/src/c.ts', '@headset-cloud/a/b.ts'),
+    ];
+    expect(inCircles([...circle, edge('services/a/src/d.ts', 'services/a/src/b.ts')])).toEqual([
+      'services/a/src/b.ts',
+      'services/a/src/c.ts',
+    ]);
+    expect(inCircles(imports)).toEqual([]);
+  });
 
   it('importing a module has no effect: only main files call at the top level', () => {
     const offenders = ['services', 'gateway']

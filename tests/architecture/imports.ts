@@ -31,3 +31,22 @@ export function importsOf(file: string, text = readFileSync(join(root, file), 'u
     };
   });
 }
+
+/** The file that a target is; a package's name stays as it is. */
+function fileOf(target: string): string {
+  const [, name, path] = /^@headset-cloud\/([^/]+)\/(.+)$/.exec(target) ?? [];
+  if (!name) return target;
+  return name === 'gateway' ? `gateway/src/${path}` : `services/${name}/src/${path}`;
+}
+
+/** Files that import each other in a circle, or lie between two circles. */
+export function inCircles(imports: readonly Import[]): string[] {
+  let edges = imports.map(({ file, target }) => [file, fileOf(target)] as const);
+  for (;;) {
+    const from = new Set(edges.map(([file]) => file));
+    const to = new Set(edges.map(([, target]) => target));
+    const left = edges.filter(([file, target]) => to.has(file) && from.has(target));
+    if (left.length === edges.length) return [...from].sort();
+    edges = left;
+  }
+}

@@ -1,4 +1,4 @@
-import type { DeviceContent } from '@headset-cloud/demo/headset/device.ts';
+import type { DeviceContent } from '@headset-cloud/demo/headset/content.ts';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { BluetoothMode } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';

@@ -1,4 +1,4 @@
-import type { OperationKind } from './judge/operations.ts';
+import type { CallKind } from './judge/operations.ts';
 /** What a run recorded from outside; plain data, so that the judge is a pure function of it. */
 export interface Evidence {
   readonly calls: readonly CallRecord[];
@@ -111,8 +111,6 @@ export interface Reading {
   /** When the reader began to activate the device; milliseconds since 1970. */
   readonly activatedAtMs: number;
 }
-
-export type CallKind = OperationKind | 'cancel' | 'settings' | 'package' | 'channel';
 
 /** One call with its repeats under one Idempotency-Key. */
 export interface CallRecord {

@@ -1,5 +1,5 @@
 import type { Associations } from './domain/association.ts';
-import type { Activation, DeviceState, Intent, LifecycleChange, Pending } from './domain/device.ts';
+import type { Activation, DeviceState, Intent, LifecycleChange, Pending, Slot } from './domain/device.ts';
 import type { HardwareModel } from './domain/hardware.ts';
 import type { HeadsetKey } from './domain/headset-key.ts';
 import type { Presence } from './domain/network-status.ts';
@@ -11,7 +11,7 @@ import type {
   ReportedVersions,
 } from './domain/reported.ts';
 import type { AddressSetting, ApplicationSettings } from './domain/settings.ts';
-import type { Return, Slot, SlotCount, Take } from './domain/slots.ts';
+import type { Return, SlotCount, Take } from './domain/slots.ts';
 
 /** How a conditional change ended: `lost` when the document had changed meanwhile. */
 export type ChangeOutcome = 'changed' | 'lost' | 'client_id_in_use';

@@ -1,5 +1,3 @@
-import type { CallKind } from '../evidence.ts';
-
 /** The OpenAPI operationId of each call that makes a transaction: a table of the judge's own (ADR 0030). */
 export const operations = {
   command: 'put-v1-applications-devices-commands',
@@ -19,6 +17,9 @@ export const operations = {
 } as const;
 
 export type OperationKind = keyof typeof operations;
+
+/** What an integrator of the crash test calls. */
+export type CallKind = OperationKind | 'cancel' | 'settings' | 'package' | 'channel';
 
 export function isOperation(kind: CallKind): kind is OperationKind {
   return kind in operations;

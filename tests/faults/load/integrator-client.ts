@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiAnswer, ApiClient } from '@headset-cloud/demo/api.ts';
-import type { CallKind, CallRecord, ServerError } from '../evidence.ts';
+import type { CallRecord, ServerError } from '../evidence.ts';
+import type { CallKind } from '../judge/operations.ts';
 
 /** A changing call as a client makes it. */
 export interface Call {

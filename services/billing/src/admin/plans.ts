@@ -5,7 +5,7 @@ import type { BillingAdminService, DevicePlansSchema } from '@headset-cloud/prot
 import { requireApplicationId, requireDeviceId } from '../domain/ids.ts';
 import { plansBefore, requirePlans } from '../domain/plans.ts';
 import { plansMessage } from '../grpc/map.ts';
-import type { AdminDependencies } from './bindings.ts';
+import type { AdminDependencies } from './dependencies.ts';
 
 /** Plans of devices with an application. */
 export function plansHandlers({

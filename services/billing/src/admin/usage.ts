@@ -4,7 +4,7 @@ import type { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_
 import { requireApplicationId } from '../domain/ids.ts';
 import { requireMonth, spanOf } from '../domain/month.ts';
 import { usageMessage, usageOfMessage } from '../usage-message.ts';
-import type { AdminDependencies } from './bindings.ts';
+import type { AdminDependencies } from './dependencies.ts';
 
 const mostListed = 1000;
 

@@ -1,7 +1,7 @@
 import { fromJson, type JsonObject } from '@bufbuild/protobuf';
 import { ReportSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type Behaviour, checkedBehaviour } from './behaviour.ts';
-import type { DeviceContent } from './device.ts';
+import type { DeviceContent } from './content.ts';
 import type { Headset } from './headset.ts';
 
 /**

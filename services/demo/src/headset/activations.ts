@@ -5,7 +5,8 @@ import {
   UrlRefusal,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type Behaviour, breaks } from './behaviour.ts';
-import type { Device, DeviceState } from './device.ts';
+import type { DeviceState } from './content.ts';
+import type { Device } from './device.ts';
 import type { Journal } from './journal.ts';
 import { type Activation, type ActivationChange, noActivation, type PendingUpload } from './kept.ts';
 import type { Outbox, ReportBody, ReportDetails } from './outbox.ts';

@@ -6,7 +6,7 @@ import {
   type Operation,
   RadioState,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import type { BluetoothNeighbour, DeviceState } from './device.ts';
+import type { BluetoothNeighbour, DeviceState } from './content.ts';
 
 /** ConnectivityResult as plain data, so that it can be stored. */
 export interface ConnectivityAnswer {

@@ -14,7 +14,8 @@ import {
 import { learn } from './activations.ts';
 import { Backoff, type BackoffBounds } from './backoff.ts';
 import { type Behaviour, breaks, type DeathPoint, normalBehaviour } from './behaviour.ts';
-import { Device, type DeviceContent } from './device.ts';
+import type { DeviceContent } from './content.ts';
+import { Device } from './device.ts';
 import { Effects } from './effects.ts';
 import { hello, type SelfDescription } from './hello.ts';
 import { type HeadsetIdentity, mintToken } from './identity.ts';

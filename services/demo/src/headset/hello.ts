@@ -1,6 +1,6 @@
 import { HeldState, type Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type Behaviour, breaks } from './behaviour.ts';
-import type { DeviceState } from './device.ts';
+import type { DeviceState } from './content.ts';
 import type { Journal } from './journal.ts';
 import { fittingHello } from './limits.ts';
 

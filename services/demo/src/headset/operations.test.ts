@@ -10,7 +10,7 @@ import {
   NetworkType,
   RadioState,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import type { DeviceContent } from './device.ts';
+import type { DeviceContent } from './content.ts';
 import type { Headset } from './headset.ts';
 import { Cloud, deviceId } from './testing/cloud.ts';
 

@@ -1,6 +1,7 @@
 import { BluetoothMode, type Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type Behaviour, breaks } from './behaviour.ts';
-import type { Device, DeviceState } from './device.ts';
+import type { DeviceState } from './content.ts';
+import type { Device } from './device.ts';
 import type { Held, Outcome } from './kept.ts';
 import type { ReportBody, ReportDetails } from './outbox.ts';
 

@@ -10,7 +10,8 @@ import {
 import { mustErase } from './activations.ts';
 import { type Behaviour, breaks } from './behaviour.ts';
 import { connectivity } from './connectivity.ts';
-import type { Device, DeviceState, InstalledApp } from './device.ts';
+import type { DeviceState, InstalledApp } from './content.ts';
+import type { Device } from './device.ts';
 import type { Effects } from './effects.ts';
 import { receivedExtras } from './extras.ts';
 import type { Journal } from './journal.ts';

@@ -2,15 +2,8 @@ import { join } from 'node:path';
 import { orDemanded } from './demand.ts';
 import { type KafkaBroker, kafkaMissing, startKafka } from './kafka.ts';
 import { startMongo, whyNoMongo } from './mongo.ts';
+import type { BackingServer } from './process.ts';
 import { givenS3, type S3Environment, startS3, whyNoS3 } from './s3.ts';
-
-/** A server behind the platform that tests can stop and restart. */
-export interface BackingServer {
-  readonly pid: number;
-  kill(): Promise<void>;
-  /** The same data, the same address. */
-  restart(): Promise<void>;
-}
 
 /** MongoDB, Kafka and S3 for the real stack: given by addresses, or started here. */
 export interface Backing {

@@ -2,6 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
+/** A server behind the platform that tests can stop and restart. */
+export interface BackingServer {
+  readonly pid: number;
+  kill(): Promise<void>;
+  /** The same data, the same address. */
+  restart(): Promise<void>;
+}
+
 /** The project's root folder. */
 export const root = resolve(import.meta.dirname, '../../../..');
 

@@ -4,10 +4,9 @@ import { once } from 'node:events';
 import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import type { BackingServer } from './backing.ts';
 import { createBucket } from './bucket.ts';
 import { freePort } from './ports.ts';
-import { root } from './process.ts';
+import { type BackingServer, root } from './process.ts';
 
 /** A bucket, as the environment of a process names it. */
 export interface S3Environment {

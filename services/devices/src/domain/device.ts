@@ -1,4 +1,9 @@
-import type { Slot } from './slots.ts';
+/** A slot that a device has. */
+export interface Slot {
+  readonly applicationId: string;
+  /** The id of the take that counted it. */
+  readonly id: string;
+}
 
 /**
  * The platform's decisions about a device, in one document that changes by one conditional update at a

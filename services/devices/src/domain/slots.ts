@@ -6,13 +6,6 @@ import type { DeviceState } from './device.ts';
  * contract's document, with its own id, written once by the call that drew the id.
  */
 
-/** A slot that a device has. */
-export interface Slot {
-  readonly applicationId: string;
-  /** The id of the take that counted it. */
-  readonly id: string;
-}
-
 /** A slot that is counted as taken for a device that does not have it yet. */
 export interface Take {
   readonly id: string;

@@ -1,12 +1,12 @@
 import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { PastAssociation } from '../domain/association.ts';
-import type { Activation, Intent, LifecycleChange, Pending } from '../domain/device.ts';
+import type { Activation, Intent, LifecycleChange, Pending, Slot } from '../domain/device.ts';
 import type { Camera, HardwareModel } from '../domain/hardware.ts';
 import type { HeadsetKey } from '../domain/headset-key.ts';
 import type { Reported } from '../domain/reported.ts';
 import type { AddressSetting } from '../domain/settings.ts';
-import type { Return, Slot, Take } from '../domain/slots.ts';
+import type { Return, Take } from '../domain/slots.ts';
 
 export interface DeveloperDocument {
   _id: string;

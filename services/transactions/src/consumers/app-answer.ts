@@ -1,8 +1,8 @@
 import type { AppAnswer, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { bounded, textBounds } from '../domain/bounds.ts';
+import type { ReportDeps } from './dependencies.ts';
 import { reporterOf, reportTime } from './reporter.ts';
-import type { ReportDeps } from './transaction-reports.ts';
 
 /** The called app's own answer; it ends the transaction if it comes before the result (rule A8). */
 export async function applyAnswer(

@@ -3,7 +3,7 @@ import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/even
 import { resetDoneMessage } from '../domain/callbacks.ts';
 import { isGone } from '../domain/online.ts';
 import { heldOf } from '../grpc/held.ts';
-import type { ReportDeps } from './transaction-reports.ts';
+import type { ReportDeps } from './dependencies.ts';
 
 /**
  * Ends a reset when its headset is back: a reset that was sent in an earlier session and that the headset

@@ -1,8 +1,8 @@
 import type { Progress, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { bounded, share, textBounds } from '../domain/bounds.ts';
+import type { ReportDeps } from './dependencies.ts';
 import { reporterOf, reportTime } from './reporter.ts';
-import type { ReportDeps } from './transaction-reports.ts';
 
 /**
  * Applies an update's progress, only while it is accepted; a repeated report, or one older than the last,

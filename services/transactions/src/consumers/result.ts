@@ -2,8 +2,8 @@ import type { Report, Result } from '@headset-cloud/proto/device_link/v1/device_
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { bounded, textBounds } from '../domain/bounds.ts';
 import { findingOf } from '../domain/forms/connectivity.ts';
+import type { ReportDeps } from './dependencies.ts';
 import { reporterOf, reportTime } from './reporter.ts';
-import type { ReportDeps } from './transaction-reports.ts';
 
 /** A transaction's result ends it; one that comes after its end is recorded (rule C7). */
 export async function applyResult(

@@ -1,7 +1,7 @@
 import type { Report, Revoked } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
+import type { ReportDeps } from './dependencies.ts';
 import { reporterOf, reportTime } from './reporter.ts';
-import type { ReportDeps } from './transaction-reports.ts';
 
 /** The headset has given up a transaction that the cloud wished to cancel, so it is canceled (rule A11). */
 export async function applyRevoked(

@@ -1,27 +1,16 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
 import type { LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import {
   type DeviceReportEvent,
   DeviceReportEventSchema,
 } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
-import type { Outbox } from '../outbox.ts';
-import type { TransactionStore } from '../ports.ts';
 import { applyAnswer } from './app-answer.ts';
+import type { ReportDeps } from './dependencies.ts';
 import { applyHello } from './hello.ts';
 import { applyProgress } from './progress.ts';
 import { applyResult } from './result.ts';
 import { applyRevoked } from './revoked.ts';
-
-/** Dependencies of the consumers of the kinds of reports. */
-export interface ReportDeps {
-  readonly store: TransactionStore;
-  readonly outbox: Outbox;
-  readonly clock: Clock;
-  readonly failpoints: Failpoints;
-}
 
 /** The work for an event; undefined: none. All events are decoded before any work begins. */
 function workOf(event: DeviceReportEvent): ((deps: ReportDeps) => Promise<void>) | undefined {

@@ -1,0 +1,8 @@
+import type { BillSources } from '../make-bill.ts';
+import type { PlansStore, UsageStore } from '../ports.ts';
+
+/** Dependencies of the operators' handlers. */
+export interface AdminDependencies extends BillSources {
+  readonly usage: UsageStore;
+  readonly plans: PlansStore;
+}

@@ -1,0 +1,12 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Outbox } from '../outbox.ts';
+import type { TransactionStore } from '../ports.ts';
+
+/** Dependencies of the consumers of the kinds of reports. */
+export interface ReportDeps {
+  readonly store: TransactionStore;
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+}
