@@ -1,7 +1,7 @@
-import { createBatcher } from './batcher.ts';
-import { coalesce } from './coalesce.ts';
+import { createBatcher } from './batching/batcher.ts';
+import { coalesce } from './batching/coalesce.ts';
+import { batchPerTurn } from './batching/per-turn.ts';
 import { timeLeft, withDeadline } from './deadline.ts';
-import { batchPerTurn } from './per-turn.ts';
 import { bounded } from './store/bounded.ts';
 import type { StoreCollection } from './store/types.ts';
 import { waitFor } from './testing/wait.ts';

@@ -18,7 +18,7 @@ import { createDelivery, type Delivery } from './delivery/delivery.ts';
 import { rpcBindings } from './grpc/bindings.ts';
 import { registerMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
-import { collections, indexes } from './store/documents.ts';
+import { collections, transactionsIndexes } from './store/documents.ts';
 import { createTransactionStore } from './store/store.ts';
 import { createSweeper } from './sweeper.ts';
 
@@ -85,7 +85,10 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
     admin: [transactionsAdmin(store)],
     notReady: () => reports?.notReady() ?? (reports ? undefined : 'not started'),
     async start() {
-      await ensureIndexes(ctx.store, { ...indexes, [collections.idempotency]: idempotencyIndexes });
+      await ensureIndexes(ctx.store, {
+        ...transactionsIndexes,
+        [collections.idempotency]: idempotencyIndexes,
+      });
       await log.ensureTopics([topics.transactionReports, topics.notifications]);
       reports = await log.subscribe({
         topic: topics.transactionReports,

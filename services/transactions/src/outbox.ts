@@ -1,5 +1,5 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { type Batcher, createBatcher } from '@headset-cloud/kit/batcher.ts';
+import { type Batcher, createBatcher } from '@headset-cloud/kit/batching/batcher.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';

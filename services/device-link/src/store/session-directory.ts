@@ -1,6 +1,6 @@
+import { batchPerTurn } from '@headset-cloud/kit/batching/per-turn.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import { batchPerTurn } from '@headset-cloud/kit/per-turn.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import type { EndedSession, Holder, Instance, Registration, SessionDirectory } from '../ports.ts';

@@ -1,5 +1,5 @@
 import type { Document, WithId } from 'mongodb';
-import { coalesce, type ItemOutcome } from '../coalesce.ts';
+import { coalesce, type ItemOutcome } from '../batching/coalesce.ts';
 import type { Filter, FindOptions } from './operations.ts';
 import type { StoreCollection } from './types.ts';
 

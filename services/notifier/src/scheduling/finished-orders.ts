@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Delivery } from '../domain/delivery.ts';
 
 const maxKeys = 50_000;
@@ -8,14 +9,11 @@ const maxKeys = 50_000;
  * other instances do; what is forgotten is asked of the database.
  */
 export class FinishedOrders {
-  readonly #upTo = new Map<string, number>();
+  readonly #upTo = new LRUCache<string, number>({ max: maxKeys });
 
   /** `sequence`, and all before it, is finished. */
   set(orderKey: string, sequence: number): void {
-    const known = this.#upTo.get(orderKey) ?? 0;
-    this.#upTo.delete(orderKey);
-    this.#upTo.set(orderKey, Math.max(known, sequence));
-    if (this.#upTo.size > maxKeys) this.#upTo.delete(this.#upTo.keys().next().value as string);
+    this.#upTo.set(orderKey, Math.max(this.#upTo.get(orderKey) ?? 0, sequence));
   }
 
   /** True when everything before a delivery is known to be finished. */

@@ -1,9 +1,9 @@
 import { fromBinary } from '@bufbuild/protobuf';
-import { createBatcher } from '@headset-cloud/kit/batcher.ts';
+import { createBatcher } from '@headset-cloud/kit/batching/batcher.ts';
+import { batchPerTurn } from '@headset-cloud/kit/batching/per-turn.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { batchPerTurn } from '@headset-cloud/kit/per-turn.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';

@@ -111,7 +111,7 @@ export const collections = {
 } as const;
 
 /** Every query of the service uses one of these. */
-export const indexes: Record<string, IndexDescription[]> = {
+export const transactionsIndexes: Record<string, IndexDescription[]> = {
   [collections.transactions]: [
     { key: { deviceId: 1, _id: 1 }, name: 'open_by_device', partialFilterExpression: { open: true } },
     { key: { status: 1, _id: 1 }, name: 'open_by_status', partialFilterExpression: { open: true } },

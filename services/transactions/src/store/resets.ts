@@ -1,4 +1,4 @@
-import { coalesce } from '@headset-cloud/kit/coalesce.ts';
+import { coalesce } from '@headset-cloud/kit/batching/coalesce.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { WithId } from 'mongodb';
 import { resetOperation } from '../domain/forms/operations.ts';

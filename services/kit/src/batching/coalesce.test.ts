@@ -1,5 +1,5 @@
+import { waitFor } from '../testing/wait.ts';
 import { coalesce } from './coalesce.ts';
-import { waitFor } from './testing/wait.ts';
 
 /** A run that ends when the test says so. */
 function controlled() {

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
+import { forWaiters, late, type Waiter, waiter } from '../deadline.ts';
 import type { ItemOutcome } from './coalesce.ts';
-import { forWaiters, late, type Waiter, waiter } from './deadline.ts';
 
 /** Most items of one batch. */
 const mostItems = 200;

@@ -1,4 +1,4 @@
-import { forWaiters, late, type Waiter, waiter } from './deadline.ts';
+import { forWaiters, late, type Waiter, waiter } from '../deadline.ts';
 
 /** What became of one item of a batch. */
 export type ItemOutcome<R> = { readonly value: R } | { readonly error: unknown };

@@ -1,4 +1,4 @@
-import { withoutDeadline } from './deadline.ts';
+import { withoutDeadline } from '../deadline.ts';
 
 /**
  * Collects items and hands them over in batches, so that one write serves many items. `flush` is called
