@@ -73,8 +73,8 @@ export interface Delivery {
   /** The instance that works on it; null: none. */
   readonly owner: string | null;
   /**
-   * An owner's lease ran out once: that owner may still be about to send it (a stopped process), so
-   * it must be sent, not replaced, or its first arrival might come after a later one's.
+   * An owner's lease ran out once, and that owner may be a stopped process that still sends it. So it is
+   * never replaced: if it were, it might first arrive after a later one.
    */
   readonly takenOver: boolean;
   /** 0 while undelivered. */

@@ -178,7 +178,7 @@ function advanceOf(t: Pick<OpenTransaction, 'status' | 'bestProgress'>): number 
   return t.status === 'accepted' ? 1 + t.bestProgress : 0;
 }
 
-/** It has its permit, perhaps from this very session: then its hello was sent before the start. */
+/** Its start permit was given to this session, so its `start` may be on the way behind this session's hello. */
 function mayRunHere(t: OpenTransaction, session: OnlineSession): boolean {
   return t.status === 'accepted' && t.sentEpoch === session.epoch;
 }

@@ -8,8 +8,8 @@ import {
   UpdateFirmwareRequestSchema,
 } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import { describe, expect, test } from '@jest/globals';
-import { deviceId } from './testing/fakes.ts';
-import { useGateway } from './testing/suite.ts';
+import { deviceId } from '../testing/fakes.ts';
+import { useGateway } from '../testing/suite.ts';
 
 const suite = useGateway();
 const { send, refused } = suite;

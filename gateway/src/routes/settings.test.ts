@@ -6,8 +6,8 @@ import {
   SendOperationRequestSchema,
 } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { describe, expect, test } from '@jest/globals';
-import { deviceId } from './testing/fakes.ts';
-import { useGateway } from './testing/suite.ts';
+import { deviceId } from '../testing/fakes.ts';
+import { useGateway } from '../testing/suite.ts';
 
 const suite = useGateway();
 const { send, refused } = suite;

@@ -11,8 +11,8 @@ import {
 } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
 import { ConnectivityTarget, NetworkType } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { describe, expect, test } from '@jest/globals';
-import { deviceId } from './testing/fakes.ts';
-import { useGateway } from './testing/suite.ts';
+import { deviceId } from '../testing/fakes.ts';
+import { useGateway } from '../testing/suite.ts';
 
 const suite = useGateway();
 const { send, refused } = suite;

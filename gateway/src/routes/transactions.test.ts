@@ -4,11 +4,10 @@ import {
   TransactionStatus,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { describe, expect, test } from '@jest/globals';
-import { deviceId } from './testing/fakes.ts';
-import { useGateway } from './testing/suite.ts';
+import { deviceId } from '../testing/fakes.ts';
+import { useGateway } from '../testing/suite.ts';
 
 const suite = useGateway();
-
 const app = '/v1/applications/app-1';
 const device = `${app}/devices/${deviceId}`;
 const asked = (rpc: string) =>

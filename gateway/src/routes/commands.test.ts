@@ -3,11 +3,10 @@ import { ExtraType, LaunchType } from '@headset-cloud/proto/device_link/v1/devic
 import type { SendOperationRequest } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { describe, expect, test } from '@jest/globals';
 import { parse as parseLossless, stringify as stringifyLossless } from 'lossless-json';
-import { deviceId } from './testing/fakes.ts';
-import { useGateway } from './testing/suite.ts';
+import { deviceId } from '../testing/fakes.ts';
+import { useGateway } from '../testing/suite.ts';
 
 const suite = useGateway();
-
 const path = `/v1/applications/app-1/devices/${deviceId}/commands`;
 const put = (body: string | Uint8Array, headers = {}) =>
   suite.gateway.request('PUT', path, { body, headers });

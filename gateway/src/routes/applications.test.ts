@@ -1,0 +1,85 @@
+import { describe, expect, test } from '@jest/globals';
+import { useGateway } from '../testing/suite.ts';
+
+const suite = useGateway();
+const app = '/v1/applications/app-1';
+const asked = (rpc: string) =>
+  suite.gateway.fakes.seen.find((s) => s.rpc === rpc)?.request as Record<string, unknown>;
+
+describe('settings', () => {
+  // proves api/3/settings-key, api/7/get-settings
+  test('a setting that is not set is null, a key that was never issued is absent', async () => {
+    const answer = await suite.gateway.request('GET', app);
+    expect(JSON.parse(answer.text)).toEqual({
+      deviceEvent: 'https://a.test/e',
+      remoteSupportEvent: null,
+      soraEvent: null,
+      soraFileSendEvent: null,
+      soraRecGetPresignedUrl: null,
+      soraRecGetMultiPresignedUrl: null,
+      fileUploadEvent: null,
+      fileUploadGetUrl: null,
+    });
+  });
+
+  // proves api/3/settings-fields, api/7/patch-settings
+  test('PATCH sets given fields, removes null fields, leaves the others, and answers the read form', async () => {
+    const body = '{"deviceEvent":"http://b.test/","soraEvent":null}';
+    const answer = await suite.gateway.request('PATCH', app, { body });
+    expect(JSON.parse(answer.text)).toMatchObject({
+      authenticationKey: 'key-1',
+      deviceEvent: 'http://b.test/',
+    });
+    expect(asked('updateSettings')).toMatchObject({
+      caller: { clientId: 'client-1', applicationId: 'app-1' },
+      remove: ['soraEvent'],
+    });
+    const { set } = asked('updateSettings') as { set: Record<string, unknown> };
+    expect([set['deviceEvent'], set['soraEvent'], set['fileUploadEvent']]).toEqual([
+      'http://b.test/',
+      undefined,
+      undefined,
+    ]);
+  });
+
+  const long = (length: number) => `https://a.test/${'x'.repeat(length - 15)}`;
+  // URL schemes are not case-sensitive (rule A22).
+  test.each([
+    ...[long(255), 'http://a', 'https://日本.test/パス?q=1#f', 'https://u:p@a.test:8443/'],
+    ...['HTTP://a.test/', 'hTTpS://a.test/'],
+  ])('%s is a setting', async (url) => {
+    expect(
+      (await suite.gateway.request('PATCH', app, { body: JSON.stringify({ fileUploadGetUrl: url }) })).status,
+    ).toBe(200);
+  });
+  // proves api/5/settings-url
+  test.each([
+    { deviceEvent: long(256) },
+    { deviceEvent: '' },
+    { deviceEvent: 'ftp://a.test/' },
+    { deviceEvent: ' https://a.test/' },
+    { deviceEvent: 'https://a.test/ b' },
+    { deviceEvent: 'https://' },
+    { deviceEvent: 'https://a.test:99999/' },
+    { deviceEvent: 'javascript:https://a' },
+    { deviceEvent: 1 },
+    { deviceEvent: ['https://a.test/'] },
+    { authenticationKey: 'x' },
+    { unknown: null },
+  ])('%j is 400', async (body) => {
+    const answer = await suite.gateway.request('PATCH', app, { body: JSON.stringify(body) });
+    expect(answer.status).toBe(400);
+    expect(asked('updateSettings')).toBeUndefined();
+  });
+
+  // proves api/3/authkey-response, api/7/refresh-authkey
+  test('refresh_authkey answers the new key and ignores a body', async () => {
+    const answer = await suite.gateway.request('POST', `${app}/refresh_authkey`, {
+      body: '{',
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect([answer.status, answer.text]).toEqual([201, '{"authenticationKey":"key-2"}']);
+    expect(answer.headers['location']).toBeUndefined();
+    expect(answer.headers['cache-control']).toBe('no-store');
+  });
+});
