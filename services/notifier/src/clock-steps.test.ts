@@ -1,10 +1,10 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type Receiver, type Reply, startReceiver } from '@headset-cloud/tests/e2e/receiver.ts';
 import { afterEach } from '@jest/globals';
-import { key, status, useBench } from './testing/fixture.ts';
+import { key, status, useWorld } from './testing/fixture.ts';
 
 // The wall clock of one process jumps by an hour; the others' clocks, and its monotonic one, go on.
-const use = useBench();
+const use = useWorld();
 const hourMs = 3_600_000;
 
 /** A wall clock that a test sets forward or back. */
@@ -22,7 +22,7 @@ async function receiver(reply: () => Reply | Promise<Reply> = () => 204): Promis
   receivers.push(made);
   return made;
 }
-const pointTo = ({ url }: Receiver) => use.bench.destinations.set('a-1', { url, authenticationKey: key });
+const pointTo = ({ url }: Receiver) => use.world.destinations.set('a-1', { url, authenticationKey: key });
 const seen = ({ arrivals }: Receiver) => arrivals.map(({ headers }) => String(headers['webhook-id']));
 const event = (notificationId: string) => ({ notificationId, applicationId: 'a-1' });
 
@@ -31,14 +31,14 @@ test('a failing destination is probed on, although the clock is set back', async
   const server = await receiver(() => (open ? 204 : 500));
   pointTo(server);
   const clock = wallClock();
-  const notifier = await use.bench.start({ NOTIFIER_FAILING_AFTER: '1' }, { clock });
-  await use.bench.publish(event('n-1'));
+  const notifier = await use.world.start({ NOTIFIER_FAILING_AFTER: '1' }, { clock });
+  await use.world.publish(event('n-1'));
   await waitFor('it is failing', () => server.arrivals.length >= 3);
   clock.offsetMs = -hourMs;
   const before = server.arrivals.length;
   await waitFor('it is probed on', () => server.arrivals.length > before + 2);
   open = true;
-  await use.bench.publish(event('n-2'));
+  await use.world.publish(event('n-2'));
   for (const id of ['n-1', 'n-2']) {
     await waitFor(
       `${id} is delivered`,
@@ -50,9 +50,9 @@ test('a failing destination is probed on, although the clock is set back', async
 test('without an address the look-ups go on, although the clock is set back', async () => {
   const server = await receiver();
   const clock = wallClock();
-  await use.bench.start({}, { clock });
-  await use.bench.publish(event('n-1'));
-  await waitFor('the address was asked for', () => use.bench.reads.count >= 2);
+  await use.world.start({}, { clock });
+  await use.world.publish(event('n-1'));
+  await waitFor('the address was asked for', () => use.world.reads.count >= 2);
   clock.offsetMs = -hourMs;
   pointTo(server);
   await waitFor('it has arrived', () => seen(server).length === 1);
@@ -66,11 +66,11 @@ test('what waits in the database for its next attempt is tried in time, although
   pointTo(server);
   const clock = wallClock();
   const slow = { NOTIFIER_BACKOFF_MAX_MS: '7000', NOTIFIER_PROBE_MAX_MS: '20' };
-  const notifier = await use.bench.start(slow, { clock });
-  await use.bench.publish(event('n-1'));
+  const notifier = await use.world.start(slow, { clock });
+  await use.world.publish(event('n-1'));
   const owner = async () =>
     (
-      await use.bench.store
+      await use.world.store
         .collection<{ _id: string; owner: string | null }>('deliveries')
         .findOne({ _id: 'n-1' })
     )?.owner;
@@ -93,22 +93,22 @@ test('what an instance with a clock ahead owned, and died with, is taken over', 
     died = true;
     throw new Error('died');
   };
-  const first = await use.bench.start({}, { clock: wallClock(hourMs), failpoints });
-  await use.bench.publish(event('n-1'));
+  const first = await use.world.start({}, { clock: wallClock(hourMs), failpoints });
+  await use.world.publish(event('n-1'));
   await waitFor('it died', () => died);
   await first.stop();
-  await use.bench.start();
+  await use.world.start();
   await waitFor('it has arrived', () => seen(server).length === 1);
 });
 
 test('what an instance with a clock ahead gave back untried is tried at once', async () => {
   const server = await receiver();
-  const first = await use.bench.start({}, { clock: wallClock(hourMs) });
-  await use.bench.publish(event('n-1'));
-  await waitFor('the address was asked for', () => use.bench.reads.count > 0);
+  const first = await use.world.start({}, { clock: wallClock(hourMs) });
+  await use.world.publish(event('n-1'));
+  await waitFor('the address was asked for', () => use.world.reads.count > 0);
   await first.stop();
   pointTo(server);
-  await use.bench.start();
+  await use.world.start();
   await waitFor('it has arrived', () => seen(server).length === 1);
 });
 
@@ -121,13 +121,13 @@ test('an instance whose clock is set forward takes nothing twice that it holds',
   });
   pointTo(server);
   const clock = wallClock();
-  const notifier = await use.bench.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000' }, { clock });
+  const notifier = await use.world.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000' }, { clock });
   const all = ['n-1', 'n-2', 'n-3'];
-  await use.bench.publish(...all.map(event));
+  await use.world.publish(...all.map(event));
   await waitFor('all are on their way', () => answers.length === 3);
   clock.offsetMs = hourMs;
   const due = async () => {
-    const [one] = await use.bench.store
+    const [one] = await use.world.store
       .collection<{ _id: string; dueAtMs: number }>('deliveries')
       .find({}, { sort: { dueAtMs: 1 } })
       .toArray();
@@ -138,7 +138,7 @@ test('an instance whose clock is set forward takes nothing twice that it holds',
   for (const id of all) {
     await waitFor(`${id} is delivered`, async () => (await status(notifier, id)) === 'delivered');
   }
-  await use.bench.publish(event('last'));
+  await use.world.publish(event('last'));
   await waitFor('the last one is on its way', () => answers.length > 3);
   for (const answer of answers) answer.resolve(204);
   expect(seen(server)).toEqual([...all, 'last']);

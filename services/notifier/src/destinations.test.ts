@@ -1,7 +1,7 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { key, status, useBench } from './testing/fixture.ts';
+import { key, status, useWorld } from './testing/fixture.ts';
 
-const use = useBench();
+const use = useWorld();
 
 test('Retry-After is honoured: nothing is sent to the destination before', async () => {
   let n = 0;
@@ -9,10 +9,10 @@ test('Retry-After is honoured: nothing is sent to the destination before', async
     return n++ === 0 ? { status: 429, headers: { 'retry-after': '1' } } : { status: 204 };
   });
   use.pointTo('a-1', server);
-  await use.bench.start();
-  await use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  await use.world.start();
+  await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   await waitFor('it was refused', () => server.arrivals.length === 1);
-  await use.bench.publish({ notificationId: 'n-2', applicationId: 'a-1' });
+  await use.world.publish({ notificationId: 'n-2', applicationId: 'a-1' });
   await waitFor('both have arrived', () => server.received.length === 2);
   const [first, second] = server.arrivals.map((arrival) => Date.parse(arrival.receivedAt));
   expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(990);
@@ -26,13 +26,13 @@ test('hanging and dead endpoints do not delay the callbacks of another applicati
   use.pointTo('dead', dead);
   use.pointTo('good', good);
   await dead.close();
-  const notifier = await use.bench.start({
+  const notifier = await use.world.start({
     NOTIFIER_WINDOW_PER_DESTINATION: '20',
     NOTIFIER_PER_DESTINATION_IN_FLIGHT: '4',
     NOTIFIER_TOTAL_TIMEOUT_MS: '60000',
   });
   const count = 100;
-  await use.bench.publish(
+  await use.world.publish(
     ...Array.from({ length: count }, (_, i) => [
       { notificationId: `h-${i}`, applicationId: 'hanging' },
       { notificationId: `d-${i}`, applicationId: 'dead' },
@@ -59,9 +59,9 @@ test('a failing destination is probed one at a time, and everything arrives when
     return { status: open ? 204 : 500 };
   });
   use.pointTo('a-1', server);
-  await use.bench.start({ NOTIFIER_WINDOW_PER_DESTINATION: '30', NOTIFIER_BACKOFF_MAX_MS: '3600000' });
+  await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '30', NOTIFIER_BACKOFF_MAX_MS: '3600000' });
   const count = 200;
-  await use.bench.publish(
+  await use.world.publish(
     ...Array.from({ length: count }, (_, i) => ({ notificationId: `n-${i}`, applicationId: 'a-1' })),
   );
   await waitFor('it is failing', () => server.arrivals.length > 25);
@@ -77,8 +77,8 @@ test('each attempt is signed with the key that is current then, and goes to the 
   const old = await use.integrator(() => ({ status: 500 }), ['old key']);
   const next = await use.integrator(undefined, ['new key']);
   use.pointTo('a-1', old, 'old key');
-  await use.bench.start();
-  await use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  await use.world.start();
+  await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   await waitFor('it was tried', () => old.arrivals.some((arrival) => arrival.verified));
   use.pointTo('a-1', next, 'new key');
   await waitFor('it has arrived', () => next.received.length === 1);
@@ -87,12 +87,12 @@ test('each attempt is signed with the key that is current then, and goes to the 
 
 test('without an address, and while devices is away, callbacks wait without using up attempts', async () => {
   const server = await use.integrator();
-  const notifier = await use.bench.start();
-  await use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
-  await waitFor('the address was asked for', () => use.bench.reads.count >= 2);
-  use.bench.destinations.set('a-1', 'away');
-  const asked = use.bench.reads.count;
-  await waitFor('the address was asked for', () => use.bench.reads.count >= asked + 2);
+  const notifier = await use.world.start();
+  await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  await waitFor('the address was asked for', () => use.world.reads.count >= 2);
+  use.world.destinations.set('a-1', 'away');
+  const asked = use.world.reads.count;
+  await waitFor('the address was asked for', () => use.world.reads.count >= asked + 2);
   use.pointTo('a-1', server);
   await waitFor('it is delivered', async () => (await status(notifier, 'n-1')) === 'delivered');
   expect((await notifier.admin.getDelivery({ notificationId: 'n-1' })).delivery?.attempts).toBe(1);
@@ -102,9 +102,9 @@ test.each(['http://127.0.0.1', 'http://[::ffff:127.0.0.1]', 'http://0x7f.1', 'ht
   'an address that is not public (%s) is never connected to',
   async (origin) => {
     const server = await use.integrator();
-    use.bench.destinations.set('a-1', { url: `${origin}:${server.port}/`, authenticationKey: key });
-    const notifier = await use.bench.start({ NOTIFIER_ALLOW_ADDRESSES: '192.0.2.0/24' });
-    await use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+    use.world.destinations.set('a-1', { url: `${origin}:${server.port}/`, authenticationKey: key });
+    const notifier = await use.world.start({ NOTIFIER_ALLOW_ADDRESSES: '192.0.2.0/24' });
+    await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
     const outcome = await waitFor('an attempt failed', async () => {
       const answer = await notifier.admin.getDelivery({ notificationId: 'n-1' }).catch(() => undefined);
       return answer?.delivery?.lastOutcome || undefined;
@@ -117,20 +117,20 @@ test.each(['http://127.0.0.1', 'http://[::ffff:127.0.0.1]', 'http://0x7f.1', 'ht
 test('a name that turns to an internal address after a delivery (DNS rebinding) is refused at connect', async () => {
   const server = await use.integrator();
   let address = '127.0.0.1';
-  use.bench.destinations.set('a-1', {
+  use.world.destinations.set('a-1', {
     url: `http://rebinding.example:${server.port}/`,
     authenticationKey: key,
   });
   // 127.0.0.1 plays the public address; 127.0.0.2, where the server does not listen, the internal one.
-  const notifier = await use.bench.start(
+  const notifier = await use.world.start(
     { NOTIFIER_ALLOW_ADDRESSES: '127.0.0.1/32' },
     { resolve: async () => [address] },
   );
-  await use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   await waitFor('the first one has arrived', () => server.received.length === 1);
   address = '127.0.0.2';
   await server.close();
-  await use.bench.publish({ notificationId: 'n-2', applicationId: 'a-1' });
+  await use.world.publish({ notificationId: 'n-2', applicationId: 'a-1' });
   await waitFor('the second one was refused', async () => {
     const answer = await notifier.admin.getDelivery({ notificationId: 'n-2' }).catch(() => undefined);
     return answer?.recentAttempts.some((attempt) => attempt.error.startsWith('ADDRESS_REFUSED'));

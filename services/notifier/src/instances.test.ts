@@ -1,7 +1,7 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { ids, seen, useBench } from './testing/fixture.ts';
+import { ids, seen, useWorld } from './testing/fixture.ts';
 
-const use = useBench();
+const use = useWorld();
 
 /** An instance with this dies after it stored its deliveries, before it could send one. */
 function dyingOnceStored() {
@@ -20,15 +20,15 @@ test('a new process delivers what an older one left, in order, and gave-back one
   let open = false;
   const server = await use.integrator(() => ({ status: open ? 204 : 500 }));
   use.pointTo('a-1', server);
-  const first = await use.bench.start();
+  const first = await use.world.start();
   const event = { applicationId: 'a-1', orderKey: 't-1' };
-  await use.bench.publish(
+  await use.world.publish(
     ...[1, 2, 3].map((sequence) => ({ ...event, notificationId: `n-${sequence}`, sequence })),
   );
   await waitFor('it was tried', () => server.arrivals.length > 1);
   await first.stop();
   open = true;
-  await use.bench.start({ NOTIFIER_LEASE_MS: '60000' });
+  await use.world.start({ NOTIFIER_LEASE_MS: '60000' });
   await waitFor('all have arrived', () => server.received.length === 3);
   expect(ids(server)).toEqual(['n-1', 'n-2', 'n-3']);
 });
@@ -37,11 +37,11 @@ test('what a dead process owned is taken over when its lease has run out', async
   const server = await use.integrator();
   use.pointTo('a-1', server);
   const death = dyingOnceStored();
-  const first = await use.bench.start({}, death);
-  await use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  const first = await use.world.start({}, death);
+  await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   await waitFor('it died', () => death.died);
   await first.stop();
-  await use.bench.start();
+  await use.world.start();
   await waitFor('it has arrived', () => server.received.length === 1);
   expect(seen(server)).toEqual(['n-1']);
 });
@@ -51,17 +51,17 @@ test('what a dead process owned goes first, although what waits for it fills the
   use.pointTo('a-1', server);
   const death = dyingOnceStored();
   const window = { NOTIFIER_WINDOW_PER_DESTINATION: '1000' };
-  const first = await use.bench.start(window, death);
+  const first = await use.world.start(window, death);
   const keys = Array.from({ length: 40 }, (_, i) => `t-${i}`);
   const events = (sequence: number) =>
     keys.map((orderKey) => {
       return { notificationId: `${orderKey}.${sequence}`, applicationId: 'a-1', orderKey, sequence };
     });
-  await use.bench.publish(...events(1));
+  await use.world.publish(...events(1));
   await waitFor('it died', () => death.died);
   await first.stop();
-  await use.bench.start({ NOTIFIER_WINDOW_PER_DESTINATION: '8', NOTIFIER_MAX_IN_MEMORY: '20' });
-  await use.bench.publish(...events(2));
+  await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '8', NOTIFIER_MAX_IN_MEMORY: '20' });
+  await use.world.publish(...events(2));
   await waitFor('all have arrived', () => server.received.length === 2 * keys.length);
   for (const orderKey of keys) {
     const arrived = ids(server).filter((id) => id.startsWith(`${orderKey}.`));
@@ -73,10 +73,10 @@ test('several instances on one database send each callback once and keep the ord
   const server = await use.integrator();
   use.pointTo('a-1', server);
   // Only one of them consumes; the others get their work by claiming what does not fit its window.
-  for (let i = 0; i < 3; i++) await use.bench.start({ NOTIFIER_WINDOW_PER_DESTINATION: '7' });
+  for (let i = 0; i < 3; i++) await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '7' });
   const keys = Array.from({ length: 40 }, (_, i) => `t-${i}`);
   const order = [1, 2, 3, 4];
-  await use.bench.publish(
+  await use.world.publish(
     ...order.flatMap((sequence) =>
       keys.map((orderKey) => {
         return { notificationId: `${orderKey}.${sequence}`, applicationId: 'a-1', orderKey, sequence };

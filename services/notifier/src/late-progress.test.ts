@@ -1,8 +1,8 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { ids, seen, status, useBench } from './testing/fixture.ts';
-import type { TestNotifier } from './testing/harness.ts';
+import { ids, seen, status, useWorld } from './testing/fixture.ts';
+import type { TestNotifier } from './testing/world.ts';
 
-const use = useBench();
+const use = useWorld();
 
 // proves cb/3/update
 test.each([
@@ -11,31 +11,31 @@ test.each([
     'a new one',
     async (notifier: TestNotifier) => {
       await notifier.stop();
-      await use.bench.start();
+      await use.world.start();
     },
   ],
 ])('a progress whose event comes late, behind one that has arrived, is not sent by %s', async (_, before) => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
-  const notifier = await use.bench.start();
+  const notifier = await use.world.start();
   const event = { applicationId: 'a-1', orderKey: 't-1' };
   const end = { ...event, notificationId: 'end', sequence: 5 };
-  await use.bench.publish({ ...event, notificationId: 'p-3', sequence: 4, replaceable: true });
+  await use.world.publish({ ...event, notificationId: 'p-3', sequence: 4, replaceable: true });
   await waitFor('the progress has arrived', () => ids(server).length === 1);
-  await use.bench.publish({ ...event, notificationId: 'p-1', sequence: 2, replaceable: true });
+  await use.world.publish({ ...event, notificationId: 'p-1', sequence: 2, replaceable: true });
   await waitFor('it is replaced', async () => (await status(notifier, 'p-1')) === 'replaced');
-  await use.bench.publish(end);
+  await use.world.publish(end);
   await waitFor('the end has arrived', () => ids(server).length === 2);
   await before(notifier);
-  await use.bench.publish(
+  await use.world.publish(
     { ...event, notificationId: 'p-2', sequence: 3, replaceable: true },
     { ...event, notificationId: 'n-1', orderKey: 't-2', sequence: 1 },
   );
-  await waitFor('it is replaced', async () => (await status(use.bench.newest, 'p-2')) === 'replaced');
+  await waitFor('it is replaced', async () => (await status(use.world.newest, 'p-2')) === 'replaced');
   await waitFor('what came after it has arrived', () => ids(server).length === 3);
   expect(seen(server)).toEqual(['p-3', 'end', 'n-1']);
   // What an operator sends again goes out, whatever has come since.
-  await use.bench.newest.admin.redeliverDelivery({ notificationId: 'p-3' });
+  await use.world.newest.admin.redeliverDelivery({ notificationId: 'p-3' });
   await waitFor('it has arrived again', () => seen(server).length === 4);
   expect(seen(server).at(-1)).toBe('p-3');
 });

@@ -1,26 +1,26 @@
 import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { ids, key, seen, status, useBench } from './testing/fixture.ts';
+import { ids, key, seen, status, useWorld } from './testing/fixture.ts';
 
-const use = useBench();
+const use = useWorld();
 
 test('a callback is not sent before the disk has it, so that its receipt is never forgotten', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
-  const notifier = await use.bench.start();
-  use.bench.disk.hold();
-  const published = use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  const notifier = await use.world.start();
+  use.world.disk.hold();
+  const published = use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   // The event is handed over before the disk has it; its delivery is the second to wait for the disk.
-  const stored = () => use.bench.store.collection('deliveries', { settle: 'in-order' }).countDocuments();
+  const stored = () => use.world.store.collection('deliveries', { settle: 'in-order' }).countDocuments();
   await waitFor('the delivery', async () => (await stored()) === 1);
   // A whole request that needs no disk goes out meanwhile.
   const other = await use.integrator();
-  use.bench.destinations.set('a-2', { url: other.url, authenticationKey: key });
+  use.world.destinations.set('a-2', { url: other.url, authenticationKey: key });
   const request = { applicationId: 'a-2', setting: 'fileUploadGetUrl', body: Buffer.from('{}') };
   await notifier.signedUrls.requestSignedUrls(request).catch(() => {});
   expect(other.arrivals).toHaveLength(1);
   expect(server.arrivals).toEqual([]);
-  use.bench.disk.release();
+  use.world.disk.release();
   await published;
   await waitFor('the callback', () => ids(server).length === 1);
   await waitFor('its mark', async () => (await status(notifier, 'n-1')) === 'delivered');
@@ -29,10 +29,10 @@ test('a callback is not sent before the disk has it, so that its receipt is neve
 test('a callback is sent once, with both signatures right over the bytes, to the path that is set', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
-  const notifier = await use.bench.start();
+  const notifier = await use.world.start();
   const body = Buffer.from('{"message":"起動しました", "n":12345678901234567890}');
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-  await use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1', body, traceparent });
+  await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1', body, traceparent });
   await waitFor('the delivery is stored as delivered', async () => {
     return (await status(notifier, 'n-1').catch(() => '')) === 'delivered';
   });
@@ -59,11 +59,11 @@ test('a callback is sent once, with both signatures right over the bytes, to the
 test('an event that comes again, in its batch or later, causes no second callback', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
-  await use.bench.start();
+  await use.world.start();
   const event = { notificationId: 'n-1', applicationId: 'a-1' };
-  await use.bench.publish(event, event);
-  await use.bench.publish(event);
-  await use.bench.publish({ notificationId: 'n-2', applicationId: 'a-1' });
+  await use.world.publish(event, event);
+  await use.world.publish(event);
+  await use.world.publish({ notificationId: 'n-2', applicationId: 'a-1' });
   await waitFor('the last one has arrived', () => ids(server).includes('n-2'));
   expect(seen(server)).toEqual(['n-1', 'n-2']);
 });
@@ -72,10 +72,10 @@ test('callbacks of one order key first arrive in the order of their sequence, al
   let n = 0;
   const server = await use.integrator(() => ({ status: n++ % 3 === 0 ? 500 : 204 }));
   use.pointTo('a-1', server);
-  await use.bench.start({ NOTIFIER_FAILING_AFTER: '1000' });
+  await use.world.start({ NOTIFIER_FAILING_AFTER: '1000' });
   const order = [1, 2, 3, 4, 5, 6];
   const keys = Array.from({ length: 20 }, (_, i) => `t-${i}`);
-  await use.bench.publish(
+  await use.world.publish(
     ...order.flatMap((sequence) =>
       keys.map((orderKey) => {
         return { notificationId: `${orderKey}.${sequence}`, applicationId: 'a-1', orderKey, sequence };
@@ -93,11 +93,11 @@ test('an undelivered progress is replaced by a later event, whose order key then
   let open = false;
   const server = await use.integrator(() => ({ status: open ? 204 : 503 }));
   use.pointTo('a-1', server);
-  const notifier = await use.bench.start({ NOTIFIER_FAILING_AFTER: '1000' });
+  const notifier = await use.world.start({ NOTIFIER_FAILING_AFTER: '1000' });
   const event = { applicationId: 'a-1', orderKey: 't-1' };
-  await use.bench.publish({ ...event, notificationId: 'p-1', sequence: 1, replaceable: true });
+  await use.world.publish({ ...event, notificationId: 'p-1', sequence: 1, replaceable: true });
   await waitFor('the first one was tried', () => seen(server).includes('p-1'));
-  await use.bench.publish(
+  await use.world.publish(
     { ...event, notificationId: 'p-2', sequence: 2, replaceable: true },
     { ...event, notificationId: 'end', sequence: 3 },
   );
@@ -118,12 +118,12 @@ test('that a progress was replaced is stored before what replaces it goes out, s
     return { status: 204 };
   });
   use.pointTo('a-1', server);
-  const notifier = await use.bench.start();
+  const notifier = await use.world.start();
   // Then a connection is open, and the next ones go out faster than outcomes are stored.
-  await use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   await waitFor('the connection is open', () => ids(server).length > 0);
   const event = { applicationId: 'a-1', orderKey: 't-1' };
-  await use.bench.publish(
+  await use.world.publish(
     { ...event, notificationId: 'p-1', sequence: 1, replaceable: true },
     { ...event, notificationId: 'p-2', sequence: 2, replaceable: true },
   );
@@ -138,8 +138,8 @@ test.each([302, 400, 500])('an answer %d is a failure, and the callback is tried
     return n++ === 0 ? { status: code, headers: { location: '/elsewhere' } } : { status: 200 };
   });
   use.pointTo('a-1', server);
-  await use.bench.start();
-  await use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  await use.world.start();
+  await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   await waitFor('it has arrived', () => server.received.length === 1);
   expect(server.arrivals.map(({ path, answered }) => [path, answered])).toEqual([
     ['/callbacks?x=1', code],
@@ -151,8 +151,8 @@ test('410 ends a callback at once; an operator can have it sent again under the 
   let code = 410;
   const server = await use.integrator(() => ({ status: code }));
   use.pointTo('a-1', server);
-  const notifier = await use.bench.start();
-  await use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  const notifier = await use.world.start();
+  await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   await waitFor('it is dead', async () => (await status(notifier, 'n-1').catch(() => '')) === 'dead');
   expect(server.arrivals).toHaveLength(1);
   const { deliveries } = await notifier.admin.listDeliveries({ applicationId: 'a-1', status: 'dead' });
@@ -170,9 +170,9 @@ test('410 ends a callback at once; an operator can have it sent again under the 
 });
 
 test('unknown deliveries are not found; a pending one cannot be sent again', async () => {
-  use.bench.destinations.set('a-1', 'away');
-  const notifier = await use.bench.start();
-  await use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  use.world.destinations.set('a-1', 'away');
+  const notifier = await use.world.start();
+  await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   await waitFor('it is stored', () => status(notifier, 'n-1').catch(() => undefined));
   await expect(notifier.admin.getDelivery({ notificationId: 'no' })).rejects.toMatchObject({
     code: 'not_found',
@@ -185,14 +185,14 @@ test('unknown deliveries are not found; a pending one cannot be sent again', asy
 test('an event that cannot be read goes to the dead letters and holds up nothing', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
-  await use.bench.start();
-  await use.bench.log.publish(topics.notifications, [{ key: 'a-1', value: Buffer.from('no message') }]);
-  await use.bench.publish(
+  await use.world.start();
+  await use.world.log.publish(topics.notifications, [{ key: 'a-1', value: Buffer.from('no message') }]);
+  await use.world.publish(
     { notificationId: 'n-1', applicationId: 'a-1' },
     { notificationId: '', applicationId: 'a-1' },
   );
   await waitFor('the good one has arrived', () => server.received.length === 1);
   await waitFor('both bad ones are dead letters', async () => {
-    return (await use.bench.log.readNewest(deadLetterTopic(topics.notifications), 10)).length === 2;
+    return (await use.world.log.readNewest(deadLetterTopic(topics.notifications), 10)).length === 2;
   });
 });

@@ -1,8 +1,8 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { ids, seen, useBench } from './testing/fixture.ts';
+import { ids, seen, useWorld } from './testing/fixture.ts';
 
 // What headsets report goes out in the order of the reports' ids (rule A20).
-const use = useBench();
+const use = useWorld();
 const count = 30;
 const numbers = Array.from({ length: count }, (_, i) => i + 1);
 
@@ -37,8 +37,8 @@ test('a burst of reports arrives in the order of their ids, each when the one be
     return answer;
   });
   use.pointTo('a-1', server);
-  await use.bench.start();
-  await use.bench.publish(...reports('d'));
+  await use.world.start();
+  await use.world.publish(...reports('d'));
   await waitFor('all have arrived', () => server.received.length === count);
   expect(seen(server)).toEqual(expected('d'));
   expect(most).toBe(1);
@@ -47,8 +47,8 @@ test('a burst of reports arrives in the order of their ids, each when the one be
 test('several callbacks of one report keep their order, and come before those of the next', async () => {
   const server = await use.integrator(laterFirst());
   use.pointTo('a-1', server);
-  await use.bench.start();
-  await use.bench.publish(
+  await use.world.start();
+  await use.world.publish(
     ...reports('d', 1, 10).flatMap((event) =>
       [0, 1, 2].map((sequence) => {
         return { ...event, notificationId: `${event.notificationId}.${sequence}`, sequence };
@@ -67,8 +67,8 @@ test('one that failed is tried again on its own: the next goes after its first a
     return { status: !open && ['d.1', 'd.3'].includes(webhookId) ? 500 : 204 };
   });
   use.pointTo('a-1', server);
-  await use.bench.start({ NOTIFIER_FAILING_AFTER: '1000' });
-  await use.bench.publish(...reports('d'));
+  await use.world.start({ NOTIFIER_FAILING_AFTER: '1000' });
+  await use.world.publish(...reports('d'));
   await waitFor('the others have arrived', () => server.received.length === count - 2);
   expect(firsts(seen(server), 'd')).toEqual(expected('d'));
   open = true;
@@ -78,8 +78,8 @@ test('one that failed is tried again on its own: the next goes after its first a
 test('an answer that does not come holds up only its own device', async () => {
   const server = await use.integrator(({ webhookId }) => (webhookId === 'slow.1' ? 'hang' : { status: 204 }));
   use.pointTo('a-1', server);
-  await use.bench.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000' });
-  await use.bench.publish(...reports('slow'), ...reports('other'));
+  await use.world.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000' });
+  await use.world.publish(...reports('slow'), ...reports('other'));
   await waitFor('all of the other one', () => firsts(ids(server), 'other').length === count);
   await waitFor('the slow one was asked', () => firsts(seen(server), 'slow').length > 0);
   expect(firsts(seen(server), 'slow')).toEqual(['slow.1']);
@@ -88,8 +88,8 @@ test('an answer that does not come holds up only its own device', async () => {
 test('no callback waits longer than the bound for the first attempt of another', async () => {
   const server = await use.integrator(({ webhookId }) => (webhookId === 'd.1' ? 'hang' : { status: 204 }));
   use.pointTo('a-1', server);
-  await use.bench.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000', NOTIFIER_ORDER_WAIT_MS: '100' });
-  await use.bench.publish(...reports('d'));
+  await use.world.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000', NOTIFIER_ORDER_WAIT_MS: '100' });
+  await use.world.publish(...reports('d'));
   await waitFor('the others have arrived', () => server.received.length === count - 1);
   expect(ids(server)).not.toContain('d.1');
 });
@@ -98,9 +98,9 @@ test('a failing destination gets them in their order when it takes callbacks aga
   let open = false;
   const server = await use.integrator(() => ({ status: open ? 204 : 500 }));
   use.pointTo('a-1', server);
-  await use.bench.start({ NOTIFIER_WINDOW_PER_DESTINATION: '40' });
+  await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '40' });
   const devices = ['a', 'b', 'c', 'd', 'e'];
-  await use.bench.publish(...devices.flatMap((device) => reports(device)));
+  await use.world.publish(...devices.flatMap((device) => reports(device)));
   await waitFor('it was probed', () => server.arrivals.length > 20);
   open = true;
   await waitFor('all have arrived', () => server.received.length === devices.length * count);
@@ -112,9 +112,9 @@ test('the destinations of a device do not wait for each other', async () => {
   const good = await use.integrator();
   use.pointTo('a-1', hanging);
   use.pointTo('a-2', good);
-  await use.bench.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000' });
+  await use.world.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000' });
   const both = reports('d').map((event, i) => ({ ...event, applicationId: i % 2 === 0 ? 'a-1' : 'a-2' }));
-  await use.bench.publish(...both);
+  await use.world.publish(...both);
   await waitFor('those of the good one', () => good.received.length === count / 2);
   await waitFor('the hanging one was asked', () => hanging.arrivals.length > 0);
   expect(hanging.arrivals).toHaveLength(1);
@@ -123,10 +123,10 @@ test('the destinations of a device do not wait for each other', async () => {
 test('events that come again, and late ones, change nothing', async () => {
   const server = await use.integrator(laterFirst());
   use.pointTo('a-1', server);
-  await use.bench.start();
-  await use.bench.publish(...reports('d', 1, 10));
-  await use.bench.publish(...reports('d', 5, 20));
-  await use.bench.publish(...reports('d', 1, count));
+  await use.world.start();
+  await use.world.publish(...reports('d', 1, 10));
+  await use.world.publish(...reports('d', 5, 20));
+  await use.world.publish(...reports('d', 1, count));
   await waitFor('all have arrived', () => server.received.length === count);
   expect(seen(server)).toEqual(expected('d'));
 });
@@ -135,7 +135,7 @@ test('the order holds over a killed instance, whose deliveries another takes ove
   const server = await use.integrator(laterFirst());
   use.pointTo('a-1', server);
   let died = false;
-  const first = await use.bench.start(
+  const first = await use.world.start(
     {},
     {
       failpoints(name) {
@@ -146,11 +146,11 @@ test('the order holds over a killed instance, whose deliveries another takes ove
     },
   );
   const devices = ['a', 'b', 'c'];
-  await use.bench.publish(...devices.flatMap((device) => reports(device, 1, 15)));
+  await use.world.publish(...devices.flatMap((device) => reports(device, 1, 15)));
   await waitFor('it died', () => died);
   await first.stop();
-  await use.bench.start({ NOTIFIER_WINDOW_PER_DESTINATION: '8', NOTIFIER_MAX_IN_MEMORY: '20' });
-  await use.bench.publish(...devices.flatMap((device) => reports(device, 16, count)));
+  await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '8', NOTIFIER_MAX_IN_MEMORY: '20' });
+  await use.world.publish(...devices.flatMap((device) => reports(device, 16, count)));
   await waitFor('all have arrived', () => server.received.length === devices.length * count);
   for (const device of devices) expect(firsts(seen(server), device)).toEqual(expected(device));
 });
@@ -158,9 +158,9 @@ test('the order holds over a killed instance, whose deliveries another takes ove
 test('the order holds among several instances that share the work', async () => {
   const server = await use.integrator(laterFirst());
   use.pointTo('a-1', server);
-  for (let i = 0; i < 3; i++) await use.bench.start({ NOTIFIER_WINDOW_PER_DESTINATION: '7' });
+  for (let i = 0; i < 3; i++) await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '7' });
   const devices = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
-  await use.bench.publish(...devices.flatMap((device) => reports(device)));
+  await use.world.publish(...devices.flatMap((device) => reports(device)));
   await waitFor('all have arrived', () => server.received.length === devices.length * count);
   for (const device of devices) expect(firsts(seen(server), device)).toEqual(expected(device));
 });

@@ -3,17 +3,17 @@ import { type AddressInfo, createServer as createTcp, type Server } from 'node:n
 import { verifyCallback } from '@headset-cloud/demo/integrator/verify.ts';
 import type { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { type Bench, createBench, type TestNotifier } from './testing/harness.ts';
+import { openWorld, type TestNotifier, type World } from './testing/world.ts';
 
 const key = 'the authentication key';
 const servers: Server[] = [];
-let bench: Bench;
+let world: World;
 
 beforeEach(async () => {
-  bench = await createBench();
+  world = await openWorld();
 });
 afterEach(async () => {
-  await bench.close();
+  await world.close();
   for (const server of servers.splice(0)) server.close();
 });
 
@@ -38,7 +38,7 @@ async function endpoint(listener: Listener, ...applications: string[]): Promise<
 }
 
 function point(applicationId: string, url: string): void {
-  bench.destinations.set(applicationId, { url, authenticationKey: key });
+  world.destinations.set(applicationId, { url, authenticationKey: key });
 }
 
 const body = Buffer.from('{"deviceId":"356938035643809","file":"a-1/356938035643809/upload_files/写真.png"}');
@@ -72,7 +72,7 @@ test('one POST goes out as it is, signed like a callback under a fresh id, and i
     seen.push({ headers, rawHeaders, line: `${request.method} ${request.url}`, body: received });
     response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
   });
-  const notifier = await bench.start();
+  const notifier = await world.start();
   const first = await ask(notifier);
   const second = await ask(notifier);
   expect(Buffer.from(first.body).toString()).toBe(answer);
@@ -95,36 +95,36 @@ test('address and key are read anew for each request', async () => {
     keys.push(verifyCallback({ headers: request.headers, rawBody }, ['the next key']));
     response.end('{}');
   });
-  const notifier = await bench.start();
+  const notifier = await world.start();
   await ask(notifier);
-  bench.destinations.set('a-1', { url: origin, authenticationKey: 'the next key' });
+  world.destinations.set('a-1', { url: origin, authenticationKey: 'the next key' });
   await ask(notifier);
   expect(keys).toEqual([false, true]);
 });
 
 test('a setting that is not set, or a key that was never issued, is destination_not_set', async () => {
-  const notifier = await bench.start();
+  const notifier = await world.start();
   const notSet = {
     code: 'destination_not_set',
     message: 'The setting fileUploadGetUrl or the authentication key is not set.',
   };
   expect(await failure(ask(notifier))).toMatchObject(notSet);
-  bench.destinations.set('a-1', { url: 'http://127.0.0.1:1/', authenticationKey: '' });
+  world.destinations.set('a-1', { url: 'http://127.0.0.1:1/', authenticationKey: '' });
   expect(await failure(ask(notifier))).toMatchObject(notSet);
 });
 
 test.each(['deviceEvent', 'soraEvent', 'remoteSupportEvent', ''])(
   'the setting %j signs no URLs',
   async (setting) => {
-    const notifier = await bench.start();
+    const notifier = await world.start();
     const asked = notifier.signedUrls.requestSignedUrls({ applicationId: 'a-1', setting, body });
     expect(await failure(asked)).toMatchObject({ code: 'invalid_argument' });
   },
 );
 
 test('devices away: the call says so and reaches no integrator', async () => {
-  bench.destinations.set('a-1', 'away');
-  const notifier = await bench.start();
+  world.destinations.set('a-1', 'away');
+  const notifier = await world.start();
   expect(await failure(ask(notifier))).toMatchObject({ code: 'unavailable', message: 'away' });
 });
 
@@ -137,7 +137,7 @@ describe('an answer that is not the promised one', () => {
       response.writeHead(status, { location: '/elsewhere' }).end(status === 204 ? undefined : '{"url":"x"}');
     });
     point('a-1', `${origin}/first`);
-    expect(await failure(ask(await bench.start()))).toEqual(because(`answered ${status}`));
+    expect(await failure(ask(await world.start()))).toEqual(because(`answered ${status}`));
     expect(paths).toEqual(['/first']);
   });
 
@@ -151,7 +151,7 @@ describe('an answer that is not the promised one', () => {
     [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 'the answer is not UTF-8'],
   ])('%j: %s, and nothing of it is told', async (answer, problem) => {
     await endpoint((_, response) => response.end(answer));
-    expect(await failure(ask(await bench.start()))).toEqual(because(problem));
+    expect(await failure(ask(await world.start()))).toEqual(because(problem));
   });
 
   test.each([
@@ -166,7 +166,7 @@ describe('an answer that is not the promised one', () => {
       else response.flushHeaders();
       response.end(answer);
     });
-    const notifier = await bench.start();
+    const notifier = await world.start();
     for (announce of [true, false]) {
       const asked = ask(notifier, { maxAnswerBytes: 100 });
       if (refused) expect(await failure(asked)).toEqual(because('the answer has more than 100 bytes'));
@@ -186,7 +186,7 @@ describe('an answer that is not the promised one', () => {
       };
       more();
     });
-    const asked = ask(await bench.start(), { maxAnswerBytes: 100 * 1024 * 1024 });
+    const asked = ask(await world.start(), { maxAnswerBytes: 100 * 1024 * 1024 });
     expect(await failure(asked)).toEqual(because('the answer has more than 1048576 bytes'));
     await waitFor('the connection is cut', () => cut);
   });
@@ -196,7 +196,7 @@ describe('an endpoint that plays for time is given up when the total time is ove
   const env = { NOTIFIER_TOTAL_TIMEOUT_MS: '200' };
   test('it never answers', async () => {
     await endpoint(() => {});
-    expect(await failure(ask(await bench.start(env)))).toEqual(because('no complete answer within 200 ms'));
+    expect(await failure(ask(await world.start(env)))).toEqual(because('no complete answer within 200 ms'));
   });
   test('it sends a byte now and then', async () => {
     await endpoint((_, response) => {
@@ -204,11 +204,11 @@ describe('an endpoint that plays for time is given up when the total time is ove
       const timer = setInterval(() => response.write(' '), 20);
       response.on('close', () => clearInterval(timer));
     });
-    expect(await failure(ask(await bench.start(env)))).toEqual(because('no complete answer within 200 ms'));
+    expect(await failure(ask(await world.start(env)))).toEqual(because('no complete answer within 200 ms'));
   });
   test('it takes the connection and speaks no HTTP', async () => {
     point('a-1', await listen(createTcp(() => {})));
-    expect(await failure(ask(await bench.start(env)))).toEqual(because('no complete answer within 200 ms'));
+    expect(await failure(ask(await world.start(env)))).toEqual(because('no complete answer within 200 ms'));
   });
 });
 
@@ -221,7 +221,7 @@ test('a closed connection fails the request, and it is not sent again', async ()
     }),
   );
   point('a-1', origin);
-  expect(await failure(ask(await bench.start()))).toEqual(integratorFailed(expect.stringContaining('a-1: ')));
+  expect(await failure(ask(await world.start()))).toEqual(integratorFailed(expect.stringContaining('a-1: ')));
   expect(connections).toBe(1);
 });
 
@@ -234,7 +234,7 @@ test.each(['http://127.0.0.1', 'http://10.0.0.1', 'http://169.254.169.254', 'htt
       response.end('{}');
     });
     point('a-1', `${address}:${new URL(origin).port}/`);
-    const notifier = await bench.start({ NOTIFIER_ALLOW_ADDRESSES: '192.0.2.0/24' });
+    const notifier = await world.start({ NOTIFIER_ALLOW_ADDRESSES: '192.0.2.0/24' });
     expect(await failure(ask(notifier))).toEqual(because('ADDRESS_REFUSED: the address is not public'));
     expect(arrived).toBe(0);
   },
@@ -250,8 +250,8 @@ test('a destination that hangs holds up neither other applications at its origin
     'a-1',
     'a-2',
   );
-  bench.destinations.set('a-1/deviceEvent', { url: `${origin}/callbacks`, authenticationKey: key });
-  const notifier = await bench.start({
+  world.destinations.set('a-1/deviceEvent', { url: `${origin}/callbacks`, authenticationKey: key });
+  const notifier = await world.start({
     NOTIFIER_SIGNED_URLS_PER_DESTINATION: '3',
     NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1',
     NOTIFIER_TOTAL_TIMEOUT_MS: '60000',
@@ -259,7 +259,7 @@ test('a destination that hangs holds up neither other applications at its origin
   const asked = Array.from({ length: 10 }, () => failure(ask(notifier)));
   await waitFor('the cap is used up', () => hanging === 3);
   for (let i = 0; i < 5; i++) await ask(notifier, { applicationId: 'a-2' });
-  await bench.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  await world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   await waitFor('the callback is delivered', async () => {
     const { delivery } = await notifier.admin
       .getDelivery({ notificationId: 'n-1' })
@@ -276,7 +276,7 @@ test('a destination that hangs holds up neither other applications at its origin
 test('requests over the cap wait for their turn; too many are refused at once', async () => {
   const held: ServerResponse[] = [];
   await endpoint((_, response) => held.push(response));
-  const notifier = await bench.start({ NOTIFIER_SIGNED_URLS_PER_DESTINATION: '1' });
+  const notifier = await world.start({ NOTIFIER_SIGNED_URLS_PER_DESTINATION: '1' });
   const asked = Array.from({ length: 17 }, () => ask(notifier));
   await waitFor('the first has arrived', () => held.length === 1);
   expect(await failure(ask(notifier))).toEqual(because('too many requests to this destination wait already'));
@@ -290,7 +290,7 @@ test('requests over the cap wait for their turn; too many are refused at once', 
 test('a caller that gives up frees its place', async () => {
   const held: ServerResponse[] = [];
   await endpoint((_, response) => held.push(response));
-  const notifier = await bench.start({ NOTIFIER_SIGNED_URLS_PER_DESTINATION: '1' });
+  const notifier = await world.start({ NOTIFIER_SIGNED_URLS_PER_DESTINATION: '1' });
   const request = { applicationId: 'a-1', setting: 'fileUploadGetUrl', body };
   const gone = failure(notifier.signedUrls.requestSignedUrls(request, { deadlineMs: 100 }));
   await waitFor('it has arrived', () => held.length === 1);

@@ -1,8 +1,8 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { ids, seen, status, useBench } from './testing/fixture.ts';
-import type { TestNotifier } from './testing/harness.ts';
+import { ids, seen, status, useWorld } from './testing/fixture.ts';
+import type { TestNotifier } from './testing/world.ts';
 
-const use = useBench();
+const use = useWorld();
 const takenInHoursAgo = (hours: number) => BigInt(Date.now() - hours * 3_600_000);
 const dead = (notifier: TestNotifier, id: string) =>
   waitFor(`${id} is dead`, async () => (await status(notifier, id).catch(() => '')) === 'dead');
@@ -12,8 +12,8 @@ const probing = { NOTIFIER_FAILING_AFTER: '1', NOTIFIER_PER_DESTINATION_IN_FLIGH
 test('a callback whose time was over before it could be sent has ten attempts all the same', async () => {
   const server = await use.integrator(() => ({ status: 500 }));
   use.pointTo('a-1', server);
-  const notifier = await use.bench.start({ NOTIFIER_FAILING_AFTER: '1000' });
-  await use.bench.publish({
+  const notifier = await use.world.start({ NOTIFIER_FAILING_AFTER: '1000' });
+  await use.world.publish({
     ...{ notificationId: 'n-1', applicationId: 'a-1', createdAtMs: takenInHoursAgo(73) },
   });
   await dead(notifier, 'n-1');
@@ -23,10 +23,10 @@ test('a callback whose time was over before it could be sent has ten attempts al
 test('a probe of its destination is an attempt of each callback that waits behind it', async () => {
   const server = await use.integrator(() => ({ status: 500 }));
   use.pointTo('a-1', server);
-  const notifier = await use.bench.start(probing);
+  const notifier = await use.world.start(probing);
   const createdAtMs = takenInHoursAgo(73);
   const all = Array.from({ length: 20 }, (_, i) => `n-${i}`);
-  await use.bench.publish(
+  await use.world.publish(
     ...all.map((notificationId) => ({ notificationId, applicationId: 'a-1', createdAtMs })),
   );
   for (const id of all) await dead(notifier, id);
@@ -44,8 +44,8 @@ test('probes before a restart, and those of other instances, count', async () =>
   use.pointTo('a-1', server);
   const createdAtMs = takenInHoursAgo(73);
   const all = Array.from({ length: 20 }, (_, i) => `n-${i}`);
-  const first = await use.bench.start({ ...probing, NOTIFIER_MAX_AGE_HOURS: '100' });
-  await use.bench.publish(
+  const first = await use.world.start({ ...probing, NOTIFIER_MAX_AGE_HOURS: '100' });
+  await use.world.publish(
     ...all.map((notificationId) => ({ notificationId, applicationId: 'a-1', createdAtMs })),
   );
   await waitFor('enough probes', () => server.arrivals.length >= 15);
@@ -53,7 +53,7 @@ test('probes before a restart, and those of other instances, count', async () =>
   const before = server.arrivals.length;
   restarted = true;
   // One finds that the destination is failing, the next probe never ends: no other probe is made.
-  const second = await use.bench.start({ ...probing, NOTIFIER_TOTAL_TIMEOUT_MS: '60000' });
+  const second = await use.world.start({ ...probing, NOTIFIER_TOTAL_TIMEOUT_MS: '60000' });
   await waitFor('all but the probe are dead', async () => {
     const { deliveries } = await second.admin.listDeliveries({ applicationId: 'a-1', status: 'dead' });
     return deliveries.length === all.length - 1;
@@ -65,11 +65,11 @@ test('a probe does not count for what was taken in after it', async () => {
   let open = false;
   const server = await use.integrator(() => ({ status: open ? 204 : 500 }));
   use.pointTo('a-1', server);
-  const notifier = await use.bench.start({ ...probing, NOTIFIER_MAX_AGE_HOURS: '0.001' });
+  const notifier = await use.world.start({ ...probing, NOTIFIER_MAX_AGE_HOURS: '0.001' });
   const event = { applicationId: 'a-1', createdAtMs: takenInHoursAgo(1) };
-  await use.bench.publish({ ...event, notificationId: 'old' });
+  await use.world.publish({ ...event, notificationId: 'old' });
   await dead(notifier, 'old');
-  await use.bench.publish({ notificationId: 'new', applicationId: 'a-1' });
+  await use.world.publish({ notificationId: 'new', applicationId: 'a-1' });
   await waitFor('the new one was tried', () => seen(server).includes('new'));
   open = true;
   await waitFor('the new one has arrived', () => ids(server).includes('new'));
@@ -78,8 +78,8 @@ test('a probe does not count for what was taken in after it', async () => {
 test('at the end of its grace a callback is dead, whatever it had; nothing is sent any more', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
-  const notifier = await use.bench.start();
-  await use.bench.publish(
+  const notifier = await use.world.start();
+  await use.world.publish(
     { notificationId: 'n-1', applicationId: 'a-1', createdAtMs: takenInHoursAgo(96.1) },
     { notificationId: 'n-2', applicationId: 'a-1', createdAtMs: takenInHoursAgo(95.9) },
   );
@@ -91,8 +91,8 @@ test('at the end of its grace a callback is dead, whatever it had; nothing is se
 });
 
 test('while it has nowhere to go a callback needs no attempts: it is dead when its time is over', async () => {
-  const notifier = await use.bench.start();
-  await use.bench.publish({
+  const notifier = await use.world.start();
+  await use.world.publish({
     ...{ notificationId: 'n-1', applicationId: 'unset', createdAtMs: takenInHoursAgo(73) },
   });
   await dead(notifier, 'n-1');
@@ -104,9 +104,9 @@ test('one that an operator has sent again has its whole time anew', async () => 
   let code = 410;
   const server = await use.integrator(() => ({ status: code }));
   use.pointTo('a-1', server);
-  const notifier = await use.bench.start({ NOTIFIER_FAILING_AFTER: '1000' });
+  const notifier = await use.world.start({ NOTIFIER_FAILING_AFTER: '1000' });
   const createdAtMs = takenInHoursAgo(95.9);
-  await use.bench.publish({ notificationId: 'n-1', applicationId: 'a-1', createdAtMs });
+  await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1', createdAtMs });
   await dead(notifier, 'n-1');
   code = 500;
   await notifier.admin.redeliverDelivery({ notificationId: 'n-1' });

@@ -1,24 +1,24 @@
 import { rmSync } from 'node:fs';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { Harness } from './testing/harness.ts';
+import { World } from './testing/world.ts';
 
 /** What a headset reports belongs to the activation in which it happened (rule A7). */
 describe('a report about a transaction of an earlier activation', () => {
-  let h: Harness;
+  let world: World;
   beforeEach(async () => {
-    h = new Harness();
-    await h.start();
+    world = new World();
+    await world.start();
   });
   afterEach(async () => {
-    await h.stop();
-    rmSync(h.directory, { recursive: true, force: true });
+    await world.stop();
+    rmSync(world.directory, { recursive: true, force: true });
   });
 
   let reportId = 0n;
-  const say = (activationEpoch: bigint, body: Parameters<Harness['report']>[0]) => {
+  const say = (activationEpoch: bigint, body: Parameters<World['report']>[0]) => {
     reportId += 1n;
-    return h.report(body, reportId, { activationEpoch });
+    return world.report(body, reportId, { activationEpoch });
   };
   const answers = (id: number, activationEpoch: bigint, customData = 'data') =>
     say(activationEpoch, {
@@ -28,30 +28,30 @@ describe('a report about a transaction of an earlier activation', () => {
   const ends = (id: number, activationEpoch: bigint, message = 'called') =>
     say(activationEpoch, { case: 'result', value: { transactionId: BigInt(id), success: true, message } });
   const deactivate = (activationEpoch: bigint) =>
-    h.create({
+    world.create({
       ...{ operationId: 'delete-v1-applications-devices', activationEpoch },
       raisesFloor: FloorReason.DEACTIVATION,
     });
   const reset = (activationEpoch: bigint) =>
-    h.create({
+    world.create({
       ...{ operationId: 'put-v1-applications-devices-reset', activationEpoch },
       raisesFloor: FloorReason.RESET,
     });
   /** A command whose app has been called. */
   const called = async (activationEpoch = 1n) => {
-    const id = await h.create({ activationEpoch });
-    await h.accept(id);
+    const id = await world.create({ activationEpoch });
+    await world.accept(id);
     await ends(id, activationEpoch);
-    await waitFor('its result', () => h.of(id).length === 2);
+    await waitFor('its result', () => world.of(id).length === 2);
     return id;
   };
   /** Waits until all earlier reports are consumed: a later report in the log has been. */
   const judged = async (activationEpoch: bigint) => {
-    const last = await h.create({ activationEpoch });
+    const last = await world.create({ activationEpoch });
     await ends(last, activationEpoch);
-    await waitFor('what was reported last', () => h.of(last).length === 1);
+    await waitFor('what was reported last', () => world.of(last).length === 1);
   };
-  const told = (id: number) => h.of(id).filter((body) => 'customData' in body);
+  const told = (id: number) => world.of(id).filter((body) => 'customData' in body);
 
   it('an app’s answer that was given after its application lost the device causes no callback', async () => {
     const id = await called();
@@ -72,7 +72,7 @@ describe('a report about a transaction of an earlier activation', () => {
 
   it('an app’s answer after a repeated activation or a reset still goes to its application', async () => {
     const [first, second] = [await called(), await called()];
-    await h.create({ operationId: 'post-v1-applications-devices', activationEpoch: 2n });
+    await world.create({ operationId: 'post-v1-applications-devices', activationEpoch: 2n });
     await answers(first, 2n);
     await reset(3n);
     await answers(second, 3n);
@@ -91,10 +91,10 @@ describe('a report about a transaction of an earlier activation', () => {
 
   it('a deactivation ends by its result, whichever activation epoch its headset knows by then', async () => {
     const id = await deactivate(2n);
-    await h.accept(id);
+    await world.accept(id);
     await ends(id, 3n, 'deactivated');
-    await waitFor('the end', () => h.of(id).length === 2);
-    expect(h.of(id)[1]).toMatchObject({ result: 'success', message: 'deactivated' });
+    await waitFor('the end', () => world.of(id).length === 2);
+    expect(world.of(id)[1]).toMatchObject({ result: 'success', message: 'deactivated' });
   });
 
   it('the cloud remembers many ended activations, and publishes nothing for those that it has forgotten', async () => {

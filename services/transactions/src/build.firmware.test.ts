@@ -1,24 +1,24 @@
 import { rmSync } from 'node:fs';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { application, device, Harness } from './testing/harness.ts';
+import { application, device, World } from './testing/world.ts';
 
 /** A firmware downgrade is judged against the updates that are unprocessed (rule A13). */
 
 const firmware = 'put-v1-applications-devices-firmware';
 
-let h: Harness;
+let world: World;
 beforeEach(async () => {
-  h = new Harness();
-  await h.start();
+  world = new World();
+  await world.start();
 });
 afterEach(async () => {
-  await h.stop();
-  rmSync(h.directory, { recursive: true, force: true });
+  await world.stop();
+  rmSync(world.directory, { recursive: true, force: true });
 });
 
 const update = (version: string, over: { activationEpoch?: bigint; transactionId?: bigint } = {}) =>
-  h.create({
+  world.create({
     ...{ operationId: firmware, subject: version, ...over },
     operation: { kind: { case: 'updateFirmware', value: { version } } },
   });
@@ -27,7 +27,8 @@ const refused = (version: string, than: string) => ({
   message: `The firmware version ${version} is older than ${than}, to which an unprocessed update of the device leads.`,
 });
 const listed = async () =>
-  (await h.tx.listTransactions({ applicationId: application, perPage: 100, page: 1 })).transactions.length;
+  (await world.tx.listTransactions({ applicationId: application, perPage: 100, page: 1 })).transactions
+    .length;
 
 test('a firmware older than a waiting update is refused, and nothing is stored', async () => {
   await update('9.010.0');
@@ -42,28 +43,28 @@ test('a firmware older than a waiting update is refused, and nothing is stored',
 
 test('an update that the headset has started still counts; one that has ended does not', async () => {
   const id = await update('9.010.0');
-  await h.accept(id);
+  await world.accept(id);
   await expect(update('9.002.0')).rejects.toMatchObject(refused('9.002.0', '9.010.0'));
-  await h.result(id, false, 'failed');
-  await waitFor('the end', async () => (await h.status(id)) === 'PROCESSED');
+  await world.result(id, false, 'failed');
+  await waitFor('the end', async () => (await world.status(id)) === 'PROCESSED');
   await update('9.002.0');
 });
 
 test('a canceled update does not count; the next newest does', async () => {
   await update('9.002.0');
   const newest = await update('9.010.0');
-  await h.accept(newest);
-  await h.result(newest, false, 'failed');
-  await waitFor('the end', async () => (await h.status(newest)) === 'PROCESSED');
+  await world.accept(newest);
+  await world.result(newest, false, 'failed');
+  await waitFor('the end', async () => (await world.status(newest)) === 'PROCESSED');
   await expect(update('9.001.0')).rejects.toMatchObject(refused('9.001.0', '9.002.0'));
   const caller = { clientId: 'c', applicationId: application };
-  await h.tx.cancelTransactions({ caller, deviceId: device });
+  await world.tx.cancelTransactions({ caller, deviceId: device });
   await update('9.001.0');
 });
 
 test('updates from before a deactivation do not count', async () => {
   await update('9.010.0');
-  await h.create({
+  await world.create({
     operationId: 'delete-v1-applications-devices',
     activationEpoch: 2n,
     raisesFloor: FloorReason.DEACTIVATION,
@@ -86,7 +87,7 @@ test('of two concurrent calls each sees the other', async () => {
 });
 
 test('a repeat of a create that took effect returns its id, whatever was created since', async () => {
-  const { transactionId } = await h.tx.drawTransactionId({ deviceId: device });
+  const { transactionId } = await world.tx.drawTransactionId({ deviceId: device });
   const id = await update('9.002.0', { transactionId });
   await update('9.010.0');
   expect(await update('9.002.0', { transactionId })).toBe(id);

@@ -7,21 +7,21 @@ import {
   NetworkType,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { application, device, Harness } from './testing/harness.ts';
+import { application, device, World } from './testing/world.ts';
 
 const reset = 'put-v1-applications-devices-reset';
 const uninstall = 'delete-v1-applications-devices-package';
 const listing = 'get-v1-applications-connectivity-list';
 const app = 'put-v1-applications-devices-apps';
 
-let h: Harness;
+let world: World;
 beforeEach(async () => {
-  h = new Harness();
-  await h.start();
+  world = new World();
+  await world.start();
 });
 afterEach(async () => {
-  await h.stop();
-  rmSync(h.directory, { recursive: true, force: true });
+  await world.stop();
+  rmSync(world.directory, { recursive: true, force: true });
 });
 
 const common = (id: number, operationId: string) => ({
@@ -38,19 +38,19 @@ const accepted = (id: number, operationId: string) => ({
   message: 'The device has started the operation.',
 });
 const online = (sessionEpoch: bigint, held: { transactionId: bigint; state: HeldState }[] = []) =>
-  h.judge.headsetOnline({ deviceId: device, sessionEpoch, held });
+  world.judge.headsetOnline({ deviceId: device, sessionEpoch, held });
 
 describe('results in forms of their own', () => {
   // proves cb/3/uninstall, cb/3/op-package
   it('an uninstallation ends with its package', async () => {
-    const id = await h.create({
+    const id = await world.create({
       operationId: uninstall,
       operation: { kind: { case: 'uninstall', value: { package: 'com.example.app' } } },
     });
-    await h.accept(id);
-    await h.result(id, true, 'uninstall success.');
-    await waitFor('both', () => h.of(id).length === 2);
-    expect(h.of(id)).toEqual([
+    await world.accept(id);
+    await world.result(id, true, 'uninstall success.');
+    await waitFor('both', () => world.of(id).length === 2);
+    expect(world.of(id)).toEqual([
       accepted(id, uninstall),
       {
         ...common(id, uninstall),
@@ -63,7 +63,7 @@ describe('results in forms of their own', () => {
   });
 
   const list = () =>
-    h.create({
+    world.create({
       operationId: listing,
       operation: {
         kind: {
@@ -76,14 +76,14 @@ describe('results in forms of their own', () => {
   // proves cb/3/connectivity-list, cb/3/op-connectivity-list
   it('a connectivity list ends with the headset’s findings, also after a crash', async () => {
     const id = await list();
-    await h.accept(id);
-    await waitFor('accepted', () => h.of(id).length === 1);
-    h.logAway = true;
+    await world.accept(id);
+    await waitFor('accepted', () => world.of(id).length === 1);
+    world.logAway = true;
     const devices = [
       { mode: BluetoothMode.CONNECTED, registered: true, name: 'Speaker', alias: 'S', address: '00:11' },
     ];
     const receivedAtMs = BigInt(Date.now());
-    await h.report(
+    await world.report(
       {
         case: 'result',
         value: {
@@ -96,12 +96,12 @@ describe('results in forms of their own', () => {
       1n,
       { occurredAtMs: receivedAtMs - 7n, receivedAtMs },
     );
-    await waitFor('the end', async () => (await h.status(id)) === 'PROCESSED');
-    await h.stop();
-    h.logAway = false;
-    await h.start();
-    await waitFor('both', () => h.of(id).length === 2);
-    expect(h.of(id)).toEqual([
+    await waitFor('the end', async () => (await world.status(id)) === 'PROCESSED');
+    await world.stop();
+    world.logAway = false;
+    await world.start();
+    await waitFor('both', () => world.of(id).length === 2);
+    expect(world.of(id)).toEqual([
       accepted(id, listing),
       {
         ...common(id, listing),
@@ -119,15 +119,15 @@ describe('results in forms of their own', () => {
 
   it('a result without findings is a 500 in the same form; a cancellation has the general form', async () => {
     const id = await list();
-    await h.accept(id);
-    await h.result(id, false, 'no radio');
+    await world.accept(id);
+    await world.result(id, false, 'no radio');
     const other = await list();
-    await h.tx.cancelTransactions({
+    await world.tx.cancelTransactions({
       caller: { clientId: 'c', applicationId: application },
       deviceId: device,
     });
-    await waitFor('all', () => h.of(id).length === 2 && h.of(other).length === 1);
-    expect(h.of(id)[1]).toEqual({
+    await waitFor('all', () => world.of(id).length === 2 && world.of(other).length === 1);
+    expect(world.of(id)[1]).toEqual({
       ...common(id, listing),
       message: 'no radio',
       networkType: 'bluetooth',
@@ -135,7 +135,7 @@ describe('results in forms of their own', () => {
       statusCode: 500,
       devices: [],
     });
-    expect(h.of(other)).toEqual([
+    expect(world.of(other)).toEqual([
       {
         ...common(other, listing),
         notificationType: 'processed',
@@ -147,33 +147,33 @@ describe('results in forms of their own', () => {
 
   it('an app’s answer changes only a command, no other operation', async () => {
     const id = await list();
-    await h.accept(id);
+    await world.accept(id);
     const value = { transactionId: BigInt(id), success: true, message: 'm', customData: 'd' };
-    await h.report({ case: 'appAnswer', value });
-    await h.result(id, false, 'no radio');
-    await h.report({ case: 'appAnswer', value }, 2n);
-    const behind = await h.create();
-    await h.result(behind);
-    await waitFor('all', () => h.of(id).length === 2 && h.of(behind).length === 1);
-    expect(h.of(id).map((b) => [b['notificationType'], b['statusCode'], b['message']])).toEqual([
+    await world.report({ case: 'appAnswer', value });
+    await world.result(id, false, 'no radio');
+    await world.report({ case: 'appAnswer', value }, 2n);
+    const behind = await world.create();
+    await world.result(behind);
+    await waitFor('all', () => world.of(id).length === 2 && world.of(behind).length === 1);
+    expect(world.of(id).map((b) => [b['notificationType'], b['statusCode'], b['message']])).toEqual([
       ['accepted', undefined, 'The device has started the operation.'],
       [undefined, 500, 'no radio'],
     ]);
   });
 
   it('texts from headsets are cut to their limits: messages and an app’s data', async () => {
-    const id = await h.create();
-    await h.result(id, true, 'm'.repeat(1025));
+    const id = await world.create();
+    await world.result(id, true, 'm'.repeat(1025));
     const value = {
       transactionId: BigInt(id),
       success: true,
       message: 'a'.repeat(1025),
       customData: 'd'.repeat(65_537),
     };
-    await h.report({ case: 'appAnswer', value }, 2n);
-    await waitFor('both', () => h.of(id).length === 2);
-    expect(h.of(id).map((b) => b['message'])).toEqual(['m'.repeat(1024), 'a'.repeat(1024)]);
-    expect(h.of(id)[1]?.['customData']).toBe('d'.repeat(65_536));
+    await world.report({ case: 'appAnswer', value }, 2n);
+    await waitFor('both', () => world.of(id).length === 2);
+    expect(world.of(id).map((b) => b['message'])).toEqual(['m'.repeat(1024), 'a'.repeat(1024)]);
+    expect(world.of(id)[1]?.['customData']).toBe('d'.repeat(65_536));
   });
 });
 
@@ -183,14 +183,14 @@ describe('a headset whose client is too old', () => {
 
   // proves api/6/client-connectivity, api/6/client-launcher, api/6/client-uninstall
   it('does not start an operation that needs a newer one: that fails with both versions', async () => {
-    const id = await h.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
-    expect(await h.accept(id, 1n, '3.3.9')).toMatchObject({ start: false, dropReason: message });
+    const id = await world.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
+    expect(await world.accept(id, 1n, '3.3.9')).toMatchObject({ start: false, dropReason: message });
     // The headset asks again after a lost answer and gets the same answer.
-    expect(await h.accept(id, 1n, '3.3.9')).toMatchObject({ start: false, dropReason: message });
-    expect(await h.accept(id, 2n, '3.4.0')).toMatchObject({ start: false, dropReason: message });
-    expect(await h.status(id)).toBe('PROCESSED');
-    await waitFor('the end', () => h.of(id).length === 1);
-    expect(h.of(id)).toEqual([
+    expect(await world.accept(id, 1n, '3.3.9')).toMatchObject({ start: false, dropReason: message });
+    expect(await world.accept(id, 2n, '3.4.0')).toMatchObject({ start: false, dropReason: message });
+    expect(await world.status(id)).toBe('PROCESSED');
+    await waitFor('the end', () => world.of(id).length === 1);
+    expect(world.of(id)).toEqual([
       {
         ...common(id, uninstall),
         notificationType: 'processed',
@@ -202,7 +202,7 @@ describe('a headset whose client is too old', () => {
   });
 
   it('ends a connectivity operation in its form', async () => {
-    const id = await h.create({
+    const id = await world.create({
       operationId: 'put-v1-applications-connectivity-state',
       minimumClientVersion: '2.3.1',
       operation: {
@@ -212,9 +212,9 @@ describe('a headset whose client is too old', () => {
         },
       },
     });
-    await h.accept(id, 1n, '2.3.0');
-    await waitFor('the end', () => h.of(id).length === 1);
-    expect(h.of(id)).toEqual([
+    await world.accept(id, 1n, '2.3.0');
+    await waitFor('the end', () => world.of(id).length === 1);
+    expect(world.of(id)).toEqual([
       {
         ...common(id, 'put-v1-applications-connectivity-state'),
         message: "The device's client version 2.3.0 is older than 2.3.1, which this operation needs.",
@@ -228,43 +228,43 @@ describe('a headset whose client is too old', () => {
   it.each(['3.4.0', '3.4.1', '10'])(
     'but one of version %s starts it, also when it asks twice',
     async (version) => {
-      const id = await h.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
-      expect(await h.accept(id, 1n, version)).toMatchObject({ start: true });
-      expect(await h.accept(id, 1n, version)).toMatchObject({ start: true });
-      expect(await h.status(id)).toBe('ACCEPTED');
-      await waitFor('the callback', () => h.of(id).length === 1);
+      const id = await world.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
+      expect(await world.accept(id, 1n, version)).toMatchObject({ start: true });
+      expect(await world.accept(id, 1n, version)).toMatchObject({ start: true });
+      expect(await world.status(id)).toBe('ACCEPTED');
+      await waitFor('the callback', () => world.of(id).length === 1);
     },
   );
 
   // proves api/6/firmware-connectivity
   it('or whose firmware is too old: the operation fails with both versions, and starts on a newer one', async () => {
     const create = () =>
-      h.create({
+      world.create({
         operationId: 'delete-v1-applications-connectivity-reset',
         ...{ minimumClientVersion: '2.3.1', minimumFirmwareVersion: '9.001.0' },
         operation: { kind: { case: 'resetConnectivity', value: { networkType: NetworkType.BLUETOOTH } } },
       });
     const old = "The device's firmware version 9.000.9 is older than 9.001.0, which this operation needs.";
     const id = await create();
-    expect(await h.accept(id, 1n, '2.3.1', '9.000.9')).toMatchObject({ start: false, dropReason: old });
-    expect(await h.accept(id, 2n, '2.3.1', '9.001.0')).toMatchObject({ start: false, dropReason: old });
-    expect(await h.status(id)).toBe('PROCESSED');
-    await waitFor('the end', () => h.of(id).length === 1);
-    expect(h.of(id)[0]).toMatchObject({ message: old, statusCode: 500 });
+    expect(await world.accept(id, 1n, '2.3.1', '9.000.9')).toMatchObject({ start: false, dropReason: old });
+    expect(await world.accept(id, 2n, '2.3.1', '9.001.0')).toMatchObject({ start: false, dropReason: old });
+    expect(await world.status(id)).toBe('PROCESSED');
+    await waitFor('the end', () => world.of(id).length === 1);
+    expect(world.of(id)[0]).toMatchObject({ message: old, statusCode: 500 });
     const unknown = await create();
-    expect(await h.accept(unknown, 2n, '2.3.1', '')).toMatchObject({ start: false });
+    expect(await world.accept(unknown, 2n, '2.3.1', '')).toMatchObject({ start: false });
     const right = await create();
     for (let i = 0; i < 2; i++) {
-      expect(await h.accept(right, 2n, '2.3.1', '9.1')).toMatchObject({ start: true });
+      expect(await world.accept(right, 2n, '2.3.1', '9.1')).toMatchObject({ start: true });
     }
-    expect(await h.status(right)).toBe('ACCEPTED');
+    expect(await world.status(right)).toBe('ACCEPTED');
   });
 
   it('and one below a floor is canceled by it, whatever the version', async () => {
-    const id = await h.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
-    await h.create({ operationId: reset, activationEpoch: 2n, raisesFloor: FloorReason.RESET });
+    const id = await world.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
+    await world.create({ operationId: reset, activationEpoch: 2n, raisesFloor: FloorReason.RESET });
     for (const version of ['3.3.9', '3.4.0']) {
-      expect(await h.accept(id, 1n, version)).toMatchObject({
+      expect(await world.accept(id, 1n, version)).toMatchObject({
         start: false,
         dropReason: 'The transaction was canceled because it occurred before reset.',
       });
@@ -274,7 +274,7 @@ describe('a headset whose client is too old', () => {
 
 describe('a reset', () => {
   const create = () =>
-    h.create({
+    world.create({
       operationId: reset,
       activationEpoch: 2n,
       raisesFloor: FloorReason.RESET,
@@ -289,48 +289,48 @@ describe('a reset', () => {
   /** An accepted reset, sent to session 5. */
   const started = async () => {
     const id = await create();
-    expect(await h.accept(id, 5n)).toMatchObject({ start: true });
-    await waitFor('accepted', () => h.of(id).length === 1);
+    expect(await world.accept(id, 5n)).toMatchObject({ start: true });
+    await waitFor('accepted', () => world.of(id).length === 1);
     return id;
   };
   const held = (id: number, state: HeldState) => [{ transactionId: BigInt(id), state }];
   /** Waits until all reports published before are consumed. */
   const consumed = async () => {
-    const id = await h.create({ activationEpoch: 2n });
-    await h.result(id);
-    await waitFor('a result behind', async () => (await h.status(id)) === 'PROCESSED');
+    const id = await world.create({ activationEpoch: 2n });
+    await world.result(id);
+    await waitFor('a result behind', async () => (await world.status(id)) === 'PROCESSED');
   };
 
   // proves api/4/reset-cancels, cb/8/cancel-reset
   it('cancels earlier unprocessed transactions with its message', async () => {
-    const early = await h.create();
+    const early = await world.create();
     const id = await create();
-    await waitFor('the callback', () => h.of(early).length === 1);
-    expect(h.of(early)[0]?.['message']).toBe(
+    await waitFor('the callback', () => world.of(early).length === 1);
+    expect(world.of(early)[0]?.['message']).toBe(
       'The transaction was canceled because it occurred before reset.',
     );
-    expect(await h.status(id)).not.toBe('CANCELED');
+    expect(await world.status(id)).not.toBe('CANCELED');
   });
 
   it('is processed by the next hello of a headset that no longer holds it', async () => {
     const id = await started();
     expect((await online(6n)).offers).toEqual([]);
-    await h.hello(6n);
-    await waitFor('the end', () => h.of(id).length === 2);
-    await h.hello(7n);
-    await h.result(id, false, 'late');
+    await world.hello(6n);
+    await waitFor('the end', () => world.of(id).length === 2);
+    await world.hello(7n);
+    await world.result(id, false, 'late');
     await consumed();
-    expect(h.of(id)).toEqual([accepted(id, reset), processed(id, 'success', 'reset success.')]);
-    expect(await h.status(id)).toBe('PROCESSED');
+    expect(world.of(id)).toEqual([accepted(id, reset), processed(id, 'success', 'reset success.')]);
+    expect(await world.status(id)).toBe('PROCESSED');
   });
 
   it('is ended by its result, even a failure, if that came before the hello', async () => {
     const id = await started();
     // The log keeps this order, however late the events are consumed.
-    await h.result(id, false, 'The wipe failed.');
-    await h.hello(6n);
+    await world.result(id, false, 'The wipe failed.');
+    await world.hello(6n);
     await consumed();
-    expect(h.of(id)).toEqual([accepted(id, reset), processed(id, 'failure', 'The wipe failed.')]);
+    expect(world.of(id)).toEqual([accepted(id, reset), processed(id, 'failure', 'The wipe failed.')]);
   });
 
   it.each([HeldState.OFFERED, HeldState.STARTED])(
@@ -343,13 +343,13 @@ describe('a reset', () => {
         expect(offers.map((o) => [Number(o.transactionId), o.attempt])).toEqual(started ? [] : [[id, 0]]);
         expect(startTransactionIds.map(Number)).toEqual(started ? [id] : []);
         expect(dropTransactionIds).toEqual([]);
-        await h.hello(epoch, held(id, state));
+        await world.hello(epoch, held(id, state));
       }
       await consumed();
-      expect(await h.status(id)).toBe('ACCEPTED');
-      expect(await h.accept(id, 11n)).toMatchObject({ start: true });
-      await h.hello(12n);
-      await waitFor('the end', () => h.of(id).length === 2);
+      expect(await world.status(id)).toBe('ACCEPTED');
+      expect(await world.accept(id, 11n)).toMatchObject({ start: true });
+      await world.hello(12n);
+      await waitFor('the end', () => world.of(id).length === 2);
     },
   );
 
@@ -357,42 +357,42 @@ describe('a reset', () => {
     const id = await started();
     const { offers, dropTransactionIds } = await online(6n, held(id, HeldState.FINISHED));
     expect([offers, dropTransactionIds]).toEqual([[], []]);
-    await h.hello(6n, held(id, HeldState.FINISHED));
+    await world.hello(6n, held(id, HeldState.FINISHED));
     await consumed();
-    expect(await h.status(id)).toBe('ACCEPTED');
-    await h.result(id, true, 'wiped');
-    await waitFor('the end', () => h.of(id).length === 2);
-    expect(h.of(id)[1]).toEqual(processed(id, 'success', 'wiped'));
+    expect(await world.status(id)).toBe('ACCEPTED');
+    await world.result(id, true, 'wiped');
+    await waitFor('the end', () => world.of(id).length === 2);
+    expect(world.of(id)[1]).toEqual(processed(id, 'success', 'wiped'));
   });
 
   it('is not ended by the session it was sent to, nor by an older hello that arrives late', async () => {
     const id = await started();
     await online(5n);
-    await h.hello(5n);
-    await h.hello(4n);
+    await world.hello(5n);
+    await world.hello(4n);
     await consumed();
-    expect(await h.status(id)).toBe('ACCEPTED');
+    expect(await world.status(id)).toBe('ACCEPTED');
   });
 
   it('that was not accepted is sent again, like any other operation', async () => {
     const id = await create();
-    await h.hello(6n);
+    await world.hello(6n);
     expect((await online(6n)).offers.map((o) => Number(o.transactionId))).toEqual([id]);
-    await h.hello(7n);
+    await world.hello(7n);
     expect((await online(7n)).offers.map((o) => [Number(o.transactionId), o.attempt])).toEqual([[id, 1]]);
-    expect(await h.status(id)).toBe('PUBLISHED');
+    expect(await world.status(id)).toBe('PUBLISHED');
   });
 });
 
 describe('the latest update', () => {
   // proves api/4/latest-updates, api/4/resend-latest, cb/8/cancel-newer
   it('is judged per package and version', async () => {
-    const first = await h.create({ operationId: app, subject: 'a@1.0' });
-    const other = await h.create({ operationId: app, subject: 'a@1.1' });
-    const again = await h.create({ operationId: app, subject: 'a@1.0' });
+    const first = await world.create({ operationId: app, subject: 'a@1.0' });
+    const other = await world.create({ operationId: app, subject: 'a@1.1' });
+    const again = await world.create({ operationId: app, subject: 'a@1.0' });
     expect((await online(1n)).offers.map((o) => Number(o.transactionId))).toEqual([other, again]);
-    await waitFor('the cancellation', () => h.of(first).length === 1);
-    expect(h.of(first)).toEqual([
+    await waitFor('the cancellation', () => world.of(first).length === 1);
+    expect(world.of(first)).toEqual([
       {
         ...common(first, app),
         notificationType: 'processed',

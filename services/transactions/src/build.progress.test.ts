@@ -1,27 +1,27 @@
 import { rmSync } from 'node:fs';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { application, command, device, Harness } from './testing/harness.ts';
+import { application, command, device, World } from './testing/world.ts';
 
 const app = 'put-v1-applications-devices-apps';
 const firmware = 'put-v1-applications-devices-firmware';
 
 // proves cb/3/update
 describe('progress of updates', () => {
-  let h: Harness;
+  let world: World;
   beforeEach(async () => {
-    h = new Harness();
-    await h.start();
+    world = new World();
+    await world.start();
   });
   afterEach(async () => {
-    await h.stop();
-    rmSync(h.directory, { recursive: true, force: true });
+    await world.stop();
+    rmSync(world.directory, { recursive: true, force: true });
   });
 
   /** An accepted update whose first callback has been published. */
   const update = async (operationId = app): Promise<number> => {
-    const id = await h.create({ operationId, subject: 'p@1' });
-    await h.accept(id);
-    await waitFor('accepted', () => h.of(id).length === 1);
+    const id = await world.create({ operationId, subject: 'p@1' });
+    await world.accept(id);
+    await waitFor('accepted', () => world.of(id).length === 1);
     return id;
   };
   const general = (id: number, operationId = app) => ({
@@ -31,7 +31,7 @@ describe('progress of updates', () => {
     transactionId: id,
     operationId,
   });
-  const values = (id: number) => h.of(id).map((b) => [b['notificationType'], b['progress']]);
+  const values = (id: number) => world.of(id).map((b) => [b['notificationType'], b['progress']]);
 
   // proves cb/3/common, cb/3/transaction, cb/3/update, cb/4/notification-types, cb/4/in-progress
   it.each([app, firmware])(
@@ -43,15 +43,15 @@ describe('progress of updates', () => {
         value: { transactionId: BigInt(id), progress: 0.25, message: 'loading' },
       };
       const receivedAtMs = BigInt(Date.now());
-      await h.report(body, 11n, { occurredAtMs: receivedAtMs - 5000n, receivedAtMs });
-      await h.progress(id, 0.5, 14n, 'installing');
-      await h.report(
+      await world.report(body, 11n, { occurredAtMs: receivedAtMs - 5000n, receivedAtMs });
+      await world.progress(id, 0.5, 14n, 'installing');
+      await world.report(
         { case: 'result', value: { transactionId: BigInt(id), success: true, message: 'done' } },
         15n,
       );
-      await waitFor('the end', () => h.of(id).length === 4);
+      await waitFor('the end', () => world.of(id).length === 4);
       const common = general(id, operationId);
-      expect(h.of(id)).toEqual([
+      expect(world.of(id)).toEqual([
         {
           ...common,
           notificationType: 'accepted',
@@ -62,7 +62,7 @@ describe('progress of updates', () => {
         {
           ...common,
           // The headset's time is before the acceptance, so the acceptance's time is used (rule A20).
-          timestamp: h.of(id)[0]?.['timestamp'],
+          timestamp: world.of(id)[0]?.['timestamp'],
           notificationType: 'in_progress',
           result: 'success',
           message: 'loading',
@@ -77,7 +77,7 @@ describe('progress of updates', () => {
         },
         { ...common, notificationType: 'processed', result: 'success', message: 'done', progress: 1 },
       ]);
-      expect(h.callbacks.map((c) => [c.id, c.sequence, c.replaceable])).toEqual([
+      expect(world.callbacks.map((c) => [c.id, c.sequence, c.replaceable])).toEqual([
         [`tx-${id}-accepted`, 1, false],
         [`tx-${id}-progress-11`, 2, true],
         [`tx-${id}-progress-14`, 3, true],
@@ -89,15 +89,15 @@ describe('progress of updates', () => {
   // proves cb/3/update, cb/3/canceled
   it('fails with the last known progress, and is canceled without any', async () => {
     const failed = await update();
-    await h.progress(failed, 0.75, 1n);
-    await h.result(failed, false, 'hash');
-    await waitFor('the end', () => h.of(failed).length === 3);
+    await world.progress(failed, 0.75, 1n);
+    await world.result(failed, false, 'hash');
+    await waitFor('the end', () => world.of(failed).length === 3);
     expect(values(failed).at(-1)).toEqual(['processed', 0.75]);
-    const canceled = await h.create({ operationId: app });
+    const canceled = await world.create({ operationId: app });
     const caller = { clientId: 'c', applicationId: application };
-    await h.tx.cancelTransactions({ caller, deviceId: device });
-    await waitFor('the cancellation', () => h.of(canceled).length === 1);
-    expect(h.of(canceled)).toEqual([
+    await world.tx.cancelTransactions({ caller, deviceId: device });
+    await waitFor('the cancellation', () => world.of(canceled).length === 1);
+    expect(world.of(canceled)).toEqual([
       {
         ...general(canceled),
         notificationType: 'processed',
@@ -108,21 +108,21 @@ describe('progress of updates', () => {
   });
 
   it('changes nothing when it is repeated, late, after the end or before the start', async () => {
-    const id = await h.create({ operationId: app });
-    await h.progress(id, 0.1, 1n);
-    await h.progress(id, 0.1, 2n);
+    const id = await world.create({ operationId: app });
+    await world.progress(id, 0.1, 1n);
+    await world.progress(id, 0.1, 2n);
     const other = await update();
-    await h.progress(other, 0.2, 3n);
-    await waitFor('a report behind the early ones', () => h.of(other).length === 2);
-    await h.accept(id);
-    await h.progress(id, 0.4, 5n);
-    await h.progress(id, 0.4, 5n);
-    await h.progress(id, 0.3, 4n);
-    await h.result(id);
-    await h.progress(id, 0.9, 6n);
-    await h.progress(other, 0.8, 7n);
-    await waitFor('a report behind the late ones', () => h.of(other).length === 3);
-    await waitFor('the end', () => h.of(id).length === 3);
+    await world.progress(other, 0.2, 3n);
+    await waitFor('a report behind the early ones', () => world.of(other).length === 2);
+    await world.accept(id);
+    await world.progress(id, 0.4, 5n);
+    await world.progress(id, 0.4, 5n);
+    await world.progress(id, 0.3, 4n);
+    await world.result(id);
+    await world.progress(id, 0.9, 6n);
+    await world.progress(other, 0.8, 7n);
+    await waitFor('a report behind the late ones', () => world.of(other).length === 3);
+    await waitFor('the end', () => world.of(id).length === 3);
     expect(values(id)).toEqual([
       ['accepted', 0],
       ['in_progress', 0.4],
@@ -132,22 +132,22 @@ describe('progress of updates', () => {
 
   // proves cb/4/in-progress
   it('of anything but an update, or of another device, is not passed on', async () => {
-    const id = await h.create({ operationId: command });
-    await h.accept(id);
-    await h.progress(id, 0.5, 1n);
+    const id = await world.create({ operationId: command });
+    await world.accept(id);
+    await world.progress(id, 0.5, 1n);
     const theirs = await update();
     const value = { transactionId: BigInt(theirs), progress: 0.5 };
-    await h.event({
+    await world.event({
       deviceId: '350000000000002',
       body: { case: 'report', value: { reportId: 9n, body: { case: 'progress', value } } },
     });
-    await h.progress(theirs, 0.6, 10n);
-    await waitFor('a report behind', () => h.of(theirs).length === 2);
+    await world.progress(theirs, 0.6, 10n);
+    await waitFor('a report behind', () => world.of(theirs).length === 2);
     expect(values(theirs)).toEqual([
       ['accepted', 0],
       ['in_progress', 0.6],
     ]);
-    expect(h.of(id).map((b) => b['notificationType'])).toEqual(['accepted']);
+    expect(world.of(id).map((b) => b['notificationType'])).toEqual(['accepted']);
   });
 
   it.each([
@@ -159,49 +159,49 @@ describe('progress of updates', () => {
     [Number.POSITIVE_INFINITY, 1],
   ])('of %d counts as %d, and its text is bounded', async (said, shown) => {
     const id = await update();
-    await h.progress(id, said, 1n, 'x'.repeat(5000));
-    await waitFor('the callback', () => h.of(id).length === 2);
+    await world.progress(id, said, 1n, 'x'.repeat(5000));
+    await waitFor('the callback', () => world.of(id).length === 2);
     expect(values(id).at(-1)).toEqual(['in_progress', shown]);
-    expect(h.of(id).at(-1)?.['message']).toBe('x'.repeat(1024));
+    expect(world.of(id).at(-1)?.['message']).toBe('x'.repeat(1024));
   });
 
   it('that is not published yet is shown to operators as owed', async () => {
     const id = await update();
     await waitFor(
       'nothing owed',
-      async () => (await h.admin.showTransaction({ transactionId: BigInt(id) })).outboxSize === 0,
+      async () => (await world.admin.showTransaction({ transactionId: BigInt(id) })).outboxSize === 0,
     );
-    h.logAway = true;
-    await h.progress(id, 0.1, 1n);
-    await h.progress(id, 0.2, 2n);
+    world.logAway = true;
+    await world.progress(id, 0.1, 1n);
+    await world.progress(id, 0.2, 2n);
     await waitFor(
       'the newest owed',
-      async () => (await h.admin.showTransaction({ transactionId: BigInt(id) })).outboxSize === 1,
+      async () => (await world.admin.showTransaction({ transactionId: BigInt(id) })).outboxSize === 1,
     );
-    const { transactions } = await h.admin.listTransactionsOfDevice({ deviceId: device, openOnly: true });
+    const { transactions } = await world.admin.listTransactionsOfDevice({ deviceId: device, openOnly: true });
     expect(transactions.map((t) => [Number(t.transactionId), t.operationId])).toEqual([[id, app]]);
-    h.logAway = false;
+    world.logAway = false;
   });
 
   it('keeps its ids and sequence numbers over a crash; of unpublished reports only the newest is sent', async () => {
     const id = await update();
-    await h.progress(id, 0.1, 1n);
-    await waitFor('the first', () => h.of(id).length === 2);
-    const behind = await h.create();
-    h.logAway = true;
-    await h.progress(id, 0.2, 2n);
-    await h.progress(id, 0.3, 3n);
-    await h.result(behind);
-    await waitFor('both to be stored', async () => (await h.status(behind)) === 'PROCESSED');
-    await h.stop();
-    h.logAway = false;
-    await h.start();
-    await waitFor('what was left', () => h.of(id).length === 3);
-    await h.progress(id, 0.3, 3n);
-    await h.progress(id, 0.4, 4n);
-    await h.result(id, false, 'no space');
-    await waitFor('the end', () => h.of(id).at(-1)?.['notificationType'] === 'processed');
-    const mine = h.callbacks.filter((c) => c.body['transactionId'] === id);
+    await world.progress(id, 0.1, 1n);
+    await waitFor('the first', () => world.of(id).length === 2);
+    const behind = await world.create();
+    world.logAway = true;
+    await world.progress(id, 0.2, 2n);
+    await world.progress(id, 0.3, 3n);
+    await world.result(behind);
+    await waitFor('both to be stored', async () => (await world.status(behind)) === 'PROCESSED');
+    await world.stop();
+    world.logAway = false;
+    await world.start();
+    await waitFor('what was left', () => world.of(id).length === 3);
+    await world.progress(id, 0.3, 3n);
+    await world.progress(id, 0.4, 4n);
+    await world.result(id, false, 'no space');
+    await waitFor('the end', () => world.of(id).at(-1)?.['notificationType'] === 'processed');
+    const mine = world.callbacks.filter((c) => c.body['transactionId'] === id);
     expect(mine.map((c) => [c.id, c.sequence, c.body['progress']])).toEqual([
       [`tx-${id}-accepted`, 1, 0],
       [`tx-${id}-progress-1`, 2, 0.1],
@@ -213,54 +213,54 @@ describe('progress of updates', () => {
 
   describe('that is reported too often', () => {
     beforeEach(async () => {
-      await h.stop();
-      await h.start({ TRANSACTIONS_PROGRESS_INTERVAL_MS: '2000' });
+      await world.stop();
+      await world.start({ TRANSACTIONS_PROGRESS_INTERVAL_MS: '2000' });
     });
 
     // proves cb/4/in-progress, cb/9/progress
     it('becomes one callback when the interval is over, with the newest value', async () => {
       const id = await update();
-      await h.progress(id, 0.1, 1n);
-      await waitFor('the first', () => h.of(id).length === 2);
-      for (let report = 2n; report <= 9n; report += 1n) await h.progress(id, Number(report) / 10, report);
-      await waitFor('the next', () => h.of(id).length === 3);
+      await world.progress(id, 0.1, 1n);
+      await waitFor('the first', () => world.of(id).length === 2);
+      for (let report = 2n; report <= 9n; report += 1n) await world.progress(id, Number(report) / 10, report);
+      await waitFor('the next', () => world.of(id).length === 3);
       expect(values(id).slice(1)).toEqual([
         ['in_progress', 0.1],
         ['in_progress', 0.9],
       ]);
-      expect(h.callbacks.map((c) => c.sequence)).toEqual([1, 2, 3]);
-      await h.result(id);
-      await waitFor('the end', () => h.of(id).length === 4);
-      expect(h.callbacks.map((c) => c.sequence)).toEqual([1, 2, 3, 4]);
+      expect(world.callbacks.map((c) => c.sequence)).toEqual([1, 2, 3]);
+      await world.result(id);
+      await waitFor('the end', () => world.of(id).length === 4);
+      expect(world.callbacks.map((c) => c.sequence)).toEqual([1, 2, 3, 4]);
     });
 
     it('is replaced by the end, which carries the last known value', async () => {
       const id = await update();
-      await h.progress(id, 0.1, 1n);
-      await h.progress(id, 0.6, 2n);
-      await h.result(id, false, 'hash');
-      await waitFor('the end', () => h.of(id).length === 3);
+      await world.progress(id, 0.1, 1n);
+      await world.progress(id, 0.6, 2n);
+      await world.result(id, false, 'hash');
+      await waitFor('the end', () => world.of(id).length === 3);
       expect(values(id)).toEqual([
         ['accepted', 0],
         ['in_progress', 0.1],
         ['processed', 0.6],
       ]);
-      expect(h.callbacks.map((c) => c.sequence)).toEqual([1, 2, 3]);
+      expect(world.callbacks.map((c) => c.sequence)).toEqual([1, 2, 3]);
       // The sweeper must not find it again and again.
-      await waitFor('nothing is due', async () => (await h.dueIds()).length === 0);
+      await waitFor('nothing is due', async () => (await world.dueIds()).length === 0);
       // Nor must it find a transaction that was made due by mistake.
-      await h.makeDue(id);
-      await waitFor('nothing is due again', async () => (await h.dueIds()).length === 0);
+      await world.makeDue(id);
+      await waitFor('nothing is due again', async () => (await world.dueIds()).length === 0);
     });
 
     it('is not lost in a crash', async () => {
       const id = await update();
-      await h.progress(id, 0.1, 1n);
-      await h.progress(id, 0.6, 2n);
-      await waitFor('the first', () => h.of(id).length === 2);
-      await h.stop();
-      await h.start({ TRANSACTIONS_PROGRESS_INTERVAL_MS: '2000' });
-      await waitFor('the next', () => h.of(id).length === 3);
+      await world.progress(id, 0.1, 1n);
+      await world.progress(id, 0.6, 2n);
+      await waitFor('the first', () => world.of(id).length === 2);
+      await world.stop();
+      await world.start({ TRANSACTIONS_PROGRESS_INTERVAL_MS: '2000' });
+      await waitFor('the next', () => world.of(id).length === 3);
       expect(values(id)[2]).toEqual(['in_progress', 0.6]);
     });
   });
@@ -271,11 +271,11 @@ describe('progress of updates', () => {
     const now = BigInt(Date.now());
     const at = (occurredAtMs: bigint) => ({ occurredAtMs, receivedAtMs: now + 60_000n });
     const progress = { transactionId: BigInt(id), progress: 0.5, message: 'loading' };
-    await h.report({ case: 'progress', value: progress }, 1n, at(now + 50_000n));
+    await world.report({ case: 'progress', value: progress }, 1n, at(now + 50_000n));
     const result = { transactionId: BigInt(id), success: true, message: 'done' };
-    await h.report({ case: 'result', value: result }, 2n, at(now - 86_400_000n));
-    await waitFor('the end', () => h.of(id).length === 3);
-    const times = h.of(id).map((b) => Number(b['timestamp']));
+    await world.report({ case: 'result', value: result }, 2n, at(now - 86_400_000n));
+    await waitFor('the end', () => world.of(id).length === 3);
+    const times = world.of(id).map((b) => Number(b['timestamp']));
     expect(times).toEqual([times[0], Number(now) + 50_000, Number(now) + 50_000]);
   });
 });

@@ -3,34 +3,35 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { cancelMessages } from './domain/state.ts';
-import { device, Harness } from './testing/harness.ts';
+import { device, World } from './testing/world.ts';
 
 const update = 'put-v1-applications-devices-apps';
 
 // by rules A11, B1, B5 and B6
 describe('a transaction that a headset has started and the cloud wishes to cancel', () => {
-  let h: Harness;
+  let world: World;
   beforeEach(async () => {
-    h = new Harness();
-    await h.start();
+    world = new World();
+    await world.start();
   });
   afterEach(async () => {
-    await h.stop();
-    rmSync(h.directory, { recursive: true, force: true });
+    await world.stop();
+    rmSync(world.directory, { recursive: true, force: true });
   });
 
-  const create = () => h.create({ operationId: update, subject: 'p@1' });
+  const create = () => world.create({ operationId: update, subject: 'p@1' });
   const holds = (id: number, state: HeldState) => [{ transactionId: BigInt(id), state }];
   const revoked = (id: number, reportId = 50n) =>
-    h.report({ case: 'revoked', value: { transactionId: BigInt(id) } }, reportId);
-  const callbacks = (id: number) => h.of(id).map((b) => [b['notificationType'], b['result'], b['message']]);
-  const shown = async (id: number) => await h.admin.showTransaction({ transactionId: BigInt(id) });
+    world.report({ case: 'revoked', value: { transactionId: BigInt(id) } }, reportId);
+  const callbacks = (id: number) =>
+    world.of(id).map((b) => [b['notificationType'], b['result'], b['message']]);
+  const shown = async (id: number) => await world.admin.showTransaction({ transactionId: BigInt(id) });
 
   /** Two updates of one package; the first was started in session 1, and session 2 holds it as started. */
   const superseded = async (knowsRevoke = true) => {
     const [first, second] = [await create(), await create()];
-    await h.accept(first, 1n);
-    const sent = await h.judgeOnline(2n, { held: holds(first, HeldState.STARTED), knowsRevoke });
+    await world.accept(first, 1n);
+    const sent = await world.judgeOnline(2n, { held: holds(first, HeldState.STARTED), knowsRevoke });
     return { first, second, sent };
   };
 
@@ -42,67 +43,67 @@ describe('a transaction that a headset has started and the cloud wishes to cance
       revocations: [[first, cancelMessages.newer]],
       drops: [],
     });
-    expect(await h.status(first)).toBe('ACCEPTED');
+    expect(await world.status(first)).toBe('ACCEPTED');
     expect(await shown(first)).toMatchObject({ wishedCancellation: cancelMessages.newer });
     await revoked(first);
-    await waitFor('the cancellation', () => h.of(first).length === 2);
+    await waitFor('the cancellation', () => world.of(first).length === 2);
     expect(callbacks(first)[1]).toEqual(['processed', 'failure', cancelMessages.newer]);
-    expect(await h.status(first)).toBe('CANCELED');
+    expect(await world.status(first)).toBe('CANCELED');
     expect(await shown(first)).toMatchObject({ wishedCancellation: '' });
     // The headset's answer may be repeated, and a result may arrive after it: neither causes a callback.
     await revoked(first, 51n);
-    await h.result(first);
-    await h.result(second);
-    await waitFor('a callback behind them', () => h.of(second).length === 1);
+    await world.result(first);
+    await world.result(second);
+    await waitFor('a callback behind them', () => world.of(second).length === 1);
     expect(callbacks(first)).toHaveLength(2);
   });
 
   it('ends by its result if its effect had begun', async () => {
     const { first, second } = await superseded();
-    await h.result(first, true, 'installed');
-    await waitFor('the end', () => h.of(first).length === 2);
+    await world.result(first, true, 'installed');
+    await waitFor('the end', () => world.of(first).length === 2);
     expect(callbacks(first)[1]).toEqual(['processed', 'success', 'installed']);
     await revoked(first);
-    await h.result(second);
-    await waitFor('a callback behind it', () => h.of(second).length === 1);
-    expect(await h.status(first)).toBe('PROCESSED');
+    await world.result(second);
+    await waitFor('a callback behind it', () => world.of(second).length === 1);
+    expect(await world.status(first)).toBe('PROCESSED');
     expect(callbacks(first)).toHaveLength(2);
   });
 
   it('is revoked again in each session, even when the reason to cancel it is gone', async () => {
     const { first, second } = await superseded();
-    await h.result(second);
-    await waitFor('the newer one to end', () => h.of(second).length === 1);
-    const again = await h.judgeOnline(3n, { held: holds(first, HeldState.STARTED) });
+    await world.result(second);
+    await waitFor('the newer one to end', () => world.of(second).length === 1);
+    const again = await world.judgeOnline(3n, { held: holds(first, HeldState.STARTED) });
     expect(again.revocations).toEqual([[first, cancelMessages.newer]]);
-    expect(await h.accept(first, 3n)).toMatchObject({ start: false, revoke: true });
-    expect(await h.status(first)).toBe('ACCEPTED');
+    expect(await world.accept(first, 3n)).toMatchObject({ start: false, revoke: true });
+    expect(await world.status(first)).toBe('ACCEPTED');
   });
 
   it('goes on at a client that does not know revoke', async () => {
     const { first, sent } = await superseded(false);
     expect(sent).toMatchObject({ starts: [first], revocations: [] });
-    expect(await h.accept(first, 2n)).toMatchObject({ start: true });
+    expect(await world.accept(first, 2n)).toMatchObject({ start: true });
   });
 
   it('ends by its result at a client that does not know revoke, even if the result is not consumed at the next hello', async () => {
     const [first] = [await create(), await create()];
-    await h.accept(first, 1n);
+    await world.accept(first, 1n);
     // The report is acknowledged, so the hello does not hold the transaction; the report is not consumed
     // yet.
-    const { offers } = await h.judgeOnline(2n, { knowsRevoke: false });
+    const { offers } = await world.judgeOnline(2n, { knowsRevoke: false });
     expect(offers.map(([id]) => id)).toContain(first);
-    await h.result(first);
-    await waitFor('its end', async () => (await h.status(first)) === 'PROCESSED');
-    expect(await h.accept(first, 2n)).toMatchObject({ start: false });
+    await world.result(first);
+    await waitFor('its end', async () => (await world.status(first)) === 'PROCESSED');
+    expect(await world.accept(first, 2n)).toMatchObject({ start: false });
   });
 
   it('is offered, so that it can be revoked, if the headset does not hold it: its result may not be consumed yet', async () => {
     const [first] = [await create(), await create()];
-    await h.accept(first, 1n);
-    const { offers } = await h.judgeOnline(2n);
+    await world.accept(first, 1n);
+    const { offers } = await world.judgeOnline(2n);
     expect(offers.map(([id]) => id)).toContain(first);
-    expect(await h.accept(first, 2n)).toMatchObject({
+    expect(await world.accept(first, 2n)).toMatchObject({
       start: false,
       revoke: true,
       dropReason: cancelMessages.newer,
@@ -111,15 +112,15 @@ describe('a transaction that a headset has started and the cloud wishes to cance
 
   it('is canceled at once by a reset, and the headset’s later answer changes nothing', async () => {
     const { first } = await superseded();
-    await h.create({
+    await world.create({
       operationId: 'put-v1-applications-devices-reset',
       activationEpoch: 2n,
       raisesFloor: FloorReason.RESET,
     });
-    await waitFor('the cancellation', () => h.of(first).length === 2);
+    await waitFor('the cancellation', () => world.of(first).length === 2);
     expect(callbacks(first)[1]?.[2]).toBe(cancelMessages.reset);
     await revoked(first);
-    const next = await h.judgeOnline(3n, { held: holds(first, HeldState.STARTED) });
+    const next = await world.judgeOnline(3n, { held: holds(first, HeldState.STARTED) });
     expect(next).toMatchObject({ revocations: [], starts: [], drops: [first] });
   });
 
@@ -130,65 +131,69 @@ describe('a transaction that a headset has started and the cloud wishes to cance
     'is withdrawn from the current session by a %s, together with waiting transactions',
     async (_, raisesFloor, message) => {
       const [started, waiting] = [await create(), await create()];
-      await h.accept(started, 1n);
-      await h.create({ activationEpoch: 2n, raisesFloor });
-      await waitFor('the withdrawal', () => h.withdrawn.length === 2);
-      expect(h.withdrawn).toEqual([
+      await world.accept(started, 1n);
+      await world.create({ activationEpoch: 2n, raisesFloor });
+      await waitFor('the withdrawal', () => world.withdrawn.length === 2);
+      expect(world.withdrawn).toEqual([
         [started, message],
         [waiting, message],
       ]);
-      expect(await h.accept(started, 1n)).toMatchObject({ start: false, revoke: false, dropReason: message });
+      expect(await world.accept(started, 1n)).toMatchObject({
+        start: false,
+        revoke: false,
+        dropReason: message,
+      });
     },
   );
 
   it('is never canceled by a judgement that read it before its start', async () => {
     const [first, second] = [await create(), await create()];
-    await h.judgeOnline(1n);
+    await world.judgeOnline(1n);
     const [newer] = [await create()];
-    h.beforeCancel = async () => expect(await h.accept(second, 2n)).toMatchObject({ start: true });
-    const sent = await h.judgeOnline(2n, { held: holds(second, HeldState.OFFERED) });
-    expect(h.beforeCancel).toBeUndefined();
+    world.beforeCancel = async () => expect(await world.accept(second, 2n)).toMatchObject({ start: true });
+    const sent = await world.judgeOnline(2n, { held: holds(second, HeldState.OFFERED) });
+    expect(world.beforeCancel).toBeUndefined();
     expect(sent).toEqual({
       offers: [[newer, 0]],
       starts: [],
       revocations: [[second, cancelMessages.newer]],
       drops: [],
     });
-    expect([await h.status(first), await h.status(second)]).toEqual(['CANCELED', 'ACCEPTED']);
+    expect([await world.status(first), await world.status(second)]).toEqual(['CANCELED', 'ACCEPTED']);
     // Only the start of an earlier session is void when a hello shows that it did not arrive.
-    expect(await h.judgeOnline(3n, { held: holds(second, HeldState.OFFERED) })).toMatchObject({
+    expect(await world.judgeOnline(3n, { held: holds(second, HeldState.OFFERED) })).toMatchObject({
       drops: [second],
       revocations: [],
     });
-    expect(await h.status(second)).toBe('CANCELED');
+    expect(await world.status(second)).toBe('CANCELED');
   });
 
   it('is not touched by the judgement of a session that a newer one has replaced', async () => {
     const [first] = [await create(), await create()];
-    h.beforeCancel = async () => expect(await h.accept(first, 2n)).toMatchObject({ start: true });
-    await h.judgeOnline(1n, { held: holds(first, HeldState.OFFERED) });
-    expect(h.beforeCancel).toBeUndefined();
-    expect(await h.status(first)).toBe('ACCEPTED');
+    world.beforeCancel = async () => expect(await world.accept(first, 2n)).toMatchObject({ start: true });
+    await world.judgeOnline(1n, { held: holds(first, HeldState.OFFERED) });
+    expect(world.beforeCancel).toBeUndefined();
+    expect(await world.status(first)).toBe('ACCEPTED');
   });
 
   it('has failed if the headset gives it up without being asked', async () => {
     const id = await create();
-    await h.accept(id, 1n);
+    await world.accept(id, 1n);
     await revoked(id);
-    await waitFor('the end', () => h.of(id).length === 2);
+    await waitFor('the end', () => world.of(id).length === 2);
     expect(callbacks(id)[1]).toEqual(['processed', 'failure', 'The device did not carry out the operation.']);
   });
 
   it('is revoked when its retries are used up', async () => {
     const id = await create();
-    await h.accept(id, 1n);
+    await world.accept(id, 1n);
     const held = holds(id, HeldState.STARTED);
     // The first re-delivery does not count, because the transaction was accepted since; three retries
     // follow.
     for (let epoch = 2n; epoch <= 5n; epoch += 1n) {
-      expect(await h.judgeOnline(epoch, { held })).toMatchObject({ starts: [id] });
+      expect(await world.judgeOnline(epoch, { held })).toMatchObject({ starts: [id] });
     }
-    expect(await h.judgeOnline(6n, { held })).toMatchObject({
+    expect(await world.judgeOnline(6n, { held })).toMatchObject({
       starts: [],
       revocations: [[id, cancelMessages.retryLimit]],
     });
@@ -196,36 +201,36 @@ describe('a transaction that a headset has started and the cloud wishes to cance
 });
 
 describe('sessions that are judged', () => {
-  let h: Harness;
+  let world: World;
   beforeEach(async () => {
-    h = new Harness();
-    await h.start();
+    world = new World();
+    await world.start();
   });
   afterEach(async () => {
-    await h.stop();
-    rmSync(h.directory, { recursive: true, force: true });
+    await world.stop();
+    rmSync(world.directory, { recursive: true, force: true });
   });
 
   it('take the start permit from every earlier session, even for transactions not offered to them', async () => {
-    const id = await h.create();
-    await h.judgeOnline(2n, { held: [{ transactionId: BigInt(id), state: HeldState.OFFERED }] });
-    expect(await h.accept(id, 1n)).toMatchObject({ start: false });
-    expect(await h.accept(id, 2n)).toMatchObject({ start: true });
+    const id = await world.create();
+    await world.judgeOnline(2n, { held: [{ transactionId: BigInt(id), state: HeldState.OFFERED }] });
+    expect(await world.accept(id, 1n)).toMatchObject({ start: false });
+    expect(await world.accept(id, 2n)).toMatchObject({ start: true });
     // The answer was lost, and the older session asks again.
-    expect(await h.accept(id, 1n)).toMatchObject({ start: false });
-    expect(await h.accept(id, 2n)).toMatchObject({ start: true });
+    expect(await world.accept(id, 1n)).toMatchObject({ start: false });
+    expect(await world.accept(id, 2n)).toMatchObject({ start: true });
   });
 
   it('again get waiting transactions that device-link could not deliver, and count no retry', async () => {
-    await h.judgeOnline(1n);
+    await world.judgeOnline(1n);
     // device-link considered the headset offline.
-    const id = await h.create();
-    await waitFor('the mark', async () => (await h.status(id)) === 'PUBLISHED');
-    const again = () => h.judgeOnline(1n, { again: true });
+    const id = await world.create();
+    await waitFor('the mark', async () => (await world.status(id)) === 'PUBLISHED');
+    const again = () => world.judgeOnline(1n, { again: true });
     expect(await again()).toMatchObject({ offers: [[id, 0]] });
     expect(await again()).toMatchObject({ offers: [[id, 0]] });
     // Several commands run in order while the headset stays online: none is canceled for a newer one.
-    const next = await h.create();
+    const next = await world.create();
     expect(await again()).toMatchObject({
       offers: [
         [id, 0],
@@ -233,36 +238,36 @@ describe('sessions that are judged', () => {
       ],
       drops: [],
     });
-    await h.accept(id);
+    await world.accept(id);
     expect(await again()).toMatchObject({ offers: [[next, 0]], starts: [] });
   });
 
   it('again do not get transactions that a newer session was judged for', async () => {
-    const id = await h.create();
-    await h.judgeOnline(2n);
-    expect(await h.judgeOnline(1n, { again: true })).toMatchObject({ offers: [] });
-    expect(await h.accept(id, 1n)).toMatchObject({ start: false });
+    const id = await world.create();
+    await world.judgeOnline(2n);
+    expect(await world.judgeOnline(1n, { again: true })).toMatchObject({ offers: [] });
+    expect(await world.accept(id, 1n)).toMatchObject({ start: false });
   });
 
   it('keep their session epoch when the mark of an older hand-over is late', async () => {
-    h.online.set(device, 1n);
-    const id = await h.create();
+    world.online.set(device, 1n);
+    const id = await world.create();
     // Judges session 2 before the hand-over to session 1 is marked.
-    await h.judgeOnline(2n);
-    await waitFor('the mark', async () => (await h.status(id)) === 'PUBLISHED');
-    expect(await h.accept(id, 1n)).toMatchObject({ start: false });
-    expect((await h.admin.showTransaction({ transactionId: BigInt(id) })).sessionEpoch).toBe(2n);
+    await world.judgeOnline(2n);
+    await waitFor('the mark', async () => (await world.status(id)) === 'PUBLISHED');
+    expect(await world.accept(id, 1n)).toMatchObject({ start: false });
+    expect((await world.admin.showTransaction({ transactionId: BigInt(id) })).sessionEpoch).toBe(2n);
   });
 
   it('within a minute count one retry', async () => {
-    await h.stop();
-    await h.start({ TRANSACTIONS_RETRY_INTERVAL_MS: '60000' });
-    const id = await h.create();
+    await world.stop();
+    await world.start({ TRANSACTIONS_RETRY_INTERVAL_MS: '60000' });
+    const id = await world.create();
     for (let epoch = 1n; epoch <= 9n; epoch += 1n) {
-      const { offers } = await h.judgeOnline(epoch);
+      const { offers } = await world.judgeOnline(epoch);
       expect(offers).toEqual([[id, epoch === 1n ? 0 : 1]]);
     }
     // A session after an unresponsive one always counts, however soon it begins.
-    expect((await h.judgeOnline(10n, { afterUnresponsive: true })).offers).toEqual([[id, 2]]);
+    expect((await world.judgeOnline(10n, { afterUnresponsive: true })).offers).toEqual([[id, 2]]);
   });
 });

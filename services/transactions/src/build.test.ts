@@ -3,17 +3,17 @@ import type { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { application, command, device, Harness } from './testing/harness.ts';
+import { application, command, device, World } from './testing/world.ts';
 
 describe('transactions', () => {
-  let h: Harness;
+  let world: World;
   beforeEach(async () => {
-    h = new Harness();
-    await h.start();
+    world = new World();
+    await world.start();
   });
   afterEach(async () => {
-    await h.stop();
-    rmSync(h.directory, { recursive: true, force: true });
+    await world.stop();
+    rmSync(world.directory, { recursive: true, force: true });
   });
 
   const code = (work: Promise<unknown>) =>
@@ -24,20 +24,20 @@ describe('transactions', () => {
 
   // proves api/4/accepted, api/4/processed, api/4/command-processed
   it('takes a command from created to processed with its two callbacks in order', async () => {
-    h.online.set(device, 5n);
-    const id = await h.create();
-    await waitFor('delivery', () => h.delivered.includes(id));
+    world.online.set(device, 5n);
+    const id = await world.create();
+    await waitFor('delivery', () => world.delivered.includes(id));
     expect(
-      await h.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 5n }),
+      await world.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 5n }),
     ).toMatchObject({ start: true });
-    expect(await h.status(id)).toBe('ACCEPTED');
-    await h.result(id);
-    await waitFor('two callbacks', () => h.of(id).length === 2);
-    expect(h.of(id).map((b) => [b['notificationType'], b['result']])).toEqual([
+    expect(await world.status(id)).toBe('ACCEPTED');
+    await world.result(id);
+    await waitFor('two callbacks', () => world.of(id).length === 2);
+    expect(world.of(id).map((b) => [b['notificationType'], b['result']])).toEqual([
       ['accepted', 'success'],
       ['processed', 'success'],
     ]);
-    expect(await h.status(id)).toBe('PROCESSED');
+    expect(await world.status(id)).toBe('PROCESSED');
   });
 
   it('takes a callback’s intake time from the cloud’s clock, whatever time the headset reports', async () => {
@@ -45,26 +45,30 @@ describe('transactions', () => {
     const occurredAtMs = BigInt(beganAtMs - 80 * 3_600_000);
     const receivedAtMs = BigInt(beganAtMs);
     const told = { occurredAtMs, receivedAtMs };
-    const update = await h.create({ operationId: 'put-v1-applications-devices-apps', subject: 'p@1' });
-    const called = await h.create();
-    const answered = await h.create();
-    for (const id of [update, called, answered]) await h.accept(id);
+    const update = await world.create({ operationId: 'put-v1-applications-devices-apps', subject: 'p@1' });
+    const called = await world.create();
+    const answered = await world.create();
+    for (const id of [update, called, answered]) await world.accept(id);
     const of = (id: number) => ({ transactionId: BigInt(id), success: true });
-    await h.report({ case: 'progress', value: { transactionId: BigInt(update), progress: 0.5 } }, 1n, told);
-    await h.report({ case: 'result', value: of(called) }, 2n, told);
-    await h.report({ case: 'appAnswer', value: of(called) }, 3n, told);
-    await h.report({ case: 'appAnswer', value: of(answered) }, 4n, told);
-    await waitFor('all callbacks', () => h.callbacks.length === 8);
-    for (const { id, createdAtMs } of h.callbacks) {
+    await world.report(
+      { case: 'progress', value: { transactionId: BigInt(update), progress: 0.5 } },
+      1n,
+      told,
+    );
+    await world.report({ case: 'result', value: of(called) }, 2n, told);
+    await world.report({ case: 'appAnswer', value: of(called) }, 3n, told);
+    await world.report({ case: 'appAnswer', value: of(answered) }, 4n, told);
+    await waitFor('all callbacks', () => world.callbacks.length === 8);
+    for (const { id, createdAtMs } of world.callbacks) {
       expect([id, createdAtMs >= beganAtMs && createdAtMs <= Date.now()]).toEqual([id, true]);
     }
   });
 
   it('is idempotent by id: a repeated create stores nothing new and gets the same answer', async () => {
-    const { transactionId } = await h.tx.drawTransactionId({ deviceId: device });
-    const id = await h.create({ transactionId });
-    expect(await h.create({ transactionId })).toBe(id);
-    const { transactions } = await h.tx.listTransactions({
+    const { transactionId } = await world.tx.drawTransactionId({ deviceId: device });
+    const id = await world.create({ transactionId });
+    expect(await world.create({ transactionId })).toBe(id);
+    const { transactions } = await world.tx.listTransactions({
       applicationId: application,
       perPage: 10,
       page: 1,
@@ -73,13 +77,13 @@ describe('transactions', () => {
   });
 
   it('is listed without its operation, because a page of 100 could have 100 MiB of operations', async () => {
-    const id = await h.create();
-    await waitFor('the hand-over', () => h.delivered.includes(id));
-    await h.strip(id);
+    const id = await world.create();
+    await waitFor('the hand-over', () => world.delivered.includes(id));
+    await world.strip(id);
     const page = { applicationId: application, perPage: 10, page: 1 };
-    const listed = (await h.tx.listTransactions(page)).transactions;
-    const ofDevice = (await h.admin.listTransactionsOfDevice({ deviceId: device })).transactions;
-    const { transaction } = await h.tx.getTransaction({
+    const listed = (await world.tx.listTransactions(page)).transactions;
+    const ofDevice = (await world.admin.listTransactionsOfDevice({ deviceId: device })).transactions;
+    const { transaction } = await world.tx.getTransaction({
       ...{ applicationId: application, transactionId: BigInt(id) },
     });
     for (const found of [listed, ofDevice, [transaction]]) {
@@ -88,19 +92,21 @@ describe('transactions', () => {
   });
 
   it('is judged and canceled without its operation: a sleeping headset may have any number of 1 MiB each', async () => {
-    const ids = [await h.create(), await h.create(), await h.create()] as const;
-    const others = [await h.create({ operationId: 'put-v1-applications-devices-settings-wifi' })] as const;
-    await waitFor('the hand-overs', () => others.every((id) => h.delivered.includes(id)));
-    for (const id of [ids[0], ids[1]]) await h.strip(id);
-    expect((await h.judgeOnline(7n)).offers.map(([id]) => id)).toEqual([ids[2], ...others]);
-    for (const id of [ids[2], ...others]) await h.strip(id);
-    await h.create({ activationEpoch: 2n, raisesFloor: FloorReason.RESET });
-    await waitFor('all callbacks', () => [...ids, ...others].every((id) => h.of(id).length === 1));
-    const last = await h.create({ activationEpoch: 2n });
-    await waitFor('the hand-over', () => h.delivered.includes(last));
-    await h.strip(last);
+    const ids = [await world.create(), await world.create(), await world.create()] as const;
+    const others = [
+      await world.create({ operationId: 'put-v1-applications-devices-settings-wifi' }),
+    ] as const;
+    await waitFor('the hand-overs', () => others.every((id) => world.delivered.includes(id)));
+    for (const id of [ids[0], ids[1]]) await world.strip(id);
+    expect((await world.judgeOnline(7n)).offers.map(([id]) => id)).toEqual([ids[2], ...others]);
+    for (const id of [ids[2], ...others]) await world.strip(id);
+    await world.create({ activationEpoch: 2n, raisesFloor: FloorReason.RESET });
+    await waitFor('all callbacks', () => [...ids, ...others].every((id) => world.of(id).length === 1));
+    const last = await world.create({ activationEpoch: 2n });
+    await waitFor('the hand-over', () => world.delivered.includes(last));
+    await world.strip(last);
     const caller = { clientId: 'c', applicationId: application };
-    const { canceledTransactionIds } = await h.tx.cancelTransactions({ caller, deviceId: device });
+    const { canceledTransactionIds } = await world.tx.cancelTransactions({ caller, deviceId: device });
     expect(canceledTransactionIds).toContain(BigInt(last));
   });
 
@@ -110,21 +116,21 @@ describe('transactions', () => {
       kind: { case: 'applyWifi' as const, value: { networks: [{ ssid: 'x', password }] } },
     };
     const ids: number[] = [];
-    for (let n = 0; n < 7; n++) ids.push(await h.create({ operation }));
+    for (let n = 0; n < 7; n++) ids.push(await world.create({ operation }));
     const ask = { deviceId: device, sessionEpoch: 7n, again: true };
     const idsOf = (offers: readonly { transactionId: bigint }[]) =>
       offers.map((o) => Number(o.transactionId));
-    const { offers } = await h.judge.headsetOnline({ ...ask, readsOffers: true });
+    const { offers } = await world.judge.headsetOnline({ ...ask, readsOffers: true });
     expect(idsOf(offers)).toEqual(ids);
     expect(offers.map((o) => o.operation !== undefined)).toEqual(ids.map((_, n) => n < 3));
     // A device-link of an earlier release gets all operations.
-    expect((await h.judge.headsetOnline(ask)).offers.every((o) => o.operation)).toBe(true);
+    expect((await world.judge.headsetOnline(ask)).offers.every((o) => o.operation)).toBe(true);
     const left = ids.slice(3);
-    await h.accept(left[0] as number, 7n);
-    await h.result(left[0] as number);
-    await waitFor('its end', async () => (await h.status(left[0] as number)) === 'PROCESSED');
+    await world.accept(left[0] as number, 7n);
+    await world.result(left[0] as number);
+    await waitFor('its end', async () => (await world.status(left[0] as number)) === 'PROCESSED');
     const read = (deviceId: string, wanted: readonly number[]) =>
-      h.judge.readOffers({ deviceId, transactionIds: wanted.map(BigInt) });
+      world.judge.readOffers({ deviceId, transactionIds: wanted.map(BigInt) });
     const first = await read(device, left);
     expect([idsOf(first.offers), first.answered]).toEqual([left.slice(1), left.length]);
     expect(first.offers[0]?.operation?.kind).toMatchObject(operation.kind);
@@ -134,220 +140,235 @@ describe('transactions', () => {
   });
 
   it('is answered and handed over only when it is synced to disk, with one wait for the disk', async () => {
-    const first = await h.create();
-    await waitFor('the first hand-over', () => h.delivered.length === 1);
-    h.bed.disk.hold();
+    const first = await world.create();
+    await waitFor('the first hand-over', () => world.delivered.length === 1);
+    world.bed.disk.hold();
     let answered = 0;
-    const creating = h.create().then((id) => {
+    const creating = world.create().then((id) => {
       answered = id;
       return id;
     });
-    await waitFor('the disk to be asked', () => h.bed.disk.asked > 0);
+    await waitFor('the disk to be asked', () => world.bed.disk.asked > 0);
     // A call that needs no disk sync is answered meanwhile.
-    expect(await h.status(first)).toBe('CREATED');
-    expect({ answered, delivered: h.delivered.length, asked: h.bed.disk.asked }).toEqual({
+    expect(await world.status(first)).toBe('CREATED');
+    expect({ answered, delivered: world.delivered.length, asked: world.bed.disk.asked }).toEqual({
       answered: 0,
       delivered: 1,
       asked: 1,
     });
-    h.bed.disk.release();
+    world.bed.disk.release();
     const id = await creating;
-    await waitFor('the hand-over', () => h.delivered.includes(id));
+    await waitFor('the hand-over', () => world.delivered.includes(id));
   });
 
   it('gives rising ids to a device', async () => {
-    const ids = await Promise.all(Array.from({ length: 30 }, () => h.create()));
+    const ids = await Promise.all(Array.from({ length: 30 }, () => world.create()));
     expect(new Set(ids).size).toBe(30);
-    expect(await h.create()).toBeGreaterThan(Math.max(...ids));
+    expect(await world.create()).toBeGreaterThan(Math.max(...ids));
   });
 
   it('starts a transaction whose permit is asked twice, and none that was canceled', async () => {
-    const id = await h.create();
+    const id = await world.create();
     const ask = { deviceId: device, transactionId: BigInt(id), sessionEpoch: 1n };
-    expect((await h.judge.accept(ask)).start).toBe(true);
-    expect((await h.judge.accept(ask)).start).toBe(true);
-    const other = await h.create();
-    const { canceledTransactionIds } = await h.tx.cancelTransactions({
+    expect((await world.judge.accept(ask)).start).toBe(true);
+    expect((await world.judge.accept(ask)).start).toBe(true);
+    const other = await world.create();
+    const { canceledTransactionIds } = await world.tx.cancelTransactions({
       caller: { clientId: 'c', applicationId: application },
       deviceId: device,
     });
     expect(canceledTransactionIds.map(Number)).toEqual([other]);
-    expect(await h.judge.accept({ ...ask, transactionId: BigInt(other) })).toMatchObject({ start: false });
-    expect(await h.judge.accept({ ...ask, transactionId: 999n })).toMatchObject({ start: false });
-    expect(await h.judge.accept({ ...ask, deviceId: '350000000000002' })).toMatchObject({ start: false });
+    expect(await world.judge.accept({ ...ask, transactionId: BigInt(other) })).toMatchObject({
+      start: false,
+    });
+    expect(await world.judge.accept({ ...ask, transactionId: 999n })).toMatchObject({ start: false });
+    expect(await world.judge.accept({ ...ask, deviceId: '350000000000002' })).toMatchObject({ start: false });
   });
 
   it('either cancels or starts, never both, however they interleave', async () => {
     for (let round = 0; round < 20; round++) {
-      const id = await h.create();
+      const id = await world.create();
       const [permit, canceled] = await Promise.all([
-        h.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 1n }),
-        h.tx.cancelTransactions({ caller: { clientId: 'c', applicationId: application }, deviceId: device }),
+        world.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 1n }),
+        world.tx.cancelTransactions({
+          caller: { clientId: 'c', applicationId: application },
+          deviceId: device,
+        }),
       ]);
       expect(permit.start).toBe(!canceled.canceledTransactionIds.includes(BigInt(id)));
     }
   });
 
   it('names exactly the transactions it canceled, also when two runs of one Idempotency-Key overlap', async () => {
-    const first = await h.create();
+    const first = await world.create();
     const idempotency = { key: 'k', method: 'DELETE', path: '/x', bodySha256: new Uint8Array(32) };
     const cancel = () =>
-      h.tx.cancelTransactions({
+      world.tx.cancelTransactions({
         caller: { clientId: 'c', applicationId: application, idempotency },
         deviceId: device,
       });
     const slow = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
-    h.beforePresence = () => {
+    world.beforePresence = () => {
       asked.resolve();
       return slow.promise;
     };
     const late = cancel();
     await asked.promise;
-    h.beforePresence = async () => {};
+    world.beforePresence = async () => {};
     expect((await cancel()).canceledTransactionIds.map(Number)).toEqual([first]);
-    const second = await h.create();
+    const second = await world.create();
     slow.resolve();
     expect((await late).canceledTransactionIds.map(Number)).toEqual([first]);
-    expect(await h.status(second)).not.toBe('CANCELED');
+    expect(await world.status(second)).not.toBe('CANCELED');
   });
 
   it('cancels nothing for a device that the application no longer has activated', async () => {
-    const id = await h.create();
-    h.activated = false;
+    const id = await world.create();
+    world.activated = false;
     const caller = { clientId: 'c', applicationId: application };
-    expect(await code(h.tx.cancelTransactions({ caller, deviceId: device }))).toBe('device_not_activated');
-    expect(await h.status(id)).not.toBe('CANCELED');
+    expect(await code(world.tx.cancelTransactions({ caller, deviceId: device }))).toBe(
+      'device_not_activated',
+    );
+    expect(await world.status(id)).not.toBe('CANCELED');
   });
 
   it('applies a result once, and records one that comes after the end', async () => {
-    const id = await h.create();
-    await h.tx.cancelTransactions({
+    const id = await world.create();
+    await world.tx.cancelTransactions({
       caller: { clientId: 'c', applicationId: application },
       deviceId: device,
     });
-    await h.result(id);
-    const next = await h.create();
-    await h.result(next);
-    await h.result(next);
-    await h.result(next, false, 'other');
-    await waitFor('the end', () => h.of(next).length === 1);
-    expect(await h.status(id)).toBe('CANCELED');
-    expect(h.of(id).map((b) => b['result'])).toEqual(['failure']);
-    expect(h.of(next).map((b) => b['result'])).toEqual(['success']);
+    await world.result(id);
+    const next = await world.create();
+    await world.result(next);
+    await world.result(next);
+    await world.result(next, false, 'other');
+    await waitFor('the end', () => world.of(next).length === 1);
+    expect(await world.status(id)).toBe('CANCELED');
+    expect(world.of(id).map((b) => b['result'])).toEqual(['failure']);
+    expect(world.of(next).map((b) => b['result'])).toEqual(['success']);
   });
 
   // proves api/4/command-processed, cb/3/command
   it('lets an app’s answer that comes first end the transaction, with the general form before it', async () => {
-    const id = await h.create();
+    const id = await world.create();
     const answer = { transactionId: BigInt(id), success: true, message: 'mine', customData: 'd' };
-    await h.report({ case: 'appAnswer', value: answer });
-    await h.report({ case: 'appAnswer', value: answer }, 2n);
-    await h.result(id);
-    await waitFor('both forms', () => h.of(id).length === 2);
-    expect(h.of(id)[0]).toMatchObject({ notificationType: 'processed', result: 'success', message: 'mine' });
-    expect(h.of(id)[1]).toMatchObject({
+    await world.report({ case: 'appAnswer', value: answer });
+    await world.report({ case: 'appAnswer', value: answer }, 2n);
+    await world.result(id);
+    await waitFor('both forms', () => world.of(id).length === 2);
+    expect(world.of(id)[0]).toMatchObject({
+      notificationType: 'processed',
+      result: 'success',
+      message: 'mine',
+    });
+    expect(world.of(id)[1]).toMatchObject({
       success: true,
       process: 'processed',
       message: 'mine',
       customData: 'd',
     });
-    expect(await h.status(id)).toBe('PROCESSED');
+    expect(await world.status(id)).toBe('PROCESSED');
   });
 
   // proves api/4/deactivation-cancels, cb/8/cancel-deactivation
   it('cancels transactions below the floor of a deactivation, and refuses creates of the ended activation', async () => {
-    const early = await h.create();
-    const accepted = await h.create();
-    await h.judge.accept({ deviceId: device, transactionId: BigInt(accepted), sessionEpoch: 1n });
-    const floor = await h.create({
+    const early = await world.create();
+    const accepted = await world.create();
+    await world.judge.accept({ deviceId: device, transactionId: BigInt(accepted), sessionEpoch: 1n });
+    const floor = await world.create({
       operationId: 'delete-v1-applications-devices',
       activationEpoch: 2n,
       raisesFloor: FloorReason.DEACTIVATION,
     });
-    expect([await h.status(early), await h.status(accepted)]).toEqual(['CANCELED', 'CANCELED']);
-    expect(await code(h.create())).toBe('device_not_activated');
-    const next = await h.create({ activationEpoch: 3n });
+    expect([await world.status(early), await world.status(accepted)]).toEqual(['CANCELED', 'CANCELED']);
+    expect(await code(world.create())).toBe('device_not_activated');
+    const next = await world.create({ activationEpoch: 3n });
     expect(
-      (await h.judge.accept({ deviceId: device, transactionId: BigInt(floor), sessionEpoch: 1n })).start,
+      (await world.judge.accept({ deviceId: device, transactionId: BigInt(floor), sessionEpoch: 1n })).start,
     ).toBe(true);
     expect(
-      (await h.judge.accept({ deviceId: device, transactionId: BigInt(next), sessionEpoch: 1n })).start,
+      (await world.judge.accept({ deviceId: device, transactionId: BigInt(next), sessionEpoch: 1n })).start,
     ).toBe(true);
-    await waitFor('the message', () => h.of(early).length === 1);
-    expect(h.of(early)[0]?.['message']).toBe(
+    await waitFor('the message', () => world.of(early).length === 1);
+    expect(world.of(early)[0]?.['message']).toBe(
       'The transaction was canceled because it occurred before deactivation.',
     );
   });
 
   // proves api/4/created-published, api/4/resend-online
   it('retries a failed hand-over, and offers waiting transactions when the headset comes online', async () => {
-    h.linkAway = true;
-    const id = await h.create();
-    expect(await h.status(id)).toBe('CREATED');
-    h.linkAway = false;
-    await waitFor('the sweeper to hand it over', () => h.delivered.includes(id));
-    await waitFor('the mark', async () => (await h.status(id)) === 'PUBLISHED');
-    const online = await h.judge.headsetOnline({ deviceId: device, sessionEpoch: 7n, held: [] });
+    world.linkAway = true;
+    const id = await world.create();
+    expect(await world.status(id)).toBe('CREATED');
+    world.linkAway = false;
+    await waitFor('the sweeper to hand it over', () => world.delivered.includes(id));
+    await waitFor('the mark', async () => (await world.status(id)) === 'PUBLISHED');
+    const online = await world.judge.headsetOnline({ deviceId: device, sessionEpoch: 7n, held: [] });
     expect(online.offers.map((o) => Number(o.transactionId))).toEqual([id]);
     expect(online.offers[0]).toMatchObject({ attempt: 0, operationId: command });
   });
 
   it('hands over the other transactions of a batch when one cannot be read', async () => {
-    h.linkAway = true;
-    const [first = 0, spoilt = 0, last = 0] = [await h.create(), await h.create(), await h.create()];
-    await h.spoil(spoilt);
-    h.linkAway = false;
+    world.linkAway = true;
+    const [first = 0, spoilt = 0, last = 0] = [
+      await world.create(),
+      await world.create(),
+      await world.create(),
+    ];
+    await world.spoil(spoilt);
+    world.linkAway = false;
     await waitFor(
       'the sweeper to hand them over',
-      () => h.delivered.includes(first) && h.delivered.includes(last),
+      () => world.delivered.includes(first) && world.delivered.includes(last),
     );
-    expect(h.delivered).not.toContain(spoilt);
+    expect(world.delivered).not.toContain(spoilt);
   });
 
   it('counts a retry for a transaction that a session accepted and its headset then lost', async () => {
-    const id = await h.create();
-    await h.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 5n });
+    const id = await world.create();
+    await world.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 5n });
     const held = [{ transactionId: BigInt(id), state: HeldState.STARTED }];
     // It got further than before: it was accepted.
-    expect(await h.judgeOnline(6n, { held })).toMatchObject({ starts: [id], offers: [] });
-    expect(await h.judgeOnline(7n)).toMatchObject({ offers: [[id, 1]] });
-    expect(await h.judgeOnline(8n, { held })).toMatchObject({ starts: [id], offers: [] });
-    expect(await h.judgeOnline(9n)).toMatchObject({ offers: [[id, 3]] });
+    expect(await world.judgeOnline(6n, { held })).toMatchObject({ starts: [id], offers: [] });
+    expect(await world.judgeOnline(7n)).toMatchObject({ offers: [[id, 1]] });
+    expect(await world.judgeOnline(8n, { held })).toMatchObject({ starts: [id], offers: [] });
+    expect(await world.judgeOnline(9n)).toMatchObject({ offers: [[id, 3]] });
   });
 
   // proves api/4/resend-limit, api/8/retry-limit, api/9/retry-limit, cb/8/cancel-retry
   it('cancels at the retry limit, and drops transactions that a headset holds but that have ended', async () => {
-    const id = await h.create();
+    const id = await world.create();
     // The first delivery and three re-deliveries.
     for (let epoch = 1n; epoch <= 4n; epoch++) {
-      const { offers } = await h.judge.headsetOnline({ deviceId: device, sessionEpoch: epoch, held: [] });
+      const { offers } = await world.judge.headsetOnline({ deviceId: device, sessionEpoch: epoch, held: [] });
       expect(offers.map((o) => Number(o.transactionId))).toEqual([id]);
       // A repeated judgement of one session counts once.
-      await h.judge.headsetOnline({ deviceId: device, sessionEpoch: epoch, held: [] });
+      await world.judge.headsetOnline({ deviceId: device, sessionEpoch: epoch, held: [] });
     }
-    const last = await h.judge.headsetOnline({
+    const last = await world.judge.headsetOnline({
       deviceId: device,
       sessionEpoch: 5n,
       held: [{ transactionId: 999n, state: HeldState.OFFERED }],
     });
     expect(last.offers).toEqual([]);
     expect(last.dropTransactionIds.map(Number)).toEqual([999]);
-    await waitFor('the end', () => h.of(id).length === 1);
-    expect(h.of(id)[0]?.['message']).toBe(
+    await waitFor('the end', () => world.of(id).length === 1);
+    expect(world.of(id)[0]?.['message']).toBe(
       'The transaction was canceled because the retry limit was exceeded.',
     );
   });
 
   it('keeps one callback of each kind over a restart, and publishes callbacks that a crash left unpublished', async () => {
-    const id = await h.create();
-    await h.result(id);
-    await waitFor('the callback', () => h.of(id).length === 1);
-    await h.stop();
-    await h.start();
-    const next = await h.create();
-    await h.result(next);
-    await waitFor('the next callback', () => h.of(next).length === 1);
-    expect(h.of(id)).toHaveLength(1);
+    const id = await world.create();
+    await world.result(id);
+    await waitFor('the callback', () => world.of(id).length === 1);
+    await world.stop();
+    await world.start();
+    const next = await world.create();
+    await world.result(next);
+    await waitFor('the next callback', () => world.of(next).length === 1);
+    expect(world.of(id)).toHaveLength(1);
   });
 });

@@ -5,7 +5,7 @@ import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { MongoDeliveryStore } from '../store/deliveries.ts';
 import { notifierIndexes } from '../store/indexes.ts';
-import { type Bench, createBench } from '../testing/harness.ts';
+import { openWorld, type World } from '../testing/world.ts';
 import { ChangeWriter } from './change-writer.ts';
 import { FinishedOrders } from './finished-orders.ts';
 import { ReadinessCheck } from './readiness.ts';
@@ -14,23 +14,23 @@ import { ReadinessCheck } from './readiness.ts';
 // while, or when events of an order key come to both.
 const leaseMs = 10_000;
 const lane = 'a-1/deviceEvent';
-let bench: Bench;
+let world: World;
 let a: ReturnType<typeof instance>;
 let b: ReturnType<typeof instance>;
 
 beforeEach(async () => {
-  bench = await createBench();
-  await ensureIndexes(bench.store, notifierIndexes);
+  world = await openWorld();
+  await ensureIndexes(world.store, notifierIndexes);
   a = instance('a');
   b = instance('b');
 });
 afterEach(async () => {
   await a.writer.flush(1000);
-  await bench.close();
+  await world.close();
 });
 
 function instance(instanceId: string) {
-  const store = new MongoDeliveryStore(bench.store, instanceId, { deliveredMs: 1000, deadMs: 1000 });
+  const store = new MongoDeliveryStore(world.store, instanceId, { deliveredMs: 1000, deadMs: 1000 });
   const logger = createLogger({ service: 'notifier', level: 'silent' });
   const writer = new ChangeWriter(store, logger, noFailpoints);
   const finished = new FinishedOrders();

@@ -4,13 +4,13 @@ import {
   startIntegrator,
 } from '@headset-cloud/demo/integrator/server.ts';
 import { afterEach, beforeEach } from '@jest/globals';
-import { type Bench, createBench, type TestNotifier } from './harness.ts';
+import { openWorld, type TestNotifier, type World } from './world.ts';
 
 export const key = 'the authentication key';
 
-/** Integrators' servers that end with each test, and a bench that is new for each. */
+/** Integrators' servers that end with each test, and a world that is new for each. */
 export interface Fixture {
-  readonly bench: Bench;
+  readonly world: World;
   integrator(
     answer?: (callback: { webhookId: string }) => Answer | Promise<Answer>,
     keys?: readonly string[],
@@ -20,19 +20,19 @@ export interface Fixture {
 }
 
 /** To be called once in a test file. */
-export function useBench(): Fixture {
-  let bench: Bench;
+export function useWorld(): Fixture {
+  let world: World;
   const servers: IntegratorServer[] = [];
   beforeEach(async () => {
-    bench = await createBench();
+    world = await openWorld();
   });
   afterEach(async () => {
-    await bench.close();
+    await world.close();
     await Promise.all(servers.splice(0).map((server) => server.close()));
   });
   return {
-    get bench() {
-      return bench;
+    get world() {
+      return world;
     },
     async integrator(answer, keys = [key]) {
       const server = await startIntegrator({ keys, ...(answer && { answer }) });
@@ -40,7 +40,7 @@ export function useBench(): Fixture {
       return server;
     },
     pointTo(applicationId, server, authenticationKey = key) {
-      bench.destinations.set(applicationId, { url: `${server.origin}/callbacks?x=1`, authenticationKey });
+      world.destinations.set(applicationId, { url: `${server.origin}/callbacks?x=1`, authenticationKey });
     },
   };
 }

@@ -37,7 +37,7 @@ export const application = 'app';
 export const command = 'put-v1-applications-devices-commands';
 
 /** The service on the embedded stores; device-link is played by the test. */
-export class Harness {
+export class World {
   readonly directory = mkdtempSync(join(tmpdir(), 'transactions-test-'));
   readonly channel = new LocalChannel();
   /** Session epochs of headsets that are online. */

@@ -40,7 +40,7 @@ export interface TestNotifier {
  * The real store and log on a temporary directory, and as many notifiers on them as a test wants.
  * devices is stood in for by its contract alone: one RPC.
  */
-export async function createBench() {
+export async function openWorld() {
   const directory = await mkdtemp(join(tmpdir(), 'notifier-'));
   const logger = createLogger({ service: 'notifier', level: process.env['TEST_LOG'] ?? 'silent' });
   const disk = diskOf(directory);
@@ -137,7 +137,7 @@ export async function createBench() {
   };
 }
 
-export type Bench = Awaited<ReturnType<typeof createBench>>;
+export type World = Awaited<ReturnType<typeof openWorld>>;
 
 /** A notification of application a-1 to deviceEvent, unless said otherwise. */
 export function encode(event: MessageInitShape<typeof NotificationEventSchema>): Uint8Array {
