@@ -2,20 +2,16 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { DeliveryStore } from '../ports.ts';
-import type { ChangeWriter } from './change-writer.ts';
 
 export interface ClaimsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly store: Pick<DeliveryStore, 'claim' | 'pullForward'>;
-  readonly writer: Pick<ChangeWriter, 'has'>;
   readonly leaseMs: number;
 }
 
 export interface Claimed {
   readonly claimed: readonly Delivery[];
-  /** The database had something to claim. */
-  readonly found: boolean;
   /** It may have more. */
   readonly more: boolean;
 }
@@ -29,15 +25,15 @@ export class Claims {
   }
 
   /**
-   * Claims up to `count`. `claimed` leaves out those whose outcome is not stored yet: they are finished
-   * here, or given back. Undefined: the database could not be asked; the sweep comes back to it.
+   * Claims up to `count`, also such as this instance has worked on and not stored yet. Undefined: the
+   * database could not be asked; the sweep comes back to it.
    */
   async claim(lane: string, count: number): Promise<Claimed | undefined> {
-    const { clock, logger, store, writer, leaseMs } = this.#o;
+    const { clock, logger, store, leaseMs } = this.#o;
     const now = clock.now();
     try {
       const { claimed, more } = await store.claim(lane, count, now, now + leaseMs);
-      return { claimed: claimed.filter(({ id }) => !writer.has(id)), found: claimed.length > 0, more };
+      return { claimed, more };
     } catch (error) {
       logger.warn({ err: error, lane }, 'due callbacks not loaded');
       return undefined;

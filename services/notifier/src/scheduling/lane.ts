@@ -252,11 +252,14 @@ export class Lane implements DestinationUser {
     void claims.claim(this.name, count).then((answer) => {
       if (answer) {
         this.#maybeMore ||= answer.more;
-        this.accept(this.#queue.unknownOf(answer.claimed));
+        // What is not stored yet is finished here, or given back. Queue and writer are asked in one turn: a
+        // try that ended between the two questions would be known to neither.
+        const unknown = this.#queue.unknownOf(answer.claimed);
+        this.accept(unknown.filter(({ id }) => !this.#c.steps.isUnstored(id)));
         this.expire();
       }
       this.#claiming = false;
-      if (answer?.found) this.dispatch();
+      if (answer && answer.claimed.length > 0) this.dispatch();
     });
   }
 

@@ -215,6 +215,18 @@ test('reports that were tried and are not stored so yet hide none that was not, 
   apply.resolve();
 });
 
+test('progresses that are replaced hide nothing before them, however many they are', async () => {
+  const progresses = Array.from({ length: 60 }, (_, n) =>
+    delivery(`p-${n}`, { sequence: 2 + n, replaceable: true }),
+  );
+  const end = delivery('end', { sequence: 100, ...owned('a') });
+  await a.store.insert([delivery('accepted', { sequence: 1, ...owned('b') }), ...progresses, end]);
+  expect(await a.readiness.of(entry(end))).toEqual({ kind: 'blocked', untilMs: expect.any(Number) });
+  expect((await a.store.get('p-0'))?.status).toBe('replaced');
+  await b.store.apply([{ id: 'accepted', change: { status: 'delivered', dueAtMs: 1 }, onlyIfOwner: 'b' }]);
+  expect(await a.readiness.of(entry(end))).toEqual({ kind: 'ready' });
+});
+
 test('a progress is overtaken by what is stored behind it; one that was taken over only by what has ended', async () => {
   const late = delivery('p-1', { ...owned('a'), sequence: 2, replaceable: true });
   const other = delivery('p-2', { ...owned('a'), orderKey: 't-2', sequence: 2, replaceable: true });

@@ -1,7 +1,8 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { QueueEntry } from '../domain/chain.ts';
+import type { Delivery, Order } from '../domain/delivery.ts';
 import { lookAgainAtMs, patienceMs } from '../domain/order.ts';
-import { type DeliveryStore, type Predecessor, predecessorLimit } from '../ports.ts';
+import { type DeliveryStore, predecessorLimit } from '../ports.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import type { FinishedOrders } from './finished-orders.ts';
 
@@ -39,7 +40,7 @@ export class ReadinessCheck {
    * when the database cannot tell.
    */
   async of(entry: QueueEntry): Promise<Readiness> {
-    const { store, clock, finished } = this.#o;
+    const { store, finished } = this.#o;
     const { delivery } = entry;
     const { order, orderKey, sequence } = delivery;
     // An event can come late: published by an instance that was stopped before, or once more after a crash.
@@ -47,16 +48,7 @@ export class ReadinessCheck {
       return { kind: 'overtaken' };
     const patience = patienceMs(delivery, entry.patientUntilMs, performance.now());
     if (patience > 0 && !finished.knows(delivery)) {
-      const earlier = await (order === 'ended'
-        ? this.#unfinishedBefore(orderKey, sequence)
-        : this.#untriedBefore(orderKey, sequence));
-      const now = clock.now();
-      let untilMs = 0;
-      for (const p of earlier) {
-        if (p.replaceable && p.owner === null && !p.takenOver && (await store.replaceIfFree(p.id, now)))
-          continue;
-        untilMs = Math.max(untilMs, lookAgainAtMs(p, now, patience));
-      }
+      const untilMs = await this.#blockedUntilMs(delivery, patience);
       if (untilMs > 0) return { kind: 'blocked', untilMs };
       finished.set(orderKey, sequence - 1);
     }
@@ -77,47 +69,47 @@ export class ReadinessCheck {
   }
 
   /**
-   * What is stored before `sequence` and not finished. Events of an order key are stored in their
-   * order, so one that is not stored yet comes later. One that ended without being delivered counts
-   * as finished only when that is stored: otherwise it would go out after a crash, later than what
-   * followed it. One that was delivered would only be repeated then (rule B10).
+   * When to look again at what is before a delivery; 0: all of it is finished. Progress that nobody works on
+   * is replaced. Looks further back until something blocks or nothing is left: what is replaced here, or is
+   * finished and not stored so yet, may hide what blocks.
    */
-  async #unfinishedBefore(orderKey: string, sequence: number): Promise<Predecessor[]> {
-    const { writer } = this.#o;
-    const undelivered = () =>
-      this.#before(orderKey, sequence, 'ended', ({ id }) => writer.endOf(id) !== 'delivered');
-    const found = await undelivered();
-    const ending = found.filter((p) => writer.endOf(p.id) !== undefined).map((p) => p.id);
-    if (ending.length === 0) return found;
-    await writer.stored(ending);
-    return await undelivered();
-  }
-
-  /**
-   * What is stored before `sequence` and was not tried yet. That one was tried stays true when it is
-   * not stored: if it goes out again after a crash, that is a repeat.
-   */
-  async #untriedBefore(orderKey: string, sequence: number): Promise<Predecessor[]> {
-    const { writer } = this.#o;
-    return await this.#before(orderKey, sequence, 'tried', ({ id }) => !writer.left(id));
-  }
-
-  /**
-   * Predecessors that count, as far as the database and the writer know together. Empty only where none
-   * does: many may have left the order at once without being stored, and hide one that has not.
-   */
-  async #before(
-    orderKey: string,
-    sequence: number,
-    order: 'ended' | 'tried',
-    counts: (predecessor: Predecessor) => boolean,
-  ): Promise<Predecessor[]> {
+  async #blockedUntilMs({ order, orderKey, sequence }: Delivery, patience: number): Promise<number> {
+    const { store, clock } = this.#o;
     for (let before = sequence; ; ) {
-      const found = await this.#o.store.predecessors(orderKey, before, order);
-      const counting = found.filter(counts);
+      const { found, unfinished } = await this.#lookBefore(orderKey, before, order);
+      const now = clock.now();
+      let untilMs = 0;
+      for (const p of unfinished) {
+        if (p.replaceable && p.owner === null && !p.takenOver && (await store.replaceIfFree(p.id, now)))
+          continue;
+        untilMs = Math.max(untilMs, lookAgainAtMs(p, now, patience));
+      }
       const last = found.at(-1);
-      if (counting.length > 0 || !last || found.length < predecessorLimit) return counting;
+      if (untilMs > 0 || !last || found.length < predecessorLimit) return untilMs;
       before = last.sequence;
     }
+  }
+
+  /**
+   * One page of what is stored before `sequence`, and what of it is not finished. Events of an order key are
+   * stored in their order, so one that is not stored yet comes later.
+   *
+   * 'tried': that one was tried stays true when it is not stored: if it goes out again after a crash, that
+   * is a repeat. 'ended': one that ended without being delivered counts as finished only when that is
+   * stored: otherwise it would go out after a crash, later than what followed it. One that was delivered
+   * would only be repeated then (rule B10).
+   */
+  async #lookBefore(orderKey: string, sequence: number, order: Order) {
+    const { store, writer } = this.#o;
+    const look = () => store.predecessors(orderKey, sequence, order);
+    let found = await look();
+    if (order === 'tried') return { found, unfinished: found.filter((p) => !writer.left(p.id)) };
+    const undelivered = () => found.filter((p) => writer.endOf(p.id) !== 'delivered');
+    const ending = undelivered().filter((p) => writer.endOf(p.id) !== undefined);
+    if (ending.length > 0) {
+      await writer.stored(ending.map(({ id }) => id));
+      found = await look();
+    }
+    return { found, unfinished: undelivered() };
   }
 }

@@ -30,6 +30,11 @@ export class StepRunner {
     return this.#o.writer.full;
   }
 
+  /** True while what became of a delivery here is not stored yet. */
+  isUnstored(id: string): boolean {
+    return this.#o.writer.has(id);
+  }
+
   /** A try is over: decides what follows on it (domain/next-step.ts), and does that. */
   follow(
     queue: LaneQueue,
