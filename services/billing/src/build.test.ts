@@ -164,6 +164,20 @@ test('the same id with other content changes nothing and goes to the dead letter
   ]);
 });
 
+test('a repeat whose start was replaced by another arrival is the same usage', async () => {
+  const told = at('2026-11-03T12:00:00');
+  const replaced = (startedAtMs: bigint) => ({ startedAtMs, reportedStartedAtMs: told });
+  const other = { startedAtMs: told - 5n, reportedStartedAtMs: told + 1n };
+  await world.use(usage('u1', { startedAtMs: told }), usage('u2', replaced(told - 1n)));
+  await world.use(usage('u1', replaced(told - 2n)), usage('u2', replaced(told - 3n)));
+  await world.use(usage('u2', { startedAtMs: told }), usage('u1', replaced(told - 4n)));
+  const dead = () => world.log.readNewest(deadLetterTopic(topics.usage), 10);
+  expect(await dead()).toEqual([]);
+  await world.use(usage('u1', other));
+  expect(await dead()).toHaveLength(1);
+  expect(await bill()).toMatchObject({ devices: [device(1, 2)] });
+});
+
 test.each([
   ['no id', { usageId: '' }],
   ['an application that is no id', { applicationId: 'a/b' }],

@@ -14,6 +14,7 @@ const kinds: Readonly<Record<UsageKind, WireKind>> = {
 /** Usage as it comes in events and from operators. Throws `invalid_argument` that says what is wrong. */
 export function usageOfMessage(event: UsageEvent): Usage {
   const { usageId, applicationId, deviceId } = event;
+  const reportedStartedAtMs = Number(event.reportedStartedAtMs);
   const [kind] = Object.entries(kinds).find(([, wire]) => wire === event.kind) ?? [];
   return requireUsage({
     usageId,
@@ -22,6 +23,7 @@ export function usageOfMessage(event: UsageEvent): Usage {
     kind: kind as UsageKind | undefined,
     startedAtMs: Number(event.startedAtMs),
     durationMs: Number(event.durationMs),
+    ...(reportedStartedAtMs !== 0 && { reportedStartedAtMs }),
   });
 }
 
@@ -31,5 +33,6 @@ export function usageMessage(usage: Usage): MessageInitShape<typeof UsageEventSc
     kind: kinds[usage.kind],
     startedAtMs: BigInt(usage.startedAtMs),
     durationMs: BigInt(usage.durationMs),
+    reportedStartedAtMs: BigInt(usage.reportedStartedAtMs ?? 0),
   };
 }

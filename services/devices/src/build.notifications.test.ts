@@ -426,6 +426,23 @@ describe('speech recognition', () => {
       [receivedAtMs - 1000, 1000],
     ]);
   });
+
+  test('what the headset told stays the same in a repeat that gets another start', async () => {
+    const startedAtMs = receivedAtMs + 50_000;
+    const arriving = (atMs: number) => speech(1000, { reportId: 7, receivedAtMs: atMs }, startedAtMs);
+    await handled(arriving(receivedAtMs), arriving(startedAtMs + 1000), arriving(5000));
+    const told = (await usage(world)).map((one) => [
+      one.usageId,
+      Number(one.startedAtMs),
+      Number(one.reportedStartedAtMs),
+    ]);
+    const id = `speech-${imei(0)}-7`;
+    expect(told).toEqual([
+      [id, receivedAtMs - 1000, startedAtMs],
+      [id, startedAtMs, 0],
+      [id, 4000, startedAtMs],
+    ]);
+  });
 });
 
 test('reports and notifications are counted', async () => {

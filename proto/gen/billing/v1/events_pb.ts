@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file billing/v1/events.proto.
  */
 export const file_billing_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("ChdiaWxsaW5nL3YxL2V2ZW50cy5wcm90bxISaGVhZHNldC5iaWxsaW5nLnYxIqIBCgpVc2FnZUV2ZW50EhAKCHVzYWdlX2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJEhEKCWRldmljZV9pZBgDIAEoCRIrCgRraW5kGAQgASgOMh0uaGVhZHNldC5iaWxsaW5nLnYxLlVzYWdlS2luZBIVCg1zdGFydGVkX2F0X21zGAUgASgDEhMKC2R1cmF0aW9uX21zGAYgASgDKmgKCVVzYWdlS2luZBIaChZVU0FHRV9LSU5EX1VOU1BFQ0lGSUVEEAASHAoYVVNBR0VfS0lORF9WSURFT19NRUVUSU5HEAESIQodVVNBR0VfS0lORF9TUEVFQ0hfUkVDT0dOSVRJT04QAmIGcHJvdG8z");
+  fileDesc("ChdiaWxsaW5nL3YxL2V2ZW50cy5wcm90bxISaGVhZHNldC5iaWxsaW5nLnYxIsIBCgpVc2FnZUV2ZW50EhAKCHVzYWdlX2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJEhEKCWRldmljZV9pZBgDIAEoCRIrCgRraW5kGAQgASgOMh0uaGVhZHNldC5iaWxsaW5nLnYxLlVzYWdlS2luZBIVCg1zdGFydGVkX2F0X21zGAUgASgDEhMKC2R1cmF0aW9uX21zGAYgASgDEh4KFnJlcG9ydGVkX3N0YXJ0ZWRfYXRfbXMYByABKAMqaAoJVXNhZ2VLaW5kEhoKFlVTQUdFX0tJTkRfVU5TUEVDSUZJRUQQABIcChhVU0FHRV9LSU5EX1ZJREVPX01FRVRJTkcQARIhCh1VU0FHRV9LSU5EX1NQRUVDSF9SRUNPR05JVElPThACYgZwcm90bzM");
 
 /**
  * Topic usage, key = device id (application id where there is no device). Published by communication
@@ -54,6 +54,15 @@ export type UsageEvent = Message<"headset.billing.v1.UsageEvent"> & {
    * @generated from field: int64 duration_ms = 6;
    */
   durationMs: bigint;
+
+  /**
+   * The start as the source told it, where the publisher replaced it in started_at_ms because it lay after
+   * the arrival; 0: the same as started_at_ms. A repeat arrives later and gets another replacement, so that
+   * a repeat is recognised by what the source told.
+   *
+   * @generated from field: int64 reported_started_at_ms = 7;
+   */
+  reportedStartedAtMs: bigint;
 };
 
 /**

@@ -16,6 +16,11 @@ export interface Usage {
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
   readonly durationMs: number;
+  /**
+   * The start as the source told it, where the publisher replaced it (a wrong clock); `startedAtMs` then
+   * depends on when the report arrived.
+   */
+  readonly reportedStartedAtMs?: number;
 }
 
 const dayMs = 86_400_000;
@@ -44,16 +49,20 @@ function refuse(message: string): never {
   throw new DomainError('invalid_argument', message);
 }
 
-/** Whether a repeat has the same content. */
+/** Whether a repeat has the same content, as the source told it. */
 export function sameUsage(a: Usage, b: Usage): boolean {
   return (
     a.usageId === b.usageId &&
     a.applicationId === b.applicationId &&
     a.deviceId === b.deviceId &&
     a.kind === b.kind &&
-    a.startedAtMs === b.startedAtMs &&
+    toldStart(a) === toldStart(b) &&
     a.durationMs === b.durationMs
   );
+}
+
+function toldStart({ reportedStartedAtMs, startedAtMs }: Usage): number {
+  return reportedStartedAtMs ?? startedAtMs;
 }
 
 /** The part of a usage that lies in a month; usage over a border is split there. Milliseconds. */

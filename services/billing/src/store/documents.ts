@@ -11,6 +11,8 @@ export interface UsageDocument {
   kind: UsageKind;
   startedAtMs: number;
   durationMs: number;
+  /** The start as the source told it, where `startedAtMs` replaces it. */
+  reportedStartedAtMs?: number;
   /** `touchedMonths`: the months whose bills may include it, in any time zone. */
   months: number[];
   /** True while it may be on no sheet; bills then add it individually. */

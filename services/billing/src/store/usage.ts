@@ -107,11 +107,17 @@ function documentOf({
   kind,
   startedAtMs,
   durationMs,
+  reportedStartedAtMs,
 }: Usage): UsageDocument {
   const months = touchedMonths(startedAtMs, startedAtMs + durationMs);
-  return { _id: usageId, applicationId, deviceId, kind, startedAtMs, durationMs, months, loose: true };
+  const told = reportedStartedAtMs !== undefined && { reportedStartedAtMs };
+  return {
+    ...{ _id: usageId, applicationId, deviceId, kind, startedAtMs, durationMs },
+    ...told,
+    ...{ months, loose: true },
+  };
 }
 
-function usageOf({ _id, applicationId, deviceId, kind, startedAtMs, durationMs }: UsageDocument): Usage {
-  return { usageId: _id, applicationId, deviceId, kind, startedAtMs, durationMs };
+function usageOf({ _id, months: _months, loose: _loose, ...fields }: UsageDocument): Usage {
+  return { usageId: _id, ...fields };
 }

@@ -169,6 +169,7 @@ function usageEvents(
     kind: UsageKind.SPEECH_RECOGNITION,
     startedAtMs: BigInt(used.startedAtMs),
     durationMs: BigInt(used.durationMs),
+    ...(BigInt(used.startedAtMs) !== startedAtMs && { reportedStartedAtMs: startedAtMs }),
   });
   return [outgoing(deviceId, toBinary(UsageEventSchema, event), traceparent)];
 }
