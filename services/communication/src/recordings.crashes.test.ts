@@ -64,14 +64,15 @@ test('a crash after each single part: every part is sent once', async () => {
 
 test('a stop releases the recording at once', async () => {
   const recording = use.studio.recordParts(3);
-  let hang = true;
-  use.studio.storage.trouble = ({ partNumber }) => (partNumber === 2 && hang ? 'hang' : undefined);
+  let hanging = 0;
+  use.studio.storage.trouble = ({ partNumber }) => {
+    if (partNumber !== 2 || hanging > 0) return undefined;
+    hanging += 1;
+    return 'hang';
+  };
   await use.studio.tell(recording);
-  await waitFor('a first part to be noted', async () => {
-    const [document] = await use.studio.world.store.collection('recordings').find({}).toArray();
-    return document?.['files'].some(({ parts }: Body) => parts.length === 1);
-  });
-  hang = false;
+  // The first part is noted then: parts are sent one after the other.
+  await waitFor('the second part to hang', () => hanging > 0);
   await use.studio.world.restart();
   await use.studio.notification(recording);
   expect(use.studio.numbers(recording.webmFiles[0])).toEqual([1, 2, 3]);
