@@ -14,7 +14,7 @@ const kinds: Readonly<Record<UsageKind, WireKind>> = {
 /** Usage as it comes in events and from operators. Throws `invalid_argument` that says what is wrong. */
 export function usageOfMessage(event: UsageEvent): Usage {
   const { usageId, applicationId, deviceId } = event;
-  const reportedStartedAtMs = Number(event.reportedStartedAtMs);
+  const { reportedStartedAtMs } = event;
   const [kind] = Object.entries(kinds).find(([, wire]) => wire === event.kind) ?? [];
   return requireUsage({
     usageId,
@@ -23,16 +23,19 @@ export function usageOfMessage(event: UsageEvent): Usage {
     kind: kind as UsageKind | undefined,
     startedAtMs: Number(event.startedAtMs),
     durationMs: Number(event.durationMs),
-    ...(reportedStartedAtMs !== 0 && { reportedStartedAtMs }),
+    ...(reportedStartedAtMs !== undefined && { reportedStartedAtMs: Number(reportedStartedAtMs) }),
   });
 }
 
-export function usageMessage(usage: Usage): MessageInitShape<typeof UsageEventSchema> {
+export function usageMessage({
+  reportedStartedAtMs,
+  ...usage
+}: Usage): MessageInitShape<typeof UsageEventSchema> {
   return {
     ...usage,
     kind: kinds[usage.kind],
     startedAtMs: BigInt(usage.startedAtMs),
     durationMs: BigInt(usage.durationMs),
-    reportedStartedAtMs: BigInt(usage.reportedStartedAtMs ?? 0),
+    ...(reportedStartedAtMs !== undefined && { reportedStartedAtMs: BigInt(reportedStartedAtMs) }),
   };
 }

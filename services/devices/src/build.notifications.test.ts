@@ -434,13 +434,13 @@ describe('speech recognition', () => {
     const told = (await usage(world)).map((one) => [
       one.usageId,
       Number(one.startedAtMs),
-      Number(one.reportedStartedAtMs),
+      one.reportedStartedAtMs,
     ]);
     const id = `speech-${imei(0)}-7`;
     expect(told).toEqual([
-      [id, receivedAtMs - 1000, startedAtMs],
-      [id, startedAtMs, 0],
-      [id, 4000, startedAtMs],
+      [id, receivedAtMs - 1000, BigInt(startedAtMs)],
+      [id, startedAtMs, undefined],
+      [id, 4000, BigInt(startedAtMs)],
     ]);
   });
 });

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file billing/v1/events.proto.
  */
 export const file_billing_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("ChdiaWxsaW5nL3YxL2V2ZW50cy5wcm90bxISaGVhZHNldC5iaWxsaW5nLnYxIsIBCgpVc2FnZUV2ZW50EhAKCHVzYWdlX2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJEhEKCWRldmljZV9pZBgDIAEoCRIrCgRraW5kGAQgASgOMh0uaGVhZHNldC5iaWxsaW5nLnYxLlVzYWdlS2luZBIVCg1zdGFydGVkX2F0X21zGAUgASgDEhMKC2R1cmF0aW9uX21zGAYgASgDEh4KFnJlcG9ydGVkX3N0YXJ0ZWRfYXRfbXMYByABKAMqaAoJVXNhZ2VLaW5kEhoKFlVTQUdFX0tJTkRfVU5TUEVDSUZJRUQQABIcChhVU0FHRV9LSU5EX1ZJREVPX01FRVRJTkcQARIhCh1VU0FHRV9LSU5EX1NQRUVDSF9SRUNPR05JVElPThACYgZwcm90bzM");
+  fileDesc("ChdiaWxsaW5nL3YxL2V2ZW50cy5wcm90bxISaGVhZHNldC5iaWxsaW5nLnYxIuIBCgpVc2FnZUV2ZW50EhAKCHVzYWdlX2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJEhEKCWRldmljZV9pZBgDIAEoCRIrCgRraW5kGAQgASgOMh0uaGVhZHNldC5iaWxsaW5nLnYxLlVzYWdlS2luZBIVCg1zdGFydGVkX2F0X21zGAUgASgDEhMKC2R1cmF0aW9uX21zGAYgASgDEiMKFnJlcG9ydGVkX3N0YXJ0ZWRfYXRfbXMYByABKANIAIgBAUIZChdfcmVwb3J0ZWRfc3RhcnRlZF9hdF9tcypoCglVc2FnZUtpbmQSGgoWVVNBR0VfS0lORF9VTlNQRUNJRklFRBAAEhwKGFVTQUdFX0tJTkRfVklERU9fTUVFVElORxABEiEKHVVTQUdFX0tJTkRfU1BFRUNIX1JFQ09HTklUSU9OEAJiBnByb3RvMw");
 
 /**
  * Topic usage, key = device id (application id where there is no device). Published by communication
@@ -57,12 +57,12 @@ export type UsageEvent = Message<"headset.billing.v1.UsageEvent"> & {
 
   /**
    * The start as the source told it, where the publisher replaced it in started_at_ms because it lay after
-   * the arrival; 0: the same as started_at_ms. A repeat arrives later and gets another replacement, so that
-   * a repeat is recognised by what the source told.
+   * the arrival; else absent. A repeat arrives at another time and gets another replacement; it is
+   * recognised by what the source told.
    *
-   * @generated from field: int64 reported_started_at_ms = 7;
+   * @generated from field: optional int64 reported_started_at_ms = 7;
    */
-  reportedStartedAtMs: bigint;
+  reportedStartedAtMs?: bigint | undefined;
 };
 
 /**
