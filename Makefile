@@ -81,6 +81,11 @@ site-test: site-build ## Build the documentation site and run its checks (ARGS=p
 	node_modules/.bin/tsc --noEmit -p docs-site
 	@exec $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/main.ts $(ARGS)
 
+.PHONY: site-breaks
+site-breaks: site-build ## Show that no check of the site is empty: each must fail under a seeded break or mutant (an hour)
+	@$(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/breaks/main.ts $(ARGS)
+	@exec $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/breaks/mutants.ts
+
 .PHONY: site-samples
 site-samples: install docs-site/node_modules/.installed ## Run every sample of the guides against a platform of their own (curl, Node, Python)
 	@exec $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/samples/main.ts $(ARGS)

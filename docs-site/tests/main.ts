@@ -15,6 +15,10 @@ const files = ['unit', 'server', 'browser']
   .filter((file) => chosen.length === 0 || chosen.some((part) => relative(root, file).includes(part)))
   .sort();
 
+/** Names of the only tests to run (tests/breaks). */
+const names: readonly string[] = JSON.parse(process.env['CHECK_NAMES'] || '[]');
+const testNamePatterns = names.map((name) => new RegExp(`${name.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')}$`));
+
 const tally = { passed: 0, failed: 0, skipped: 0 };
 const failures: string[] = [];
 const errorText = (error: unknown) =>
@@ -24,6 +28,7 @@ const events = run({
   files,
   isolation: 'process',
   concurrency: availableParallelism(),
+  ...(names.length > 0 && { testNamePatterns }),
   execArgv: ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON'],
 });
 for await (const { type, data } of events) {

@@ -6,6 +6,7 @@ import {
   chromium,
   type Page,
 } from 'playwright-core';
+import type { Break } from '../breaks/breaks.ts';
 
 /** Where Debian and others put it; CHROME_PATH comes first. */
 const places = [
@@ -19,6 +20,12 @@ export const chromePath = (): string | undefined =>
   process.env['CHROME_PATH'] || places.find((place) => existsSync(place));
 
 export const noChrome = 'no Chromium here: set CHROME_PATH, or install the package chromium';
+
+/** The machine may be slow: a condition that never comes true fails, one that comes late does not. */
+const patienceMs = Number(process.env['CHECK_TIMEOUT_MS'] || 30_000);
+
+/** The seeded break under which the checks run (tests/breaks); none in other runs. */
+const seeded: Break | undefined = process.env['CHECK_BREAK'] && JSON.parse(process.env['CHECK_BREAK']);
 
 let shared: Promise<Browser> | undefined;
 
@@ -73,9 +80,9 @@ export async function visit<T>(
     locale: 'ja-JP',
     ...rest,
   });
-  // The machine may be slow: a condition that never comes true fails, one that comes late does not.
-  context.setDefaultTimeout(30_000);
-  context.setDefaultNavigationTimeout(30_000);
+  context.setDefaultTimeout(patienceMs);
+  context.setDefaultNavigationTimeout(patienceMs);
+  if (seeded?.before) await context.addInitScript(seeded.before);
   if (before) await context.addInitScript(before as string);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -92,10 +99,12 @@ export async function visit<T>(
 }
 
 /** React has taken over the page. */
-export const hydrated = (page: Page) =>
-  page.waitForFunction(
+export const hydrated = async (page: Page): Promise<void> => {
+  if (seeded?.noHydration) return;
+  await page.waitForFunction(
     () =>
       Object.keys(document.getElementById('___gatsby') ?? {}).some((key) =>
         key.startsWith('__reactContainer'),
       ) && document.documentElement.dataset['ready'] === 'true',
   );
+};

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { type Running, start } from '../../server/run.ts';
 import { readServerSettings } from '../../server/settings.ts';
 
-export const dist = resolve(import.meta.dirname, '../../dist');
+export const dist = resolve(process.env['SITE_DIST'] || resolve(import.meta.dirname, '../../dist'));
 
 /** Every route of the specification, and a path that is none. */
 export const routes = [

@@ -1,0 +1,215 @@
+/**
+ * A seeded break: one thing that the site relies on is taken away or spoilt. A check that no break makes fail
+ * proves nothing.
+ */
+export interface Break {
+  readonly name: string;
+  /** The changed content of a text file of the build; undefined: the file stays. */
+  readonly change?: (file: string, text: string) => string | undefined;
+  /** Runs in every page before its own scripts. */
+  readonly before?: string;
+  /** `hydrated` returns at once, because the pages cannot be hydrated. */
+  readonly noHydration?: true;
+}
+
+const isPage = (file: string) => file.endsWith('.html');
+
+const inPages =
+  (change: (text: string) => string) =>
+  (file: string, text: string): string | undefined =>
+    isPage(file) ? change(text) : undefined;
+
+const inStyles = (change: (css: string) => string) => (file: string, text: string) => {
+  if (file.endsWith('.css')) return change(text);
+  if (!isPage(file)) return undefined;
+  return text.replace(
+    /(<style[^>]*>)([\s\S]*?)(<\/style>)/g,
+    (_, open, css, close) => open + change(css) + close,
+  );
+};
+
+/** Listeners of these events are never called. */
+const deaf = (...events: readonly string[]): string => `{
+  const deaf = new Set(${JSON.stringify(events)});
+  const add = EventTarget.prototype.addEventListener;
+  EventTarget.prototype.addEventListener = function (type, ...rest) {
+    if (!deaf.has(type)) return add.call(this, type, ...rest);
+  };
+}`;
+
+/** The attribute is removed wherever it appears. */
+const without = (pattern: RegExp): string => `{
+  const pattern = ${pattern};
+  const strip = (one) => {
+    for (const name of one.getAttributeNames?.() ?? []) if (pattern.test(name)) one.removeAttribute(name);
+  };
+  new MutationObserver((changes) => {
+    for (const { target, addedNodes } of changes) {
+      strip(target);
+      for (const added of addedNodes) for (const one of [added, ...(added.querySelectorAll?.('*') ?? [])]) strip(one);
+    }
+  }).observe(document, { subtree: true, childList: true, attributes: true });
+}`;
+
+const japanese = /[\u3041-\u30ff\u4e00-\u9fff]{2,}/g;
+
+export const breaks: readonly Break[] = [
+  {
+    name: 'pages are empty',
+    noHydration: true,
+    change: inPages(() => '<!doctype html><html><head></head><body></body></html>'),
+  },
+  { name: 'no styles', change: inStyles(() => '') },
+  { name: 'no rules for media', change: inStyles((css) => css.replaceAll('@media', '@media not all,not ')) },
+  {
+    name: 'no scripts',
+    noHydration: true,
+    change: inPages((text) => text.replace(/<script[\s\S]*?<\/script>/g, '')),
+  },
+  { name: 'clicks are not heard', before: deaf('click') },
+  { name: 'keys are not heard', before: deaf('keydown', 'keyup', 'keypress') },
+  {
+    name: 'the pointer is not heard',
+    before: deaf(
+      ...['mouseenter', 'mouseleave', 'mouseover', 'mouseout', 'mousedown', 'mouseup'],
+      ...[
+        'pointerenter',
+        'pointerleave',
+        'pointerover',
+        'pointerout',
+        'pointerdown',
+        'pointerup',
+        'touchstart',
+      ],
+    ),
+  },
+  { name: 'the focus is not heard', before: deaf('focus', 'blur', 'focusin', 'focusout') },
+  { name: 'input is not heard', before: deaf('input', 'change', 'submit', 'toggle') },
+  {
+    name: 'scrolling is not seen',
+    before: `${deaf('scroll')} window.IntersectionObserver = class { observe() {} unobserve() {} disconnect() {} };`,
+  },
+  {
+    name: 'nothing scrolls',
+    before: `for (const one of [Element.prototype, window]) for (const name of ['scrollTo', 'scrollBy', 'scrollIntoView', 'scroll']) one[name] = () => {};`,
+  },
+  { name: 'the history is not heard', before: deaf('popstate', 'hashchange') },
+  {
+    name: 'nothing is kept',
+    before: 'Storage.prototype.setItem = () => {}; Storage.prototype.getItem = () => null;',
+  },
+  {
+    name: 'everything is kept',
+    before:
+      'Storage.prototype.removeItem = () => {}; { const set = Storage.prototype.setItem; document.addEventListener("input", (event) => set.call(localStorage, "leak", event.target.value), true); }',
+  },
+  {
+    name: 'nothing can be fetched',
+    before:
+      'window.fetch = () => Promise.reject(new TypeError("seeded")); XMLHttpRequest.prototype.send = function () { this.dispatchEvent(new Event("error")); };',
+  },
+  {
+    name: 'nothing can be copied',
+    before: 'navigator.clipboard.writeText = () => Promise.reject(new Error("seeded"));',
+  },
+  {
+    name: 'the screen is not asked',
+    before:
+      'window.matchMedia = (media) => ({ media, matches: false, addEventListener() {}, removeEventListener() {}, addListener() {}, removeListener() {} });',
+  },
+  { name: 'no workers', before: 'window.Worker = class { constructor() { throw new Error("seeded"); } };' },
+  {
+    name: 'no WebCrypto',
+    before:
+      'Object.defineProperty(crypto, "subtle", { value: { importKey: () => Promise.reject(new Error("seeded")) } });',
+  },
+  { name: 'no attributes for assistive technology', before: without(/^(?:aria-.*|role|alt|lang|tabindex)$/) },
+  { name: 'no data attributes of the fragments', before: without(/^data-(?!theme|ready|dropdown)/) },
+  { name: 'no anchors', change: inPages((text) => text.replace(/ id="(?!___gatsby|gatsby-)[^"]*"/g, '')) },
+  {
+    name: 'links lead elsewhere',
+    before: `document.addEventListener('DOMContentLoaded', () => { for (const one of document.links) one.setAttribute('href', '/moved' + (one.getAttribute('href') ?? '')); });`,
+  },
+  {
+    name: 'other words',
+    change: (file, text) =>
+      /\.(?:html|js|json|txt|md|xml)$/.test(file) ? text.replace(japanese, '語') : undefined,
+  },
+  {
+    name: 'other Latin words',
+    change: inPages((text) =>
+      text.replace(
+        /(>[^<]*)\b(?:Authorization|Copyright|Try again|An error occurred|This page crashed\.|deviceId|transactionId)\b/g,
+        '$1Seeded',
+      ),
+    ),
+  },
+  {
+    name: 'a page complains',
+    change: inPages((text) =>
+      text.replace(/<body[^>]*>/, '$&<img src="https://elsewhere.invalid/x.png"><button></button>'),
+    ),
+  },
+  {
+    name: 'a page throws',
+    before:
+      'document.addEventListener("DOMContentLoaded", () => setTimeout(() => { throw new Error("seeded"); }));',
+  },
+  {
+    name: 'a page is wide',
+    change: inPages((text) =>
+      text.replace(/<main[^>]*>/, '$&<div style="inline-size:3000px;block-size:1px">&nbsp;</div>'),
+    ),
+  },
+  {
+    name: 'everything is laid out and asked',
+    before:
+      'setInterval(() => { for (const one of document.querySelectorAll("main *")) { one.getBoundingClientRect(); void one.scrollWidth; } }, 200);',
+  },
+  {
+    name: 'everything is shown',
+    before:
+      'document.addEventListener("DOMContentLoaded", () => { const one = new CSSStyleSheet(); one.replaceSync("[hidden], dialog, ul, nav, details > * { display: block !important; visibility: visible !important; opacity: 1 !important; }"); document.adoptedStyleSheets.push(one); });',
+  },
+  {
+    name: 'scripts are heavy',
+    change: (file, text) => (/\/app-[^/]*\.js$/.test(file) ? `${text}\n//${randomText(400_000)}` : undefined),
+  },
+  {
+    name: 'pages are heavy',
+    change: inPages((text) =>
+      text.replace('</main>', `${'<i></i>'.repeat(30_000)}<p>${randomText(400_000)}</p></main>`),
+    ),
+  },
+  {
+    name: 'the index of the search is heavy',
+    change: (file, text) =>
+      file === '/search.json' ? text + ' '.repeat(1) + randomText(200_000) : undefined,
+  },
+  {
+    name: 'page data are heavy',
+    change: (file, text) =>
+      file.endsWith('page-data.json') ? text.replace(/\}$/, `,"seeded":"${randomText(30_000)}"}`) : undefined,
+  },
+  {
+    name: 'no metadata',
+    change: inPages((text) =>
+      text.replace(/<(?:meta|title|link rel="canonical")[^>]*>(?:[^<]*<\/title>)?/g, ''),
+    ),
+  },
+  {
+    name: 'lists of pages are empty',
+    change: (file) => (/\.(?:xml|txt|md|yaml)$/.test(file) ? ' ' : undefined),
+  },
+];
+
+/** Text that does not compress; the same each time. */
+function randomText(length: number): string {
+  let state = 1;
+  let text = '';
+  while (text.length < length) {
+    state = (state * 48_271) % 2_147_483_647;
+    text += state.toString(36);
+  }
+  return text.slice(0, length);
+}
