@@ -220,6 +220,26 @@ describe('cut off by a crash', () => {
     },
   );
 
+  test.each([
+    ['devices.intended', false],
+    ['devices.reserved', false],
+    ['devices.activated', true],
+    ['devices.settled', true],
+  ])(
+    'after %s by an instance whose clock is a day ahead: the sweeper does not wait a day',
+    async (point, stands) => {
+      await provision(world, { limit: 1 });
+      world.nowMs += 86_400_000;
+      world.cutAt = point;
+      await expect(activate('app', 0)).rejects.toMatchObject({ code: 'internal' });
+      world.nowMs -= 86_400_000;
+      await waitFor('the sweeper to finish', async () => (await document(0))?.dueAtMs === undefined);
+      expect(world.transactions.created).toHaveLength(stands ? 1 : 0);
+      expect(await slots()).toBe(stands ? 1 : 0);
+      if (!stands) expect(await code(activate('app', 1))).toBe('ok');
+    },
+  );
+
   test.each(['devices.activated', 'devices.confirmed', 'devices.created', 'devices.settled'])(
     'after %s: the activation stands and the sweeper completes it',
     async (point) => {

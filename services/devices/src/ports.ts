@@ -57,6 +57,11 @@ export interface ActivationStore {
   clearLifecycle(published: readonly { readonly deviceId: string; readonly epoch: number }[]): Promise<void>;
   /** Claims devices with overdue work, oldest first, for one instance until `untilMs`. */
   claimDue(nowMs: number, untilMs: number, limit: number): Promise<string[]>;
+  /**
+   * Makes work due now, and intents expire now, that is dated after `latestMs`; a wrong clock wrote such a
+   * time.
+   */
+  recall(latestMs: number, nowMs: number): Promise<void>;
 }
 
 /** A device's activation for calls that do not change it. */
@@ -214,6 +219,8 @@ export interface ContractStore {
   recount(applicationId: string, seen: SlotCount, slotsInUse: number, nextAtMs: number): Promise<boolean>;
   /** Claims contracts that are due for a check, each for one instance. */
   claimUnchecked(nowMs: number, untilMs: number, limit: number): Promise<string[]>;
+  /** Makes checks due now that are due after `latestMs`; a wrong clock wrote such a time. */
+  recall(latestMs: number, nowMs: number): Promise<void>;
   /** Makes the contract due for a check at that time or earlier. */
   checkBefore(applicationId: string, atMs: number): Promise<void>;
   get(applicationId: string): Promise<Contract | undefined>;

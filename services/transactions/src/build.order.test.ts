@@ -49,6 +49,15 @@ describe('what device-link is told about the order of operations', () => {
     expect(await handedOver(next)).toBe(Number(low));
   });
 
+  it('does not change when a create is repeated after another one', async () => {
+    const first = await world.create({ transactionId: 700n });
+    await handedOver(first);
+    const lost = await createInVain();
+    await world.create({ transactionId: 700n });
+    const next = await world.create();
+    expect(await handedOver(next)).toBe(lost);
+  });
+
   it('is told when a create is repeated because the process that stored it died before the hand-over', async () => {
     const id = await createInVain(700n);
     expect(await world.create({ transactionId: 700n })).toBe(id);

@@ -3,6 +3,7 @@ import type { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { TransactionDocument } from './store/documents.ts';
 import { application, command, device, World } from './testing/world.ts';
 
 describe('transactions', () => {
@@ -308,6 +309,16 @@ describe('transactions', () => {
     const online = await world.judge.headsetOnline({ deviceId: device, sessionEpoch: 7n, held: [] });
     expect(online.offers.map((o) => Number(o.transactionId))).toEqual([id]);
     expect(online.offers[0]).toMatchObject({ attempt: 0, operationId: command });
+  });
+
+  it('hands over what an instance left whose clock was a day ahead', async () => {
+    world.linkAway = true;
+    const id = await world.create();
+    await world.bed.store
+      .collection<TransactionDocument>('transactions')
+      .updateOne({ _id: id }, { $set: { dueAt: new Date(Date.now() + 86_400_000) } });
+    world.linkAway = false;
+    await waitFor('the sweeper to hand it over', () => world.delivered.includes(id));
   });
 
   it('hands over the other transactions of a batch when one cannot be read', async () => {

@@ -168,6 +168,8 @@ export interface Heads {
     queued: readonly QueuedFirmware[],
   ): Promise<boolean>;
   claimDueFloors(now: number, until: number, limit: number): Promise<string[]>;
+  /** Makes floors due now that are due after `latest`; a wrong clock wrote such a time. */
+  recallFloors(latest: number, now: number): Promise<void>;
   clearFloorDue(deviceId: string, floorEpoch: number): Promise<void>;
 }
 
@@ -279,6 +281,8 @@ export interface OutboxStore {
   setDue(id: number, outboxSeq: number, at: number): Promise<void>;
   /** Claims due transactions until `until`, so that other sweepers skip them. */
   claimDue(now: number, until: number, limit: number): Promise<StoredTransaction[]>;
+  /** Makes transactions due now that are due after `latest`; a wrong clock wrote such a time. */
+  recall(latest: number, now: number): Promise<void>;
 }
 
 /** Everything the service needs from its database. */

@@ -11,7 +11,8 @@ const batch = 200;
 /**
  * Finishes work that a crash left: callbacks owed but not in the log, transactions created but not handed
  * over, floors whose cancellations are not complete. It also owes deferred progress when its interval is
- * over. It claims its work, so several sweepers may run.
+ * over. It claims its work, so several sweepers may run. Work that an instance with its clock ahead left is
+ * pulled back from the future first.
  */
 export function createSweeper(deps: {
   store: Heads & Transitions & OutboxStore;
@@ -21,6 +22,7 @@ export function createSweeper(deps: {
   clock: Clock;
   logger: Logger;
   intervalMs: number;
+  /** How long it claims work; the longest time ahead, beside `progressIntervalMs`, that work is due. */
   claimMs: number;
   /** Time between two callbacks of progress of one transaction; milliseconds. */
   progressIntervalMs: number;
@@ -46,6 +48,8 @@ export function createSweeper(deps: {
   const sweep = async (): Promise<void> => {
     const now = clock.now();
     const until = now + deps.claimMs;
+    const latest = now + 2 * Math.max(deps.claimMs, deps.progressIntervalMs);
+    await Promise.all([store.recall(latest, now), store.recallFloors(latest, now)]);
     for (const deviceId of await store.claimDueFloors(now, until, batch)) {
       const floor = await store.floorOf(deviceId);
       if (floor) await canceler.cancelBelowFloor(deviceId, floor);

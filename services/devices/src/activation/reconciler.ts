@@ -24,6 +24,7 @@ export async function reconcileContracts(
   options: { intervalMs: number; graceMs: number },
 ): Promise<number> {
   const nowMs = deps.clock.now();
+  await deps.contracts.recall(nowMs + 2 * Math.max(options.intervalMs, options.graceMs), nowMs);
   const due = await deps.contracts.claimUnchecked(nowMs, nowMs + options.intervalMs, contractsAtOnce);
   let repaired = 0;
   for (const applicationId of due) {
@@ -41,7 +42,8 @@ async function settleOld(
   const { contracts, clock, logger } = deps;
   const { takes = [], returns = [] } = (await contracts.count(applicationId)) ?? {};
   const nowMs = clock.now();
-  const isOld = ({ atMs }: { readonly atMs: number }) => atMs <= nowMs - graceMs;
+  // A time further ahead than the grace was written by a clock that was ahead.
+  const isOld = ({ atMs }: { readonly atMs: number }) => atMs <= nowMs - graceMs || atMs > nowMs + graceMs;
   let refunded = 0;
   let left = [...takes, ...returns].filter((entry) => !isOld(entry)).map(({ atMs }) => atMs);
   for (const take of takes.filter(isOld)) {

@@ -6,10 +6,11 @@ const batchSize = 100;
 /**
  * Completes, in order, work that calls left (after a crash, or while a peer was unavailable), and abandons
  * expired intents. Safe concurrently with other instances and with the calls themselves. Returns how many
- * devices it handled.
+ * devices it handled. What an instance with its clock ahead left is pulled back from the future first.
  */
 export async function sweepOverdue(deps: ActivationDependencies, retryAfterMs: number): Promise<number> {
   const nowMs = deps.clock.now();
+  await deps.devices.recall(nowMs + 2 * Math.max(retryAfterMs, deps.intentMs), nowMs);
   const due = await deps.devices.claimDue(nowMs, nowMs + retryAfterMs, batchSize);
   // Publishes concurrently with the other work, so that an unavailable log does not delay it.
   const published = Promise.allSettled(due.map((deviceId) => deps.lifecycle.publish(deviceId)));

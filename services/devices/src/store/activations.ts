@@ -231,6 +231,15 @@ export function createActivationStore(
       );
     },
 
+    async recall(latestMs, nowMs) {
+      const later = { dueAtMs: { $gt: latestMs } };
+      await devices.updateMany(
+        { ...later, 'intent.untilMs': { $gt: latestMs } },
+        { $set: { 'intent.untilMs': nowMs, dueAtMs: nowMs } },
+      );
+      await devices.updateMany(later, { $set: { dueAtMs: nowMs } });
+    },
+
     async claimDue(nowMs, untilMs, limit) {
       const due = await devices
         .find(

@@ -145,6 +145,10 @@ export function createContractStore(
       return claimed;
     },
 
+    async recall(latestMs, nowMs) {
+      await contracts.updateMany({ checkAtMs: { $gt: latestMs } }, { $set: { checkAtMs: nowMs } });
+    },
+
     async checkBefore(applicationId, atMs) {
       await contracts.updateOne({ _id: applicationId }, { $min: { checkAtMs: atMs } });
     },

@@ -66,7 +66,8 @@ export function createHeadStore(store: Store): HeadStore {
       const filter: Filter<HeadDocument> = {
         _id: deviceId,
         epoch: { $lte: to.epoch },
-        ...(to.mustRise && { lastId: { $lt: to.id } }),
+        // A repeat of a create keeps its place in the order.
+        ...(to.mustRise ? { lastId: { $lt: to.id } } : { lately: { $ne: to.id } }),
       };
       try {
         await raise({
@@ -87,7 +88,8 @@ export function createHeadStore(store: Store): HeadStore {
         // The document exists, but the condition did not hold: the upsert met its own _id.
         if (!isDuplicateKey(error)) throw error;
         const head = await heads.findOne({ _id: deviceId });
-        return head && head.epoch > to.epoch ? 'epoch-too-old' : 'id-too-low';
+        if (head && head.epoch > to.epoch) return 'epoch-too-old';
+        return to.mustRise ? 'id-too-low' : 'raised';
       }
     },
     async claimDueFloors(now, until, limit) {
@@ -101,6 +103,12 @@ export function createHeadStore(store: Store): HeadStore {
         );
       }
       return due.map((d) => d._id);
+    },
+    async recallFloors(latest, now) {
+      await heads.updateMany(
+        { floorDueAt: { $gt: new Date(latest) } },
+        { $set: { floorDueAt: new Date(now) } },
+      );
     },
     async clearFloorDue(deviceId, floorEpoch) {
       await heads.updateOne({ _id: deviceId, 'floor.epoch': floorEpoch }, { $unset: { floorDueAt: true } });

@@ -1,3 +1,4 @@
+import { DomainError, isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { CounterDocument } from './documents.ts';
 
@@ -13,15 +14,29 @@ export function createIdSource(counters: StoreCollection<CounterDocument>, block
   let end = 0;
   let fetching: Promise<void> | undefined;
 
-  const fetchBlock = async (): Promise<void> => {
-    const counter = await counters.findOneAndUpdate(
-      { _id: 'transactionId' },
-      { $inc: { next: blockSize } },
-      { upsert: true, returnDocument: 'after' },
-    );
-    if (!counter) throw new Error('the id counter was not returned');
-    next = counter.next - blockSize + 1;
-    end = counter.next + 1;
+  const fetchBlock = async (triesLeft = 5): Promise<void> => {
+    const counter = await raise();
+    if (counter) {
+      next = counter.next - blockSize + 1;
+      end = counter.next + 1;
+      return;
+    }
+    if (triesLeft <= 1) throw new DomainError('unavailable', 'The id counter could not be raised.');
+    await fetchBlock(triesLeft - 1);
+  };
+  /** Undefined: another instance created the counter at the same time; it exists now. */
+  const raise = async (): Promise<CounterDocument | undefined> => {
+    try {
+      const counter = await counters.findOneAndUpdate(
+        { _id: 'transactionId' },
+        { $inc: { next: blockSize } },
+        { upsert: true, returnDocument: 'after' },
+      );
+      return counter ?? undefined;
+    } catch (error) {
+      if (isDuplicateKey(error)) return undefined;
+      throw error;
+    }
   };
   return {
     async draw() {

@@ -327,6 +327,9 @@ export function createTransactionStore(
       }
       return claimed;
     },
+    async recall(latest, now) {
+      await transactions.updateMany({ dueAt: { $gt: new Date(latest) } }, { $set: { dueAt: new Date(now) } });
+    },
     async setDue(id, outboxSeq, at) {
       await transactions.updateOne({ _id: id, outboxSeq }, { $set: { dueAt: new Date(at) } });
     },
