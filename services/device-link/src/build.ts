@@ -145,6 +145,7 @@ export function buildDeviceLink(
         rejudge.all();
       }
       await hub.releaseEnded();
+      await door.giveBackDoubtful();
       await peers.prune();
     } catch (error) {
       logger.error({ err: error }, 'the lease of this instance could not be prolonged');

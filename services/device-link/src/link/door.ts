@@ -26,6 +26,9 @@ export interface DoorDeps {
   readonly closeElsewhere: (address: string, deviceId: string, belowEpoch: number) => Promise<void>;
 }
 
+/** A write whose answer did not come is visible after this time, or never; milliseconds. */
+const doubtfulMs = 60_000;
+
 /** A stream without a session yet. */
 interface Visitor {
   readonly call: LinkCall;
@@ -38,6 +41,10 @@ interface Visitor {
 export class Door {
   readonly #deps: DoorDeps;
   readonly #visitors = new Set<Visitor>();
+  /** Registrations that the hub does not know yet, by device. */
+  readonly #entering = new Map<string, number>();
+  /** Devices of which a registration failed, and until when its write may still become visible. */
+  readonly #doubtfulUntilMs = new Map<string, number>();
 
   constructor(deps: DoorDeps) {
     this.#deps = deps;
@@ -95,6 +102,21 @@ export class Door {
     const hello = await this.#hello(visitor);
     // A visitor that was sent away meanwhile is not registered, whatever it still says.
     if (!hello || visitor.cutOffAtMs > 0 || call.cancelled) return;
+    const leave = this.#enter(deviceId);
+    try {
+      await this.#admit(visitor, deviceId, hello, leave);
+    } catch (error) {
+      this.#doubtfulUntilMs.set(deviceId, this.#monotonicMs() + doubtfulMs);
+      throw error;
+    } finally {
+      leave();
+    }
+  }
+
+  /** Registers the session and begins it; `entered` is called when the hub knows it. */
+  async #admit(visitor: Visitor, deviceId: string, hello: Hello, entered: () => void): Promise<void> {
+    const { call } = visitor;
+    const { hub } = this.#deps;
     const registration = await this.#deps.directory.register(deviceId);
     this.#deps.session.failpoints('device-link.registered');
     const session = new Session(call, deviceId, registration.epoch, this.#deps.session);
@@ -112,13 +134,55 @@ export class Door {
       if (hub.draining) await hub.releaseEnded();
       throw draining();
     }
-    if (!hub.add(session)) return;
+    const added = hub.add(session);
+    entered();
+    if (!added) return;
     const begun = this.#begin(session, hello, registration);
     const { earlierInstanceId } = registration;
     if (earlierInstanceId && earlierInstanceId !== this.#deps.instanceId) {
       await this.#closeEarlier(earlierInstanceId, session);
     }
     await begun;
+  }
+
+  /** Counts a registration of the device until the returned function is called. */
+  #enter(deviceId: string): () => void {
+    this.#entering.set(deviceId, (this.#entering.get(deviceId) ?? 0) + 1);
+    let over = false;
+    return () => {
+      if (over) return;
+      over = true;
+      const left = (this.#entering.get(deviceId) ?? 0) - 1;
+      if (left > 0) this.#entering.set(deviceId, left);
+      else this.#entering.delete(deviceId);
+    };
+  }
+
+  /**
+   * Gives back what failed registrations may have left: the store may name this instance as the holder of a
+   * session that never was, because only the answer was lost. Called with each lease.
+   */
+  async giveBackDoubtful(): Promise<void> {
+    const { directory, hub, instanceId } = this.#deps;
+    for (const [deviceId, untilMs] of this.#doubtfulUntilMs) {
+      if (untilMs < this.#monotonicMs()) this.#doubtfulUntilMs.delete(deviceId);
+    }
+    if (this.#doubtfulUntilMs.size === 0) return;
+    const holders = await directory.holders([...this.#doubtfulUntilMs.keys()]);
+    const ghosts = [...holders].filter(
+      ([deviceId, holder]) =>
+        holder.instanceId === instanceId &&
+        !this.#entering.has(deviceId) &&
+        hub.get(deviceId)?.epoch !== holder.epoch,
+    );
+    await directory.release(
+      ghosts.map(([deviceId, { epoch }]) => ({ deviceId, epoch, ackedReportId: 0, unresponsive: false })),
+    );
+  }
+
+  #monotonicMs(): number {
+    const { clock } = this.#deps;
+    return clock.monotonicNow?.() ?? clock.now();
   }
 
   /** Reads the activation only now that the session is registered: what changes later is sent to it (rule A7). */

@@ -32,6 +32,22 @@ it('a headset that stays away is told to be offline, one that has a session is n
   expect(newest.filter((event) => event.sessionEpoch === 2n)).toEqual([]);
 });
 
+it('a headset whose registration was stored without an answer is told to be offline', async () => {
+  const instance = await world.start({
+    DEVICE_LINK_OFFLINE_AFTER_MS: 400,
+    DEVICE_LINK_LEASE_MS: 1500,
+  });
+  world.cutAt = 'device-link.registered';
+  const headset = world.dial(instance, { hello: {} });
+  await waitFor('the registration', () => world.cutAt === undefined);
+  headset.close();
+  const [told] = await waitFor('the event', async () => {
+    const all = await offline();
+    return all.length > 0 && all;
+  });
+  expect(told).toMatchObject({ deviceId, sessionEpoch: 1n });
+});
+
 it('the next instance tells of the sessions that a stopped one left', async () => {
   const a = await world.start({ DEVICE_LINK_OFFLINE_AFTER_MS: 400 });
   await world.dial(a, { hello: {} }).next('welcome');

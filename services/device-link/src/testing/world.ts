@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
-import { openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { cutAtOf, openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
@@ -119,6 +119,8 @@ export class World {
   ) => Promise<MessageInitShape<typeof CurrentActivationSchema> | undefined> = async () => undefined;
   /** Public keys by device and key id; undefined: devices is away. */
   keys: Record<string, Record<string, string>> | undefined = {};
+  /** The failpoint at which the next work that reaches it is interrupted. */
+  cutAt: string | undefined;
   /** While true, publishing fails as if the log were away. */
   logAway = false;
   /** While set, publishing waits for it. */
@@ -214,6 +216,7 @@ export class World {
         channel: () => this.#channel,
         metrics: this.#cleanups.length === 0 ? this.metrics : new Registry(),
         instanceId: `instance-${this.#cleanups.length}`,
+        failpoints: cutAtOf(() => this),
       }),
       // The address is only known once the port is, and only read when the service starts.
       Object.defineProperty({ ...defaults, ...config }, 'ADVERTISE_ADDRESS', { get: () => address }),
