@@ -18,11 +18,13 @@ export function createOwnership(
   clock: Clock,
   size = 10_000,
 ): Ownership {
+  // A wall clock that is set back must not prolong what is cached.
+  const nowMs = () => clock.monotonicNow?.() ?? clock.now();
   const until = new LRUCache<string, number>({ max: size });
   const asking = new Map<string, Promise<void>>();
 
   async function ask(key: string, clientId: string, applicationId: string | undefined): Promise<void> {
-    const askedAt = clock.now();
+    const askedAt = nowMs();
     try {
       if (applicationId === undefined) await applications.authorizeDeveloper({ clientId });
       else await applications.authorizeApplication({ clientId, applicationId });
@@ -34,7 +36,7 @@ export function createOwnership(
 
   return async (clientId, applicationId) => {
     const key = JSON.stringify([clientId, applicationId]);
-    if ((until.get(key) ?? 0) > clock.now()) return;
+    if ((until.get(key) ?? 0) > nowMs()) return;
     // Concurrent requests that miss the cache share one call.
     let answer = asking.get(key);
     if (!answer) {

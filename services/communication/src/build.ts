@@ -126,6 +126,7 @@ export function buildCommunication(
     uploadAttempts: config.COMMUNICATION_UPLOAD_ATTEMPTS,
     signedUrlAttempts: config.COMMUNICATION_SIGNED_URL_ATTEMPTS,
     renewals: config.COMMUNICATION_SIGNED_URL_RENEWALS,
+    waitMs: config.COMMUNICATION_RECORDING_WAIT_MS,
     maxAgeMs: config.COMMUNICATION_RECORDING_MAX_AGE_HOURS * hourMs,
     drawClaim: () => `${ctx.instanceId}/${randomUUID()}`,
     atOnce: config.COMMUNICATION_RECORDINGS_AT_ONCE,

@@ -84,7 +84,7 @@ export const communicationConfig = {
     productionMin: 5000,
   }),
   COMMUNICATION_RECORDING_MAX_AGE_HOURS: integer({
-    doc: 'How long the upload of one recording is tried before it has failed, in hours.',
+    doc: 'How long the upload of one recording is tried, since its last event, before it has failed, in hours.',
     example: '24',
     default: 24,
     min: 1,

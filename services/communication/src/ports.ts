@@ -168,7 +168,7 @@ export interface RecordingStore {
   /** False: the claim is lost. */
   change(claim: Claim, change: RecordingChange): Promise<boolean>;
   /** Releases the claim; the recording is due again at `dueAtMs`. */
-  release(claim: Claim, dueAtMs: number): Promise<void>;
+  release(claim: Claim, dueAtMs: number, nowMs: number): Promise<void>;
   /**
    * Makes items that are due after `latestMs` due now: no delay is that long, so a wrong clock wrote the
    * time.

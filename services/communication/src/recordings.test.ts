@@ -155,6 +155,57 @@ describe('the events of a recording', () => {
     expect(body.channel.connections.map((one: Body) => one.webmFile)).toEqual(recording.webmFiles);
     expect(body).not.toHaveProperty('message');
   });
+
+  /** Resolves when so many archives are noted and the recording waits, again where its wait was over. */
+  const waiting = async (archives: number) => {
+    await waitFor('another wait', async () => {
+      const [document] = await use.studio.world.store.collection('recordings').find({}).toArray();
+      if (document?.['archives'].length !== archives || document['claim']) return false;
+      return document['dueAtMs'] > use.studio.world.nowMs;
+    });
+  };
+
+  test('of a participant who leaves hours before the end do not end it', async () => {
+    const recording = use.studio.record();
+    use.studio.sora.archives.remove(recording.reportFile);
+    await recording.webhooks[0]?.send();
+    for (let hour = 0; hour < 3; hour += 1) {
+      await waiting(1);
+      use.studio.world.nowMs += 3_600_000;
+    }
+    await waiting(1);
+    expect(await use.studio.state(recording)).toBe('waiting');
+    use.studio.sora.archives.add(recording.reportFile, 700);
+    await recording.webhooks[1]?.send();
+    await recording.webhooks[2]?.send();
+    const { body } = await use.studio.notification(recording);
+    expect(body.channel.connections.map((one: Body) => one.webmFile)).toEqual(recording.webmFiles);
+    expect(body).not.toHaveProperty('message');
+  });
+
+  test('without that of the report: its file in the archive shows the end, and the known archives are used', async () => {
+    const recording = use.studio.record();
+    await recording.webhooks[0]?.send();
+    await recording.webhooks[1]?.send();
+    await waiting(2);
+    use.studio.world.nowMs += 600_001;
+    await waiting(2);
+    expect(use.studio.world.asked).toEqual([]);
+    use.studio.world.nowMs += 30_001;
+    const { body } = await use.studio.notification(recording);
+    expect(body.channel.metaFile).toBe(recording.reportFile);
+    expect(body).not.toHaveProperty('message');
+  });
+
+  test('that never tell of an end: it fails a day after the last one', async () => {
+    const recording = use.studio.record();
+    use.studio.sora.archives.remove(recording.reportFile);
+    await recording.webhooks[0]?.send();
+    await waiting(1);
+    use.studio.world.nowMs += 24 * 3_600_000 + 1;
+    const { body } = await use.studio.notification(recording);
+    expect(body.message).toBe(failures.archive);
+  });
 });
 
 describe('archive is not found.', () => {

@@ -49,14 +49,17 @@ function refuse(message: string): never {
   throw new DomainError('invalid_argument', message);
 }
 
-/** Whether a repeat has the same content, as the source told it. */
+/**
+ * Whether a repeat has the same content: the start is compared as the source told it, and as it was
+ * published, because 0.1.0 stored the published one only.
+ */
 export function sameUsage(a: Usage, b: Usage): boolean {
   return (
     a.usageId === b.usageId &&
     a.applicationId === b.applicationId &&
     a.deviceId === b.deviceId &&
     a.kind === b.kind &&
-    toldStart(a) === toldStart(b) &&
+    (a.startedAtMs === b.startedAtMs || toldStart(a) === toldStart(b)) &&
     a.durationMs === b.durationMs
   );
 }

@@ -34,6 +34,10 @@ export interface RecordingState {
   readonly channelId: string;
   readonly endpointId: string;
   readonly createdAtMs: number;
+  /** Time of the last event; absent in documents of 0.1.0. */
+  readonly heardAtMs?: number;
+  /** Its report was found in the archive, although no event has told of it. */
+  readonly reportFound?: true;
   readonly state: 'waiting' | 'uploading' | 'saved' | 'failed';
   readonly message: string;
   /** Null until Sora's report has come. */

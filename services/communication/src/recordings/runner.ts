@@ -57,8 +57,14 @@ export interface RunnerOptions {
   readonly uploadAttempts: number;
   readonly signedUrlAttempts: number;
   readonly renewals: number;
+  /** How long a recording waits for its report; milliseconds. */
+  readonly waitMs: number;
+  /** How long it is tried after its last event; milliseconds. */
   readonly maxAgeMs: number;
 }
+
+/** How long the event of a report may come after its file; milliseconds. */
+const reportEventMs = 30_000;
 
 /** Thrown to end a run at any step. */
 class Ended extends Error {
@@ -102,10 +108,11 @@ class Run {
 
   async run(): Promise<RunOutcome> {
     const before = await this.#read();
+    const late = this.#o.clock.now() > (before.heardAtMs ?? before.createdAtMs) + this.#o.maxAgeMs;
+    if (before.state === 'waiting' && before.reportFile === null && !late) await this.#requireReport(before);
     // From now on Sora's events do not change it.
     await this.#change({ state: 'uploading', attempts: before.attempts + 1 });
     let recording = await this.#read();
-    const late = this.#o.clock.now() > recording.createdAtMs + this.#o.maxAgeMs;
     if (recording.files.length === 0) recording = await this.#plan(recording, late);
     else if (late) throw failed(failures.signedUrls);
     this.#urls = await this.#o.recordings.urls(recording.recordingId);
@@ -114,6 +121,28 @@ class Run {
       await this.#sendFile(index);
     }
     return { end: 'saved' };
+  }
+
+  /**
+   * Sora makes a connection's archive when that connection ends, and the report when the recording does.
+   * Throws a pause while no report is in the archive. Its event may be on its way when it is found, so that
+   * it is used without its event only after another pause.
+   */
+  async #requireReport({ recordingId, endpointId, reportFound }: Recording): Promise<void> {
+    const { endpoints, archives, waitMs, logger } = this.#o;
+    const archiveUrl = (await endpoints.get(endpointId))?.archiveUrl;
+    if (!archiveUrl || reportFound) return;
+    let answer: Awaited<ReturnType<ArchiveReader['size']>>;
+    try {
+      answer = await archives.size(archiveUrl, reportName(recordingId), this.#signal);
+    } catch (error) {
+      this.#heed();
+      logger.warn({ recordingId, err: error }, 'an archive cannot be read now');
+      throw new Ended({ end: 'pause' });
+    }
+    if (answer === 'missing') throw new Ended({ end: 'pause', afterMs: waitMs });
+    await this.#change({ reportFound: true });
+    throw new Ended({ end: 'pause', afterMs: Math.min(waitMs, reportEventMs) });
   }
 
   /** Reads the destination setting and the sizes of all files. */

@@ -122,13 +122,15 @@ export class RecordingWorker {
         const signal = AbortSignal.any([this.#stop.signal, lost.signal]);
         const outcome = await runRecording(this.#o, claim, signal);
         if (outcome.end === 'pause') {
-          return await recordings.release(claim, clock.now() + (outcome.afterMs ?? pauseMs));
+          const nowMs = clock.now();
+          return await recordings.release(claim, nowMs + (outcome.afterMs ?? pauseMs), nowMs);
         }
         await this.#end(claim, outcome);
       }
       await this.#notify(claim);
     } catch (error) {
-      if (this.#stop.signal.aborted) await recordings.release(claim, clock.now()).catch(() => {});
+      const nowMs = clock.now();
+      if (this.#stop.signal.aborted) await recordings.release(claim, nowMs, nowMs).catch(() => {});
       // The claim expires by itself; then the recording is claimed again.
       else {
         const heldMsAgo = Math.round(performance.now() - heldAtMs);

@@ -23,6 +23,16 @@ export function createRecordingStore(
     return (await recordings.updateOne(claimed(claim), change)).matchedCount === 1;
   }
 
+  /** A recording that is complete and that nobody works on is due now. */
+  async function hurry(found: WithId<RecordingDocument> | null, nowMs: number): Promise<void> {
+    if (found?.state !== 'waiting' || !isComplete(found)) return;
+    const { _id } = found;
+    await recordings.updateOne(
+      { _id, state: 'waiting', claim: { $exists: false } },
+      { $set: { dueAtMs: nowMs } },
+    );
+  }
+
   return {
     async note(news, { traceparent, ...of }, nowMs, waitUntilMs) {
       const _id = news.recordingId;
@@ -46,7 +56,7 @@ export function createRecordingStore(
           if (!isDuplicateKey(error)) throw error;
         }
       }
-      const told = { dueAtMs: waitUntilMs, ...(traceparent && { traceparent }) };
+      const told = { dueAtMs: waitUntilMs, heardAtMs: nowMs, ...(traceparent && { traceparent }) };
       const open: Filter<RecordingDocument> = { _id, channelId: of.channelId, state: 'waiting' };
       if ('archive' in news) {
         await recordings.updateOne(
@@ -61,9 +71,7 @@ export function createRecordingStore(
         );
       }
       const found = await recordings.findOne({ _id }, { projection: withoutUrls });
-      if (found?.state === 'waiting' && isComplete(found)) {
-        await recordings.updateOne({ ...open, claim: { $exists: false } }, { $set: { dueAtMs: nowMs } });
-      }
+      await hurry(found, nowMs);
       return found ? recordingOf(found) : undefined;
     },
 
@@ -113,8 +121,10 @@ export function createRecordingStore(
 
     change: (claim, change) => update(claim, { $set: change }),
 
-    async release(claim, dueAtMs) {
+    async release(claim, dueAtMs, nowMs) {
       await update(claim, { $set: { dueAtMs }, $unset: { claim: '' } });
+      // Events that came while it was claimed may have completed it.
+      await hurry(await recordings.findOne({ _id: claim.recordingId }, { projection: withoutUrls }), nowMs);
     },
 
     async recall(latestMs, nowMs) {

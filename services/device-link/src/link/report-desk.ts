@@ -45,10 +45,9 @@ export class ReportDesk {
     return this.#pump.ackedReportId;
   }
 
-  /** The hello goes to the log as well; `activationEpoch`: the device's when the session began. */
-  takeHello(hello: Hello, activationEpoch: bigint | undefined): void {
+  /** The hello goes to the log as well. `activationEpoch`: the device's when the session began, at `nowMs`. */
+  takeHello(hello: Hello, activationEpoch: bigint | undefined, nowMs: number): void {
     const said = { case: 'hello', value: hello } as const;
-    const nowMs = this.#deps.clock.now();
     this.#pump.push(reportEvent(this.#session, nowMs, said, '', activationEpoch), 0);
   }
 

@@ -140,17 +140,19 @@ export class Session implements Conversation {
     activation: CurrentActivation | undefined,
   ): void {
     this.#judge.introduce(hello);
+    // One time for both: what the headset dates by the welcome is never before its hello.
+    const nowMs = this.#deps.clock.now();
     this.flow.open(() => this.#drained());
     this.send({
       case: 'welcome',
       value: {
         sessionEpoch: BigInt(this.epoch),
-        serverTimeMs: BigInt(this.#deps.clock.now()),
+        serverTimeMs: BigInt(nowMs),
         ackedReportId: BigInt(ackedReportId),
         ...(activation && { activation }),
       },
     });
-    this.#reports.takeHello(hello, activation?.epoch);
+    this.#reports.takeHello(hello, activation?.epoch, nowMs);
     void this.#offers.open(hello, afterUnresponsive);
     this.#call.resume();
   }

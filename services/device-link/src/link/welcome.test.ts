@@ -31,6 +31,19 @@ describe('the welcome', () => {
     expect(await headset.next('welcome')).toMatchObject({ sessionEpoch: 1n, activation });
   });
 
+  it('tells the time that the hello is dated by: what the headset dates by it is never before its hello', async () => {
+    // A clock that moves on with each look.
+    let looks = 0;
+    const now = world.clock.now.bind(world.clock);
+    world.clock.now = () => now() + 10 * looks++;
+    const { serverTimeMs } = await world.dial(instance, { hello: {} }).next('welcome');
+    const [hello] = await waitFor('the hello', async () => {
+      const all = await world.reports(topics.deviceReports);
+      return all.length > 0 && all;
+    });
+    expect(hello?.receivedAtMs).toBe(serverTimeMs);
+  });
+
   it('tells it as it was after the session could be reached, so that a change after it is sent', async () => {
     const reachable: unknown[] = [];
     world.onActivation = async () => {
