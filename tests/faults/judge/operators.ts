@@ -11,9 +11,15 @@ const gone = /\b410\b/;
 /** What operators see: deliveries that were given up, dead letters, server errors and ends of processes. */
 export function judgeOperators(evidence: Evidence): Check[] {
   return [
-    { name: 'no callback is given up too early (before 72 h and 10 attempts, or 96 h)', violations: givenUp(evidence) },
+    {
+      name: 'no callback is given up too early (before 72 h and 10 attempts, or 96 h)',
+      violations: givenUp(evidence),
+    },
     { name: 'only invalid events become dead letters', violations: setAside(evidence) },
-    { name: 'each invalid event becomes a dead letter of every group that reads it', violations: poisonFound(evidence) },
+    {
+      name: 'each invalid event becomes a dead letter of every group that reads it',
+      violations: poisonFound(evidence),
+    },
     { name: 'SIGTERM shuts a process down gracefully', violations: wentInOrder(evidence) },
     { name: 'every response with status 500 or above has Retry-After', violations: retryAfter(evidence) },
     { name: 'a rolling restart causes no server error other than 503', violations: only503(evidence) },

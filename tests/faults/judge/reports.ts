@@ -24,7 +24,9 @@ export function reportValue(body: Readonly<Record<string, unknown>>): string | u
 
 /** Headsets' own reports: each arrives once, at its own application. */
 export function judgeReports(c: Case): Check[] {
-  return [{ name: 'every report of a headset arrives once, and nothing else arrives', violations: eachOnce(c) }];
+  return [
+    { name: 'every report of a headset arrives once, and nothing else arrives', violations: eachOnce(c) },
+  ];
 }
 
 function eachOnce({ evidence, others }: Case): string[] {

@@ -6,7 +6,10 @@ export function judgeStanding(evidence: Evidence): Check[] {
   return [
     { name: 'no acknowledged setting is lost', violations: settingsKept(evidence) },
     { name: 'the slots in use match the activated devices', violations: slotsMatch(evidence) },
-    { name: 'the last acknowledged activation or deactivation is in force', violations: activationsStand(evidence) },
+    {
+      name: 'the last acknowledged activation or deactivation is in force',
+      violations: activationsStand(evidence),
+    },
   ];
 }
 
@@ -18,7 +21,9 @@ function settingsKept({ calls, settings }: Evidence): string[] {
   const final = new Map(settings.map((s) => [`${s.applicationId} ${s.field}`, s.value]));
   return [...last].flatMap(([name, c]) => {
     const value = final.get(name) ?? null;
-    return value === c.setting?.value ? [] : [`${name} is ${value}, but the acknowledged value was ${c.setting?.value}`];
+    return value === c.setting?.value
+      ? []
+      : [`${name} is ${value}, but the acknowledged value was ${c.setting?.value}`];
   });
 }
 

@@ -21,19 +21,28 @@ const places: Record<Part, number> = { accepted: 0, step: 1, end: 2, answer: 3 }
 export function judgeTransactions(c: Case): Check[] {
   const { evidence } = c;
   return [
-    { name: 'every call is answered, and none is refused without a valid reason', violations: everyCallAnswered(evidence) },
+    {
+      name: 'every call is answered, and none is refused without a valid reason',
+      violations: everyCallAnswered(evidence),
+    },
     { name: 'every transaction of a 201 response exists', violations: everyTransactionExists(c) },
     { name: 'every transaction has an end state', violations: everyTransactionEnded(c) },
     { name: 'every transaction has one end callback, which agrees with its state', violations: oneEnd(c) },
     { name: 'every callback is signed', violations: everySigned(evidence) },
     { name: 'every callback names its transaction’s device and operation', violations: rightSubject(c) },
-    { name: 'callbacks first arrive in the order accepted, progress, end, app answer', violations: inOrder(c) },
+    {
+      name: 'callbacks first arrive in the order accepted, progress, end, app answer',
+      violations: inOrder(c),
+    },
     { name: 'every app’s answer arrives', violations: everyAnswer(c) },
     { name: 'no transaction takes effect twice', violations: effectsOnce(evidence) },
     { name: 'every effect matches its transaction', violations: rightEffect(c) },
     { name: 'every successful transaction took effect', violations: everySuccessTookEffect(c) },
     { name: 'no transaction reported as canceled took effect', violations: noCanceledEffect(c) },
-    { name: 'cancel responses name exactly the transactions that were canceled', violations: cancelAnswersExact(c) },
+    {
+      name: 'cancel responses name exactly the transactions that were canceled',
+      violations: cancelAnswersExact(c),
+    },
     { name: 'one Idempotency-Key makes one transaction', violations: oneKeyOneTransaction(c) },
   ];
 }

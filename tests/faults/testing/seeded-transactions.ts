@@ -19,11 +19,7 @@ const effect = (transactionId: number) => ({
 
 /** Violations of the promises about transactions, settings and activations. */
 export const seededTransactions: readonly Seeded[] = [
-  [
-    'nothing is unfinished at the end',
-    'a pending callback',
-    (e) => ({ ...e, unfinished: ['callback'] }),
-  ],
+  ['nothing is unfinished at the end', 'a pending callback', (e) => ({ ...e, unfinished: ['callback'] })],
   [
     'every call is answered, and none is refused without a valid reason',
     'a call without an answer',
