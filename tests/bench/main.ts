@@ -81,7 +81,7 @@ async function run(): Promise<void> {
         for (const figure of report?.figures ?? []) rows.push({ stack, figure });
         for (const note of report?.notes ?? []) say(`${stack}: ${note}`);
       } catch (error) {
-        // The others are worth having all the same.
+        // The other measures still run.
         failed += 1;
         say(`${stack}: ${name} could not be measured: ${(error as Error).stack}`);
       }

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 
 /**
- * What a process did with its time: `node tests/bench/profile.ts FILE.cpuprofile [lines]` prints the
- * functions and modules with the most time of their own, and with the most time of their own and of
- * what they called. Shares are of the time that was not idle. Profiles come from
+ * Analyses a CPU profile: `node tests/bench/profile.ts FILE.cpuprofile [lines]` prints the functions and
+ * modules with the most own time, and with the most time including their callees. Shares are relative to the
+ * time that was not idle. Profiles come from
  * `BENCH_PROFILE=dir node tests/bench/main.ts …`.
  */
 interface Profile {
@@ -49,7 +49,7 @@ function functionOf(node: Node): string {
   return `${name}  ${path.replace(/^.*node_modules\//, '')}:${lineNumber + 1}`;
 }
 
-/** Sums by a name; with `inclusive` each name counts once for a stack, whatever it called. */
+/** Sums by name; with `inclusive` the time of callees counts too, once for each name in a stack. */
 function sums(nameOf: (node: Node) => string, inclusive: boolean): Map<string, number> {
   const total = new Map<string, number>();
   const walk = (id: number, above: ReadonlySet<string>): number => {
@@ -84,5 +84,5 @@ function print(title: string, total: Map<string, number>): void {
 
 print('Modules, own time', sums(moduleOf, false));
 print('Functions, own time', sums(functionOf, false));
-print('Modules, with what they called', sums(moduleOf, true));
-print('Functions, with what they called', sums(functionOf, true));
+print('Modules, including callees', sums(moduleOf, true));
+print('Functions, including callees', sums(functionOf, true));

@@ -1,10 +1,10 @@
 import type { Fault } from '@headset-cloud/demo/headset/behaviour.ts';
 import type { Defect } from './simulator.ts';
 
-/** A simulated headset that breaks a rule, and which. */
+/** A simulated headset that breaks a rule, and the rule's id. */
 export interface Sabotage {
   readonly rule: string;
-  /** What is wrong with the headset, in a few words. */
+  /** The defect of the headset, in a few words. */
   readonly name: string;
   readonly defect: Defect;
 }
@@ -43,7 +43,7 @@ export const sabotages: readonly Sabotage[] = [
   by('session/silent-cloud', 'no-pings'),
   {
     rule: 'session/pings-answered',
-    name: 'stands still after its first effect',
+    name: 'stops responding after its first effect',
     defect: { beside: 'until [ -s "$HEADSET_EFFECTS" ]; do sleep 0.05; done; kill -STOP $1' },
   },
   by('session/unknown-ignored', 'ends-on-unknown'),

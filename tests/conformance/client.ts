@@ -3,22 +3,22 @@ import { readFileSync } from 'node:fs';
 import type { Exchange } from './exchange.ts';
 import { Broken } from './verdict.ts';
 
-/** What the client prints is shown when a rule is broken; characters that are kept. */
+/** How much of the client's output is kept, to be shown when a rule is broken; characters. */
 const keptOutput = 4000;
-/** A client that ends by itself so often in one rule is not started again. */
+/** A client that ends by itself this often during one rule is not started again. */
 const endsForgiven = 10;
 
 /** One line of the effects file. */
 export interface EffectLine {
   readonly transactionId: bigint;
-  /** Of a command: each extra as the app got it. */
+  /** For a command: each extra as the app got it. */
   readonly extras?: Readonly<Record<string, string>>;
 }
 
 export interface ClientOptions {
   /** For /bin/sh. */
   readonly command: string;
-  /** Read at each start: the address is known only then. */
+  /** Called at each start, because the address is known only then. */
   env(): Readonly<Record<string, string>>;
   readonly effectsFile: string;
   readonly exchange: Exchange;
@@ -91,14 +91,14 @@ export class Client {
     this.start();
   }
 
-  /** Tells the client to do something of its own: a JSON line on its standard input. */
+  /** Tells the client to do something by itself: a JSON line on its standard input. */
   tell(action: Readonly<Record<string, unknown>>): void {
     const line = JSON.stringify(action);
     this.#options.exchange.note(`tells the client ${line}`);
     this.#child?.stdin?.write(`${line}\n`);
   }
 
-  /** The effects file's whole lines, in order. */
+  /** The complete lines of the effects file, in order. */
   effects(): readonly EffectLine[] {
     let text: string;
     try {
@@ -115,7 +115,7 @@ function effectLine(line: string): EffectLine {
     const { transactionId, extras } = JSON.parse(line);
     return { transactionId: BigInt(transactionId), ...(extras && { extras }) };
   } catch (error) {
-    throw new Broken(`a line of the effects file is none: ${line} (${(error as Error).message})`);
+    throw new Broken(`a line of the effects file is invalid: ${line} (${(error as Error).message})`);
   }
 }
 

@@ -1,14 +1,14 @@
 import { type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf';
 
-/** What a line shows at most; characters. */
+/** Maximum length of a line; characters. */
 const longestLine = 600;
 
-/** What went over the wire and what the kit did, in order, for people. */
+/** A readable log of the messages and of the kit's actions, in order. */
 export class Exchange {
   readonly lines: string[] = [];
   readonly #startedMs = performance.now();
 
-  /** Something the kit did or saw. */
+  /** An action or observation of the kit. */
   note(text: string): void {
     this.#add('·', text);
   }

@@ -3,16 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Exchange } from './exchange.ts';
 
-/** A request that came, with how it is answered. */
+/** A received request and its answer. */
 export interface FileRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
-  /** The first byte that is asked for; 0 without a range. */
+  /** The first requested byte; 0 without a range. */
   readonly from: number;
-  /** Of a PUT. */
+  /** Only for a PUT. */
   readonly body: Buffer;
-  /** Bytes of the file that were handed to the network. */
+  /** Number of bytes of the file that were sent. */
   sentBytes: number;
   closed: boolean;
 }
@@ -20,21 +20,21 @@ export interface FileRequest {
 /** How one GET or PUT is answered. */
 export type FileAnswer =
   | 'well'
-  /** Other bytes of the same number. */
+  /** The same number of other bytes. */
   | 'wrong-bytes'
-  /** The whole file with 200, though a part was asked for. */
+  /** The whole file with 200, although a range was requested. */
   | 'whole'
   | { readonly status: number }
   /** 302, or 307 for a PUT, to another address. */
   | 'elsewhere'
-  /** The connection breaks after so many bytes of the answer. */
+  /** The connection breaks after this many bytes of the answer. */
   | { readonly cutAfter: number }
-  /** The rest comes after `release`. */
+  /** The rest is sent after `release`. */
   | { readonly holdAfter: number };
 
 const pathPrefix = '/file/';
 
-/** An HTTP server with one file that serves ranges, takes uploads, and does so as badly as it is told. */
+/** An HTTP server with one file that serves ranges and accepts uploads, with configurable defects. */
 export class Files {
   readonly requests: FileRequest[] = [];
   /** How a request is answered; the number counts those of its method from 1. */
@@ -71,7 +71,7 @@ export class Files {
     return this.requests.filter((request) => request.method === method);
   }
 
-  /** Lets go on what was held back; later requests are answered well. */
+  /** Continues answers that were held back; later requests are answered correctly. */
   release(): void {
     this.answer = () => 'well';
     for (const go of this.#held) go();

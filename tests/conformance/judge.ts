@@ -11,13 +11,13 @@ export interface Judgement {
   why: string;
   readonly seconds: number;
   readonly exchange: readonly string[];
-  /** The end of what the client printed. */
+  /** The end of the client's output. */
   readonly output: string;
-  /** Other rules that were seen broken meanwhile. */
+  /** Other rules that were violated meanwhile. */
   readonly violations: readonly Violation[];
 }
 
-/** Judges one rule with a client of its own. */
+/** Judges one rule with its own client. */
 export async function judge(rule: Rule, options: StageOptions): Promise<Judgement> {
   const stage = new Stage(options);
   const started = performance.now();
@@ -31,7 +31,7 @@ export async function judge(rule: Rule, options: StageOptions): Promise<Judgemen
     else if (error instanceof NotApplicable) verdict = 'not applicable';
     else {
       verdict = 'not judged';
-      // A fault of the kit itself.
+      // A defect of the kit itself.
       if (!(error instanceof NotJudged)) why = (error as Error).stack ?? why;
     }
   } finally {
@@ -49,8 +49,8 @@ export async function judge(rule: Rule, options: StageOptions): Promise<Judgemen
 }
 
 /**
- * Judges rules side by side, `jobs` at a time, those that wait long first. A rule that another one's
- * scenario saw broken is broken.
+ * Judges `jobs` rules at the same time; rules with long waits are started first. A rule that is violated in
+ * another rule's scenario is broken.
  */
 export async function judgeAll(
   rules: readonly Rule[],

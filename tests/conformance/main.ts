@@ -2,8 +2,8 @@ import { type Judgement, judgeAll } from './judge.ts';
 import { rules } from './rules/all.ts';
 
 /**
- * The conformance kit (README.md): HEADSET, the command that starts the client; RULES, ids or beginnings of
- * ids; WITHOUT, those that are left out; TIMEOUT_MS; JOBS; VERBOSE=1. The last line counts rules.
+ * The conformance kit (README.md). HEADSET: the command that starts the client; RULES: ids or beginnings of
+ * ids; WITHOUT: rules to leave out; TIMEOUT_MS; JOBS; VERBOSE=1. The last line counts rules.
  */
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const words = (name: string) => (process.env[name] ?? '').split(/[\s,]+/).filter(Boolean);
@@ -35,7 +35,7 @@ async function main(): Promise<number> {
       !without.some((begin) => id.startsWith(begin)),
   );
   if (chosen.length === 0) {
-    say(`No rule is named so. There are:\n${rules.map(({ id }) => `  ${id}`).join('\n')}`);
+    say(`No rule matches RULES and WITHOUT. The rules are:\n${rules.map(({ id }) => `  ${id}`).join('\n')}`);
     return 2;
   }
   const judgements = await judgeAll(chosen, {

@@ -1,13 +1,13 @@
 import type { Stage } from './stage.ts';
 
-/** One rule of the protocol page and how it is shown to hold. */
+/** One rule of the protocol page and the scenario that proves it. */
 export interface Rule {
   /** theme/name */
   readonly id: string;
-  /** What the page says. */
+  /** The sentence of the page. */
   readonly sentence: string;
-  /** It takes long by its nature (a wait that the page prescribes), so it is begun first; seconds. */
+  /** Duration of a long wait that the page prescribes; such rules are started first; seconds. */
   readonly seconds?: number;
-  /** Throws Broken, NotApplicable or NotJudged; returns when the rule holds. */
+  /** Returns if the rule holds; otherwise throws Broken, NotApplicable or NotJudged. */
   prove(stage: Stage): Promise<void>;
 }

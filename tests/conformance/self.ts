@@ -9,8 +9,9 @@ import { rules } from './rules/all.ts';
 import { simulator } from './simulator.ts';
 
 /**
- * The kit against the simulated headset: every rule holds, and every rule is seen to be broken by a
- * simulated headset that breaks it. RULES chooses, by the beginnings of ids; CAN_FAIL=0 leaves the second part out. The last line counts.
+ * Runs the kit against the simulated headset: every rule must hold, and every rule must fail for a simulated
+ * headset that breaks it. RULES selects rules by the beginnings of their ids; CAN_FAIL=0 leaves the second
+ * part out. The last line counts.
  */
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const only = (process.env['RULES'] ?? '').split(/[\s,]+/).filter(Boolean);
@@ -18,7 +19,7 @@ const chosen = (id: string) => only.length === 0 || only.some((begin) => id.star
 /** Most of the time is spent waiting. */
 const jobs = 3 * availableParallelism();
 const startupMs = 120_000;
-/** Where the answer never comes: a rule that is broken is found so late. */
+/** How long a broken rule may wait for an answer that never comes. */
 const shortMs = 5000;
 
 let [passed, failed] = [0, 0];
@@ -47,7 +48,7 @@ async function holds(): Promise<void> {
   }
 }
 
-/** A page or sentence without its markup, for comparison. */
+/** The text without markup and white space, for comparison. */
 function plain(text: string): string {
   return text
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -56,7 +57,7 @@ function plain(text: string): string {
     .toLowerCase();
 }
 
-/** Each sentence stands on the page; `…` joins what stands apart there. */
+/** Checks that each sentence is on the page; `…` joins parts that are apart there. */
 function sentencesArePages(): void {
   const page = plain(readFileSync(join(root, 'proto/device_link/v1/README.md'), 'utf8'));
   const missing = rules.flatMap(({ id, sentence }) =>
@@ -71,7 +72,7 @@ function sentencesArePages(): void {
   );
 }
 
-/** Each sabotaged headset is found out by its rule. */
+/** Checks that each sabotaged headset fails its rule. */
 async function canFail(): Promise<void> {
   const secondsOf = ({ rule }: Sabotage) => rules.find(({ id }) => id === rule)?.seconds ?? 0;
   const queue = sabotages.filter(({ rule }) => chosen(rule)).sort((a, b) => secondsOf(b) - secondsOf(a));
@@ -95,7 +96,7 @@ async function canFail(): Promise<void> {
   };
   await Promise.all(Array.from({ length: jobs }, work));
   for (const { id } of rules) {
-    if (!sabotages.some(({ rule }) => rule === id)) count(false, `${id} is never seen to fail`);
+    if (!sabotages.some(({ rule }) => rule === id)) count(false, `${id} has no sabotage that makes it fail`);
   }
 }
 

@@ -4,14 +4,14 @@ import { compileCache, root } from '@headset-cloud/demo/stack/process.ts';
 
 const main = join(root, 'services/demo/src/headset/main.ts');
 
-/** What makes a simulated headset one that breaks a rule; everything is optional. */
+/** The settings with which a simulated headset breaks a rule; all are optional. */
 export interface Defect {
   readonly behaviour?: Partial<Behaviour>;
   /** Further options of its command line. */
   readonly options?: string;
   /** Run by the shell before each start. */
   readonly before?: string;
-  /** Run by the shell beside it; `$1` is its process. */
+  /** Run by the shell while it runs; `$1` is its process id. */
   readonly beside?: string;
 }
 

@@ -12,19 +12,19 @@ import { must, NotJudged } from './verdict.ts';
 import { until } from './wait.ts';
 
 export interface StageOptions {
-  /** What starts the client; for /bin/sh. */
+  /** The command that starts the client; for /bin/sh. */
   readonly command: string;
-  /** How long an answer is waited for; milliseconds. */
+  /** Time-out for an answer; milliseconds. */
   readonly timeoutMs: number;
-  /** How long the client's first connection is waited for; milliseconds. */
+  /** Time-out for the client's first connection; milliseconds. */
   readonly startupMs: number;
 }
 
-/** The update that the kit's cloud offers; bytes. */
+/** Size of the update that the kit's cloud offers; bytes. */
 const artifactBytes = 96 * 1024;
 const imei = '350000000000018';
 export const audience = 'headset-cloud/conformance';
-/** What the kit's updates install. */
+/** The package that the kit's updates install. */
 export const app = 'com.example.conformance';
 
 const directories = new Set<string>();
@@ -32,14 +32,14 @@ process.on('exit', () => {
   for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 });
 
-/** One client with empty data, one scripted cloud and one file server: what a rule is judged on. */
+/** The environment of one rule: a client with empty data, a scripted cloud and a file server. */
 export class Stage {
   readonly exchange = new Exchange();
   readonly client: Client;
   readonly cloud: Cloud;
   readonly files: Files;
   readonly imei = imei;
-  /** Transactions that are there only to show that something else is dealt with. */
+  /** Transactions that only prove that earlier messages have been handled. */
   readonly fences = new Set<bigint>();
   readonly timeoutMs: number;
   readonly #startupMs: number;
@@ -87,7 +87,7 @@ export class Stage {
     directories.delete(this.#directory);
   }
 
-  /** Starts the client and waits for its first stream, welcomed if that is not said otherwise. */
+  /** Starts the client, waits for its hello and sends welcome. */
   async begin(): Promise<Link> {
     const link = await this.connect();
     await link.until('hello', () => link.messages.length > 0);
@@ -106,7 +106,7 @@ export class Stage {
     return await this.cloud.next();
   }
 
-  /** kill -9 and start; the next session. */
+  /** Kills and restarts the client; returns the next session. */
   async afterKill(): Promise<Link> {
     await this.client.restart();
     return await this.cloud.online(this.#startupMs);
@@ -117,7 +117,7 @@ export class Stage {
     return await this.cloud.online();
   }
 
-  /** The result of a started transaction whose effect may restart the headset; and the session it came in. */
+  /** The result of a started transaction whose effect may restart the headset, and the session of the result. */
   async resultOverRestarts(link: Link, id: bigint): Promise<ReportOf<'result'> & { readonly link: Link }> {
     const find = () => link.reportsOf('result').find(({ value }) => value.transactionId === id);
     const found = await link.until(
@@ -137,12 +137,12 @@ export class Stage {
     return this.#lastId;
   }
 
-  /** An app is called. */
+  /** An operation that calls an app. */
   command(more: Record<string, unknown> = {}): OperationKind {
     return { case: 'command', value: { package: app, action: 'CONFORMANCE', launchType: 1, ...more } };
   }
 
-  /** An app of a version that was not offered yet. */
+  /** An update of an app to a version that was not offered yet. */
   update(): OperationKind & { case: 'updateApp' } {
     this.#lastVersion += 1;
     const value = { package: app, version: `2.${this.#lastVersion}`, artifact: this.files.artifact() };
@@ -159,8 +159,8 @@ export class Stage {
   }
 
   /**
-   * Shows that the headset has dealt with all that was sent before on this stream: a further command is
-   * offered, started, and has its result; work is done in the order of its starts.
+   * Proves that the headset has handled all earlier messages on this stream: a further command is
+   * offered and started, and has its result; work is done in the order of its starts.
    */
   async fence(link: Link, epoch?: bigint): Promise<ReportOf<'result'>> {
     const id = this.#fenceId();
@@ -169,7 +169,7 @@ export class Stage {
     return result;
   }
 
-  /** The same, where work may be held up: an offer that is answered. */
+  /** The same when work may be delayed: a further offer is answered. */
   async readyFence(link: Link): Promise<void> {
     const id = this.#fenceId();
     link.offer(id, this.command());
@@ -177,8 +177,8 @@ export class Stage {
   }
 
   /**
-   * Starts an update of which only some bytes come, so that it is started and its effect has not begun
-   * until `files.release()`. Answers its id.
+   * Starts an update whose download stops after some bytes, so that its effect has not begun
+   * until `files.release()`. Returns its id.
    */
   async startHeldUpdate(link: Link, kind: OperationKind = this.update()): Promise<bigint> {
     const id = this.id();

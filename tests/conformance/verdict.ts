@@ -1,13 +1,13 @@
-/** A rule of the page that the client does not keep; the message says what was seen. */
+/** The client violates the rule; the message describes the observation. */
 export class Broken extends Error {}
 
-/** What the rule is about does not exist in this client. */
+/** The client does not have the subject of the rule. */
 export class NotApplicable extends Error {}
 
-/** The client never got so far that the rule could be judged. */
+/** The scenario did not get far enough to judge the rule. */
 export class NotJudged extends Error {}
 
-/** Throws Broken with `why` unless `fact`. */
+/** Throws Broken with `why` unless `fact` is true. */
 export function must(fact: unknown, why: string): asserts fact {
   if (!fact) throw new Broken(why);
 }

@@ -1,8 +1,8 @@
 import { Broken } from './verdict.ts';
 
 /**
- * Waits until `probe` answers something other than undefined, null or false, and answers it. Throws
- * Broken with `what` when that takes longer than `timeoutMs`.
+ * Waits until `probe` returns something other than undefined, null or false, and returns that value. Throws
+ * Broken with `what` if it takes longer than `timeoutMs`.
  */
 export async function until<T>(
   what: string,

@@ -176,7 +176,7 @@ describeOnStack('make up', () => {
     expect([await sameport.ended, sameport.output]).toEqual([
       2,
       expect.stringContaining(
-        `Port ${port} (gateway) is taken. Stop what uses it, or choose others: make up PORT=`,
+        `Port ${port} (gateway) is taken. Stop the program that uses it, or choose other ports: make up PORT=`,
       ),
     ]);
     await stop(first);
@@ -214,7 +214,7 @@ describeOnStack('make up', () => {
 
     const elsewhere = up(on);
     await untilReady(elsewhere);
-    expect(elsewhere.output).toContain('not shown again: deviceEvent is http://127.0.0.1:9/mine');
+    expect(elsewhere.output).toContain('example calls skipped: deviceEvent is http://127.0.0.1:9/mine');
     await ask(elsewhere, 'PATCH', '', { deviceEvent: integratorUrl });
     const renewed = JSON.parse(await ask(elsewhere, 'POST', '/refresh_authkey')).authenticationKey;
     await stop(elsewhere);
@@ -223,7 +223,7 @@ describeOnStack('make up', () => {
     await untilReady(refused);
     const keyFile = join(dataDir, 'integrator.key');
     expect(refused.output).toContain(
-      `activation: its callback arrived, signed with a key that ${keyFile} does not have: add the new one`,
+      `activation: its callback arrived, but was signed with a key that is not in ${keyFile}: add the new key`,
     );
     const id = Number(/activation: 201, transaction (\d+)/.exec(refused.output)?.[1]);
     appendFileSync(keyFile, `\n${renewed}\n`);
@@ -261,9 +261,9 @@ describeOnStack('make up', () => {
     };
 
     it.each([
-      ['STACK', 'reel', 'STACK=reel is none: make up STACK=embedded (as without it) or STACK=real.'],
-      ['PORT', '80x', 'PORT=80x is no port from 1 to 64515: make up PORT=9080, for example.'],
-      ['PORT', '65000', 'PORT=65000 is no port from 1 to 64515'],
+      ['STACK', 'reel', 'STACK=reel is unknown: make up STACK=embedded (the default) or STACK=real.'],
+      ['PORT', '80x', 'PORT=80x is not a port from 1 to 64515: make up PORT=9080, for example.'],
+      ['PORT', '65000', 'PORT=65000 is not a port from 1 to 64515'],
     ])('%s=%s', async (name, value, message) => {
       expect(await refused(up({ DATA_DIR: join(folder, 'none'), [name]: value }))).toContain(message);
     });

@@ -12,8 +12,8 @@ const processes = [
 ];
 const lines = new Set(processes.flatMap((a) => processes.map((b) => `${a}>${b}`)));
 
-describe('who is parted from whom', () => {
-  it('parts those that call each other, every instance, in both directions', () => {
+describe('the pairs that a network partition separates', () => {
+  it('are all instances that call each other, in both directions', () => {
     const parted = partitionsOf(processes, lines).map((p) => p.join(' '));
     expect(parted).toContain('devices>transactions transactions>devices');
     expect(parted).toContain('devices-2>gateway-2 gateway-2>devices-2');
@@ -21,12 +21,12 @@ describe('who is parted from whom', () => {
     expect(parted.some((p) => /billing>transactions|gateway>device-link/.test(p))).toBe(false);
   });
 
-  it('names only lines that there are', () => {
+  it('contain only lines that exist', () => {
     const oneWay = new Set([...lines].filter((line) => !line.includes('>gateway')));
     expect(partitionsOf(['gateway', 'billing'], oneWay)).toEqual([['gateway>billing']]);
   });
 
-  it('knows the processes of a service, to restart them one after the other', () => {
+  it('list the processes of a service, for a rolling restart', () => {
     expect(servicesOf(processes)).toContainEqual(['device-link', 'device-link-2']);
     expect(servicesOf(processes)).toContainEqual(['billing']);
   });

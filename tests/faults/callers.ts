@@ -14,7 +14,7 @@ const calls: Readonly<Record<string, readonly ServiceName[]>> = {
 
 const serviceOf = (process: string): string => process.replace(/-\d+$/, '');
 
-/** Pairs of processes of which one calls the other, each with the lines between them. */
+/** The pairs of processes of which one calls the other, each with the lines between them. */
 export function partitionsOf(processes: readonly string[], lines: ReadonlySet<string>): string[][] {
   const calling = (from: string, to: string) =>
     calls[serviceOf(from)]?.includes(serviceOf(to) as ServiceName) ?? false;

@@ -3,7 +3,7 @@ import type { Check } from './judge/check.ts';
 import { discard, run } from './run.ts';
 import { sabotages } from './sabotages.ts';
 
-/** The test on a stack, with safeguards left out. Each answer is a check that passes when that was found out. */
+/** Runs the test on a stack with safeguards left out. Each returned check passes if the judge detected it. */
 export async function showThatItCanFail(
   kind: StackKind,
   seed: number,
@@ -27,7 +27,7 @@ export async function showThatItCanFail(
       const found = result.checks.find((c) => c.name === finds)?.violations.length ?? 0;
       return {
         name: `${name} (${found})`,
-        violations: found > 0 ? [] : [`the judge did not break "${finds}"; kept: ${result.dataDir}`],
+        violations: found > 0 ? [] : [`the judge did not report "${finds}"; kept: ${result.dataDir}`],
       };
     });
     if (shown.every(({ violations }) => violations.length === 0)) discard(result);

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The wall clocks of the platform's processes; a process looks at its own by the preload (inside/). */
+/** The wall clocks of the platform's processes; a process reads its own through the preload (inside/). */
 export class Clocks {
   readonly #folder: string;
   readonly #off = new Map<string, number>();
@@ -11,15 +11,15 @@ export class Clocks {
     mkdirSync(this.#folder, { recursive: true });
   }
 
-  /** The file that a process looks into. */
+  /** The file from which a process reads its offset. */
   fileOf(name: string): string {
     return join(this.#folder, name);
   }
 
-  /** From now on a process' clock is off by so much; 0: it is right again. */
+  /** Sets the offset of a process' clock; 0: the clock is right again. */
   set(name: string, offsetMs: number): void {
     const file = this.fileOf(name);
-    // Written beside, then moved: it is never read half.
+    // Writes a temporary file and renames it, so that no process reads a partial file.
     writeFileSync(`${file}.new`, String(offsetMs));
     renameSync(`${file}.new`, file);
     if (offsetMs === 0) this.#off.delete(name);
@@ -31,7 +31,7 @@ export class Clocks {
     return this.#off.size > 0;
   }
 
-  /** All are right. */
+  /** Sets all clocks right. */
   heal(): void {
     for (const name of [...this.#off.keys()]) this.set(name, 0);
   }

@@ -2,18 +2,18 @@ import type { CallKind } from './judge/operations.ts';
 /** What a run recorded from outside; plain data, so that the judge is a pure function of it. */
 export interface Evidence {
   readonly calls: readonly CallRecord[];
-  /** What the list call answered in the end, of all applications. */
+  /** The final response of the list call, for all applications. */
   readonly transactions: readonly ListedTransaction[];
-  /** Callbacks in the order of their arrival, repeats included. */
+  /** All received callbacks in the order of arrival, repeats included. */
   readonly arrivals: readonly Arrival[];
   /** Lines of the headsets' effects files. */
   readonly effects: readonly Effect[];
   /** What headsets were told to report of themselves. */
   readonly reports: readonly SaidReport[];
-  /** Files that headsets were told to upload, and what the storage has. */
+  /** Files that headsets were told to upload, and the files in the storage. */
   readonly uploads: readonly Upload[];
   readonly storedFiles: readonly { readonly file: string; readonly sha256: string }[];
-  /** What was used, what is on record of it, and what is billed for it. */
+  /** The usage, its records, and what is billed for it. */
   readonly spent: readonly SpentUsage[];
   readonly recorded: readonly Usage[];
   readonly bills: readonly Billed[];
@@ -24,46 +24,46 @@ export interface Evidence {
   /** Packages that developers uploaded, and those that are deliverable. */
   readonly packages: readonly Package[];
   readonly deliverable: readonly Package[];
-  /** Webhooks that Sora sent until they were taken, of the kinds that integrators get. */
+  /** Webhooks that Sora sent until they were accepted; only the kinds that are passed on to integrators. */
   readonly soraEvents: readonly SoraEvent[];
   readonly recordings: readonly Recording[];
-  /** What was put into the storage of recordings, in the order in which it ended there. */
+  /** Completed uploads to the storage of recordings, in the order of completion. */
   readonly storedParts: readonly StoredPart[];
-  /** Every attempt to put something there, in the order in which they began. */
+  /** All attempted uploads to it, in the order of their start. */
   readonly puts: readonly Put[];
-  /** When whoever uploads recordings was killed, frozen, or without its database. */
+  /** Periods in which the process that uploads recordings was killed, frozen, or without its database. */
   readonly interruptions: readonly Interruption[];
-  /** Ids of recordings whose upload was cut by its own lease, which had run out; one for each time. */
+  /** Ids of recordings whose upload was stopped because its lease had expired; one entry for each time. */
   readonly lapsedUploads: readonly string[];
   /** Devices whose activation never changed during the run. */
   readonly alwaysActivated: readonly string[];
-  /** Every answer from 500 on. */
+  /** All responses with status 500 or above. */
   readonly serverErrors: readonly ServerError[];
-  /** When processes were restarted by SIGTERM and nothing else was broken. */
+  /** Periods in which processes were restarted by SIGTERM and no other fault was active. */
   readonly restarts: readonly Interruption[];
-  /** How processes went that got SIGTERM. */
+  /** How processes ended after SIGTERM. */
   readonly terminations: readonly Termination[];
-  /** When the wall clock of whoever signs callbacks was wrong. */
+  /** Periods in which the wall clock of a process that signs callbacks was wrong. */
   readonly wrongClocks: readonly Interruption[];
-  /** The same of anybody. */
+  /** The same for any process or headset. */
   readonly otherClocks: readonly Interruption[];
-  /** What was put into topics and is no event, with the groups that read it. */
+  /** Invalid events that were put into topics, with the groups that read them. */
   readonly poison: readonly { readonly position: string; readonly groups: readonly string[] }[];
-  /** Notifications that arrived behind a later one, but whose first attempt had failed before that. */
+  /** Notifications that arrived after a later one, although their first attempt was earlier: it failed. */
   readonly triedBefore: readonly string[];
-  /** Notifications that went ahead of an earlier one when their time to wait for it was over. */
+  /** Notifications that overtook an earlier one because their maximum wait for it was over. */
   readonly impatient: readonly string[];
-  /** When an integrator's server failed everything. */
+  /** Periods in which an integrator's server failed every callback. */
   readonly backlogs: readonly (Interruption & { readonly applicationId: string })[];
-  /** Callbacks that were given up, by what operators see. */
+  /** Callbacks that were given up, as operators see them. */
   readonly deadDeliveries: readonly DeadDelivery[];
-  /** What integrators read of headsets' own reports. */
+  /** State from headsets' reports, as integrators read it. */
   readonly readings: readonly Reading[];
-  /** What was still open when the waiting ended; empty: nothing. */
+  /** What was still unfinished when the wait at the end was over; empty: nothing. */
   readonly unfinished: readonly string[];
-  /** Processes that ended without being told to, while nothing they need was away. */
+  /** Processes that exited without being told to, while everything they need was available. */
   readonly ownDeaths: readonly string[];
-  /** Events that consumers gave up: nothing that headsets or integrators do here makes one. */
+  /** Dead letters. Nothing that headsets or integrators do in this test causes one. */
   readonly setAside: readonly SetAside[];
 }
 
@@ -79,7 +79,7 @@ export interface ServerError {
   readonly status: number;
   readonly atMs: number;
   readonly message: string;
-  /** Empty: the answer had none. */
+  /** Empty: the response had none. */
   readonly retryAfter: string;
 }
 
@@ -87,7 +87,7 @@ export interface Termination {
   readonly process: string;
   /** Exit code or signal. */
   readonly how: string;
-  /** When it had gone, and how long after SIGTERM; milliseconds. */
+  /** When it had exited, and how long after SIGTERM; milliseconds. */
   readonly atMs: number;
   readonly tookMs: number;
 }
@@ -103,12 +103,12 @@ export interface DeadDelivery {
 export interface Reading {
   readonly applicationId: string;
   readonly deviceId: string;
-  /** As reports give it: latitude, longitude; undefined: null was read. */
+  /** In the form of reports: latitude, longitude; undefined: null was read. */
   readonly location: string | undefined;
-  /** The date that stands beside it; times are milliseconds since 1970. */
+  /** The date of the location in the same response; milliseconds since 1970. */
   readonly updatedAtMs: number | undefined;
   readonly readAtMs: number;
-  /** When the reader began to activate the device; milliseconds since 1970. */
+  /** When the reading application began to activate the device; milliseconds since 1970. */
   readonly activatedAtMs: number;
 }
 
@@ -117,18 +117,18 @@ export interface CallRecord {
   readonly key: string;
   readonly kind: CallKind;
   readonly applicationId: string;
-  /** Absent of settings. */
+  /** Absent for settings. */
   readonly deviceId?: string;
   readonly attempts: number;
-  /** Status of the definitive answer; 0: none came. */
+  /** Status of the definitive response; 0: none arrived. */
   readonly status: number;
   readonly transactionId?: number;
   readonly canceledIds?: readonly number[];
-  /** Of settings: what was set. */
+  /** For settings: the value that was set. */
   readonly setting?: { readonly field: string; readonly value: string };
-  /** Order in which the definitive answers came. */
+  /** Position in the order of the definitive responses. */
   readonly order: number;
-  /** Of a refusal. */
+  /** For a refusal. */
   readonly message?: string;
 }
 
@@ -148,7 +148,7 @@ export interface Effect {
   readonly operation: string;
 }
 
-/** Something a headset was told to say or do; `taken`: it has confirmed that it keeps it. */
+/** Something a headset was told to report or do; `taken`: it has confirmed that it stored this. */
 interface Told {
   readonly applicationId: string;
   readonly deviceId: string;
@@ -156,21 +156,21 @@ interface Told {
 }
 
 export interface SaidReport extends Told {
-  /** Of the notification that it becomes. */
+  /** Of the notification that it causes. */
   readonly operationId: string;
-  /** What the integrator reads in it (judge/reports.ts). */
+  /** The value in the integrator's notification (judge/reports.ts). */
   readonly value: string;
-  /** When it was told to, and when it had confirmed; milliseconds since 1970. */
+  /** When the headset was told, and when it had confirmed; milliseconds since 1970. */
   readonly atMs: number;
 }
 
 export interface Upload extends Told {
   readonly file: string;
-  /** Of its content, hexadecimal. */
+  /** Of the content, hexadecimal. */
   readonly sha256: string;
 }
 
-/** A time of use; empty deviceId: none is known. */
+/** One period of usage; empty deviceId: the device is not known. */
 export interface Usage {
   readonly applicationId: string;
   readonly deviceId: string;
@@ -197,7 +197,7 @@ export interface Package {
 
 export interface SoraEvent {
   readonly applicationId: string;
-  /** Empty: the connection named none. */
+  /** Empty: the connection named no device. */
   readonly deviceId: string;
   readonly event: string;
   readonly channelId: string;
@@ -215,7 +215,7 @@ export interface Recording {
 
 export interface RecordedFile {
   readonly file: string;
-  /** SHA-256 of each part, hexadecimal; of a file that is sent whole there is one. */
+  /** SHA-256 of each part, hexadecimal; one entry for a file that is uploaded as a whole. */
   readonly parts: readonly string[];
 }
 
@@ -258,10 +258,10 @@ export interface FinalSetting {
 
 export interface ApplicationStanding {
   readonly applicationId: string;
-  /** Slots in use, by the contract. */
+  /** Slots in use, according to the contract. */
   readonly slots: number;
-  /** Devices that it has activated, by the registry. */
+  /** Devices that the application has activated, according to the registry. */
   readonly activatedDevices: readonly string[];
-  /** Devices whose activation the clients changed one call after the other. */
+  /** Devices whose activation the clients changed by sequential calls. */
   readonly devices: readonly string[];
 }

@@ -9,13 +9,13 @@ export interface FailpointStep {
 
 /** One fault. Times in milliseconds. */
 export type Fault =
-  /** kill -9; `againAfterMs`: once more so long after it was started again, ready or not. */
+  /** kill -9; `againAfterMs`: killed a second time this long after its restart, ready or not. */
   | { readonly kind: 'kill'; readonly process: string; readonly againAfterMs?: number }
-  /** Kills itself at each step; steps of one process one after the other. */
+  /** The process kills itself at each step; the steps of one process happen one after the other. */
   | { readonly kind: 'failpoint'; readonly steps: readonly FailpointStep[] }
   /** SIGSTOP for longer than the leases, then SIGCONT. */
   | { readonly kind: 'freeze'; readonly process: string; readonly forMs: number }
-  /** kill -9 of MongoDB, Kafka or S3, and back after a moment. */
+  /** kill -9 of MongoDB, Kafka or S3, and a restart after `awayMs`. */
   | { readonly kind: 'backing'; readonly server: 'mongo' | 'kafka' | 's3'; readonly awayMs: number }
   /** kill -9 of a process of headsets. */
   | { readonly kind: 'headsets'; readonly process: string }
@@ -26,7 +26,7 @@ export type Fault =
       readonly state: LineState;
       readonly forMs: number;
     }
-  /** A process' wall clock is wrong for a while; `killed`: it dies before its clock is right again. */
+  /** A process' wall clock is wrong for `forMs`; `killed`: the process dies before the clock is right again. */
   | {
       readonly kind: 'clock';
       readonly process: string;
@@ -34,30 +34,30 @@ export type Fault =
       readonly forMs: number;
       readonly killed: boolean;
     }
-  /** So are the clocks of a process' headsets. */
+  /** The clocks of all headsets of a process are wrong. */
   | { readonly kind: 'skew'; readonly process: string; readonly stepMs: number; readonly forMs: number }
-  /** A process' headsets are offline, their clocks tell, for days; then they come back. */
+  /** The headsets of a process are offline, for days by their clocks; then they come back. */
   | { readonly kind: 'absence'; readonly process: string; readonly stepMs: number; readonly forMs: number }
-  /** SIGTERM to each in turn, the next when the one before is ready again: a rolling restart. */
+  /** A rolling restart: SIGTERM to one process after the other, each when the one before is ready again. */
   | { readonly kind: 'terminate'; readonly processes: readonly string[] }
-  /** Strangers join a consumer group and leave it, without handling anything. */
+  /** Foreign consumers join a consumer group and leave it, without handling any event. */
   | { readonly kind: 'storm'; readonly group: string; readonly topic: string; readonly forMs: number }
-  /** Bytes that are no event, between the events of each topic. */
+  /** Invalid events between the events of each topic. */
   | { readonly kind: 'poison'; readonly topics: readonly string[] }
-  /** An integrator's server fails everything while its headsets report a lot. */
+  /** An integrator's server fails every callback while its headsets report a lot. */
   | { readonly kind: 'backlog'; readonly tenant: number; readonly reports: number; readonly forMs: number };
 
 export interface Round {
   readonly fault: Fault;
-  /** Happens at the same time. */
+  /** A second fault at the same time. */
   readonly beside?: Fault;
-  /** Load without a fault after it. */
+  /** Duration of the load without a fault after it. */
   readonly restMs: number;
 }
 
 /** A round in a few words. */
 export function describeRound({ fault, beside }: Round): string {
-  return beside ? `${describeFault(fault)}, beside ${describeFault(beside)}` : describeFault(fault);
+  return beside ? `${describeFault(fault)}, together with ${describeFault(beside)}` : describeFault(fault);
 }
 
 function describeFault(fault: Fault): string {
@@ -65,7 +65,7 @@ function describeFault(fault: Fault): string {
     case 'failpoint':
       return `dies at ${fault.steps.map((s) => `${s.name}=${s.count}`).join(' and ')}`;
     case 'kill':
-      return `kill -9 ${fault.process}${fault.againAfterMs ? ', again while it starts' : ''}`;
+      return `kill -9 ${fault.process}${fault.againAfterMs ? ', again during its restart' : ''}`;
     case 'freeze':
       return `${fault.process} frozen for ${fault.forMs} ms`;
     case 'backing':
@@ -75,7 +75,7 @@ function describeFault(fault: Fault): string {
     case 'line':
       return `${fault.lines.join(' and ')} ${stateOf(fault.state)} for ${fault.forMs} ms`;
     case 'clock':
-      return `${fault.process}: clock ${hours(fault.stepMs)} for ${fault.forMs} ms${fault.killed ? ', killed in it' : ''}`;
+      return `${fault.process}: clock ${hours(fault.stepMs)} for ${fault.forMs} ms${fault.killed ? ', killed meanwhile' : ''}`;
     case 'skew':
       return `${fault.process}: headsets' clocks ${hours(fault.stepMs)} for ${fault.forMs} ms`;
     case 'absence':
@@ -83,9 +83,9 @@ function describeFault(fault: Fault): string {
     case 'terminate':
       return `SIGTERM ${fault.processes.join(', then ')}`;
     case 'storm':
-      return `strangers in ${fault.group}.${fault.topic} for ${fault.forMs} ms`;
+      return `foreign consumers in ${fault.group}.${fault.topic} for ${fault.forMs} ms`;
     case 'poison':
-      return `poison in ${fault.topics.join(', ')}`;
+      return `invalid events in ${fault.topics.join(', ')}`;
     case 'backlog':
       return `integrator ${fault.tenant + 1} fails for ${fault.forMs} ms, up to ${fault.reports} reports`;
   }

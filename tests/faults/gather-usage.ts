@@ -7,10 +7,10 @@ const kinds: Readonly<Record<number, Usage['kind']>> = {
   [UsageKind.VIDEO_MEETING]: 'video',
   [UsageKind.SPEECH_RECOGNITION]: 'speech',
 };
-/** As many as the operators' list answers at a time. */
+/** Page size of the operators' list. */
 const limit = 1000;
 
-/** Every record of use in the month that the load used. */
+/** All usage records in the month of the load. */
 export async function gatherUsage(admin: Admin, { applicationId, said }: Tenant): Promise<Usage[]> {
   const found: UsageEvent[] = [];
   for (let whole = false; !whole; ) {
@@ -21,7 +21,7 @@ export async function gatherUsage(admin: Admin, { applicationId, said }: Tenant)
   }
   return found.map(({ deviceId, kind, durationMs }) => {
     const name = kinds[kind];
-    if (!name) throw new Error(`a use of kind ${kind}`);
+    if (!name) throw new Error(`unknown kind of usage: ${kind}`);
     return { applicationId, deviceId, kind: name, durationMs: Number(durationMs) };
   });
 }

@@ -24,14 +24,14 @@ import type { Supervisor } from './supervisor.ts';
 import type { Tenant, World } from './world.ts';
 
 const perPage = 100;
-/** After MongoDB or another of them is back, what lost it may still end, to be started anew. */
+/** How long after MongoDB, Kafka or S3 is back a process may still exit because it was away; milliseconds. */
 const outageGraceMs = 15_000;
 const awakeningMs = 2000;
 const signedBeforeMs = 5000;
 /** NOTIFIER_ORDER_WAIT_MS is not set in this test. */
 const orderWaitMs = notifierConfig.NOTIFIER_ORDER_WAIT_MS.default;
 
-/** What is still open, in words; nothing: the platform has finished everything it took on. */
+/** Describes what is unfinished; empty: the platform has finished everything that it accepted. */
 export async function unfinished(world: World): Promise<string[]> {
   const open: string[] = [];
   const admin = createAdmin(world.stack.admin);
@@ -68,7 +68,7 @@ export async function unfinished(world: World): Promise<string[]> {
   return open;
 }
 
-/** What the sweeper of transactions still has to look at: what has ended must not keep it busy. */
+/** How many transactions the sweeper still has to look at. An ended transaction must not be among them. */
 async function dueTransactions({ stack }: World): Promise<number> {
   const url = stack.adminUrls['transactions'] ?? stack.adminUrls['platform'];
   const answer = await request(`${url}/metrics`);
@@ -77,7 +77,7 @@ async function dueTransactions({ stack }: World): Promise<number> {
   return Number(count);
 }
 
-/** Everything a judgement needs, read through public doors and the operators'. */
+/** Reads everything that the judge needs, through the public APIs and the operators' API. */
 export async function gather(world: World, open: readonly string[], tally: Tally): Promise<Evidence> {
   const admin = createAdmin(world.stack.admin);
   const transactions: ListedTransaction[] = [];
@@ -154,8 +154,8 @@ export async function gather(world: World, open: readonly string[], tally: Tally
 }
 
 /**
- * Uploads of recordings that were cut because their lease had run out, by what the services log: on a
- * machine that is overloaded no fault is needed for that.
+ * Uploads of recordings that were stopped because their lease had expired, found in the services' logs. On
+ * an overloaded machine this happens without a fault.
  */
 function lapsedUploads(dataDir: string): string[] {
   const logs = join(dataDir, 'logs');
@@ -203,15 +203,15 @@ async function deadDeliveries(admin: Admin): Promise<DeadDelivery[]> {
 }
 
 /**
- * Of the notifications that arrived behind later ones, those that were tried before: a first attempt
- * that fails, as when the notifier is frozen in it, holds up nothing (rule A20).
+ * Notifications that arrived after later ones although they were tried before them. A first attempt that
+ * fails, for example because the notifier is frozen, does not delay later notifications (rule A20).
  */
 async function triedBefore(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
   const late = [...overtaken(arrivals, new Set()).values()].flat();
   const deliveries = await Promise.all(
     late.map(({ webhookId }) => admin.notifier.getDelivery({ notificationId: webhookId })),
   );
-  // Only a first attempt that had no answer, and of which nothing arrived.
+  // Only if the first attempt got no response and did not arrive at the integrator's server.
   return deliveries.flatMap(({ delivery, recentAttempts: [first] }) => {
     if (!delivery || first?.statusCode !== 0) return [];
     const arrived = arrivals.filter(({ webhookId }) => webhookId === delivery.notificationId).length;
@@ -219,7 +219,7 @@ async function triedBefore(admin: Admin, arrivals: Evidence['arrivals']): Promis
   });
 }
 
-/** Those that went ahead of others, and had waited for them as long as they may. */
+/** Notifications that overtook others after they had waited for them as long as permitted. */
 async function impatient(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
   const firstMs = new Map<string, number>();
   for (const { webhookId, atMs } of arrivals) if (!firstMs.has(webhookId)) firstMs.set(webhookId, atMs);
@@ -238,21 +238,21 @@ async function impatient(admin: Admin, arrivals: Evidence['arrivals']): Promise<
   }
 }
 
-/** When who signs callbacks had a wrong clock; what was signed then may arrive a moment later. */
+/** Periods with a wrong clock in a process that signs callbacks; such callbacks may arrive a little later. */
 function wrongClocks({ clocks }: Tally): Interruption[] {
   return clocks
     .filter(({ process }) => process === 'platform' || process.startsWith('notifier'))
     .map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + signedBeforeMs }));
 }
 
-/** Whatever may have cut an upload of a recording. */
+/** Periods in which a fault may have interrupted an upload of a recording. */
 function interruptions(supervisor: Supervisor, { outages, freezes, clocks }: Tally): Interruption[] {
   const uploads = ({ process }: { process: string }) =>
     process === 'platform' || process.startsWith('communication');
   const deaths = [...supervisor.deaths, ...supervisor.terminations]
     .filter(uploads)
     .map(({ atMs }) => ({ fromMs: atMs, toMs: atMs }));
-  // Whoever wakes up, or has its database back, goes on for a moment before it knows that its time was over.
+  // A process that resumes, or has its database back, works on until it notices that its lease has expired.
   const pauses = [
     ...[...freezes, ...clocks].filter(uploads),
     ...outages.filter((o) => o.server === 'mongo' && (!o.process || uploads({ process: o.process }))),
@@ -260,7 +260,7 @@ function interruptions(supervisor: Supervisor, { outages, freezes, clocks }: Tal
   return [...deaths, ...pauses.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + awakeningMs }))];
 }
 
-/** Processes that ended by themselves while nothing that they need was away or just back. */
+/** Processes that exited by themselves while everything they need was available, and not just back. */
 function ownDeaths(supervisor: Supervisor, { outages }: Tally): string[] {
   const isOf = (o: Tally['outages'][number], process: string) =>
     o.process === undefined || (o.process === process && /^(mongo|kafka)/.test(o.server));

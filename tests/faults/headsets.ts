@@ -20,14 +20,14 @@ export interface HeadsetState {
   readonly unfinishedUploads: number;
 }
 
-/** Describes a process of headsets, each with its key and state in `dir`; nothing runs before `start`. */
+/** Describes a process of headsets, which have their keys and states in `dir`; it runs only after `start`. */
 export function manageHeadsets(options: {
   name: string;
   dir: string;
   server: string;
   devices: readonly HeadsetKeyFile[];
   controlPort: number;
-  /** What is on and around each of them at first. */
+  /** The initial content and surroundings of each headset. */
   content: object;
   /** More flags of the simulator. */
   flags?: readonly string[];
@@ -54,7 +54,7 @@ export function manageHeadsets(options: {
   return { process, devices: options.devices, controlUrl: `http://127.0.0.1:${options.controlPort}` };
 }
 
-/** Tells a headset to do something; false when its process does not say that it has. */
+/** Tells a headset to do something; false if its process does not confirm it. */
 export async function act(
   headsets: HeadsetProcess,
   deviceId: string,
@@ -75,12 +75,12 @@ export async function act(
   }
 }
 
-/** Sends a headset away for so long; false when its process does not answer. */
+/** Keeps a headset offline for this long; false if its process does not answer. */
 export function sendAway(headsets: HeadsetProcess, deviceId: string, ms: number): Promise<boolean> {
   return act(headsets, deviceId, { action: 'away', ms });
 }
 
-/** The headsets' own words; undefined when their process does not answer. */
+/** The states that the headsets report; undefined if their process does not answer. */
 export async function statesOf(headsets: HeadsetProcess): Promise<HeadsetState[] | undefined> {
   try {
     const answer = await request(`${headsets.controlUrl}/headsets`, { headersTimeout: 2000 });
@@ -90,7 +90,7 @@ export async function statesOf(headsets: HeadsetProcess): Promise<HeadsetState[]
   }
 }
 
-/** Every line of the effects files; a torn last line is left out. */
+/** All lines of the effects files; an incomplete last line is left out. */
 export function effectsIn(dir: string): Effect[] {
   const state = stateOf(dir);
   const suffix = '.effects.jsonl';

@@ -36,7 +36,7 @@ describe('the judge', () => {
     expect(broken(change(goodRun()))).toEqual([]);
   });
 
-  it('allows a transaction that a refused call may have made before it was refused', () => {
+  it('allows a transaction that an earlier attempt of a refused call may have made', () => {
     const run = goodRun();
     const refused = call({ kind: 'command', order: 8, status: 403, attempts: 2, message: notActivated });
     expect(
@@ -49,7 +49,7 @@ describe('the judge', () => {
     ).toEqual([]);
   });
 
-  it('asks no effect of a deactivation that a later activation has overtaken', () => {
+  it('does not require an effect of a deactivation that a later activation has overtaken', () => {
     const run = goodRun();
     const overtaken: Evidence = {
       ...run,

@@ -12,11 +12,11 @@ import { judgeTransactions } from './judge/transactions.ts';
 import { judgeUpdates } from './judge/updates.ts';
 import { judgeUsage } from './judge/usage.ts';
 
-/** Judges a run from outside: each check is one promise of docs/rules.md. */
+/** Judges a run by evidence from outside the platform: each check is one promise of docs/rules.md. */
 export function judge(evidence: Evidence): Check[] {
   const c = openCase(evidence);
   return [
-    { name: 'in the end nothing is left unfinished', violations: evidence.unfinished },
+    { name: 'nothing is unfinished at the end', violations: evidence.unfinished },
     ...judgeTransactions(c),
     ...judgeReports(c),
     ...judgeFiles(c),

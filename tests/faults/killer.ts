@@ -5,10 +5,10 @@ import { type Poison, poison } from './injections/poison.ts';
 import { storm } from './injections/storm.ts';
 import type { World } from './world.ts';
 
-/** How long a failpoint may take to be reached by a platform that is ready. */
+/** How long a ready platform may take to reach a failpoint. */
 const reachMs = 12_000;
 
-/** And with the time that it takes to become ready. */
+/** The same, including the time until the platform is ready. */
 const longestMs = 90_000;
 
 interface Window {
@@ -20,24 +20,24 @@ interface Window {
 export interface Tally {
   /** Faults by kind. */
   readonly faults: Map<string, number>;
-  /** Failpoints at which a process died, with how often. */
+  /** Failpoints at which a process died, and how often. */
   readonly reached: Map<string, number>;
   /** Failpoints that were armed and not reached in time. */
   readonly unreached: string[];
-  /** When MongoDB, Kafka or S3 was away; `process`: from there only. */
+  /** Periods in which MongoDB, Kafka or S3 was away; `process`: only for that process. */
   readonly outages: (Window & { readonly server: string; readonly process?: string })[];
-  /** When a process slept. */
+  /** Periods in which a process was frozen. */
   readonly freezes: (Window & { readonly process: string })[];
-  /** When the clock of a process, or those of headsets, was wrong. */
+  /** Periods in which the clock of a process, or those of headsets, were wrong. */
   readonly clocks: (Window & { readonly process: string })[];
-  /** When processes were restarted in good order, and nothing else happened. */
+  /** Periods of rolling restarts without any other fault. */
   readonly restarts: Window[];
   readonly poison: Poison[];
-  /** When an integrator's server failed everything. */
+  /** Periods in which an integrator's server failed every callback. */
   readonly backlogs: (Window & { readonly applicationId: string })[];
 }
 
-/** Makes the faults of a round happen; resolves when they really have, with what there is to note. */
+/** Injects the faults of a round; resolves after they have happened, with notes for the summary. */
 export function createKiller(world: World, ready: () => Promise<unknown>) {
   const { supervisor, network, clocks } = world;
   const { backing } = world.stack;
@@ -47,7 +47,7 @@ export function createKiller(world: World, ready: () => Promise<unknown>) {
   };
   const count = (map: Map<string, number>, name: string) => map.set(name, (map.get(name) ?? 0) + 1);
 
-  /** All steps of one process, one after the other: each start is armed with the next. */
+  /** All steps of one process, one after the other: each start is armed with the next step. */
   const runSteps = async (name: string, steps: readonly FailpointStep[]): Promise<string[]> => {
     const notes: string[] = [];
     supervisor.prepare(
@@ -101,7 +101,7 @@ export function createKiller(world: World, ready: () => Promise<unknown>) {
       }
       case 'backing': {
         const server = backing?.[fault.server];
-        if (!server) return [`${fault.server} was not started here: left alone`];
+        if (!server) return [`${fault.server} was not started by this test and is left running`];
         await server.kill();
         await delay(fault.awayMs);
         await server.restart();

@@ -10,10 +10,10 @@ import { planRounds } from './schedule.ts';
 import { targetsOf } from './targets.ts';
 
 /**
- * The crash test. STACK=embedded|real, ROUNDS (20), SEED (drawn; replays the schedule and the load's
- * choices), FAULTS (only these kinds, divided by commas: fault.ts), INSTANCES (1; of every service and the gateway on the real stack), CAN_FAIL=0 leaves
- * out the runs that show that it can fail, CAN_FAIL=only runs nothing else
- * (on the real stack these are not run otherwise). The last line counts checks.
+ * The crash test. STACK=embedded|real; ROUNDS (20); SEED (random by default; replays the schedule and the
+ * load's choices); FAULTS (only these kinds, separated by commas: fault.ts); INSTANCES (1; of every service
+ * and the gateway on the real stack). CAN_FAIL=0 leaves out the runs that show that the test can fail;
+ * CAN_FAIL=only runs nothing else (on the real stack they run only then). The last line counts checks.
  */
 const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const count = Number(process.env['ROUNDS'] || 20);
@@ -36,9 +36,9 @@ async function main(): Promise<number> {
   }
   const checks: Check[] = [];
   if (canFail !== 'only') checks.push(...(await itself()));
-  // On the real stack by hand only: whether an offer meets a lapsed lease is up to the moment.
+  // On the real stack only on request, because it depends on timing whether an offer meets an expired lease.
   if (canFail === 'only' || (kind === 'embedded' && canFail !== '0')) {
-    say('\nthe same test, with a safeguard left out, must find what is lost');
+    say('\nthe same test with a safeguard left out must report a violation');
     const shown = await showThatItCanFail(kind, seed, say);
     for (const check of shown) for (const line of describeCheck(check)) say(line);
     checks.push(...shown);
@@ -66,7 +66,7 @@ async function itself(): Promise<readonly Check[]> {
   if (broken) writeFileSync(join(result.dataDir, 'findings.txt'), describeFindings(result, kind, seed));
   if (broken)
     say(
-      `\nKept: ${result.dataDir} (findings.txt, logs, evidence.json, headset-state); again with SEED=${seed}`,
+      `\nKept: ${result.dataDir} (findings.txt, logs, evidence.json, headset-state); repeat with SEED=${seed}`,
     );
   else discard(result);
   return result.checks;

@@ -1,6 +1,6 @@
-/** Random numbers that a seed repeats; each name gives a stream of its own. */
+/** Reproducible random numbers from a seed; each name has its own stream. */
 export interface Random {
-  /** From 0 to below 1. */
+  /** 0 or above, below 1. */
   next(): number;
   /** A whole number, both ends included. */
   between(least: number, most: number): number;

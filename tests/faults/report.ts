@@ -4,7 +4,7 @@ import { type RunResult, seconds } from './run.ts';
 
 const shownViolations = 10;
 
-/** What a run did and what the judge found, in lines. */
+/** What a run did and what the judge found, as lines of text. */
 export function describeRun(result: RunResult): string[] {
   const { evidence, tally } = result;
   const ids = new Set(evidence.arrivals.map((a) => a.webhookId));
@@ -19,13 +19,13 @@ export function describeRun(result: RunResult): string[] {
     `failpoints  ${tally.reached.size} steps reached${tally.unreached.length > 0 ? `; not reached: ${tally.unreached.join(', ')}` : ''}`,
     `effects     ${evidence.effects.length}`,
     `headsets    ${evidence.reports.length} reports, ${evidence.uploads.length} files (${evidence.storedFiles.length} stored), ${evidence.packages.length} packages`,
-    `meetings    ${evidence.soraEvents.length} events of Sora, ${evidence.spent.length} uses, ${evidence.recordings.length} recordings in ${evidence.puts.length} parts; ${evidence.lapsedUploads.length} cut by a lease that ran out`,
-    `callbacks   ${ids.size}, and ${evidence.arrivals.length - ids.size} repeats; ${evidence.impatient.length} went ahead of earlier ones, having waited their time`,
+    `meetings    ${evidence.soraEvents.length} events of Sora, ${evidence.spent.length} uses, ${evidence.recordings.length} recordings in ${evidence.puts.length} parts; ${evidence.lapsedUploads.length} stopped by an expired lease`,
+    `callbacks   ${ids.size}, and ${evidence.arrivals.length - ids.size} repeats; ${evidence.impatient.length} overtook earlier ones after the maximum wait`,
     `settled     ${seconds(result.settledInMs)} after the last round`,
   ];
 }
 
-/** One line a check; the violations of a broken one below it. */
+/** One line for each check; the violations of a broken check follow it. */
 export function describeCheck({ name, violations }: Check): string[] {
   if (violations.length === 0) return [`  ok      ${name}`];
   const more = violations.length - shownViolations;
@@ -36,7 +36,7 @@ export function describeCheck({ name, violations }: Check): string[] {
   ];
 }
 
-/** Everything that was found, with the rounds before it and the seed that draws them again. */
+/** All findings, preceded by the rounds and the seed that reproduces them. */
 export function describeFindings(result: RunResult, stack: string, seed: number): string {
   const broken = result.checks.filter((c) => c.violations.length > 0);
   return [

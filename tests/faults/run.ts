@@ -22,23 +22,23 @@ import { startWorld, type World } from './world.ts';
 export interface RunOptions {
   readonly kind: StackKind;
   readonly seed: number;
-  /** The rounds; given what there is to break. */
+  /** Returns the rounds for the available targets of faults. */
   readonly rounds: (world: World) => readonly Round[];
   readonly env?: Readonly<Record<string, string>>;
   /** Safeguards that the platform's processes leave out. */
   readonly mutations?: readonly Mutation[];
-  /** Of every service and the gateway, on the real stack. */
+  /** Number of instances of every service and the gateway, on the real stack. */
   readonly instances: number;
   readonly load: LoadOptions;
-  /** The load goes on after the rounds until so much was done: a slow machine takes longer for it. */
+  /** After the rounds the load goes on until it has done this much, because a slow machine takes longer. */
   readonly atLeast?: Amount;
   readonly effectMs: number;
-  /** Without progress for half of it, what is open in the end stays open; five times of it end all waiting; milliseconds. */
+  /** The wait at the end stops after half of this without progress, and in any case after five times; milliseconds. */
   readonly settleMs: number;
   readonly say: (line: string) => void;
 }
 
-/** How much the load did: answered calls, and what the handed headset's customers read of it. */
+/** How much the load did: answered calls, and readings of the headset that is handed over. */
 export interface Amount {
   readonly calls: number;
   readonly readings: number;
@@ -48,33 +48,33 @@ export interface RunResult {
   readonly checks: readonly Check[];
   readonly evidence: Evidence;
   readonly tally: Tally;
-  /** All attempts of all calls. */
+  /** Number of attempts of all calls. */
   readonly attempts: number;
   readonly dataDir: string;
-  /** A line a round, with its time. */
+  /** One line for each round, with its time. */
   readonly happened: readonly string[];
-  /** From the end of the last round until nothing was left. */
+  /** Time from the end of the last round until nothing was unfinished. */
   readonly settledInMs: number;
 }
 
-/** How long nothing may arrive before it counts as quiet. */
+/** The run counts as quiet after this long without an arrival. */
 const quietMs = 1000;
-/** How long a quiet run that looks broken may take to mend. */
+/** How long a quiet run with violations may take until they disappear. */
 const patienceMs = 8000;
 const readyMs = 60_000;
-/** How long the load may take for what it must do at least. */
+/** How long the load may take for its minimum. */
 const enoughMs = 180_000;
-/** Share of callbacks that the integrator's server fails while there are faults. */
+/** Share of callbacks that the integrator's server fails during the faults. */
 const failedCallbacks = 0.02;
 
 let current: World | undefined;
 
-/** Ends what the run under way has started; for signals. */
+/** Stops what the current run has started; for signals. */
 export async function abandon(): Promise<void> {
   await current?.stop();
 }
 
-/** One whole run: load and faults, then quiet, then the judgement. The data folder stays. */
+/** One whole run: load and faults, then the wait at the end, then the judge. The data folder stays. */
 export async function run(options: RunOptions): Promise<RunResult> {
   const dataDir = mkdtempSync(join(tmpdir(), `headset-cloud-faults-${options.kind}-`));
   const failing = createRandom(options.seed, 'failing callbacks');
@@ -124,13 +124,13 @@ function isEnough({ tenants }: World, { calls, readings }: Amount): boolean {
   return sum((t) => t.client.calls.length) >= calls && sum((t) => t.said.readings.length) >= readings;
 }
 
-/** Removes a run's folder; for runs that need no looking into. */
+/** Removes a run's folder, for runs that need no investigation. */
 export function discard(result: Pick<RunResult, 'dataDir'>): void {
   rmSync(result.dataDir, { recursive: true, force: true });
 }
 
 interface RunningLoad {
-  /** Starts no more calls; resolves when those under way are answered. */
+  /** Starts no more calls; resolves when the open ones are answered. */
   end(): Promise<void>;
 }
 
@@ -141,7 +141,7 @@ function startLoad(targets: readonly LoadTarget[], handed: string, { load, seed 
   );
   all.push(handoverLoop(targets, handed, (name) => createRandom(seed, name)));
   const ended = Promise.all(all.map((loop) => loop(() => running)));
-  // Looked at in `end`; an early failure must not end the process before.
+  // `end` handles a failure; an early one must not end the process before.
   ended.catch(() => {});
   return {
     async end() {
@@ -179,8 +179,8 @@ async function inject(
 }
 
 /**
- * Everything untouched, all headsets online: waits until nothing is left and nothing arrives any more.
- * What is on its way between two services shows nowhere: a run that looks broken gets a while longer.
+ * Waits, without faults and with all headsets online, until nothing is unfinished and nothing arrives any
+ * more. An event between two services is not visible, so a run with violations gets more time.
  */
 async function settle(
   world: World,
@@ -198,7 +198,7 @@ async function settle(
   clearTimeout(tooLate);
   let arrived = -1;
   let quietSince = Date.now();
-  // A busy machine takes longer; who gets on with it is waited for.
+  // A busy machine takes longer, so it waits as long as there is progress.
   let progressMs = Date.now();
   let fewest = Number.POSITIVE_INFINITY;
   for (;;) {

@@ -8,8 +8,8 @@ import { goodRun } from './testing/good-run.ts';
 const root = join(import.meta.dirname, '..', '..');
 const safeguards = sabotages.flatMap(({ without }) => without);
 
-describe('what the crash test leaves out to show that it can fail', () => {
-  it.each(safeguards)('$name: is to be left out as the source stands today', ({ mutations, env }) => {
+describe('a safeguard that the crash test leaves out to show that it can fail', () => {
+  it.each(safeguards)('$name: can be left out of the present source', ({ mutations, env }) => {
     expect([...(mutations ?? []), ...Object.keys(env ?? {})]).not.toEqual([]);
     for (const mutation of mutations ?? []) {
       const text = readFileSync(join(root, mutation.file), 'utf8');
@@ -17,7 +17,7 @@ describe('what the crash test leaves out to show that it can fail', () => {
     }
   });
 
-  it.each(safeguards)('$name: breaks a check that the judge has', ({ finds }) => {
+  it.each(safeguards)('$name: names a check of the judge', ({ finds }) => {
     expect(judge(goodRun()).map(({ name }) => name)).toContain(finds);
   });
 });

@@ -4,16 +4,16 @@ import type { Mutation } from './inside/environment.ts';
 import type { LoadOptions } from './load/target.ts';
 import type { Amount } from './run.ts';
 
-/** One safeguard, how it is left out, and the promise that then breaks. */
+/** One safeguard, how it is left out, and the promise that is then broken. */
 export interface Safeguard {
   readonly name: string;
   readonly mutations?: readonly Mutation[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The check of the judge that must be broken. */
+  /** The check of the judge that must fail. */
   readonly finds: string;
 }
 
-/** A run with safeguards left out, each of which costs something else. */
+/** A run with several safeguards left out, each of which breaks a different promise. */
 export interface Sabotage {
   readonly stack: StackKind;
   readonly without: readonly Safeguard[];
@@ -49,7 +49,7 @@ const startPermit: Safeguard = {
       to: 'return start;',
     },
   ],
-  finds: 'nothing that was told canceled took effect',
+  finds: 'no transaction reported as canceled took effect',
 };
 
 const revocation: Safeguard = {
@@ -61,7 +61,7 @@ const revocation: Safeguard = {
       to: 'else if (true) {',
     },
   ],
-  finds: 'nothing that was told canceled took effect',
+  finds: 'no transaction reported as canceled took effect',
 };
 
 const knownUsage: Safeguard = {
@@ -77,10 +77,10 @@ const knownUsage: Safeguard = {
 };
 
 const wholeAge: Safeguard = {
-  name: 'with an hour in place of 72 it finds a callback that is given up too early',
-  // Ten attempts are soon made.
+  name: 'with 1 h instead of 72 h it finds a callback that is given up too early',
+  // Ten attempts take only a short time.
   env: { NOTIFIER_MAX_AGE_HOURS: '1', NOTIFIER_BACKOFF_MAX_MS: '100', NOTIFIER_PROBE_MAX_MS: '100' },
-  finds: 'a callback is given up after 72 h and 10 attempts only',
+  finds: 'no callback is given up too early (before 72 h and 10 attempts, or 96 h)',
 };
 
 const reportOrder: Safeguard = {
@@ -94,7 +94,7 @@ const reportOrder: Safeguard = {
     {
       file: 'services/notifier/src/scheduling/readiness.ts',
       from: 'if (patience > 0',
-      // Some take longer on their way, as in a real network.
+      // Some requests take longer, as in a real network.
       to: "if (order === 'tried') await new Promise((go) => setTimeout(go, 50 * Math.random()));\n    if (order === 'ended' && patience > 0",
     },
   ],
@@ -102,7 +102,7 @@ const reportOrder: Safeguard = {
 };
 
 const ownActivation: Safeguard = {
-  name: 'without the activation of what was reported it finds state of another customer',
+  name: 'without the activation epoch of reports it finds state of another customer',
   mutations: [
     {
       file: 'services/devices/src/grpc/device-status.ts',
@@ -122,10 +122,10 @@ const judgedAgain: Safeguard = {
       to: 'session.judgedAtMs = before + everyMs;',
     },
   ],
-  finds: 'in the end nothing is left unfinished',
+  finds: 'nothing is unfinished at the end',
 };
 
-/** Each safeguard of a new or old promise once. */
+/** Each safeguard once. */
 export const sabotages: readonly Sabotage[] = [
   {
     stack: 'embedded',
@@ -142,8 +142,9 @@ export const sabotages: readonly Sabotage[] = [
   {
     stack: 'embedded',
     without: [startPermit, knownUsage, ownActivation],
-    // The load does it: headsets go away while they work, and their commands are canceled; one headset goes
-    // from customer to customer. What was recorded when the process died comes from the log again.
+    // The load breaks the first and the last promise: headsets disconnect while they work, and their commands are
+    // canceled; one headset is handed over between customers. After the process dies, the log delivers usage
+    // again that was recorded before.
     rounds: [headsetsDie(3000), headsetsDie(3000), dies(at('billing.usageOnSheet', 1))],
     load: { commanders: 4, cancelAwayShare: 0.6, pairShare: 0, pauseMs: 80 },
     atLeast: { calls: 120, readings: 60 },
@@ -152,7 +153,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     stack: 'embedded',
     without: [revocation],
-    // The load does it: two of a kind at once, and the connection is cut while they run.
+    // No fault is needed: the load sends two equal operations at once and cuts the connection while they run.
     rounds: [headsetsDie(3000), headsetsDie(3000), headsetsDie(3000)],
     load: { commanders: 4, cancelAwayShare: 0, pairShare: 0.7, pauseMs: 80 },
     atLeast: { calls: 400, readings: 0 },
@@ -163,7 +164,7 @@ export const sabotages: readonly Sabotage[] = [
     without: [wholeAge],
     rounds: [
       {
-        // What it takes in while its clock is behind is two hours old when the clock is right, and still fails.
+        // A delivery accepted with the clock set back is two hours old when the clock is right, and still fails.
         fault: { kind: 'backlog', tenant: 0, reports: 200, forMs: 10_000 },
         beside: { kind: 'clock', process: 'platform', stepMs: -2 * 3_600_000, forMs: 5000, killed: false },
         restMs: 200,
@@ -175,7 +176,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     stack: 'real',
     without: [judgedAgain, reportOrder],
-    // While one instance sleeps beyond its lease, the other takes its headsets for away.
+    // While one instance is frozen beyond its lease, the other considers its headsets to be away.
     rounds: [freezes('device-link'), freezes('device-link-2'), freezes('device-link')],
     load: { commanders: 4, cancelAwayShare: 0, pairShare: 0.04, pauseMs: 80 },
     effectMs: 0,

@@ -41,7 +41,7 @@ describe('the schedule of faults', () => {
     },
   );
 
-  it('asks of what is rare that it happens once, and of the rest up to three times', () => {
+  it('uses a rare failpoint at its first pass, and any other one up to its third', () => {
     const counts = steps(planRounds(1, 200, targets));
     expect(new Set(counts.filter((s) => s.name.endsWith('7')).map((s) => s.count))).toEqual(new Set([1]));
     expect(new Set(counts.map((s) => s.count))).toEqual(new Set([1, 2, 3]));
@@ -53,13 +53,13 @@ describe('the schedule of faults', () => {
     }
   });
 
-  it('steps clocks by an hour, forth and back, and kills some processes while theirs are wrong', () => {
+  it('shifts clocks by an hour, forward and back, and kills some processes while their clocks are wrong', () => {
     const clocks = faults(planRounds(1, 200, targets)).filter((f) => f.kind === 'clock');
     expect(new Set(clocks.map((f) => f.stepMs))).toEqual(new Set([3_600_000, -3_600_000]));
     expect(new Set(clocks.map((f) => f.killed))).toEqual(new Set([true, false]));
   });
 
-  it('does everything that a line can do, but leaves no headset behind one that is silent for ever', () => {
+  it('uses every state of a line, but no headset gets one that stays silent for ever', () => {
     const lines = faults(planRounds(1, 2000, targets)).filter((f) => f.kind === 'line');
     const ofHeadsets = (f: (typeof lines)[number]) => f.lines.some((name) => name.startsWith('headsets'));
     const states = (some: typeof lines) => new Set(some.map((f) => f.state.kind));
@@ -67,19 +67,19 @@ describe('the schedule of faults', () => {
     expect(states(lines.filter(ofHeadsets))).not.toContain('lost');
   });
 
-  it('leaves what is judged by itself alone', () => {
+  it('combines no fault with one that is judged alone', () => {
     for (const { fault, beside } of planRounds(1, 300, targets)) {
       if (['failpoint', 'terminate', 'backlog'].includes(fault.kind)) expect(beside).toBeUndefined();
     }
   });
 
-  it('breaks in some ways only, where it is told to, and says where that is none', () => {
+  it('uses only the requested kinds of faults, and refuses when there are none', () => {
     const some = planRounds(1, 20, { ...targets, only: ['clock', 'poison'] });
     expect(kinds(some)).toEqual(new Set(['clock', 'poison']));
     expect(() => planRounds(1, 20, { ...targets, groups: [], only: ['poison'] })).toThrow(RangeError);
   });
 
-  it('leaves alone what is not there', () => {
+  it('uses no target that does not exist', () => {
     const embedded = {
       ...targets,
       backing: [],

@@ -2,46 +2,46 @@ import type { FailpointStep, Fault, Round } from './fault.ts';
 import type { LineFault, LineState } from './network/relay.ts';
 import { createRandom, type Random } from './random.ts';
 
-/** What there is to break. */
+/** The available targets of faults. */
 export interface Targets {
   readonly processes: readonly string[];
-  /** The processes of each service that restart one after the other. */
+  /** The processes of each service, for rolling restarts. */
   readonly services: readonly (readonly string[])[];
   readonly headsets: readonly string[];
-  /** Every failpoint with the process that knows it; `rare`: the load comes there only now and then. */
+  /** All failpoints with the process that has them; `rare`: the load reaches it only now and then. */
   readonly failpoints: readonly { readonly process: string; readonly name: string; readonly rare: boolean }[];
   readonly backing: readonly ('mongo' | 'kafka' | 's3')[];
   /** Lines to MongoDB and Kafka, and those of the headsets. */
   readonly lines: readonly string[];
   /** Both lines between two processes that call each other. */
   readonly partitions: readonly (readonly string[])[];
-  /** Groups that read a topic of Kafka. */
+  /** Consumer groups of Kafka topics. */
   readonly groups: readonly { readonly group: string; readonly topic: string }[];
   /** How many integrators there are. */
   readonly tenants: number;
-  /** Only these kinds, for who looks for something; absent: all. */
+  /** Only these kinds of faults, for an investigation; absent: all. */
   readonly only?: readonly Fault['kind'][];
   /** Longest lease of the platform's configuration. */
   readonly leaseMs: number;
 }
 
-/** Failpoint rounds take this share of all. */
+/** Share of the rounds that are failpoint rounds. */
 const failpointShare = 0.35;
-/** So many rounds reach every failpoint, whatever their number; each failpoint round has as many steps as that takes. */
+/** This many rounds reach every failpoint; each failpoint round has as many steps as that needs. */
 export const roundsForAll = 20;
-/** Of the other rounds, those that have a second fault beside. */
+/** Share of the other rounds that have a second fault. */
 const besideShare = 0.35;
 const hourMs = 3_600_000;
-/** More than callbacks are tried for at least. */
+/** Longer than the minimum time for which callbacks are tried. */
 const absenceHours = 80;
 
-/** What a line of headsets does: who is behind one that stays silent for ever finds out only after half a minute. */
+/** States of a headset line. None stays silent for ever: a headset notices that only after half a minute. */
 const headsetLineFaults: readonly LineFault[] = ['dropped', 'delayed', 'held', 'half-closed', 'mute'];
 const allLineFaults: readonly LineFault[] = [...headsetLineFaults, 'lost'];
 
 /**
- * The rounds of a seed: pure, so that a seed replays them. Failpoints come in turn, each once before
- * any comes again; the other kinds are dealt evenly, and so is what they break.
+ * The rounds of a seed; a pure function, so that a seed reproduces them. Each failpoint is used once before
+ * any is used again. The other kinds of faults and their targets are distributed evenly.
  */
 export function planRounds(seed: number, count: number, targets: Targets): Round[] {
   const random = createRandom(seed, 'schedule');
@@ -67,10 +67,10 @@ export function planRounds(seed: number, count: number, targets: Targets): Round
 
 type Kind = Fault['kind'];
 
-/** Mild ones, that may happen beside others. */
+/** Mild faults, which may happen together with others. */
 const besideKinds = ['clock', 'skew', 'headsets', 'line'] as const satisfies readonly Kind[];
 
-/** What is judged by what nothing else does meanwhile stays alone. */
+/** Faults that are judged by the absence of other errors happen alone. */
 function mayHaveBeside(kind: Kind): boolean {
   return kind === 'kill' || kind === 'freeze' || kind === 'backing' || kind === 'storm' || kind === 'poison';
 }
@@ -79,7 +79,7 @@ function failpointRounds(count: number): number {
   return Math.ceil(count * failpointShare);
 }
 
-/** How many of each kind, in a seeded order. */
+/** How many rounds each kind gets, in a seeded order. */
 function dealKinds(random: Random, count: number, targets: Targets): Kind[] {
   const others: Kind[] = [
     'kill',
@@ -108,7 +108,7 @@ function dealKinds(random: Random, count: number, targets: Targets): Kind[] {
   return random.shuffled(kinds);
 }
 
-/** Draws faults; each kind takes turns over what it breaks. */
+/** Draws faults; each kind takes turns over its targets. */
 function faultMaker(random: Random, targets: Targets) {
   const processes = turns(random, targets.processes);
   const services = turns(random, targets.services);
@@ -136,7 +136,7 @@ function faultMaker(random: Random, targets: Targets) {
         const names = lines();
         const ofHeadsets = names.some((name) => targets.headsets.some((h) => name.startsWith(`${h}>`)));
         const state = drawState(random, random.pick(ofHeadsets ? headsetLineFaults : allLineFaults));
-        // An answer is swallowed in no time; what is held back or lost outlasts the leases.
+        // Dropping an answer needs only a short time; a held or lost line must outlast the leases.
         const forMs = state.kind === 'mute' ? random.between(100, 1500) : beyondLease();
         return { kind, lines: names, state, forMs };
       }
@@ -178,13 +178,13 @@ function drawState(random: Random, kind: LineFault): LineState {
   return kind === 'delayed' ? { kind, ms: random.between(50, 400) } : { kind };
 }
 
-/** Answers the members in a seeded order, each once before any comes again. */
+/** Returns the members in a seeded order, each once before any is repeated. */
 function turns<T>(random: Random, members: readonly T[]): () => T {
   let left: T[] = [];
   return () => {
     if (left.length === 0) left = random.shuffled(members);
     const next = left.pop();
-    if (next === undefined) throw new Error('nothing of this kind to break');
+    if (next === undefined) throw new Error('there is no target for this kind of fault');
     return next;
   };
 }

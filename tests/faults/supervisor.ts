@@ -3,7 +3,7 @@ import type { ManagedProcess } from '@headset-cloud/demo/stack/process.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { Termination } from './evidence.ts';
 
-/** A process that ended while it was to run. */
+/** The end of a process that should run. */
 export interface Death {
   readonly process: string;
   /** Signal or exit code. */
@@ -11,20 +11,20 @@ export interface Death {
   readonly atMs: number;
 }
 
-/** Who has not gone so long after SIGTERM is killed. */
+/** A process that has not exited this long after SIGTERM is killed; milliseconds. */
 const terminationMs = 40_000;
 
-/** A program that cannot start is tried again after this long. */
+/** Wait before a program that could not start is tried again; milliseconds. */
 const againMs = 200;
 
-/** Starts again at once whatever dies, as a process manager does, and counts the deaths. */
+/** Restarts every process that dies at once, as a process manager does, and counts the deaths. */
 export class Supervisor {
   readonly deaths: Death[] = [];
   readonly terminations: Termination[] = [];
   readonly #processes: ReadonlyMap<string, ManagedProcess>;
-  /** Environments of the next starts of a process, in order; none left: nothing is added. */
+  /** Additions to the environments of a process' next starts, in order; later starts get none. */
   readonly #next = new Map<string, Record<string, string>[]>();
-  /** Processes whose next end is asked for by SIGTERM, with when that was. */
+  /** Processes that got SIGTERM and have not ended yet, with the time of the signal. */
   readonly #told = new Map<string, number>();
   #stopped = false;
 
@@ -43,24 +43,24 @@ export class Supervisor {
     return this.deaths.filter((d) => d.process === name).length;
   }
 
-  /** Adds environments to the next starts, one each. */
+  /** Adds one environment to each of the next starts. */
   prepare(name: string, environments: Record<string, string>[]): void {
     this.#next.set(name, [...(this.#next.get(name) ?? []), ...environments]);
   }
 
-  /** The next starts are plain ones. */
+  /** Removes the additions for the next starts. */
   forget(name: string): void {
     this.#next.delete(name);
   }
 
-  /** kill -9; resolves when it is dead and has been started again. */
+  /** kill -9; resolves when the process is dead and has been restarted. */
   async kill(name: string): Promise<void> {
     const before = this.deathsOf(name);
     this.process(name).signal('SIGKILL');
     await this.died(name, before + 1);
   }
 
-  /** SIGTERM; resolves when it has gone and has been started again. */
+  /** SIGTERM; resolves when the process has exited and has been restarted. */
   async terminate(name: string): Promise<void> {
     const before = this.terminations.length;
     this.#told.set(name, Date.now());
@@ -73,7 +73,7 @@ export class Supervisor {
     }).finally(() => clearTimeout(late));
   }
 
-  /** Resolves when a process has died so often and has been started again; throws after `timeoutMs`. */
+  /** Resolves when a process has died `times` times and has been restarted; throws after `timeoutMs`. */
   async died(name: string, times: number, timeoutMs = 10_000): Promise<void> {
     await waitFor(`the death of ${name}`, () => this.deathsOf(name) >= times && this.process(name).running, {
       timeoutMs,
@@ -81,7 +81,7 @@ export class Supervisor {
     });
   }
 
-  /** From now on a death is final. */
+  /** Stops restarting processes. */
   stop(): void {
     this.#stopped = true;
   }

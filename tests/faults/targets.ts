@@ -11,7 +11,7 @@ import { groups } from './groups.ts';
 import type { Targets } from './schedule.ts';
 import { longestLeaseMs, type World } from './world.ts';
 
-/** Every step between two writes that a service names. */
+/** All steps between two writes that a service names. */
 export const allFailpoints: readonly string[] = [
   ...devicesFailpoints,
   ...transactionsFailpoints,
@@ -23,10 +23,10 @@ export const allFailpoints: readonly string[] = [
   ...billingFailpoints,
 ];
 
-/** Steps that the load takes seldom, so that waiting for the third time would take too long. */
+/** Steps that the load reaches rarely, so that waiting for the third time would take too long. */
 const rare = /^(updates|communication|devices\.(reset|returning|given-back|released|settled))/;
 
-/** What there is to break in a running world. */
+/** The available targets of faults in a running world. */
 export function targetsOf({ stack, headsets, network, tenants }: World): Targets {
   const { backing, processes } = stack;
   const names = Object.keys(processes);
@@ -56,7 +56,7 @@ export function targetsOf({ stack, headsets, network, tenants }: World): Targets
   };
 }
 
-/** A failpoint is named after its service; the embedded stack runs all services in one process. */
+/** The process of a failpoint, which is named after its service; the embedded stack has one process. */
 function processOf(failpoint: string, processes: Readonly<Record<string, unknown>>): string {
   const service = failpoint.split('.')[0] as string;
   return service in processes ? service : 'platform';

@@ -31,19 +31,19 @@ import { createNetwork, type Network } from './network/network.ts';
 import { Supervisor } from './supervisor.ts';
 
 const leaseMs = 2000;
-/** Of Kafka's consumers; on a busy machine a shorter one runs out all the time. */
+/** Session time-out of Kafka's consumers; on a busy machine a shorter one would expire often. */
 const sessionMs = 3000;
-/** A frozen process sleeps longer. */
+/** Freezes last longer than this. */
 export const longestLeaseMs = Math.max(leaseMs, sessionMs);
 
-/** Short leases and sweeps, so that what a crash leaves is taken up within a round. */
+/** Short leases and sweep intervals, so that work that a crash leaves is resumed within a round. */
 const shortTimes = {
-  // A connection that stays silent for ever is given up soon.
+  // Detects silent connections soon.
   RPC_KEEPALIVE_MS: '2000',
   RPC_KEEPALIVE_TIMEOUT_MS: '4000',
   NOTIFIER_LEASE_MS: String(leaseMs),
   NOTIFIER_SWEEP_MS: '200',
-  // Each holds a lease, and such short ones are renewed all the time.
+  // Each holds a lease, and short leases need frequent renewals.
   NOTIFIER_WINDOW_PER_DESTINATION: '100',
   NOTIFIER_BACKOFF_FIRST_MS: '50',
   NOTIFIER_BACKOFF_MAX_MS: '1000',
@@ -58,7 +58,7 @@ const shortTimes = {
   DEVICES_SLOT_GRACE_MS: '5000',
   DEVICE_LINK_OFFER_DEADLINE_MS: '5000',
   DEVICE_LINK_LEASE_MS: String(leaseMs),
-  // Nothing waits for a reconnect (rule B5): within a run, too.
+  // No transaction waits for a reconnect (rule B5), within a run either.
   DEVICE_LINK_REJUDGE_MS: '2000',
   KAFKA_SESSION_TIMEOUT_MS: String(sessionMs),
   COMMUNICATION_EVENT_CLAIM_MS: String(leaseMs),
@@ -71,11 +71,11 @@ const shortTimes = {
   COMMUNICATION_PART_BYTES: String(partBytes),
   COMMUNICATION_BACKOFF_FIRST_MS: '50',
   COMMUNICATION_BACKOFF_MAX_MS: '1000',
-  // The integrator's server always answers; that the platform's own parts are away must not end a recording.
+  // The integrator's server always answers; an outage of the platform's own parts must not fail a recording.
   COMMUNICATION_SIGNED_URL_ATTEMPTS: '100',
 };
 
-/** An application with its integrator. */
+/** An application with its integrator's server. */
 export interface Tenant {
   readonly applicationId: string;
   readonly api: ApiClient;
@@ -97,29 +97,29 @@ export interface World {
   readonly integrator: IntegratorServer;
   /** The integrators' storage for files from headsets. */
   readonly files: FileStore;
-  /** Their storage for recordings, and when something was put there. */
+  /** The integrators' storage for recordings, and when files were put there. */
   readonly recordings: Storage;
   readonly recordingPuts: readonly Put[];
   readonly sora: SoraSimulator;
   readonly headsets: readonly HeadsetProcess[];
   /** Headsets whose apps answer commands by themselves. */
   readonly answering: HeadsetProcess;
-  /** A headset that goes from one customer to the other and back. */
+  /** A headset that is handed over between two customers. */
   readonly handed: HeadsetKeyFile;
   headsetsOf(deviceId: string): HeadsetProcess;
-  /** Waits until every process says that it is ready; false when that takes too long. */
+  /** Waits until every process is ready; false if that takes too long. */
   ready(timeoutMs: number): Promise<boolean>;
-  /** Lines and clocks are right and the integrators' servers answer every callback. Touches no headset's connection. */
+  /** Ends all faults of lines, clocks and integrators' servers. Does not touch headsets' connections. */
   calm(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** How headsets load packages: slowly enough to report progress. */
+/** Headsets load packages slowly enough to report progress. */
 const installing = [
   '--behaviour',
   JSON.stringify({ downloadBytesPerSecond: 100_000, progressIntervalMs: 100, downloadRetryMs: 100 }),
 ];
-/** How often each service runs on the real stack: what one instance leaves lying another takes up. */
+/** Instances of each service on the real stack; one instance resumes the work that another has left. */
 function instancesOf(count: number): InstanceCounts {
   // Without S3, packages lie on the disk of one process.
   const updates = process.env['S3_ENDPOINT'] || !whyNoS3() ? count : 1;
@@ -132,9 +132,9 @@ export async function startWorld(options: {
   kind: StackKind;
   dataDir: string;
   env?: Readonly<Record<string, string>>;
-  /** Safeguards that all processes leave out. */
+  /** The safeguards that all processes leave out. */
   mutations?: readonly Mutation[];
-  /** How many processes each service and the gateway have; of the real stack. */
+  /** How many processes each service and the gateway have; real stack only. */
   instances: number;
   /** How long a headset works on a transaction. */
   effectMs: number;
@@ -227,7 +227,7 @@ export async function startWorld(options: {
     tenants.push({ applicationId, api, client, devices, said: new Said(Date.now()) });
   }
   const controlPorts = await freePorts(2);
-  // Each process begins at another instance; whose headsets lose it come to the next.
+  // Each process connects to another instance first; headsets that lose it connect to the next.
   const doors = await Promise.all(
     controlPorts.map((_, i) => {
       const urls = stack.deviceLinkUrls.map((_, j, all) => all[(i + j) % all.length] as string);
@@ -298,7 +298,7 @@ export async function startWorld(options: {
   const activations = await Promise.all(
     tenants.flatMap((t) => t.devices.map((d) => activate(t.client, d.deviceId, 0))),
   );
-  // A headset that does not know of its activation yet has nobody to report to.
+  // A headset that does not know of its activation yet cannot report to an application.
   await waitFor('the activations', () => activations.every((a) => hasEnded(integrator, a.transactionId)), {
     timeoutMs: 60_000,
     intervalMs: 50,
@@ -310,7 +310,7 @@ function drawImei(): string {
   return `35${String(randomInt(10 ** 12)).padStart(13, '0')}`;
 }
 
-/** A Sora that the platform knows; its webhooks come from this process. */
+/** A simulated Sora that is registered with the platform; this process sends its webhooks. */
 async function startSora(stack: Stack, admin: Admin): Promise<SoraSimulator> {
   const secret = randomBytes(24).toString('base64url');
   const endpointId = 'sora-1';

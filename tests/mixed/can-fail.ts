@@ -4,14 +4,14 @@ import { type Begun, Findings } from './findings.ts';
 import { olderBy, type Seed } from './seeds/environment.ts';
 import type { Part, World } from './world.ts';
 
-/** How long it looks for something that never comes. */
+/** Time-out for something that never comes. */
 const shortMs = 8000;
 
 interface Sabotage {
   readonly name: string;
   readonly part: Part;
   readonly seed: Seed;
-  /** What an exercise must come to beside the older process. */
+  /** The expected outcome of an exercise beside the older process. */
   readonly expects: 'fails' | 'waits';
 }
 
@@ -30,7 +30,7 @@ export const sabotages: readonly Sabotage[] = [
   },
 ];
 
-/** Each answer is a check that passes when the older process was noticed, and nothing of it stayed. */
+/** Returns checks that pass if the older process was detected and nothing of it is left. */
 export async function showThatItCanFail(options: {
   world: World;
   begun: Begun[];

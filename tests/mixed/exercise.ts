@@ -8,19 +8,19 @@ import { request } from 'undici';
 import { asksToRepeat, type Begun, type Findings, judgeSetAside, tellsEnd, wrongWith } from './findings.ts';
 import type { World } from './world.ts';
 
-/** A transaction did not end, and events of its device wait for a newer version. */
+/** Thrown if a transaction did not end because events of its device wait for a newer version. */
 export class Waits extends Error {}
 
 export interface ExerciseOptions {
   readonly world: World;
   readonly findings: Findings;
-  /** Every transaction that was answered, for the judge. */
+  /** Every transaction of a response, for the judge. */
   readonly begun: Begun[];
-  /** Says which processes are which, in findings. */
+  /** Names the versions of the processes in findings. */
   readonly label: string;
-  /** Which device-link takes the headset; default: any. */
+  /** The device-link to which the headset connects; default: any. */
   readonly door?: string;
-  /** A call or a transaction that has not ended by then never will. */
+  /** Time-out of a call or a transaction. */
   readonly patienceMs?: number;
 }
 
@@ -28,10 +28,9 @@ const defaultPatienceMs = 60_000;
 const contentType = 'application/vnd.android.package-archive';
 
 /**
- * What a customer does, once, by a headset of its own: an activation, a command, an update to a version
- * that was just uploaded, a question about Bluetooth, speech recognition that stands on the bill, a
- * video call, and the deactivation. Answers true when all of it has ended; false where some of it waits
- * for a newer version.
+ * Does once, with its own headset, everything that a customer does: an activation, a command, an update to a
+ * version that was just uploaded, a query about Bluetooth, speech recognition that is billed, a video call,
+ * and the deactivation. Returns true when all of it has ended, false if some of it waits for a newer version.
  */
 export async function exercise(options: ExerciseOptions): Promise<boolean> {
   const { world, findings, label } = options;
@@ -72,7 +71,7 @@ export async function exercise(options: ExerciseOptions): Promise<boolean> {
   }
 }
 
-/** A version is uploaded and checked, then installed on the headset. */
+/** Uploads a version, waits for its check and installs it on the headset. */
 async function update(
   options: ExerciseOptions,
   headset: Headset,
@@ -101,12 +100,12 @@ async function put(url: string, apk: Buffer): Promise<boolean> {
     await answer.body.dump();
     return answer.statusCode === 200;
   } catch {
-    // The process that gave the address has gone: another gives the next one.
+    // The process that issued the URL is gone; another one issues the next URL.
     return false;
   }
 }
 
-/** Speech recognition at the headset comes to stand on the bill. */
+/** Checks that speech recognition at the headset is billed. */
 async function speech(options: ExerciseOptions, headset: Headset): Promise<void> {
   const startedAtMs = Date.now() - 1;
   headset.report({ case: 'speechUsage', value: { startedAtMs: BigInt(startedAtMs), durationMs: 1n } });
@@ -125,7 +124,7 @@ async function speech(options: ExerciseOptions, headset: Headset): Promise<void>
   );
 }
 
-/** A channel, and the callback that somebody has joined it. */
+/** Opens a channel and waits for the callback that a client has joined it. */
 async function videoCall(options: ExerciseOptions): Promise<void> {
   const { sora, integrator } = options.world;
   const { channelId } = await call(options, 'POST', '/channels', {});
@@ -140,7 +139,7 @@ async function videoCall(options: ExerciseOptions): Promise<void> {
   );
 }
 
-/** Resolves when the transaction's end was told; throws Waits where that waits for a newer version. */
+/** Resolves after the callback of the transaction's end; throws Waits if that waits for a newer version. */
 function ended(options: ExerciseOptions, { what, transactionId, deviceId }: Begun): Promise<void> {
   const { integrator } = options.world;
   return until(
@@ -174,7 +173,7 @@ async function until(
   );
 }
 
-/** A call as a client makes it: repeated with its key until it is answered. Answers the body. */
+/** Makes a call as a client does: repeats it with its key until it is answered. Returns the body. */
 export async function call(
   { world, findings, label, patienceMs = defaultPatienceMs }: Omit<ExerciseOptions, 'begun'>,
   method: string,
@@ -201,7 +200,7 @@ export async function call(
       findings.turnedAway += 1;
     } else findings.unanswered += 1;
     if (Date.now() > deadline) throw new Error(`${name}: ${last} for ${patienceMs} ms`);
-    // A client waits as long as it is told; a second is the least that can be told.
+    // Waits as Retry-After says, but at most one second, which is the minimum of that header.
     await delay(Math.min(Number(answer?.headers['retry-after'] ?? 0) * 1000 || 100, 1000));
   }
 }

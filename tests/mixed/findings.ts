@@ -1,13 +1,13 @@
 import type { ApiAnswer } from '@headset-cloud/demo/api.ts';
 
-/** What a run must not show; empty: nothing was found. */
+/** The violations that a run found; empty: none. */
 export type Finding = 'answers' | 'callbacks' | 'events' | 'processes';
 
-/** What was found wrong, by kind, and how much was looked at. */
+/** The violations by kind, and the number of checked items. */
 export class Findings {
   readonly #found = new Map<Finding, string[]>();
   calls = 0;
-  /** Answers 503 with Retry-After, and connections that ended without an answer. */
+  /** Numbers of 503 responses with Retry-After, and of connections that ended without a response. */
   turnedAway = 0;
   unanswered = 0;
 
@@ -24,12 +24,12 @@ export class Findings {
   }
 }
 
-/** Whether a call is to be repeated after this answer; undefined: none came. */
+/** Whether a call must be repeated after this response; undefined: there was none. */
 export function asksToRepeat(answer: ApiAnswer | undefined): boolean {
   return answer === undefined || answer.status >= 500;
 }
 
-/** Why an answer must not be given, whatever else happens meanwhile; undefined: it may be. */
+/** Why a response is not permitted even while processes are replaced; undefined: it is permitted. */
 export function wrongWith({ status, headers, body }: ApiAnswer): string | undefined {
   if (status < 400) return undefined;
   const what = `${status} ${JSON.stringify(body)}${headers['x-error-detail'] ? ` ${headers['x-error-detail']}` : ''}`;
@@ -37,7 +37,7 @@ export function wrongWith({ status, headers, body }: ApiAnswer): string | undefi
   return /^[1-9]\d*$/.test(String(headers['retry-after'] ?? '')) ? undefined : `${what} without Retry-After`;
 }
 
-/** A callback as the judge needs it. */
+/** The parts of a callback that the judge needs. */
 export interface Arrived {
   readonly webhookId: string;
   readonly verified: boolean;
@@ -52,16 +52,16 @@ export interface Begun {
   readonly deviceId: string;
 }
 
-/** Whether a callback tells a transaction's end: that of a connectivity operation is its own form. */
+/** Whether this is the callback of a transaction's end; that of a connectivity operation has its own form. */
 export function tellsEnd(body: Arrived['body']): boolean {
   return body?.notificationType === 'processed' || body?.statusCode !== undefined;
 }
 
-/** Each transaction was told accepted, then processed with success, under one id each; all were signed. */
+/** Checks that each transaction has the callbacks accepted and processed with success, one id each, all signed. */
 export function judgeCallbacks(begun: readonly Begun[], arrivals: readonly Arrived[]): string[] {
   const found = arrivals
     .filter((a) => !a.verified)
-    .map((a) => `a callback without a right signature: ${JSON.stringify(a.body)}`);
+    .map((a) => `a callback without a valid signature: ${JSON.stringify(a.body)}`);
   const once = [...new Map(arrivals.toReversed().map((a) => [a.webhookId, a])).values()].reverse();
   const of = Map.groupBy(once, (a) => a.body?.transactionId as unknown);
   for (const { what, transactionId } of begun) {
@@ -80,7 +80,7 @@ export function judgeCallbacks(begun: readonly Begun[], arrivals: readonly Arriv
   return found;
 }
 
-/** An event that was set aside, as the operators' door shows it. */
+/** A dead letter, as the operators' API shows it. */
 export interface SetAside {
   readonly id: string;
   readonly key: string;
@@ -89,7 +89,7 @@ export interface SetAside {
   readonly error: string;
 }
 
-/** While versions are mixed, events may wait for an upgrade, and for nothing else. */
+/** While versions are mixed, dead letters are permitted only for events that wait for an upgrade. */
 export function judgeSetAside(letters: readonly SetAside[], mixed: boolean): string[] {
   return letters
     .filter(({ kind, state }) =>

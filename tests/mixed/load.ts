@@ -4,13 +4,13 @@ import { type Begun, type Findings, tellsEnd } from './findings.ts';
 import type { World } from './world.ts';
 
 export interface Load {
-  /** Ends it, and resolves when every command's end was told and had its effect; throws where one is missing. */
+  /** Stops the load; resolves when every command has its effect and its end callback; throws if one is missing. */
   end(): Promise<void>;
 }
 
 /**
- * One headset that stays, and a command after the other to it while processes come and go. A command
- * whose end waits for a newer version does not hold up the next one.
+ * Sends commands one after the other to one headset while processes are replaced. A command whose end waits
+ * for a newer version does not delay the next one.
  */
 export async function startLoad(world: World, findings: Findings, begun: Begun[]): Promise<Load> {
   const headset = world.newHeadset();
@@ -40,7 +40,7 @@ export async function startLoad(world: World, findings: Findings, begun: Begun[]
     }
   };
   const ended = loop();
-  // Looked at in `end`.
+  // Checked in `end`.
   ended.catch(() => {});
   return {
     async end() {

@@ -17,10 +17,10 @@ import { runSuite } from './suite/run.ts';
 import { type Part, parts, startWorld, type World } from './world.ts';
 
 /**
- * Today's processes beside those of the last release: swapped one by one under load, then the end-to-end
- * suite. RELEASE names another commit, PARTS chooses services (and gateway) to swap, CAN_FAIL=0 leaves out the
- * proof that it can fail, ROLL=0 all of it. SUITE: the configurations of the suite, `paired`, `each` or 0 for
- * none; ARGS go to jest. The last line counts.
+ * Runs today's processes beside those of the last release: replaces them one by one under load, then runs the
+ * end-to-end suite. RELEASE names another commit; PARTS selects the services (and gateway) to replace;
+ * CAN_FAIL=0 leaves out the proof that the test can fail, ROLL=0 also the replacement. SUITE: the
+ * configurations of the suite, `paired`, `each` or 0 for none; ARGS are passed to jest. The last line counts.
  */
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 let current: World | undefined;
@@ -100,7 +100,7 @@ async function run(release: string, only: readonly Part[]): Promise<Check[]> {
   return checks;
 }
 
-/** All processes are today's: what waited for them goes on, and then nothing is left. */
+/** All processes are today's: waiting events continue, and then nothing is left. */
 async function settle(
   world: World,
   endLoad: () => Promise<void>,
@@ -117,7 +117,7 @@ async function settle(
   for (const wrong of told()) findings.add('callbacks', wrong);
   for (const wrong of await left()) findings.add('events', `at the end ${wrong}`);
   const { calls, turnedAway, unanswered } = findings;
-  const answers = `${calls} calls: no answer but a good one, or 503 with Retry-After (${turnedAway}; ${unanswered} without any)`;
+  const answers = `${calls} calls: every response is a success or 503 with Retry-After (${turnedAway}; ${unanswered} without any)`;
   return [
     { name: answers, violations: findings.of('answers') },
     {
@@ -125,10 +125,10 @@ async function settle(
       violations: findings.of('callbacks'),
     },
     {
-      name: 'no event is set aside but for a newer version, none at the end',
+      name: 'dead letters only wait for a newer version, and none is left at the end',
       violations: findings.of('events'),
     },
-    { name: 'each process that was told to stop ended in good order', violations: findings.of('processes') },
+    { name: 'each process that got SIGTERM shut down gracefully', violations: findings.of('processes') },
   ];
 }
 
@@ -151,5 +151,5 @@ try {
   say('0 passed, 1 failed, 0 skipped');
   process.exitCode = 1;
 }
-// Connections of clients that were cut off may linger.
+// Connections of disconnected clients may linger.
 process.exit();

@@ -3,17 +3,17 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { releaseName } from '../architecture/breaking/releases.ts';
 
-/** An earlier version of the project, by the commit that is it. */
+/** An earlier version of the project, identified by its commit. */
 export interface Release {
   readonly commit: string;
-  /** For people: the version, or the reference that was given. */
+  /** For messages: the version, or the given reference. */
   readonly name: string;
 }
 
-/** Runs git in a folder and answers what it prints. Throws with what it says. */
+/** Runs git in a folder and returns its output. Throws an Error with git's message. */
 function git(folder: string, ...args: readonly string[]): string {
   try {
-    // Whoever is asked for a password is not there.
+    // Nobody is there to enter a password.
     const env = { ...process.env, GIT_TERMINAL_PROMPT: '0' };
     const options = { cwd: folder, env, encoding: 'utf8', stdio: 'pipe', timeout: 300_000 } as const;
     return execFileSync('git', args, options).trim();
@@ -33,8 +33,8 @@ function attempt(folder: string, ...args: readonly string[]): string | undefined
 
 /**
  * The last release: the newest commit that changed `proto/released/version`, which `make contract-release`
- * writes; or the commit that `given` names, fetched from origin where it is not here. Answers why there
- * is none to run; throws when `given` names none.
+ * writes; or the commit that `given` names, fetched from origin if it is not here. If there is no release to
+ * run, returns the reason; throws if `given` names no commit.
  */
 export function findRelease(folder: string, given = ''): Release | { readonly skipped: string } {
   if (given !== '') return { commit: commitOf(folder, given), name: given };
@@ -70,7 +70,7 @@ function commitOf(folder: string, given: string): string {
   throw new Error(`RELEASE=${given} names no commit, neither here nor at origin`);
 }
 
-/** The oldest commits of a shallow clone: each seems to have made all files that it has. */
+/** The oldest commits of a shallow clone: each appears to have created all its files. */
 function boundary(folder: string): string[] {
   const file = resolve(folder, git(folder, 'rev-parse', '--git-path', 'shallow'));
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];

@@ -11,15 +11,15 @@ export interface RollOptions {
   readonly say: (line: string) => void;
 }
 
-/** Exercises of one roll of all parts: two a swap, two more where headsets connect to both. */
+/** Number of exercises while all parts are replaced once: two per part, and one more for device-link. */
 export function exercisesOf(only: readonly Part[]): number {
   return 2 * only.length + (only.includes('device-link') ? 1 : 0);
 }
 
 /**
- * Swaps one part after the other to a version, each first beside the one before, then alone. Rolled to the
- * release and to today's in the same order, each part meets each other one in both roles: what calls or
- * publishes is once the older one, once the newer. Answers a check for each part.
+ * Replaces one part after the other by a version; each runs first beside the former process, then alone. The
+ * order is the same to the release and back to today's, so each pair of parts runs in both combinations: the
+ * caller or publisher is once the older one and once the newer one. Returns a check for each part.
  */
 export async function roll(to: Version, options: RollOptions): Promise<Check[]> {
   const { world, only, say } = options;
@@ -40,7 +40,7 @@ export async function roll(to: Version, options: RollOptions): Promise<Check[]> 
     const own = to === 'today' ? "today's" : "the release's";
     await world.swap(part, to, async () => {
       const doors = part === 'device-link' ? world.doors() : [undefined];
-      // Each of both takes a headset: what is for the other's is forwarded.
+      // A headset connects to each of the two, so calls for the other's headset are forwarded.
       await Promise.all(
         doors.map((door, i) => once(`${own} beside ${other}${door ? ` (${i + 1})` : ''}`, door)),
       );

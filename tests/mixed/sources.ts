@@ -18,8 +18,8 @@ const lockFile = 'package-lock.json';
 const own = '@headset-cloud';
 
 /**
- * The sources of a commit in a folder of their own, ready to run: kept in `.cache/release`. Packages are
- * today's where the lock file is the same, else those of the commit's own lock file.
+ * Puts the sources of a commit into their own folder in `.cache/release`, ready to run. Packages are today's
+ * if the lock file is the same, else those of the commit's own lock file.
  */
 export function sourcesOf(commit: string, project = root): string {
   const folder = join(project, '.cache', 'release', commit);
@@ -29,11 +29,11 @@ export function sourcesOf(commit: string, project = root): string {
   return folder;
 }
 
-/** Made beside, then moved: what was interrupted leaves no half. */
+/** Creates a temporary folder and renames it, so that an interruption leaves no partial folder. */
 function extract(commit: string, project: string, folder: string): void {
   mkdirSync(dirname(folder), { recursive: true });
   const fresh = mkdtempSync(join(dirname(folder), 'new-'));
-  // An index of its own: the work tree of the project knows nothing of it.
+  // Uses a separate index, so that the project's work tree is not affected.
   const env = { ...process.env, GIT_INDEX_FILE: join(fresh, 'index') };
   const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env, stdio: 'pipe' });
   try {
@@ -45,7 +45,7 @@ function extract(commit: string, project: string, folder: string): void {
   }
 }
 
-/** Each installed package by a link; the project's own packages lead into the folder itself. */
+/** Links each installed package; links of the project's own packages point into the folder itself. */
 function linkPackages(project: string, folder: string): void {
   for (const place of [...workspaces(folder), '.']) {
     const [from, to] = [join(project, place, 'node_modules'), join(folder, place, 'node_modules')];
@@ -67,7 +67,7 @@ function installPackages(folder: string): void {
   const mark = join(folder, 'node_modules', '.installed');
   if (existsSync(mark)) return;
   rmSync(join(folder, 'node_modules'), { recursive: true, force: true });
-  // What npm says of this project to the programs it starts is not for that one.
+  // Variables that npm sets for this project must not reach the other one.
   const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('npm_')));
   execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     ...{ cwd: folder, env },

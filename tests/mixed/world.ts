@@ -17,30 +17,30 @@ import { type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
 import { createNetwork } from '../faults/network/network.ts';
 import type { Findings, SetAside } from './findings.ts';
 
-/** What is swapped, in this order. */
+/** The parts that are replaced, in this order. */
 export const parts = [...serviceNames, 'gateway'] as const;
 export type Part = (typeof parts)[number];
 export type Version = 'today' | 'release';
 
-/** A platform whose processes are of two versions, its integrator and its headsets. */
+/** A platform with processes of two versions, its integrator and its headsets. */
 export interface World {
   readonly applicationId: string;
   readonly api: ApiClient;
   readonly integrator: IntegratorServer;
   readonly sora: SoraSimulator;
-  /** A contracted device that was not used before, and its headset, at a door of its own choice. */
+  /** A new device of the contract and its headset, which connects to `door` (default: any device-link). */
   newHeadset(door?: string): Headset;
-  /** Doors for headsets of the processes of device-link that run now. */
+  /** The addresses for headsets of the device-link processes that run now. */
   doors(): string[];
   version(part: Part): Version;
-  /** Starts the part's other version, does `meanwhile` with both side by side, then ends the one before. */
+  /** Starts the part's other version, does `meanwhile` while both run, then stops the former one. */
   swap(part: Part, to: Version, meanwhile?: () => Promise<void>, env?: Record<string, string>): Promise<void>;
-  /** Events that are set aside now, of all consumer groups. */
+  /** The dead letters of all consumer groups now. */
   setAside(): Promise<SetAside[]>;
   stop(): Promise<void>;
 }
 
-/** Short waits, so that what a swap leaves is taken up soon. */
+/** Short waits, so that work that a replaced process leaves is resumed soon. */
 const shortTimes = {
   NOTIFIER_BACKOFF_FIRST_MS: '50',
   NOTIFIER_BACKOFF_MAX_MS: '1000',
@@ -58,13 +58,13 @@ export async function startWorld(options: {
   dataDir: string;
   /** Root of the release's sources. */
   release: string;
-  /** How many headsets will be asked for. */
+  /** How many headsets will be needed. */
   headsets: number;
   findings: Findings;
 }): Promise<World> {
   const { dataDir, findings } = options;
   const client = { clientId: 'mixed', clientSecret: randomBytes(24).toString('hex') };
-  /** Each part has two places; the one where it runs. */
+  /** Each part has two process names; this is the one that runs. */
   const place = new Map<Part, string>(parts.map((part) => [part, part]));
   const versions = new Map<string, Version>();
   const stack = await startStack({
@@ -105,7 +105,7 @@ export async function startWorld(options: {
     ...{ applicationId, api, integrator, sora },
     newHeadset(door = anyDoor) {
       const identity = devices.pop();
-      if (!identity) throw new Error('more headsets are asked for than were said');
+      if (!identity) throw new Error('more headsets are needed than the option headsets says');
       const headset = new Headset({
         ...{ identity, server: door, stateDir: mkdtempSync(join(dataDir, 'headset-')) },
         backoff: { firstMs: 50, longestMs: 500 },
@@ -131,7 +131,7 @@ export async function startWorld(options: {
       place.set(part, next);
       const went = await old.stop();
       const how = await old.exited;
-      if (!went || how !== '0') findings.add('processes', `${from} was told to stop and ended by ${how}`);
+      if (!went || how !== '0') findings.add('processes', `${from} got SIGTERM and ended with ${how}`);
     },
     async setAside() {
       const lists = admin().deadLetters.map((door) => door.listDeadLetters({ limit: 1000 }));

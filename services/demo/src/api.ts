@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 
-/** An integrator's access: the addresses of the API and of the token endpoint, and its client. */
+/** An integrator's access: the URLs of the API and of the token endpoint, and its client. */
 export interface ApiAccess {
   readonly apiUrl: string;
   readonly tokenUrl: string;
@@ -21,9 +21,9 @@ export const allScopes =
 
 /** An integrator's client: gets its token and calls the API. */
 export interface ApiClient {
-  /** `path` begins with /v1. `body` is sent as JSON, a string unchanged. */
+  /** `path` begins with /v1. `body` is sent as JSON; a string is sent unchanged. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
-  /** The same, with a path below the application's. */
+  /** The same, with a path relative to the application's path. */
   app(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
   token(): Promise<string>;
   close(): Promise<void>;

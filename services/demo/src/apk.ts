@@ -10,7 +10,7 @@ export interface ApkOptions {
   readonly entries?: Readonly<Record<string, Buffer>>;
   /** Replaces the manifest made from the names; null: no manifest. */
   readonly manifest?: Buffer | null;
-  /** Texts as UTF-8, as newer build tools write them; default UTF-16. */
+  /** Texts in UTF-8, like those of newer build tools; default UTF-16. */
   readonly utf8?: boolean;
 }
 
@@ -42,7 +42,7 @@ const typeDecimal = 0x10;
 /** Resource ids of android:versionCode and android:versionName. */
 const resourceIds = [0x0101021b, 0x0101021c];
 
-/** A binary AndroidManifest.xml (AOSP's ResourceTypes.h) as build tools write it. */
+/** A binary AndroidManifest.xml (AOSP's ResourceTypes.h), like those of build tools. */
 export function makeManifest(options: {
   package: string;
   versionName: string | null;
@@ -107,7 +107,7 @@ function utf16Text(text: string): Buffer {
   return Buffer.concat([length, Buffer.from(text, 'utf16le'), halves(0)]);
 }
 
-/** Type, size of the header, size of all, rest of the header, body. */
+/** A chunk: type, header size, total size, rest of the header, body. */
 function chunk(type: number, headerSize: number, head: Buffer, body: Buffer): Buffer {
   return Buffer.concat([halves(type, headerSize), words(8 + head.length + body.length), head, body]);
 }

@@ -20,7 +20,7 @@ export interface AdminAddresses {
   readonly billing: string;
 }
 
-/** The operators' door, as the CLI uses it. */
+/** The operators' API, as the CLI uses it. */
 export function createAdmin(addresses: AdminAddresses) {
   const at = (baseUrl: string) =>
     createConnectTransport({ baseUrl, httpVersion: '1.1', defaultTimeoutMs: 10_000 });
@@ -52,7 +52,7 @@ export interface HeadsetKeyFile {
   readonly privateKeyPem: string;
 }
 
-/** A device in the registry with a key of its own. */
+/** Registers a device with its own key. */
 export async function provisionDevice(admin: Admin, deviceId: string): Promise<HeadsetKeyFile> {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   await admin.devices.putDevice({ deviceId });

@@ -64,7 +64,7 @@ LocalChannel.prototype.unary = function (this: LocalChannel, method, ...rest) {
   return local.call(this, method, ...rest);
 };
 
-/** The embedded store's tables have numbers: what they hold stands in its catalogue. */
+/** The embedded store's tables have numbers as names; its catalogue says what each contains. */
 function tableNames(): Map<string, string> {
   const names = new Map<string, string>();
   const read = (database: DatabaseSync, sql: string, prefix: string) => {

@@ -4,8 +4,8 @@ import { closedLoop, type Throughput } from '../load/arrivals.ts';
 import { type FloorStore, openFloorStore } from './store.ts';
 
 /**
- * Floor of the callbacks measure: a bare undici POST loop with one journalled write for each
- * callback, with as many requests in flight at each endpoint as the notifier has.
+ * Floor of the callbacks measure: a bare undici POST loop with one journalled write for each callback. It
+ * has as many requests in flight at each endpoint as the notifier.
  */
 interface Sent {
   _id: number;
@@ -19,7 +19,7 @@ const commands = {
     write = (sent) => store.collection<Sent>('sent').insertOne(sent);
   },
 
-  /** Posts to every endpoint until the time is over; answers how many were answered and written. */
+  /** Posts to every endpoint until the time is over; returns how many were answered and written. */
   post: async (o: {
     urls: readonly string[];
     seconds: number;

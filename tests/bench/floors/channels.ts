@@ -14,7 +14,7 @@ import { serveCommands } from '../lib/worker.ts';
  * at once and stores nothing.
  */
 const commands = {
-  /** Answers host:port. */
+  /** Returns host:port. */
   start: async (_: object): Promise<string> => {
     let made = 0;
     const server = new Server();

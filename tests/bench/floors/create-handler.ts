@@ -11,7 +11,7 @@ import { type FloorStore, openFloorStore } from './store.ts';
 
 /**
  * The second handler of the create floor, behind one real gRPC hop: one conditional
- * findOneAndUpdate (the device's counter) and one journalled insertOne (the transaction). Answers
+ * findOneAndUpdate (the device's counter) and one journalled insertOne (the transaction). Returns
  * the port.
  */
 export async function startCreateHandler(options: FloorStore): Promise<number> {

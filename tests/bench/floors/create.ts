@@ -16,10 +16,10 @@ import { listen, readText } from './http.ts';
 import type { FloorStore } from './store.ts';
 
 /**
- * Floor of the create measure: a bare Koa server that verifies the same JWT (verified ones
- * remembered), decodes the body and makes one real gRPC call to a second handler, which writes twice.
- * On the embedded stack the handler is in this process, as the platform's services are; on the real
- * stack it is in a process of its own (worker `floors/create-store.ts`).
+ * Floor of the create measure: a bare Koa server that verifies the same JWT (with a cache of verified ones),
+ * decodes the body and makes one real gRPC call to a second handler, which writes twice. On the embedded
+ * stack the handler is in this process, like the platform's services; on the real stack it is in its own
+ * process (worker `floors/create-store.ts`).
  */
 const definition = methodDefinition(TransactionsService.method.createTransaction);
 const path = /^\/v1\/applications\/([^/]+)\/devices\/([^/]+)\/commands$/;
@@ -30,7 +30,7 @@ async function issuerKey(issuer: string): Promise<KeyObject> {
 }
 
 const commands = {
-  /** Starts it; `handlerPort` names the second handler where it is in another process. */
+  /** Starts the server; `handlerPort` names the second handler if that is in another process. */
   start: async (o: { issuer: string; store: FloorStore; handlerPort?: number }): Promise<string> => {
     const key = await issuerKey(o.issuer);
     const verified = new Set<string>();

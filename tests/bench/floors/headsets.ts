@@ -14,8 +14,8 @@ type Body = ConnectRequest['body'];
 export type Send = (body: MessageInitShape<typeof ConnectResponseSchema>['body']) => void;
 
 /**
- * A bare grpc-js server on the headsets' stream, with device-link's keepalive options: it welcomes
- * whoever comes and hands on what is said later. `streams` are those that were welcomed.
+ * A bare grpc-js server for the headsets' stream, with device-link's keepalive options: it welcomes every
+ * headset and passes later messages on. `streams` are the welcomed ones.
  */
 export async function serveHeadsets(
   take: (body: Body, send: Send) => void = () => {},

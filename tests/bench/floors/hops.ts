@@ -3,8 +3,8 @@ import { serveCommands } from '../lib/worker.ts';
 import { listen } from './http.ts';
 
 /**
- * Floor of the latency measure: the bare hops of a job, which do nothing: plain node:http, a unary
- * gRPC method and a bidirectional stream that send back what they get.
+ * Floor of the latency measure: the bare hops of a job, without any work: plain node:http, a unary gRPC
+ * method and a bidirectional stream, which return what they receive.
  */
 const bytes = (data: Buffer) => data;
 const method = (path: string, stream: boolean) => ({

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Listens on a port that the system chooses; answers the origin. */
+/** Listens on a port that the system chooses; returns the origin. */
 export async function listen(handler: RequestListener): Promise<string> {
   const server = createServer(handler);
   server.keepAliveTimeout = 60_000;

@@ -6,10 +6,9 @@ import { type Send, serveHeadsets } from './headsets.ts';
 import { listen, readText } from './http.ts';
 
 /**
- * What a job's hops cost when nothing else is done: one process that takes the call (bare Koa), talks
- * to the same simulated headsets in the same messages (bare grpc-js) and POSTs both signed callbacks
- * (undici). It looks at no token, stores nothing and keeps no order: no platform that serves these
- * hops can be faster on the same machine.
+ * The cost of a job's hops alone: one process that receives the call (bare Koa), exchanges the same messages
+ * with the same simulated headsets (bare grpc-js) and POSTs both signed callbacks (undici). It checks no
+ * token, stores nothing and keeps no order, so no platform with these hops can be faster on the same machine.
  */
 let streams: readonly Send[] = [];
 const commands = {
@@ -47,7 +46,7 @@ const commands = {
       }
     });
     streams = served.streams;
-    // Above every id of the platform that the same receiver has seen.
+    // Above every id from the platform that the same receiver has got.
     let lastId = 2 ** 40;
     const app = new Koa();
     app.use(async (ctx) => {

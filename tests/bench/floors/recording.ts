@@ -3,14 +3,14 @@ import { archiveSize } from '../lib/archive-bytes.ts';
 import { serveCommands } from '../lib/worker.ts';
 
 /**
- * Floor of the recording measure: a bare multipart upload. Each part is a range that is read from the
- * archive and streamed into a PUT, one after the other; nothing is stored in between.
+ * Floor of the recording measure: a bare multipart upload. The parts are uploaded one after the other: each
+ * is a range that is read from the archive and streamed into a PUT, without intermediate storage.
  */
 const archives = new Agent();
 const storage = new Agent();
 
 const commands = {
-  /** Answers how many milliseconds it took. */
+  /** Returns the duration in milliseconds. */
   upload: async (o: {
     archiveUrl: string;
     file: string;

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 
 /**
- * What archived files of the recording measure hold: one block over and over, whose length divides no
- * part's, so that bytes of another place do not compare equal. Made once: neither making nor checking
- * them costs more than a look at memory.
+ * The content of archived files in the recording measure: one repeated block, whose length divides no part
+ * length, so that bytes of another position do not compare equal. The block is made once, so producing and
+ * checking bytes costs no more than reading memory.
  */
 const block = createHash('shake256', { outputLength: 1024 * 1024 + 4093 })
   .update('archive')
   .digest();
 
-/** At most `length` bytes of a file from a place on; fewer where the block ends. */
+/** At most `length` bytes of a file from a position on; fewer if the block ends. */
 export function archivePiece(from: number, length: number): Buffer {
   const start = from % block.length;
   return block.subarray(start, Math.min(block.length, start + length));
 }
 
-/** True when `bytes` are what the file holds from that place on. */
+/** True when `bytes` equal the file's bytes from that position on. */
 export function isArchived(from: number, bytes: Buffer): boolean {
   let at = 0;
   while (at < bytes.length) {

@@ -1,7 +1,7 @@
-/** What must be ended when the bench is interrupted: servers that would outlive it. */
+/** Servers that must be closed when the bench is interrupted, because they would outlive it. */
 const open = new Set<() => Promise<void>>();
 
-/** Answers `close`, which from now on is also called by `closeAll`; it runs once. */
+/** Returns a function that runs `close` once; `closeAll` calls it, too. */
 export function closedWithTheBench(close: () => Promise<void>): () => Promise<void> {
   const once = async () => {
     if (open.delete(once)) await close();
@@ -10,7 +10,7 @@ export function closedWithTheBench(close: () => Promise<void>): () => Promise<vo
   return once;
 }
 
-/** Ends everything that is still open. */
+/** Closes everything that is still open. */
 export async function closeAll(): Promise<void> {
   await Promise.allSettled([...open].map((close) => close()));
 }

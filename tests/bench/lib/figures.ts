@@ -1,6 +1,6 @@
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 
-/** What a measure must reach: a least or a largest value, of the ratio or (without a floor) of itself. */
+/** The goal of a measure: a minimum or maximum of the ratio or, without a floor, of the figure itself. */
 export type Goal = { readonly atLeast: number } | { readonly atMost: number };
 
 /** One line of the table. */
@@ -10,13 +10,13 @@ export interface Figure {
   readonly ours: number;
   /** Undefined: the goal is absolute. */
   readonly floor: number | undefined;
-  /** Smallest and largest ratio of one pair of runs. */
+  /** The smallest and largest ratio of a pair of runs. */
   readonly spread?: readonly [number, number];
-  /** Undefined: for the reader only. */
+  /** Undefined: for information only. */
   readonly goal: Goal | undefined;
 }
 
-/** What a measure says beside its figures. */
+/** The figures of a measure, with notes. */
 export interface Report {
   readonly figures: readonly Figure[];
   /** Lines for the reader: conditions, what was checked. */
@@ -30,7 +30,7 @@ export function median(values: readonly number[]): number {
   return ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
-/** The value that `share` of all are not above. NaN when there are none. */
+/** The percentile: `share` of all values are not above it. NaN when there are no values. */
 export function percentile(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
@@ -49,8 +49,8 @@ export function reached(figure: Figure): boolean | undefined {
 }
 
 /**
- * Runs floor and platform in turns (floor, ours, floor, ours …) after one warm-up of each, so that
- * what else the machine does meets both. Answers the medians and the spread of the pairs' ratios.
+ * Runs floor and platform alternately (floor, ours, floor, ours …) after one warm-up of each, so that other
+ * load of the machine affects both. Returns the medians and the spread of the pairs' ratios.
  */
 export async function interleave<T>(
   runs: number,

@@ -5,24 +5,24 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { Document } from 'mongodb';
 import type { World } from './world.ts';
 
-/** How large the data is. */
+/** The size of the data. */
 export interface Size {
   readonly devices: number;
   readonly transactions: number;
 }
 
-/** Each application has as many, however many applications there are. */
+/** The size of each application, which does not depend on the number of applications. */
 export const perApplication = { devices: 50, transactions: 500 } as const;
 
-/** Documents of one write. */
+/** Number of documents in one write. */
 const batch = 1000;
 
 type Stored = Document & { _id: number };
 
 /**
- * Puts transactions of many applications beside one that the platform made, which is their pattern:
- * the same fields and types, other ids, applications, devices and states. The world's own application
- * gets the first share. On the embedded stack the platform is stopped meanwhile.
+ * Inserts transactions of many applications, modelled on one transaction that the platform made: the same
+ * fields and types, but other ids, applications, devices and states. The world's own application gets the
+ * first share. On the embedded stack the platform is stopped meanwhile.
  */
 export async function fillTransactions(world: World, size: Size, pattern: number): Promise<void> {
   const { backing, processes, dataDir } = world.stack;

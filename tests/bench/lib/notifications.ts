@@ -5,7 +5,7 @@ import { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { openLoop } from '../load/arrivals.ts';
 
-/** Milliseconds since 1970 with their fraction, the same in all processes of a machine. */
+/** Milliseconds since 1970 with a fraction, comparable between all processes of a machine. */
 export const preciseNow = (): number => performance.timeOrigin + performance.now();
 
 /** A callback's body, as long as a real one. */
@@ -39,7 +39,7 @@ function notification(applicationId: string): OutgoingEvent {
   return { key: id, value: toBinary(NotificationEventSchema, value) };
 }
 
-/** Commands of a process that publishes notifications, round the applications. */
+/** The commands of a process that publishes notifications, to the applications in turn. */
 export function publishCommands(log: () => EventLog) {
   return {
     publish: async (o: { applicationIds: readonly string[]; count: number }) => {
@@ -58,7 +58,7 @@ export function publishCommands(log: () => EventLog) {
   };
 }
 
-/** Stands in for devices: each application's address, known from the start, and one key for all. */
+/** Stands in for the devices service: a fixed address for each application, and one key for all. */
 export function destinationsStandIn(urls: Readonly<Record<string, string>>): RpcBinding {
   return {
     service: ApplicationsService,

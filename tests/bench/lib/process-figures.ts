@@ -11,10 +11,10 @@ export interface ProcessFigures {
   readonly cpuSeconds: number;
 }
 
-/** Reads them. Throws where there is no /proc (any other system than Linux). */
+/** Reads memory and CPU time. Throws where there is no /proc (on systems other than Linux). */
 export function processFigures(pid: number): ProcessFigures {
   const rss = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  // The program's name, in brackets, may hold spaces: what follows it does not.
+  // The program's name, in brackets, may contain spaces; the fields after it do not.
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return {

@@ -1,15 +1,15 @@
 import type { Stack } from '@headset-cloud/demo/stack/stack.ts';
 import { processFigures } from './process-figures.ts';
 
-/** Processor time of the platform's processes over some runs, and what was done in it. */
+/** Processor time of the platform's processes over some runs, and the amount of work done. */
 export interface Spending {
-  /** Runs `work`, which answers how many things it did, and adds up what the processes spent meanwhile. */
+  /** Runs `work`, which returns how many things it did, and adds the processor time of the processes. */
   during<T>(work: () => Promise<T>, done: (result: T) => number): Promise<T>;
-  /** What one thing cost: all processes together, then each. */
+  /** The processor time per thing: of all processes together, then of each. */
   inWords(): string;
 }
 
-/** Watches a stack's processes, and those that it stands on; not the stand-in of the identity provider. */
+/** Watches a stack's processes, MongoDB and Kafka, but not the stand-in of the identity provider. */
 export function spendingOf(stack: Stack): Spending {
   const spentSeconds: Record<string, number> = {};
   let count = 0;
@@ -32,7 +32,7 @@ export function spendingOf(stack: Stack): Spending {
   };
 }
 
-/** Since the processes' start; seconds. */
+/** Processor time since the processes' start; seconds. */
 function processorTime({ processes, backing }: Stack): Record<string, number> {
   const { issuer: _issuer, ...own } = processes;
   const all = { ...own, MongoDB: backing?.mongo, Kafka: backing?.kafka };

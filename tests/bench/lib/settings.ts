@@ -1,14 +1,14 @@
-/** How long and how often to measure; from the environment. */
+/** Durations and numbers of runs, from the environment. */
 export interface Settings {
   /** Length of one run; seconds. BENCH_SECONDS. */
   readonly seconds: number;
-  /** Interleaved runs of floor and platform, of which the median counts. BENCH_RUNS. */
+  /** Number of interleaved runs of floor and platform; the median counts. BENCH_RUNS. */
   readonly runs: number;
-  /** Headsets of the idle measure. BENCH_IDLE_HEADSETS. */
+  /** Number of headsets in the idle measure. BENCH_IDLE_HEADSETS. */
   readonly idleHeadsets: number;
   /** How long idle headsets are watched; seconds. BENCH_IDLE_SECONDS. */
   readonly idleSeconds: number;
-  /** Interleaved runs of the idle measure, each with fresh processes. BENCH_IDLE_RUNS. */
+  /** Number of interleaved runs of the idle measure, each with fresh processes. BENCH_IDLE_RUNS. */
   readonly idleRuns: number;
   /** Size of the recording; bytes. BENCH_RECORDING_BYTES. */
   readonly recordingBytes: number;
@@ -18,7 +18,7 @@ export interface Settings {
   readonly profileDir: string | undefined;
 }
 
-/** Reads the settings. Throws an Error that names a value that is no positive number. */
+/** Reads the settings. Throws an Error that names a value that is not a positive number. */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const number = (key: string, byDefault: number): number => {
     const value = env[key] ? Number(env[key]) : byDefault;

@@ -2,15 +2,15 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 
 /**
- * Processes of the bench and how they are spoken to: the load, the floors and the simulated
- * surroundings each run in a process of their own, as the platform does.
+ * The bench's processes and their commands: the load, the floors and the simulated surroundings each run in
+ * their own process, like the platform.
  */
 // biome-ignore lint/suspicious/noExplicitAny: each worker's commands have their own shapes
 export type Commands = Readonly<Record<string, (argument: any) => Promise<unknown>>>;
 
 export interface Worker<C extends Commands> {
   readonly pid: number;
-  /** Calls a command in the worker's process. Rejects with what it threw, or when the process has ended. */
+  /** Calls a command in the worker's process. Rejects with the command's error, or if the process has ended. */
   call<K extends keyof C & string>(
     command: K,
     argument: Parameters<C[K]>[0],
@@ -30,7 +30,7 @@ process.on('exit', () => {
   for (const child of alive) child.kill('SIGKILL');
 });
 
-/** Starts a worker; `file` is below tests/bench. With a `profileDir` its CPU profile is written there. */
+/** Starts a worker; `file` is relative to tests/bench. With a `profileDir` it writes its CPU profile there. */
 export function startWorker<C extends Commands>(file: string, profileDir?: string): Worker<C> {
   const child = fork(join(import.meta.dirname, '..', file), {
     execArgv: [
@@ -69,7 +69,7 @@ export function startWorker<C extends Commands>(file: string, profileDir?: strin
       });
     },
     async stop() {
-      // It ends when nobody listens any more; what hangs is cut off.
+      // The worker ends by itself when its channel is closed; a worker that hangs is killed.
       if (child.connected) child.disconnect();
       const late = setTimeout(() => child.kill('SIGKILL'), 5000);
       await exited;
@@ -78,7 +78,7 @@ export function startWorker<C extends Commands>(file: string, profileDir?: strin
   };
 }
 
-/** The worker's side: answers commands until the bench goes away. */
+/** The worker's side: answers commands until the bench disconnects. */
 export function serveCommands(commands: Commands): void {
   process.on('message', ({ id, command, argument }: Question) => {
     const work = commands[command];

@@ -16,25 +16,25 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { closedWithTheBench } from './cleanup.ts';
 import type { Settings } from './settings.ts';
 
-/** A fresh platform with one integrator's application; removed with all its data at the end. */
+/** A fresh platform with one integrator's application; it is removed with all its data at the end. */
 export interface World {
   readonly stack: Stack;
   readonly admin: Admin;
   readonly api: ApiClient;
   readonly applicationId: string;
   readonly dir: string;
-  /** Registers devices with keys and takes them into the application's contract. */
+  /** Registers devices with keys and adds them to the application's contract. */
   devices(count: number): Promise<HeadsetKeyFile[]>;
-  /** Sets where callbacks go, and answers the authentication key. */
+  /** Sets the address of callbacks, and returns the authentication key. */
   callbacksTo(url: string): Promise<string>;
-  /** Activates devices; answers the transactions' ids. */
+  /** Activates devices; returns the transactions' ids. */
   activate(devices: readonly HeadsetKeyFile[]): Promise<number[]>;
   /** Starts a simulator's process with these headsets and waits until all of them are online. */
   headsets(devices: readonly HeadsetKeyFile[]): Promise<ManagedProcess>;
   close(): Promise<void>;
 }
 
-/** Calls of the preparation that run at a time. */
+/** Number of concurrent calls during the preparation. */
 const preparingCallers = 32;
 
 /** Starts the platform on a stack and provisions an application. `env` is for all its processes. */
@@ -116,8 +116,8 @@ export async function startWorld(
 }
 
 /**
- * A simulator's process. Its headsets keep everything in memory (durability `none`): their disks are
- * not part of what is measured.
+ * A simulator's process. Its headsets keep everything in memory (durability `none`), because their disks are
+ * not measured.
  */
 export function startHeadsets(
   dir: string,
@@ -138,14 +138,14 @@ export function startHeadsets(
   return simulator;
 }
 
-/** How many headsets have a session, from device-link's own figures. */
+/** Number of headsets with a session, from device-link's metrics. */
 async function sessions(stack: Stack): Promise<number> {
   const url = stack.adminUrls['device-link'] ?? stack.adminUrls['platform'] ?? '';
   const text = await (await fetch(`${url}/metrics`)).text();
   return Number(/^headset_sessions(?:\{[^}]*\})? (\d+)/m.exec(text)?.[1] ?? 0);
 }
 
-/** Does `work` for 0 to count - 1, some at a time; answers the results in order. */
+/** Does `work` for 0 to count - 1 with limited concurrency; returns the results in order. */
 export async function eachOf<T>(count: number, work: (i: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let next = 0;

@@ -1,4 +1,4 @@
-/** What came of a run. */
+/** The result of a run. */
 export interface Throughput {
   readonly done: number;
   readonly seconds: number;
@@ -9,8 +9,8 @@ export function perSecond({ done, seconds }: Throughput): number {
 }
 
 /**
- * Callers that each do one thing after the other until the time is over, and then end what they
- * have in hand. The first failure ends the run.
+ * Callers that each do one thing after the other until the time is over, and then finish the current one.
+ * The first failure ends the run.
  */
 export async function closedLoop(
   callers: number,
@@ -33,9 +33,9 @@ export async function closedLoop(
 }
 
 /**
- * Things begun at a fixed rate whether or not earlier ones have ended; answers each one's time from
- * the moment at which it was due, so that a stall counts for everything that waits behind it.
- * Milliseconds, rising.
+ * Begins things at a fixed rate, whether or not earlier ones have ended (open loop). Returns the time of each
+ * from the moment at which it was due, so that a stall counts for everything that waits behind it.
+ * Milliseconds, in ascending order.
  */
 export async function openLoop(
   perSecond: number,

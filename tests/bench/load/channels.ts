@@ -9,12 +9,12 @@ import {
 import { closedLoop } from './arrivals.ts';
 import { createSender } from './http.ts';
 
-/** Where channels are asked for: an integrator's call, or the floor's bare gRPC method. */
+/** The target of requests for channels: an integrator's call, or the floor's bare gRPC method. */
 export type ChannelTarget =
   | { readonly origin: string; readonly token: string; readonly applicationId: string }
   | { readonly grpc: string };
 
-/** Callers that ask for channels one after the other; answers each call's milliseconds, rising. */
+/** Callers that request channels one after the other; returns each call's milliseconds, in ascending order. */
 export async function askForChannels(o: {
   target: ChannelTarget;
   soraVersion: string;

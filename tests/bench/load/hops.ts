@@ -4,8 +4,8 @@ import { createSender } from './http.ts';
 const bytes = (data: Buffer) => data;
 
 /**
- * The bare hops of a job one after the other: an HTTP round trip, a unary gRPC call, a round trip on
- * a stream that is open already, a POST. Each carries the command's bytes and does nothing with them.
+ * The bare hops of a job one after the other: an HTTP round trip, a unary gRPC call, a round trip on an open
+ * stream, a POST. Each carries the command's bytes and does nothing with them.
  */
 export function createHops(target: { readonly origin: string; readonly grpc: string }): {
   all(body: string): Promise<void>;
@@ -19,7 +19,7 @@ export function createHops(target: { readonly origin: string; readonly grpc: str
     bytes,
   );
   const waiting: (() => void)[] = [];
-  // One stream keeps its order: answers come as the questions went.
+  // A stream keeps its order, so answers come in the order of the requests.
   stream.on('data', () => waiting.shift()?.());
   stream.on('error', () => {});
   return {

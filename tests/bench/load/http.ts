@@ -1,8 +1,8 @@
 import { Pool } from 'undici';
 
-/** One way to send requests for everything that is measured: kept connections, one request at a time on each. */
+/** Sends the requests of all measures: on persistent connections, one request at a time on each. */
 export interface Sender {
-  /** Answers the body. Throws when the status is not the expected one. */
+  /** Returns the body. Throws when the status is not the expected one. */
   send(
     method: 'GET' | 'PUT' | 'POST',
     path: string,

@@ -5,7 +5,7 @@ import { createHops } from './hops.ts';
 import { createSender } from './http.ts';
 import { startReceiver } from './receiver.ts';
 
-/** Where creates go; the floor serves the same path and takes the same token. */
+/** The target of creates; the floor serves the same path and accepts the same token. */
 export interface CreateTarget {
   readonly origin: string;
   readonly token: string;
@@ -20,7 +20,7 @@ const command = JSON.stringify({
   extras: { greeting: 'hello', count: 3, precise: 1.5 },
 });
 
-/** A job whose callback does not come for so long is lost; milliseconds. */
+/** A job whose callback does not come within this time is lost; milliseconds. */
 const lostAfterMs = 20_000;
 
 const receiver = await startReceiver();
@@ -48,7 +48,7 @@ async function ended(transactionId: number): Promise<void> {
 }
 
 const commands = {
-  /** Where this process receives callbacks. */
+  /** The address at which this process receives callbacks. */
   receiver: async () => receiver.url,
 
   addKey: async (key: string) => {
@@ -88,7 +88,7 @@ const commands = {
     return result;
   },
 
-  /** Measure 3: jobs at a fixed rate; answers each one's milliseconds, rising. */
+  /** Measure 3: jobs at a fixed rate; returns each one's milliseconds, in ascending order. */
   openJobs: async (o: { target: CreateTarget; perSecond: number; seconds: number }) => {
     const { create, close } = creator(o.target, 64);
     const times = await openLoop(o.perSecond, o.seconds, async (i) => ended(await create(i)));
@@ -104,10 +104,10 @@ const commands = {
     return times;
   },
 
-  /** Channels' endpoints, of the platform or of the floor; answers each call's milliseconds, rising. */
+  /** Requests channels from the platform or the floor; returns each call's milliseconds, in ascending order. */
   channels: askForChannels,
 
-  /** What must be nothing when all jobs are done. */
+  /** Counts that must be zero when all jobs are done. */
   leftOver: async () => ({ halves: receiver.halves(), refused: receiver.refused }),
   taken: async () => receiver.taken,
 };

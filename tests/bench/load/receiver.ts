@@ -2,18 +2,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { verifyCallback } from '@headset-cloud/demo/integrator/verify.ts';
 
-/** The integrator's side of a job: takes callbacks, verifies both signatures, counts each id once. */
+/** The integrator's side of a job: receives callbacks, verifies both signatures, counts each id once. */
 export interface Receiver {
   readonly url: string;
   /** Authentication keys; can be added while it runs. */
   readonly keys: string[];
-  /** Arrivals whose signatures did not match. */
+  /** Number of arrivals whose signatures did not match. */
   readonly refused: number;
-  /** Callbacks taken, repeats not counted. */
+  /** Number of accepted callbacks, without repeats. */
   readonly taken: number;
   /** Resolves when the processed callback of a transaction has been received and verified. */
   processed(transactionId: number): Promise<void>;
-  /** Transactions of which only one of the two callbacks (accepted, processed) has come. */
+  /** Number of transactions with only one of the two callbacks (accepted, processed). */
   halves(): number;
   close(): Promise<void>;
 }

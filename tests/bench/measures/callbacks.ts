@@ -12,11 +12,11 @@ const endpoints = 10;
 const hanging = 2;
 /** The notifier's NOTIFIER_PER_DESTINATION_IN_FLIGHT; the floor's loop has as many. */
 const inFlight = 16;
-/** Notifications that are published but have not arrived: enough that the notifier never waits. */
+/** Number of notifications that are published but have not arrived: enough that the notifier never waits. */
 const backlog = 2000;
 const chunk = 500;
 
-/** Measure 5: callbacks a second of one notifier, and what hanging endpoints do to the healthy ones. */
+/** Measure 5: callbacks per second of one notifier, and the effect of hanging endpoints on healthy ones. */
 export async function measureCallbacks(kind: StackKind, settings: Settings): Promise<Report> {
   const sink = startWorker<Sink>('surroundings/sink.ts');
   const floor = startWorker<CallbacksFloor>('floors/callbacks.ts');
@@ -68,7 +68,7 @@ export async function measureCallbacks(kind: StackKind, settings: Settings): Pro
   }
 }
 
-/** Callbacks a second while the log always has some more. */
+/** Callbacks per second while the log always has more. */
 async function rate(
   world: NotifierWorld,
   sink: Worker<Sink>,

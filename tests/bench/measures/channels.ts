@@ -11,10 +11,10 @@ import type { Load } from '../load/main.ts';
 const callers = 64;
 const endpoints = 4;
 const soraVersion = '2025.1.0';
-/** So short that the endpoints never fill, however fast they are asked for. */
+/** So short that the endpoints never fill up, at any rate of requests. */
 const reservationMs = 1000;
 
-/** The call that answers a video call's endpoint, against a bare gRPC call. */
+/** The call that returns the endpoint for a video call, compared with a bare gRPC call. */
 export async function measureChannels(kind: StackKind, settings: Settings): Promise<Report> {
   const world = await startWorld(kind, settings, { COMMUNICATION_RESERVATION_MS: String(reservationMs) });
   const load = startWorker<Load>('load/main.ts');

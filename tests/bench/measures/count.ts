@@ -11,17 +11,17 @@ import type { Settings } from '../lib/settings.ts';
 import { type JobsWorld, startJobsWorld } from './jobs-world.ts';
 
 const hook = join(import.meta.dirname, '..', 'counting', 'hook.ts');
-/** What happens less often than this for a job belongs to timers; it is not shown. */
+/** Counts per job below this belong to timers and are not shown. */
 const leastOften = 0.02;
-/** Writes that wait to be done together are done after this; milliseconds. */
+/** After this time, writes that wait for a group commit are done; milliseconds. */
 const settleMs = 1500;
 
 type Counts = Record<string, number>;
 
 /**
  * Counts the writes and hops of one job: SQLite statements or MongoDB commands, events in the log,
- * calls between services, messages on the headsets' streams. With one caller (nothing is shared) and
- * with 64 (what is written together).
+ * calls between services, messages on the headsets' streams. With one caller (nothing is batched) and with
+ * 64 (writes are batched).
  */
 export async function measureCount(kind: StackKind, settings: Settings): Promise<Report> {
   const dir = mkdtempSync(join(tmpdir(), 'headset-cloud-bench-count-'));

@@ -12,7 +12,7 @@ import type { CreateTarget, Load } from '../load/main.ts';
 const callers = 64;
 const devices = 500;
 
-/** Measure 1: PUT command → 201, with all headsets away. */
+/** Measure 1: PUT command → 201, with all headsets offline. */
 export async function measureCreate(kind: StackKind, settings: Settings): Promise<Report> {
   const world = await startWorld(kind, settings);
   const load = startWorker<Load>('load/main.ts');

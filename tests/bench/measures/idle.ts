@@ -12,23 +12,23 @@ import type { Settings } from '../lib/settings.ts';
 import { startWorker } from '../lib/worker.ts';
 import { startHeadsets, startWorld } from '../lib/world.ts';
 
-/** How long a process is left alone before it is looked at, so that connecting is over; milliseconds. */
+/** How long a process is idle before it is measured, so that connecting is over; milliseconds. */
 const settleMs = 5000;
 
-/** Less than this cannot be told from nothing in 20 s; milliseconds of CPU a second. */
+/** Less than this cannot be distinguished from zero within 20 s; milliseconds of CPU time per second. */
 const leastCpuMs = 0.5;
 
-/** What the headsets add to a process. */
+/** The memory and CPU time that the headsets add to a process. */
 interface Cost {
   readonly rssBytes: number;
-  /** CPU time of a second. */
+  /** CPU time per second. */
   readonly cpuShare: number;
 }
 
 /**
- * Measure 4: headsets that are online and silent. Each side is a fresh process, looked at twice:
- * empty and with the headsets; the figures are the differences. CPU is the time used while they
- * are watched, less what the empty process used in as long.
+ * Measure 4: headsets that are online and silent. Each side is a fresh process that is measured twice: empty
+ * and with the headsets; the figures are the differences. CPU is the time used during the measurement, less
+ * the time that the empty process used in the same duration.
  */
 export async function measureIdle(kind: StackKind, settings: Settings): Promise<Report> {
   const runs = { floor: [] as Cost[], ours: [] as Cost[] };

@@ -9,17 +9,17 @@ import type { CreateTarget, Load } from '../load/main.ts';
 
 export const headsets = 200;
 
-/** A platform with activated headsets online, and a load process that sees whole jobs. */
+/** A platform with activated headsets online, and a load process that handles whole jobs. */
 export interface JobsWorld {
   readonly world: World;
   readonly load: Worker<Load>;
   readonly target: CreateTarget;
   readonly keys: readonly HeadsetKeyFile[];
-  /** Where the load takes callbacks, and the key they are signed with. */
+  /** The address at which the load receives callbacks, and the key that signs them. */
   readonly callbacks: { readonly callbacks: string; readonly authenticationKey: string };
-  /** Whole jobs until the time is over. */
+  /** Runs whole jobs until the time is over. */
   run(callers: number, seconds: number): Promise<Throughput>;
-  /** Throws when anything is left over: an open transaction, a missing, undelivered or unverified callback. */
+  /** Throws if anything is left: an open transaction, or a missing, undelivered or unverified callback. */
   nothingLeftOver(): Promise<void>;
   close(): Promise<void>;
 }

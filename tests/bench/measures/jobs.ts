@@ -60,7 +60,7 @@ export async function measureJobs(kind: StackKind, settings: Settings): Promise<
   }
 }
 
-/** How far any platform could come here: a job's hops with nothing between them, against the same floor. */
+/** The upper limit for any platform here: a job's hops without other work, against the same floor. */
 async function measureHops(
   jobs: JobsWorld,
   settings: Settings,
@@ -85,7 +85,7 @@ async function measureHops(
   }
 }
 
-/** Measure 3: jobs that arrive at a quarter of what 64 callers reach, against the sum of their bare hops. */
+/** Measure 3: jobs at a quarter of the rate that 64 callers reach, against the sum of their bare hops. */
 export async function measureLatency(kind: StackKind, settings: Settings): Promise<Report> {
   const jobs = await startJobsWorld(kind, settings);
   const floor = startWorker<HopsFloor>('floors/hops.ts');

@@ -15,7 +15,7 @@ import { startWorker, type Worker } from '../lib/worker.ts';
 import type { NotifierHost } from '../surroundings/notifier-embedded.ts';
 import type { Publisher } from '../surroundings/publisher.ts';
 
-/** One notifier in a process of its own, and a way to publish notifications for it. */
+/** One notifier in its own process, and a publisher of notifications for it. */
 export interface NotifierWorld {
   readonly publisher: Pick<Worker<ReturnType<typeof publishCommands>>, 'call'>;
   /** A store of the same kind for the floor. */

@@ -14,14 +14,14 @@ import type { StorageSink } from '../surroundings/storage.ts';
 const soraVersion = '2025.1.0';
 const partBytes = 10 * 1024 * 1024;
 const sampleMs = 20;
-/** Before memory is looked at first; milliseconds. */
+/** Wait before memory is measured first; milliseconds. */
 const settleMs = 2000;
 
 /**
- * A large recording on its way from Sora's archive to the integrator's storage: how much resident
- * memory it takes at most, and its throughput, from Sora's report to the notification, against a bare
- * multipart upload of the same bytes in the same parts. The same on both stacks: neither the archive
- * nor the storage is theirs.
+ * A large recording that is copied from Sora's archive to the integrator's storage: the maximum of resident
+ * memory, and the throughput from Sora's report to the notification, against a bare multipart upload of the
+ * same bytes in the same parts. It is the same on both stacks, because neither the archive nor the storage is
+ * part of them.
  */
 export async function measureRecording(kind: StackKind, settings: Settings): Promise<Report> {
   if (kind === 'real') return { figures: [], notes: ['recording: as on the embedded stack.'] };
@@ -62,7 +62,7 @@ export async function measureRecording(kind: StackKind, settings: Settings): Pro
         {
           measure: `recording of ${size}, memory`,
           unit: 'MiB',
-          // The first run counts, too: nothing warms the process up for it.
+          // The first run counts too, because nothing has warmed the process up.
           ours: Math.max(...grown),
           floor: undefined,
           goal: { atMost: 64 },
@@ -99,7 +99,7 @@ async function prepare(
   });
 }
 
-/** One recording, from Sora's report to the notification, and the most memory that it took. */
+/** One recording, from Sora's report to the notification, and its maximum of memory. */
 async function upload(
   world: World,
   sora: SoraSimulator,

@@ -31,7 +31,7 @@ const filters = [
   `deviceId=${deviceOf(3)}&completionStatus=completed`,
 ];
 
-/** A filled platform, and what is asked of it. */
+/** A filled platform, and the calls to it. */
 interface Side {
   readonly world: World;
   readonly deviceId: string;
@@ -39,9 +39,9 @@ interface Side {
 }
 
 /**
- * Do transactions stay as fast however many others there are? Get, create and list (pages 1 to 10,
- * every sort, order and filter) of one application, beside few and beside many applications of its
- * size: the same calls in turns to two platforms that run at once, p50 against p50.
+ * Measures whether calls stay as fast when there are many other transactions: get, create and list (pages 1 to
+ * 10, every sort, order and filter) of one application, beside few and beside many applications of its size.
+ * Two platforms run at the same time and get the same calls alternately; p50 is compared with p50.
  */
 export async function measureScale(kind: StackKind, settings: Settings): Promise<Report> {
   const { small, large, atMost } = sizes[kind];
@@ -72,7 +72,7 @@ export async function measureScale(kind: StackKind, settings: Settings): Promise
     const figures: Figure[] = [];
     for (const [name, each] of Object.entries(calls)) {
       const runs = { floor: [] as number[], ours: [] as number[] };
-      // The first round warms both up.
+      // The first round is the warm-up of both.
       for (let run = 0; run <= settings.runs; run++) {
         const times = await inTurns(each, few, many);
         if (run === 0) continue;
@@ -94,7 +94,7 @@ export async function measureScale(kind: StackKind, settings: Settings): Promise
   }
 }
 
-/** Pages 1 to 10 of every filter and order; a page beyond the end is an answer, too. */
+/** Pages 1 to 10 of every filter and order; a page beyond the end is also a valid response. */
 function listsBy(sortBy: string): ((side: Side) => Promise<unknown>)[] {
   return filters.flatMap((filter) =>
     ['asc', 'desc'].flatMap((order) =>

@@ -10,12 +10,12 @@ import type { Load } from '../load/main.ts';
 
 const devices = 10_000;
 const sampleMs = 5;
-/** Readings before the one that counts, so that heaps have the size they keep. */
+/** Number of readings before the measured one, so that the heaps have their final size. */
 const warmUps = 5;
 
 /**
- * How much memory the list of all statuses takes: 10,000 devices, streamed. The largest resident
- * memory while it is read, less the one before, of the processes that make it.
+ * How much memory the list of all statuses needs: 10,000 devices, streamed. For each process that produces it:
+ * the maximum of resident memory while it is read, less the memory before.
  */
 export async function measureStatusList(kind: StackKind, settings: Settings): Promise<Report> {
   const world = await startWorld(kind, settings);
@@ -64,7 +64,7 @@ export async function measureStatusList(kind: StackKind, settings: Settings): Pr
   }
 }
 
-/** Reads the list as it comes; keeps nothing of it. */
+/** Reads the list as a stream and stores nothing of it. */
 async function read(world: World): Promise<{ bytes: number; count: number }> {
   const answer = await request(
     `${world.stack.apiUrl}/v1/applications/${world.applicationId}/devices/status`,
@@ -78,7 +78,7 @@ async function read(world: World): Promise<{ bytes: number; count: number }> {
     bytes += piece.length;
     const text = tail + piece.toString('latin1');
     count += text.split('"deviceId"').length - 1;
-    // A name that is cut in two is found with the next piece.
+    // A name that is split between two chunks is found with the next chunk.
     tail = text.slice(text.lastIndexOf('"deviceId"') + 10).slice(-9);
   }
   return { bytes, count };

@@ -11,7 +11,7 @@ import type { Settings } from '../lib/settings.ts';
 /** Four ports from here on and one 1020 above are used. */
 const firstPort = 23_400;
 
-/** Measure 6: `make up`, installed, on an empty folder, until the API's first 201. Embedded only. */
+/** Measure 6: `make up` (installed, empty folder) until the API's first 201. Embedded only. */
 export async function measureUp(kind: StackKind, settings: Settings): Promise<Report> {
   if (kind === 'real') return { figures: [], notes: [] };
   const seconds: number[] = [];

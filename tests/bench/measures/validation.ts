@@ -10,9 +10,9 @@ const callers = 16;
 const deviceId = '350000000000006';
 
 /**
- * What the check against the contract takes of the gateway's own time for a call with a body, by its
- * CPU profile: the functions of openapi/validators.ts and what they call, against all that is not idle.
- * The same on both stacks: the gateway does not know them.
+ * The share of validation against the contract in the gateway's own time for a call with a body, from its CPU
+ * profile: the functions of openapi/validators.ts and their callees, against all time that is not idle. It is
+ * the same on both stacks, because the gateway does not depend on them.
  */
 export async function measureValidation(kind: StackKind, settings: Settings): Promise<Report> {
   if (kind === 'real') return { figures: [], notes: ['validation: as on the embedded stack.'] };

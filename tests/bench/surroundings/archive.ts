@@ -15,7 +15,7 @@ function* pieces(from: number, length: number): Generator<Buffer> {
 }
 
 const commands = {
-  /** Serves webm files of that size; answers the folder's address. */
+  /** Serves webm files of that size; returns the folder's address. */
   start: async (o: { webmBytes: number }): Promise<string> => {
     const origin = await listen((request, response) => {
       const bytes = archiveSize(request.url ?? '', o.webmBytes);
@@ -28,7 +28,7 @@ const commands = {
         ...(range && { 'content-range': `bytes ${from}-${last}/${bytes}` }),
       });
       if (request.method === 'HEAD') response.end();
-      // A reader that goes away ends the making.
+      // Stops producing bytes when the reader disconnects.
       else pipeline(Readable.from(pieces(from, last - from + 1)), response, () => {});
     });
     return `${origin}/archive`;

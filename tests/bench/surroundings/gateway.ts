@@ -16,8 +16,8 @@ import { Registry } from 'prom-client';
 import { serveCommands } from '../lib/worker.ts';
 
 /**
- * The real gateway alone in a process, before services that answer at once (over gRPC, in another
- * role of this file's process: `services`), so that its time is its own.
+ * The real gateway alone in a process, with stand-in services that answer at once over gRPC (this file in
+ * another process, in the role `services`), so that the measured time is the gateway's own.
  */
 let issuer: TestIssuer | undefined;
 let server: GatewayServer | undefined;
@@ -26,13 +26,13 @@ const session = new Session();
 const audience = 'urn:bench';
 
 const commands = {
-  /** The stand-in services; answers their port. */
+  /** Starts the stand-in services; returns their port. */
   services: async (_: object): Promise<number> => {
     const logger = createLogger({ service: 'bench', level: 'silent' });
     return new RpcServer([...createFakes().bindings], logger).start({ host: '127.0.0.1', port: 0 });
   },
 
-  /** The gateway; answers where it is and a token. */
+  /** Starts the gateway; returns its origin and a token. */
   gateway: async ({ services }: { services: number }): Promise<{ origin: string; token: string }> => {
     const key = testKey('key-1', 'ES256');
     issuer = await startTestIssuer([key]);
@@ -74,7 +74,7 @@ const commands = {
     await session.post('Profiler.start');
   },
 
-  /** Time in functions of files that match, with what they called, and busy time; milliseconds. */
+  /** Time in functions of matching files including callees, and busy time; milliseconds. */
   share: async ({ file }: { file: string }): Promise<{ matchedMs: number; busyMs: number }> => {
     const { profile } = await session.post('Profiler.stop');
     const own = new Map<number, number>();
@@ -88,7 +88,7 @@ const commands = {
       if (!node) return;
       const { url, functionName } = node.callFrame;
       const within = inside || url.includes(file);
-      // (program) is mostly the time in which other processes had the core.
+      // (program) is mostly the time in which other processes used the core.
       if (functionName !== '(idle)' && functionName !== '(program)') sums.busy += own.get(id) ?? 0;
       if (within) sums.matched += own.get(id) ?? 0;
       for (const child of node.children ?? []) walk(child, within);

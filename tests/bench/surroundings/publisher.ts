@@ -5,11 +5,11 @@ import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { destinationsStandIn, publishCommands } from '../lib/notifications.ts';
 import { serveCommands } from '../lib/worker.ts';
 
-/** What is around a notifier process on the real stack: who publishes, and a stand-in for devices. */
+/** The surroundings of a notifier process on the real stack: a publisher and a stand-in for devices. */
 const logger = createLogger({ service: 'bench', level: 'error' });
 let log: EventLog;
 const commands = {
-  /** Answers the stand-in's port. */
+  /** Returns the stand-in's port. */
   start: async (o: { brokers: string; urls: Readonly<Record<string, string>> }): Promise<number> => {
     log = connectKafka({
       brokers: o.brokers.split(','),

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { preciseNow } from '../lib/notifications.ts';
 import { serveCommands } from '../lib/worker.ts';
 
-/** Endpoints of integrators, each on a port of its own; some never answer. */
+/** Endpoints of integrators, each on its own port; some never answer. */
 let arrived = 0;
 let times: number[] = [];
 const waiting = new Set<() => void>();
@@ -31,12 +31,12 @@ const commands = {
     healthy: await Promise.all(Array.from({ length: o.healthy }, () => listen(true))),
     hanging: await Promise.all(Array.from({ length: o.hanging }, () => listen(false))),
   }),
-  /** Counts from nothing again. */
+  /** Resets the counts. */
   reset: async (_: object) => {
     arrived = 0;
     times = [];
   },
-  /** Resolves when so many callbacks have come since the reset. */
+  /** Resolves when this many callbacks have come since the reset. */
   arrived: (count: number) =>
     new Promise<void>((resolve) => {
       const look = () => {
@@ -47,7 +47,7 @@ const commands = {
       waiting.add(look);
       look();
     }),
-  /** Milliseconds from publishing to arrival, rising. */
+  /** Milliseconds from publishing to arrival, in ascending order. */
   times: async (_: object) => times.sort((a, b) => a - b),
 };
 export type Sink = typeof commands;

@@ -4,8 +4,8 @@ import { archiveSize, isArchived } from '../lib/archive-bytes.ts';
 import { serveCommands } from '../lib/worker.ts';
 
 /**
- * The integrator's side of a recording: issues signed URLs, takes the parts and the notification. Each
- * byte of a part is compared with the archive's and thrown away.
+ * The integrator's side of a recording: issues signed URLs, receives the parts and the notification. Each byte
+ * of a part is compared with the archive's and discarded.
  */
 let size = { webmBytes: 0, partBytes: 0 };
 let origin = '';
@@ -56,7 +56,7 @@ function take(request: IncomingMessage, response: ServerResponse, query: URLSear
 }
 
 const commands = {
-  /** Answers the origin; callbacks go to its /told, requests for signed URLs to its /sign. */
+  /** Returns the origin; callbacks go to its /told, requests for signed URLs to its /sign. */
   start: async (o: { webmBytes: number; partBytes: number }): Promise<string> => {
     size = o;
     origin = await listen((request, response) => {
@@ -75,7 +75,7 @@ const commands = {
   },
   /** A file's signed URLs, for the floor. */
   sign: async ({ file }: { file: string }): Promise<readonly string[]> => uploadOf(file).parts,
-  /** Resolves when a notification has come since `check`; answers it. */
+  /** Resolves with the notification that has come since `check`. */
   told: async (_: object) => {
     if (!notification) {
       await new Promise<void>((resolve) => {
@@ -84,7 +84,7 @@ const commands = {
     }
     return notification;
   },
-  /** Throws unless every part of one webm file has come, each once and right; begins anew. */
+  /** Throws unless every part of one webm file has come once and is correct; then resets the state. */
   check: async (_: object): Promise<void> => {
     const webm = [...stored].filter(([file]) => file.endsWith('.webm'));
     const [[file, parts] = ['', new Set<number>()]] = webm;

@@ -22,19 +22,19 @@ const forgivenSkewSeconds = 60;
 
 type Answer = Partial<Pick<UrlAnswer, 'url' | 'expiresAtMs' | 'refusal' | 'retryAfterMs'>>;
 
-/** The cloud's end of the protocol: does nothing by itself but acknowledge and answer as it is told. */
+/** The cloud's side of the protocol. By itself it only acknowledges and answers, as configured. */
 export class Cloud implements LinkOwner {
   readonly links: Link[] = [];
   readonly monitor = new Monitor();
-  /** How far the cloud's clock is from this machine's; milliseconds. */
+  /** Offset of the cloud's clock from this machine's; milliseconds. */
   clockOffsetMs = 0;
-  /** Whether each report is acknowledged as soon as it is there. */
+  /** Whether each report is acknowledged at once. */
   acknowledges = true;
-  /** Whether the cloud ends a stream whose other half the headset ended. */
+  /** Whether the cloud ends a stream after the headset has ended its half. */
   endsWithClient = true;
-  /** What `welcome` says of the activation. */
+  /** The activation in `welcome`. */
   activation: MessageInitShape<typeof CurrentActivationSchema> | undefined;
-  /** How a request for an address is answered; undefined: not at all. */
+  /** The answer to a request for an address; undefined: no answer. */
   onUrl: (request: UrlRequest, link: Link) => Answer | undefined = () => undefined;
   #taken = 0;
   #sessionEpoch = 0n;
@@ -74,7 +74,7 @@ export class Cloud implements LinkOwner {
     return Date.now() + this.clockOffsetMs;
   }
 
-  /** The next stream that the headset opens, or has opened and nobody took yet. */
+  /** The next stream of the headset that was not returned before. */
   async next(extraMs = 0): Promise<Link> {
     const link = await until(
       'the headset to connect',
@@ -85,7 +85,7 @@ export class Cloud implements LinkOwner {
     return link;
   }
 
-  /** The next stream whose token's times are good, with its hello; others are refused, as the cloud does. */
+  /** The next stream with its hello; streams whose token has wrong times are refused, as the cloud does. */
   async greeted(extraMs = 0): Promise<Link> {
     for (;;) {
       const link = await this.next(extraMs);
@@ -98,7 +98,7 @@ export class Cloud implements LinkOwner {
     }
   }
 
-  /** The next session: greeted and welcomed. */
+  /** The next session, after its hello and welcome. */
   async online(extraMs = 0): Promise<Link> {
     const link = await this.greeted(extraMs);
     this.welcome(link);
@@ -110,7 +110,7 @@ export class Cloud implements LinkOwner {
     return iat <= now + forgivenSkewSeconds && exp >= now - forgivenSkewSeconds;
   }
 
-  /** What the cloud answers to a token that it does not take. */
+  /** Refuses a token, as the cloud does. */
   refuse(link: Link): void {
     link.end(unauthenticated, "the token's times are wrong", { 'x-server-time-ms': String(this.nowMs()) });
   }

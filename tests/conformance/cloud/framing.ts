@@ -1,4 +1,4 @@
-/** gRPC's frame around a message: not compressed, its length, its bytes. */
+/** A message in a gRPC frame: the flag 'not compressed', the length, the bytes. */
 export function framed(message: Uint8Array): Buffer {
   const frame = Buffer.alloc(5 + message.length);
   frame.writeUInt32BE(message.length, 1);
@@ -6,7 +6,7 @@ export function framed(message: Uint8Array): Buffer {
   return frame;
 }
 
-/** Cuts a stream of bytes into the messages of gRPC's frames. */
+/** Splits a byte stream into the messages of its gRPC frames. */
 export class Unframer {
   #rest = Buffer.alloc(0);
 

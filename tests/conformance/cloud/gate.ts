@@ -6,7 +6,7 @@ const frameHeader = 9;
 const pingType = 6;
 const ackFlag = 1;
 
-/** The bytes of one connection: counts the headset's pings and can fall silent without being closed. */
+/** Passes the bytes of one connection: counts the headset's pings, and can fall silent without a close. */
 export class Gate extends Duplex {
   /** HTTP/2 PING frames that the headset sent by itself. */
   pings = 0;
@@ -31,7 +31,7 @@ export class Gate extends Duplex {
     socket.on('close', () => this.destroy());
   }
 
-  /** From now on nothing passes, either way; the connection stays. */
+  /** Stops passing bytes in both directions; the connection stays open. */
   freeze(): void {
     this.#frozen = true;
     this.#socket.resume();
@@ -61,7 +61,7 @@ export class Gate extends Duplex {
     done(error);
   }
 
-  /** Walks over the headset's frames: a header of nine bytes, then as many as it says. */
+  /** Reads the headset's HTTP/2 frames: a header of nine bytes, which contains the length of the rest. */
   #scan(data: Buffer): void {
     let at = 0;
     while (at < data.length) {

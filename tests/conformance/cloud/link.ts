@@ -29,9 +29,9 @@ const invalidArgument = 3;
 export interface LinkOwner {
   readonly exchange: Exchange;
   readonly timeoutMs: number;
-  /** Every message, as soon as it is there. */
+  /** Called for every received message. */
   received(link: Link, message: ConnectRequest): void;
-  /** Every message of the cloud, just before it goes. */
+  /** Called for every message of the cloud, just before it is sent. */
   sent(message: ConnectResponse): void;
   readonly endsWithClient: boolean;
 }
@@ -81,7 +81,7 @@ export class Link {
     return this.messages.flatMap(({ body }) => (body.case === 'ready' ? [body.value.transactionId] : []));
   }
 
-  /** Reports in the order in which they came on this stream. */
+  /** The reports of this stream, in the order of arrival. */
   get reports(): readonly Report[] {
     return this.messages.flatMap(({ body }) => (body.case === 'report' ? [body.value] : []));
   }
@@ -107,13 +107,13 @@ export class Link {
     this.#write(toBinary(ConnectResponseSchema, message));
   }
 
-  /** A message with what the .proto file does not have. */
+  /** Sends a message with content that the .proto file does not define. */
   sendOdd(message: ConnectResponse, what: string): void {
     this.#owner.exchange.note(`sends ${what}`);
     this.#write(toBinary(ConnectResponseSchema, message));
   }
 
-  /** An HTTP/2 ping; resolves when it is answered. */
+  /** Sends an HTTP/2 ping; resolves when it is answered. */
   async ping(): Promise<void> {
     let answered = false;
     this.#owner.exchange.note('sends a ping');
@@ -159,7 +159,7 @@ export class Link {
     this.#stream.end();
   }
 
-  /** Breaks the connection, without a word. */
+  /** Cuts the connection without a message. */
   cut(): void {
     this.#owner.exchange.note('cuts the connection');
     this.#over = true;

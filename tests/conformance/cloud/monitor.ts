@@ -7,20 +7,20 @@ import {
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Link } from './link.ts';
 
-/** A rule that was seen broken while another was being judged. */
+/** A rule that was violated while another rule was judged. */
 export interface Violation {
   readonly rule: string;
   readonly why: string;
 }
 
-/** Reports that a headset may drop where storage runs short, and progress that a newer one replaces. */
+/** Reports that a headset may drop when storage runs short, and progress, which newer progress replaces. */
 const droppable = new Set(['progress', 'stateChange', 'networkLevel', 'signal', 'volume']);
 const reportWindow = 256;
 
 /** Watches every message of one headset for the rules that hold at all times. */
 export class Monitor {
   readonly violations: Violation[] = [];
-  /** Every report that ever came, as it was first, until it is acknowledged. */
+  /** Every unacknowledged report, with the content that it had first. */
   readonly #kept = new Map<bigint, { bytes: Buffer; kind: string }>();
   readonly #everSeen = new Map<bigint, Buffer>();
   readonly #streams = new Map<Link, { lastReportId: bigint; pending: Set<bigint> }>();
@@ -46,7 +46,7 @@ export class Monitor {
     for (const id of this.#kept.keys()) if (id <= reportId) this.#kept.delete(id);
   }
 
-  /** Ids of the reports that came and are not acknowledged. */
+  /** Ids of received reports that are not acknowledged. */
   get unacknowledged(): readonly bigint[] {
     return [...this.#kept.keys()].sort((a, b) => (a < b ? -1 : 1));
   }
@@ -87,7 +87,7 @@ export class Monitor {
 
   #onUrlRequest(link: Link, request: UrlRequest): void {
     const same = link.urlRequests.slice(0, -1).find(({ requestId }) => requestId === request.requestId);
-    // The same question again, after 30 s without an answer, does no harm.
+    // Repeating the same request after 30 s without an answer is permitted.
     if (same && (same.about.case !== request.about.case || link.answeredUrls.has(request.requestId))) {
       this.#broken('addresses/ids', `request_id ${request.requestId} was used twice in a session`);
     }

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
 
-/** A headset's key, as the kit gives it to the client and as the cloud knows it. */
+/** A headset's key, in the form for the client and in the form for the cloud. */
 export interface Registration {
   readonly imei: string;
   readonly keyId: string;
@@ -20,13 +20,13 @@ export function register(imei: string, audience: string): Registration {
   };
 }
 
-/** RFC 7638: the key's required members in their order, hashed. */
+/** RFC 7638: the hash of the key's required members in the defined order. */
 function thumbprint(publicKey: KeyObject): string {
   const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
   return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
 }
 
-/** What a token said, and what is wrong with its form (not with its times). */
+/** The claims of a token, and the defects of its form (not of its times). */
 export interface Token {
   readonly text: string;
   /** Seconds since 1970; 0 when there is none. */

@@ -13,7 +13,7 @@ export function activate(applicationId: string): OperationKind {
   return { case: 'activate', value: { applicationId, ...secret } };
 }
 
-/** What welcome says when an application has the headset. */
+/** The activation in welcome when an application has the headset. */
 function current(applicationId: string, epoch: bigint, revision: bigint) {
   const { clientId, clientSecret } = secret;
   return { applicationId, epoch, revision, sinceEpoch: epoch, clientId, clientSecret };
@@ -21,7 +21,7 @@ function current(applicationId: string, epoch: bigint, revision: bigint) {
 
 const snapshots = (link: Link) => link.reports.filter(({ snapshot }) => snapshot);
 
-/** Waits for a snapshot and says what is wrong with it. */
+/** Waits for a snapshot and checks it. */
 async function wholeSnapshot(link: Link, epoch: bigint): Promise<void> {
   const state = await link.until('the snapshot of the state', () =>
     snapshots(link).find(({ body }) => body.case === 'stateChange'),
@@ -43,10 +43,10 @@ function oneSnapshot(link: Link): void {
   must(ids.size === 2, `${ids.size} snapshot reports, not one state_change and one inventory`);
 }
 
-/** Cuts the line; the next session's welcome tells of an activation. */
+/** Cuts the connection; the next session's welcome contains an activation. */
 async function learn(stage: Stage, link: Link, applicationId: string, epoch: bigint, revision: bigint) {
   stage.cloud.activation = current(applicationId, epoch, revision);
-  // What was acknowledged is forgotten when this is answered.
+  // When this is answered, the headset has forgotten the acknowledged reports.
   await stage.readyFence(link);
   return await stage.afterCut(link);
 }

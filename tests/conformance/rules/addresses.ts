@@ -8,7 +8,7 @@ import { activate, firstApplication } from './activations.ts';
 
 const sizeBytes = 2048;
 
-/** A session of a headset that an application has, which was told to upload a file; answers the file's path. */
+/** A session of an activated headset that was told to upload a file; returns the file's path. */
 async function uploading(stage: Stage, answer?: FileAnswer): Promise<{ link: Link; file: string }> {
   if (answer) stage.files.answer = () => answer;
   const link = await stage.begin();
@@ -28,7 +28,7 @@ async function ended(link: Link, file: string) {
   );
 }
 
-/** There is one report of an upload's end, and stays one. */
+/** Checks that the end of an upload is reported exactly once. */
 async function once(stage: Stage, link: Link, file: string): Promise<void> {
   await stage.fence(link, 3n);
   const count = link.reportsOf('fileUpload').filter(({ value }) => value.file === file).length;
@@ -90,7 +90,7 @@ export const addresses: readonly Rule[] = [
       const { link, file } = await uploading(stage);
       const files = [file, ...Array.from({ length: 11 }, (_, i) => upload(stage, `${i}.bin`))];
       await link.until('a request for an address', () => link.urlRequests.length > 0);
-      // The report comes after them on the standard input, so they are all known when it is there.
+      // The report comes after the uploads on the standard input, so all of them are known when it arrives.
       stage.client.tell({ action: 'report', customData: { success: true, customData: 'told' } });
       await link.until('the report after the uploads', () => link.reportsOf('customData').length > 0);
       await stage.fence(link, 3n);

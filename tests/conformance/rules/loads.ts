@@ -7,7 +7,7 @@ import { must } from '../verdict.ts';
 
 const part = 20_000;
 
-/** Runs one update that is served as `answer` says; answers its result, its GETs and its effects. */
+/** Runs one update that is served according to `answer`; returns its result, GETs and effects. */
 async function load(stage: Stage, answer: (request: FileRequest, number: number) => FileAnswer) {
   stage.files.answer = answer;
   const link = await stage.begin();
@@ -26,7 +26,7 @@ export async function start(link: Link, id: bigint, kind: OperationKind): Promis
 /** Where each GET began. */
 export const list = (gets: readonly FileRequest[]) => gets.map(({ from }) => from).join(', ');
 
-/** How the bytes of an update come. */
+/** Rules about the download of an update. */
 export const loads: readonly Rule[] = [
   {
     id: 'updates/resumed-after-cut',
@@ -203,14 +203,14 @@ export const loads: readonly Rule[] = [
     sentence: "One whose expires_at_ms (by the server's clock) has passed is not used again: ask anew.",
     prove: async (stage) => {
       let asked = 0;
-      // By its own clock, three days behind, the headset could use the address for days.
+      // By the headset's own clock, which is three days behind, the address would be valid for days.
       stage.cloud.clockOffsetMs = 3 * 86_400_000;
       stage.cloud.onUrl = () => {
         asked += 1;
         const soon = BigInt(stage.cloud.nowMs() + 500);
         return { url: stage.files.address(), ...(asked === 1 && { expiresAtMs: soon }) };
       };
-      // After a cut the headset waits for a second; by then the address is too old.
+      // After the cut the headset waits for a second; by then the address has expired.
       const { success, gets } = await load(stage, (_, n) => (n === 1 ? { cutAfter: part } : 'well'));
       must(success, 'it failed');
       must(new Set(gets.map(({ path }) => path)).size === gets.length, 'the expired address was used again');

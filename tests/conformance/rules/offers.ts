@@ -25,7 +25,7 @@ export function mustHold(stage: Stage, link: Link, held: Readonly<Record<string,
   must(found === expected, `hello holds [${found}], not [${expected}]`);
 }
 
-/** Brings a transaction into a state; then a further offer must be answered, also in a new session. */
+/** Brings a transaction into a state; then a repeated offer must be answered, also in a new session. */
 function readyIn(
   state: string,
   bring: (stage: Stage, link: Link, kind: OperationKind) => Promise<bigint>,
@@ -67,7 +67,7 @@ export const offers: readonly Rule[] = [
   readyIn('remembered', async (stage, link, kind) => {
     const id = stage.id();
     await link.run(id, kind);
-    // The acknowledgement was sent before this offer, so it is dealt with.
+    // The acknowledgement was sent before this offer, so it has been handled.
     await stage.readyFence(link);
     return id;
   }),
@@ -147,7 +147,7 @@ export const offers: readonly Rule[] = [
       const link = await stage.begin();
       const id = stage.id();
       const first = await link.run(id, stage.command());
-      // Of a newer activation: the end that is told again is of the former one.
+      // Under a newer activation; the repeated end belongs to the former one.
       await stage.fence(link, 2n);
       link.start(id);
       const again = await link.result(id, first.report.reportId);

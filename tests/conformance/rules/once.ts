@@ -7,7 +7,7 @@ import { must } from '../verdict.ts';
 const sentence =
   'Before an effect, STARTED is stored; after it, the result. … find out, when it starts again, whether the effect took place';
 
-/** Does what the cloud does with what a hello holds, until the transaction has its result. */
+/** Reacts to the held transactions of a hello as the cloud does, until the transaction has its result. */
 async function carryOn(stage: Stage, link: Link, id: bigint, kind: OperationKind) {
   const state = link.hello.held.find((held) => held.transactionId === id)?.state;
   if (state === HeldState.STARTED) link.start(id);
@@ -21,7 +21,7 @@ async function carryOn(stage: Stage, link: Link, id: bigint, kind: OperationKind
   return value;
 }
 
-/** Kills the client at a moment, again and again with further transactions, and carries on. */
+/** Kills the client at a given moment, repeatedly and with further transactions, and continues. */
 function killedAt(
   moment: string,
   rounds: number,
@@ -39,7 +39,7 @@ function killedAt(
             ? stage.command()
             : { case: 'applyLanguages', value: { languages: round % 4 === 1 ? ['en', 'ja'] : ['ja'] } };
         link.offer(id, kind);
-        // So that it is still held after the kill, however fast the client is.
+        // So that the transaction is still held after the kill, however fast the client is.
         stage.cloud.acknowledges = false;
         await reach(stage, link, id, round);
         await stage.client.kill();
@@ -47,7 +47,7 @@ function killedAt(
         link = await stage.afterKill();
         const result = await carryOn(stage, link, id, kind);
         const effects = stage.effects(id);
-        // A call that was cut short may be one or none, and is told as a failure.
+        // An interrupted call may have happened or not, and is reported as a failure.
         const right = effects === 1 || (effects === 0 && !result.success);
         must(right, `${kind.case} ${id} has ${effects} effects and success ${result.success}`);
       }
@@ -62,7 +62,7 @@ export const once: readonly Rule[] = [
   killedAt('at-start', 4, async (stage, link, id, round) => {
     await link.ready(id);
     link.start(id);
-    // Different moments of the work, the last one after its effect.
+    // Different moments during the work, the last one after its effect.
     if (round === 3) await stage.effect(id);
     else await new Promise((resolve) => setTimeout(resolve, round * 2));
   }),
@@ -85,7 +85,7 @@ export const once: readonly Rule[] = [
         again.report.reportId === report.reportId,
         `the result came again as report ${again.report.reportId}`,
       );
-      // As after a crash of the cloud: it offers what it should not.
+      // As after a crash of the cloud: it repeats an offer that has ended.
       next.offer(id, stage.command());
       await next.ready(id);
       next.start(id);

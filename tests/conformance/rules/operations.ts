@@ -13,7 +13,7 @@ import { must } from '../verdict.ts';
 import { activate, firstApplication } from './activations.ts';
 import { mustHold } from './offers.ts';
 
-/** Numbers that a floating-point parser, or a wrong type, changes. */
+/** Numbers that a floating-point parser or a wrong type would change. */
 const extrasJson =
   '{"page":3,"serial":9007199254740993,"least":-9223372036854775808,"ratio":1.0,"name":"A\\u00e9","on":true}';
 const extraTypes = {
@@ -218,7 +218,7 @@ export const operations: readonly Rule[] = [
   {
     id: 'operations/reset',
     sentence:
-      'What must survive lives outside the area that a reset, or the uninstallation of the client, wipes',
+      'What must survive is stored outside the area that a reset, or the uninstallation of the client, wipes',
     prove: async (stage) => {
       const link = await stage.begin();
       const done = stage.id();

@@ -6,7 +6,7 @@ import { activate, firstApplication } from './activations.ts';
 
 const unavailable = 14;
 
-/** Has an app of the headset tell something; the report's text. */
+/** Makes an app of the headset send a report with this text. */
 function tell(stage: Stage, text: string): void {
   stage.client.tell({ action: 'report', customData: { success: true, customData: text } });
 }
@@ -22,7 +22,7 @@ async function untilTold(link: Link, text: string) {
   );
 }
 
-/** The ids of an app's reports on this stream; the headset may have more to say by itself. */
+/** The ids of an app's reports on this stream; the headset may send other reports by itself. */
 function idsOf(link: Link): bigint[] {
   return link.reportsOf('customData').map(({ report }) => report.reportId);
 }
@@ -32,7 +32,7 @@ async function firstTold(link: Link): Promise<bigint | undefined> {
   return await link.until('the report that is kept', () => idsOf(link)[0]);
 }
 
-/** Three reports that are kept; answers their ids. */
+/** Makes three reports that are not acknowledged; returns their ids. */
 async function threeKept(stage: Stage, link: Link): Promise<bigint[]> {
   stage.cloud.acknowledges = false;
   for (const text of ['a', 'b', 'c']) tell(stage, text);
@@ -87,13 +87,13 @@ export const reports: readonly Rule[] = [
   },
   {
     id: 'reports/older-counter',
-    sentence: 'go on at the greatest of acked_report_id + 1 and the corrected clock in milliseconds',
+    sentence: 'continue at the greater of acked_report_id + 1 and the corrected clock in milliseconds',
     prove: async (stage) => {
       const link = await stage.begin();
       await stage.fence(link);
       link.cut();
       const next = await stage.cloud.greeted();
-      // As where the headset's state was restored from a copy: the cloud has more reports than it.
+      // As if the headset's state was restored from a copy: the cloud has newer reports.
       const acked = BigInt(stage.cloud.nowMs() + 86_400_000);
       stage.cloud.welcome(next, acked);
       const { report } = await stage.fence(next);
@@ -102,7 +102,8 @@ export const reports: readonly Rule[] = [
   },
   {
     id: 'reports/empty-store',
-    sentence: 'An empty store begins there, too: a new headset cannot be told from one that lost everything.',
+    sentence:
+      'An empty store begins there too, because a new headset cannot be distinguished from one that lost everything.',
     prove: async (stage) => {
       const link = await stage.begin();
       const { report } = await stage.fence(link);
@@ -116,7 +117,7 @@ export const reports: readonly Rule[] = [
   {
     id: 'reports/numbers-after-welcome',
     sentence:
-      'Only a welcome shows the loss, so after each boot give numbers only at the first welcome: what is reported before it is stored without one, in its order.',
+      'Only a welcome shows the loss. So after each boot assign numbers only at the first welcome; until then, store reports without a number, in their order.',
     prove: async (stage) => {
       const link = await stage.begin();
       await stage.fence(link);
@@ -126,7 +127,7 @@ export const reports: readonly Rule[] = [
       for (const text of ['a', 'b']) tell(stage, text);
       refused.end(unavailable, 'full', { 'x-retry-after-ms': '1500' });
       const next = await stage.cloud.greeted(1500);
-      // As where the headset's state was restored from a copy: the cloud has more reports than it.
+      // As if the headset's state was restored from a copy: the cloud has newer reports.
       const acked = BigInt(stage.cloud.nowMs() + 86_400_000);
       stage.cloud.welcome(next, acked);
       await untilTold(next, 'b');
@@ -202,7 +203,7 @@ export const reports: readonly Rule[] = [
       stage.cloud.acknowledges = false;
       const all = Array.from({ length: 300 }, (_, i) => `text ${i}`);
       for (const text of all) tell(stage, text);
-      // Its request for an address needs no ack, and shows that the texts before it are known.
+      // A request for an address needs no ack, and shows that the headset knows the texts before it.
       const file = `${firstApplication}/${stage.imei}/upload_files/after.bin`;
       stage.client.tell({ action: 'upload', file, sizeBytes: 1 });
       await link.until('the request for an address', () => link.urlRequests.length > 0);
@@ -223,7 +224,7 @@ export const reports: readonly Rule[] = [
       link.cut();
       const waiting = await stage.cloud.greeted();
       for (const text of ['a', 'b']) tell(stage, text);
-      // The headset has read its standard input when it answers on the stream.
+      // When the headset answers on the stream, it has read its standard input.
       stage.cloud.welcome(waiting);
       await untilTold(waiting, 'b');
       stage.cloud.acknowledges = false;

@@ -11,7 +11,7 @@ async function knowing(stage: Stage): Promise<Link> {
   return link;
 }
 
-/** How many reports on this stream say that a transaction is revoked. */
+/** Number of `revoked` reports of a transaction on this stream. */
 function revocations(link: Link, id: bigint): number {
   return link.reportsOf('revoked').filter(({ value }) => value.transactionId === id).length;
 }
@@ -68,7 +68,7 @@ export const revoke: readonly Rule[] = [
   },
   {
     id: 'revoke/interrupted',
-    sentence: 'An interrupted one has begun if its effect is found to have taken place.',
+    sentence: 'The effect of an interrupted transaction has begun if the headset finds that it took place.',
     prove: async (stage) => {
       const id = await stage.startHeldUpdate(await knowing(stage));
       const next = await stage.afterKill();

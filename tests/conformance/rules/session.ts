@@ -4,13 +4,13 @@ import type { Rule } from '../rule.ts';
 import { must } from '../verdict.ts';
 
 const dayMs = 86_400_000;
-/** What two readings of one clock may differ by on a slow machine. */
+/** Maximum difference of two readings of one clock on a slow machine. */
 const sameTimeMs = 300_000;
 const unavailable = 14;
 const invalidArgument = 3;
-/** Longer than each wait of a headset whose back-off begins anew, with what a connection takes on a slow machine. */
+/** Longer than any wait after a reset of the back-off, including the time of a connection on a slow machine. */
 const backedOffMs = 1500;
-/** An unknown field of bytes, as a later version may add. */
+/** An unknown bytes field, as a later version may add. */
 const unknownField: UnknownField = { no: 99, wireType: 2, data: Uint8Array.from([2, 8, 1]) };
 
 export const session: readonly Rule[] = [
@@ -100,7 +100,7 @@ export const session: readonly Rule[] = [
         link = await stage.cloud.next(500 * 2 ** n);
       }
       const waitedMs = link.openedMs - startedMs;
-      // A random wait is that short once in 100,000 runs.
+      // A random wait is this short once in 100,000 runs.
       must(waitedMs > 500, `five ends in a row, and only ${waitedMs.toFixed(0)} ms of waiting`);
     },
   },
@@ -113,7 +113,7 @@ export const session: readonly Rule[] = [
       stage.cloud.acknowledges = false;
       let link = await stage.begin();
       let longestMs = 0;
-      // A random wait stays that short each time once in ten million runs.
+      // All random waits are this short once in ten million runs.
       for (let n = 0; n < 9 && longestMs <= backedOffMs; n += 1) {
         await stage.readyFence(link);
         const endedMs = performance.now();
@@ -161,7 +161,7 @@ export const session: readonly Rule[] = [
   {
     id: 'session/silent-cloud',
     sentence:
-      'Send HTTP/2 pings (gRPC keepalive) each 20 s and take the connection for dead when a ping has no answer for 8 s.',
+      'Send HTTP/2 pings (gRPC keepalive) each 20 s and consider the connection dead when a ping has no answer for 8 s.',
     seconds: 30,
     prove: async (stage) => {
       const link = await stage.begin();
@@ -208,7 +208,7 @@ export const session: readonly Rule[] = [
   {
     id: 'session/one-stream',
     sentence:
-      'A session is over with go_away … From then on nothing counts that still comes on the old stream, whatever it is.',
+      'A session is over with go_away … From then on, ignore everything that still comes on the old stream.',
     prove: async (stage) => {
       stage.cloud.endsWithClient = false;
       const old = await stage.begin();

@@ -36,7 +36,7 @@ export const updates: readonly Rule[] = [
       const link = await stage.begin();
       const id = await stage.startHeldUpdate(link);
       let next = link;
-      // A client may be killed before it has written what came: some rounds with more time each.
+      // The client may be killed before it has stored the received bytes, so several rounds get more time each.
       for (let round = 0; round < 6 && !stage.files.of('GET').some(({ from }) => from > 0); round += 1) {
         await new Promise((resolve) => setTimeout(resolve, 50 * 2 ** round));
         const before = stage.files.of('GET').length;
@@ -59,7 +59,7 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/same-package-waits',
-    sentence: 'those behind it may pass, but none for the same package',
+    sentence: 'transactions behind it may overtake it, except those for the same package',
     prove: async (stage) => {
       const link = await stage.begin();
       await link.run(stage.id(), stage.update());
@@ -142,7 +142,7 @@ export const updates: readonly Rule[] = [
   {
     id: 'updates/no-older-firmware',
     sentence:
-      'update_firmware to a version below the installed one (part by part as numbers; an equal one is none) fails',
+      'update_firmware to a version below the installed one (compared part by part as numbers; an equal version is no downgrade) fails',
     prove: async (stage) => {
       const link = await stage.begin();
       const artifact = stage.files.artifact();

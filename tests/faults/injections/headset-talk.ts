@@ -6,11 +6,11 @@ import { staying } from '../load/target.ts';
 import { createRandom } from '../random.ts';
 import type { Tenant, World } from '../world.ts';
 
-/** How long the integrators' servers fail after headsets came back from days offline; milliseconds. */
+/** How long the integrators' servers fail after headsets have come back from days offline; milliseconds. */
 const failAfterReturnMs = 1500;
 const reportsOfAbsent = 2;
 
-/** One integrator's server fails everything for a while, in which its headsets report a lot. */
+/** One integrator's server fails every callback for some time, while its headsets report a lot. */
 export async function swamp(
   world: World,
   { tenant, reports, forMs }: Extract<Fault, { kind: 'backlog' }>,
@@ -21,7 +21,7 @@ export async function swamp(
   const devices = staying(target.devices);
   world.failing.add(applicationId);
   const untilMs = performance.now() + forMs;
-  // A busy machine has time for fewer.
+  // On a busy machine there is time for fewer reports.
   for (let i = 0; i < reports && performance.now() < untilMs; i++) {
     await say(world, target, devices[i % devices.length] as string);
   }
@@ -31,8 +31,9 @@ export async function swamp(
 }
 
 /**
- * A process' headsets are offline for days, compressed: they begin commands, their clocks are behind, their line
- * is down while they report; then they come back, to integrators whose servers fail for a moment.
+ * Simulates days offline of the headsets of a process in a short time: they begin commands, their clocks are
+ * set back, and their line is down while they report. Then they come back, while the integrators' servers
+ * fail for a short time.
  */
 export async function beAbsent(
   world: World,
@@ -63,7 +64,7 @@ export async function beAbsent(
   await Promise.all(commands);
 }
 
-/** From now on the clocks of a process' headsets are off by so much. */
+/** Sets the clock offset of all headsets of a process. */
 export async function skew(headsets: HeadsetProcess, skewMs: number): Promise<void> {
   await Promise.all(
     headsets.devices.map((d) => act(headsets, d.deviceId, { action: 'set', behaviour: { skewMs } })),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Kafka, logLevel, Partitioners } from 'kafkajs';
 
-/** Bytes in a topic that are no event. */
+/** An invalid event in a topic. */
 export interface Poison {
   readonly topic: string;
   /** topic/partition:offset, as dead letters name it. */
@@ -12,7 +12,7 @@ export interface Poison {
 const garbage = () => Buffer.concat([Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff]), randomBytes(8)]);
 const each = 2;
 
-/** Puts bytes that are no event into topics, between the events of the load. */
+/** Puts invalid events into topics, between the events of the load. */
 export async function poison(brokers: string, topics: readonly string[]): Promise<Poison[]> {
   const kafka = new Kafka({ brokers: brokers.split(','), clientId: 'poison', logLevel: logLevel.NOTHING });
   const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });

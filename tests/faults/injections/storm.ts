@@ -3,12 +3,12 @@ import { kafkaGroupId } from '@headset-cloud/kit/eventlog/kafka-consumer.ts';
 import { Kafka, logLevel } from 'kafkajs';
 import type { Fault } from '../fault.ts';
 
-/** How many strangers come and go, one after the other, and how long each stays at least; milliseconds. */
+/** How many foreign consumers join one after the other, and how long each stays at least; milliseconds. */
 const stayMs = 700;
 
 /**
- * Strangers join a consumer group and leave it again: each time its members stop and share the partitions
- * anew. They take partitions, too, handle nothing and commit nothing: what they saw comes again to others.
+ * Foreign consumers join a consumer group and leave it; each join and leave causes a rebalance. They get
+ * partitions too, but handle and commit nothing, so other members receive those events again.
  */
 export async function storm(
   brokers: string,
@@ -33,7 +33,7 @@ export async function storm(
         });
         await delay(stayMs);
       } catch {
-        // The group is being shared anew just now: the next one tries.
+        // The group is rebalancing at the moment, so the next consumer tries.
       } finally {
         await consumer.disconnect().catch(() => {});
       }

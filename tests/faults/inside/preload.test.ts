@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs a module's text with the preload; what it prints comes line by line, parsed. */
+/** Runs a module's text with the preload; its output lines are parsed as JSON. */
 function runWith(inside: Inside, text: string): unknown[] {
   const lines: unknown[] = [];
   child = spawn(
@@ -38,8 +38,8 @@ function runWith(inside: Inside, text: string): unknown[] {
   return lines;
 }
 
-describe('what is loaded into the processes of a crash test', () => {
-  it('shifts the wall clock by what the file says, forth and back, and leaves the monotonic one', async () => {
+describe('the preload of the processes of a crash test', () => {
+  it('shifts the wall clock by the offset in the file, forward and back, and not the monotonic clock', async () => {
     const clockFile = join(folder, 'clock');
     const set = (ms: number) => {
       writeFileSync(`${clockFile}.new`, String(ms));
@@ -72,7 +72,7 @@ describe('what is loaded into the processes of a crash test', () => {
   it.each([
     ['node:http', `(url) => new Promise((ok) => get(url, (r) => r.on('data', (d) => ok(String(d)))))`],
     ['fetch', `async (url) => (await fetch(url)).text()`],
-  ])('leads %s to the relay of an address', async (_, ask) => {
+  ])('connects %s to the relay of an address', async (_, ask) => {
     const server = createServer((request, response) => response.end(request.headers.host));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

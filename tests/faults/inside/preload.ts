@@ -6,23 +6,23 @@ import { pathToFileURL } from 'node:url';
 import { type Inside, type Mutation, mutate } from './environment.ts';
 
 /**
- * Loaded into each process of the platform before its own code (NODE_OPTIONS=--import): the product knows
- * nothing of it. It leads connections to the test's relays, shifts the wall clock and leaves safeguards out.
- * What is monotonic (timers, performance.now) stays as it is.
+ * Loaded into each process of the platform before its own code (NODE_OPTIONS=--import); the product contains
+ * no code for it. It redirects connections to the test's relays, shifts the wall clock and leaves safeguards
+ * out. Monotonic clocks (timers, performance.now) do not change.
  */
 const { routes, clockFile, mutations } = JSON.parse(process.env['FAULTS_INSIDE'] ?? '{}') as Partial<Inside>;
-/** How soon a step of the clock is seen; milliseconds. */
+/** How often the clock file is read; milliseconds. */
 const lookEachMs = 25;
 
 if (routes) leadThrough(routes);
 if (clockFile) shiftClock(clockFile);
 if (mutations?.length) leaveOut(mutations);
 
-/** Whoever connects to an address of the table connects to the relay that stands for it. */
+/** Redirects each connection to an address of the table to the relay of that address. */
 function leadThrough(table: Readonly<Record<string, string>>): void {
   const connect = Socket.prototype.connect as (...args: unknown[]) => Socket;
   Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {
-    // node:net hands on a list with the options as its first member; others call with the options.
+    // node:net passes a list whose first member is the options; other callers pass the options.
     const list = Array.isArray(args[0]) ? args[0] : args;
     const options = list[0] as { host?: string; port?: number | string; path?: string | null } | undefined;
     if (options && typeof options === 'object' && !options.path) {
@@ -34,7 +34,7 @@ function leadThrough(table: Readonly<Record<string, string>>): void {
   } as typeof connect;
 }
 
-/** `Date` tells a time that is off by the number in the file; milliseconds. */
+/** Shifts `Date` by the number in the file; milliseconds. */
 function shiftClock(file: string): void {
   const RealDate = Date;
   let offsetMs = 0;
@@ -67,7 +67,7 @@ function shiftClock(file: string): void {
   globalThis.Date = ShiftedDate as unknown as DateConstructor;
 }
 
-/** Files of the product are loaded with these changes. */
+/** Loads files of the product with these changes. */
 function leaveOut(changes: readonly Mutation[]): void {
   const root = join(import.meta.dirname, '..', '..', '..');
   const byUrl = Map.groupBy(changes, ({ file }) => pathToFileURL(join(root, file)).href);
@@ -77,7 +77,7 @@ function leaveOut(changes: readonly Mutation[]): void {
       const due = byUrl.get(url);
       if (!due) return loaded;
       if (!loaded.source)
-        throw new Error(`${url} was loaded without its text: nothing can be left out of it`);
+        throw new Error(`${url} was loaded without its source text, so nothing can be left out of it`);
       const text =
         typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source);
       return { ...loaded, source: due.reduce(mutate, text) };

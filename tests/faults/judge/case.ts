@@ -1,20 +1,20 @@
 import type { Arrival, Evidence, ListedTransaction } from '../evidence.ts';
 import { partOf } from './operations.ts';
 
-/** The evidence, looked up by transaction. */
+/** The evidence, indexed by transaction. */
 export interface Case {
   readonly evidence: Evidence;
   readonly byId: ReadonlyMap<number, ListedTransaction>;
-  /** First arrivals (each webhook-id once) of each transaction, in order. */
+  /** The first arrivals of each transaction's callbacks (each webhook-id once), in order. */
   readonly firsts: ReadonlyMap<number, readonly Arrival[]>;
-  /** The end callback's body; of several the first. */
+  /** The body of the end callback; if there are several, the first. */
   readonly ends: ReadonlyMap<number, Record<string, unknown>>;
-  /** First arrivals that are about no transaction, in order. */
+  /** First arrivals that belong to no transaction, in order. */
   readonly others: readonly Arrival[];
   readonly effects: ReadonlySet<number>;
 }
 
-/** What a headset says by itself may name a transaction that has caused it. */
+/** A notification of a headset's own report may name the transaction that caused it. */
 function isOfTransaction(body: Arrival['body']): boolean {
   return body?.transactionId !== undefined && !String(body.operationId).startsWith('notify-');
 }

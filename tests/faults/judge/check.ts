@@ -1,10 +1,10 @@
-/** One promise, and what breaks it; no violation: kept. */
+/** One promise and its violations; without violations it is kept. */
 export interface Check {
   readonly name: string;
   readonly violations: readonly string[];
 }
 
-/** Those that are there more than once, each once. */
+/** The members that occur more than once, each listed once. */
 export function repeated<T>(members: readonly T[]): T[] {
   const seen = new Set<T>();
   return [...new Set(members.filter((one) => seen.has(one) || !seen.add(one)))];

@@ -1,17 +1,17 @@
 import type { Case } from './case.ts';
 import type { Check } from './check.ts';
 
-/** Ends that a fault may cause: the address cannot be had, or the bytes do not get through. */
+/** Failures that a fault may cause: there is no signed URL, or the upload to it fails. */
 const excusable: readonly unknown[] = [
   'The signed URL could not be obtained.',
   'The upload to the signed URL failed.',
 ];
 
-/** Files that headsets uploaded: one notification each, and success means that the bytes are there. */
+/** Files that headsets uploaded: one notification each; after a success the bytes are in the storage. */
 export function judgeFiles(c: Case): Check[] {
   return [
-    { name: 'every upload of a headset is told of once', violations: toldOnce(c) },
-    { name: 'an uploaded file is in the storage, whole', violations: storedWhole(c) },
+    { name: 'every upload of a headset has one notification', violations: toldOnce(c) },
+    { name: 'every uploaded file is complete in the storage', violations: storedWhole(c) },
   ];
 }
 
@@ -25,7 +25,7 @@ function toldOnce(c: Case): string[] {
   const told = Map.groupBy(notices(c), (body) => body.file as string);
   const unknown = [...told.keys()].filter((file) => !asked.has(file));
   return [
-    ...unknown.map((file) => `${file} was told of, and never uploaded`),
+    ...unknown.map((file) => `${file} has a notification, but was never uploaded`),
     ...uploads.flatMap(({ file, taken, applicationId, deviceId }) => {
       const all = told.get(file) ?? [];
       if (all.length === 0 && !taken) return [];
@@ -46,6 +46,6 @@ function storedWhole(c: Case): string[] {
     .filter((body) => stored.get(body.file) !== asked.get(body.file)?.sha256)
     .map(
       (body) =>
-        `${body.file}: success, and the storage has ${stored.has(body.file) ? 'other bytes' : 'nothing'}`,
+        `${body.file}: reported as success, but the storage has ${stored.has(body.file) ? 'other bytes' : 'nothing'}`,
     );
 }

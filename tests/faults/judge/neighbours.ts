@@ -2,18 +2,18 @@ import type { Case } from './case.ts';
 import type { Check } from './check.ts';
 import { reportValue } from './reports.ts';
 
-/** A healthy destination may take so long, and twice as long as in the rest of the run: a busy machine is slow always. */
+/** Permitted delay at a healthy destination; or, if longer, twice the longest delay of the rest of the run. */
 const patienceMs = 20_000;
 
-/** What one customer has must not reach or slow down another. */
+/** Data or load of one customer must not reach or slow down another. */
 export function judgeNeighbours(c: Case): Check[] {
   return [
     { name: 'no state of an earlier activation is readable', violations: nothingOld(c) },
-    { name: 'a destination that fails leaves the others alone', violations: leavesAlone(c) },
+    { name: 'a failing destination does not delay the others', violations: leavesAlone(c) },
   ];
 }
 
-/** What is read was reported in this activation, or said again in it (its date tells). */
+/** A value that is read was reported in this activation, or again in it (its date shows this). */
 function nothingOld({ evidence: { readings, reports, otherClocks } }: Case): string[] {
   return readings.flatMap((r) => {
     if (r.location === undefined) return [];
@@ -27,7 +27,7 @@ function nothingOld({ evidence: { readings, reports, otherClocks } }: Case): str
     if (!told || told.atMs >= r.activatedAtMs || (r.updatedAtMs ?? 0) >= r.activatedAtMs || clockWasWrong) {
       return [];
     }
-    return [`${r.applicationId} reads ${r.location} of ${r.deviceId}, from before its activation`];
+    return [`${r.applicationId} reads ${r.location} of ${r.deviceId}, reported before its activation`];
   });
 }
 

@@ -1,4 +1,4 @@
-/** The OpenAPI operationId of each call that makes a transaction: a table of the judge's own (ADR 0030). */
+/** The OpenAPI operationId of each call that makes a transaction; the judge's own table (ADR 0030). */
 export const operations = {
   command: 'put-v1-applications-devices-commands',
   activate: 'post-v1-applications-devices',
@@ -18,7 +18,7 @@ export const operations = {
 
 export type OperationKind = keyof typeof operations;
 
-/** What an integrator of the crash test calls. */
+/** The operations that integrators of the crash test call. */
 export type CallKind = OperationKind | 'cancel' | 'settings' | 'package' | 'channel';
 
 export function isOperation(kind: CallKind): kind is OperationKind {
@@ -34,10 +34,10 @@ const connectivity: ReadonlySet<unknown> = new Set([
   operations.deletePairing,
 ]);
 
-/** End message of what an integrator canceled (rule A10). */
+/** End message of a transaction that an integrator canceled (rule A10). */
 export const canceledByRequest = 'The transaction was canceled by a cancel request.';
 
-/** End messages of what a deactivation or a reset has canceled. */
+/** End messages of transactions that a deactivation or a reset canceled. */
 const floorMessages: readonly unknown[] = [
   'The transaction was canceled because it occurred before deactivation.',
   'The transaction was canceled because it occurred before reset.',
@@ -56,13 +56,13 @@ type Body = any;
 
 export type Part = 'accepted' | 'step' | 'end' | 'answer';
 
-/** Which of a transaction's callbacks it is, by its body alone. */
+/** Which of a transaction's callbacks this is, derived from its body alone. */
 export function partOf(body: Body): Part | undefined {
   if (body.notificationType === 'accepted') return 'accepted';
   if (body.notificationType === 'in_progress')
     return body.operationId === operations.update ? 'step' : undefined;
   if (body.notificationType === 'processed') {
-    // A connectivity result comes without it; only a cancellation is general.
+    // A connectivity result has no notificationType; only its cancellation has the general form.
     return connectivity.has(body.operationId) && !isCanceled(body) ? undefined : 'end';
   }
   if (body.process === 'processed') return 'answer';

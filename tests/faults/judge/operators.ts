@@ -2,22 +2,28 @@ import type { Evidence } from '../evidence.ts';
 import type { Check } from './check.ts';
 
 const hourMs = 3_600_000;
-/** The least that a callback gets before it is given up, and the most (rule B10). */
+/** Minimum attempts and age before a callback is given up, and its maximum age (rule B10). */
 const least = { attempts: 10, ageMs: 72 * hourMs };
 const hardEndMs = 96 * hourMs;
-/** A destination that says 410 wants no more. */
+/** After a 410 the callback is given up at once. */
 const gone = /\b410\b/;
 
-/** What operators see: nothing is given up too early, nothing is set aside but poison, processes go in good order. */
+/** What operators see: deliveries that were given up, dead letters, server errors and ends of processes. */
 export function judgeOperators(evidence: Evidence): Check[] {
   return [
-    { name: 'a callback is given up after 72 h and 10 attempts only', violations: givenUp(evidence) },
-    { name: 'no event is set aside but what is none', violations: setAside(evidence) },
-    { name: 'each event that is none is set aside by each reader', violations: poisonFound(evidence) },
-    { name: 'SIGTERM ends a process in good order', violations: wentInOrder(evidence) },
-    { name: 'every answer from 500 on says when to try again', violations: retryAfter(evidence) },
-    { name: 'a rolling restart shows nothing from 500 on but 503', violations: only503(evidence) },
-    { name: 'no process ends by itself', violations: evidence.ownDeaths },
+    {
+      name: 'no callback is given up too early (before 72 h and 10 attempts, or 96 h)',
+      violations: givenUp(evidence),
+    },
+    { name: 'only invalid events become dead letters', violations: setAside(evidence) },
+    {
+      name: 'each invalid event becomes a dead letter of every group that reads it',
+      violations: poisonFound(evidence),
+    },
+    { name: 'SIGTERM shuts a process down gracefully', violations: wentInOrder(evidence) },
+    { name: 'every response with status 500 or above has Retry-After', violations: retryAfter(evidence) },
+    { name: 'a rolling restart causes no server error other than 503', violations: only503(evidence) },
+    { name: 'no process exits by itself', violations: evidence.ownDeaths },
   ];
 }
 
@@ -43,7 +49,7 @@ function poisonFound({ setAside, poison }: Evidence): string[] {
   return poison.flatMap(({ position, groups }) =>
     groups
       .filter((group) => !found.has(`${position} ${group}`))
-      .map((group) => `${position} was not set aside by ${group}`),
+      .map((group) => `${position} is no dead letter of ${group}`),
   );
 }
 

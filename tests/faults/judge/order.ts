@@ -3,7 +3,7 @@ import type { Check } from './check.ts';
 
 const shown = 3;
 
-/** The order of what headsets tell (rule A20): first attempts, by device and destination, follow the reports' ids. */
+/** Order of headsets' notifications (rule A20): by device and destination, first attempts follow the report ids. */
 export function judgeOrder(c: Case): Check[] {
   return [
     { name: 'a headset’s notifications first arrive in the order of its reports', violations: inOrder(c) },
@@ -33,8 +33,8 @@ interface Overtaken {
 }
 
 /**
- * Notifications whose first arrival came after that of a later report, by headset and destination. The
- * impatient ones may go ahead: none waits for another's first attempt longer than 60 s (rule A20).
+ * Notifications whose first arrival came after that of a later report, by headset and destination. Those in
+ * `impatient` may overtake: none waits for another's first attempt longer than 60 s (rule A20).
  */
 export function overtaken(
   arrivals: Case['evidence']['arrivals'],
@@ -64,6 +64,6 @@ function inOrder({ evidence }: Case): string[] {
   return [...overtaken(evidence.arrivals, new Set(evidence.impatient))].flatMap(([line, all]) => {
     const late = all.filter(({ webhookId }) => !tried.has(webhookId));
     const examples = late.slice(0, shown).map(({ report, behind }) => `${report} after ${behind}`);
-    return late.length > 0 ? [`${line}: ${late.length} too late, as ${examples.join(', ')}`] : [];
+    return late.length > 0 ? [`${line}: ${late.length} too late, for example ${examples.join(', ')}`] : [];
   });
 }

@@ -1,7 +1,7 @@
 import type { Case } from './case.ts';
 import { add, type Check } from './check.ts';
 
-/** What an integrator reads in a report's notification, as one text to compare. */
+/** The value in a report's notification, as one text for comparison. */
 export function reportValue(body: Readonly<Record<string, unknown>>): string | undefined {
   switch (body['operationId']) {
     case 'notify-custom-data':
@@ -13,7 +13,7 @@ export function reportValue(body: Readonly<Record<string, unknown>>): string | u
     case 'notify-battery-percentage-changed':
       return String(body['batteryPercentage']);
     case 'notify-bluetooth-connection':
-      // 'changed' is said by the simulated headset when it switches Bluetooth.
+      // The simulated headset sends 'changed' when it switches Bluetooth.
       return body['transactionId'] === null && body['message'] !== 'changed'
         ? String(body['message'])
         : undefined;
@@ -22,9 +22,11 @@ export function reportValue(body: Readonly<Record<string, unknown>>): string | u
   }
 }
 
-/** What headsets say of themselves: each of it once, to its own application. */
+/** Headsets' own reports: each arrives once, at its own application. */
 export function judgeReports(c: Case): Check[] {
-  return [{ name: 'what a headset reported arrives once, and nothing else does', violations: eachOnce(c) }];
+  return [
+    { name: 'every report of a headset arrives once, and nothing else arrives', violations: eachOnce(c) },
+  ];
 }
 
 function eachOnce({ evidence, others }: Case): string[] {

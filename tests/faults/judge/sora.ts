@@ -2,13 +2,13 @@ import type { SoraEvent } from '../evidence.ts';
 import type { Case } from './case.ts';
 import type { Check } from './check.ts';
 
-/** Sora's events and recordings: each told of once, each part stored once. */
+/** Sora's events and recordings: one notification each; each part is stored once. */
 export function judgeSora(c: Case): Check[] {
   return [
     { name: 'every Sora event arrives once', violations: eventsOnce(c) },
-    { name: 'every recording is told of once, and it is saved', violations: recordingsOnce(c) },
-    { name: 'a saved recording is in the storage, whole', violations: recordingsWhole(c) },
-    { name: 'no part is sent again, but where a run was cut', violations: partsOnce(c) },
+    { name: 'every recording is saved and has one notification', violations: recordingsOnce(c) },
+    { name: 'every saved recording is complete in the storage', violations: recordingsWhole(c) },
+    { name: 'no part is uploaded again unless an upload was interrupted', violations: partsOnce(c) },
   ];
 }
 
@@ -30,7 +30,7 @@ function eventsOnce({ evidence, others }: Case): string[] {
   ];
 }
 
-/** Recordings with what their integrator was told of them. */
+/** Recordings with the notifications that their integrator got. */
 function told({ evidence, others }: Case) {
   const notices = others.map((a) => a.body).filter((body) => body?.channel);
   return evidence.recordings.map((recording) => ({
@@ -64,18 +64,18 @@ function recordingsWhole(c: Case): string[] {
       inStorage.some((p) => p.partNumber === i + 1 && p.sha256 === sha256 && p.tag === webm.parts[i]),
     );
     if (!whole || webm.file !== webmFile.file || webm.parts.length !== webmFile.parts.length) {
-      violations.push(`${webmFile.file}: told was ${JSON.stringify(webm)}`);
+      violations.push(`${webmFile.file}: the notification was ${JSON.stringify(webm)}`);
     }
     return violations;
   });
 }
 
-/** Sent again only by whoever took over after a cut, and never after a later part was begun. */
+/** A part is uploaded again only after an interruption, and never after a later part was begun. */
 function partsOnce({ evidence }: Case): string[] {
   const { puts, interruptions } = evidence;
   const cut = (fromMs: number, toMs: number) =>
     interruptions.some((i) => i.toMs >= fromMs && i.fromMs <= toMs);
-  // A lease that ran out cuts one part, and only once.
+  // One expired lease excuses the repetition of one part, once.
   const lapses = [...evidence.lapsedUploads];
   const lapsed = (file: string) => {
     const at = lapses.findIndex((recordingId) => file.startsWith(recordingId));
@@ -89,7 +89,7 @@ function partsOnce({ evidence }: Case): string[] {
       const name = `${file}, part ${put.partNumber}`;
       if (before.partNumber > put.partNumber) return [`${name} was sent after part ${before.partNumber}`];
       const excused = cut(before.atMs, put.atMs) || lapsed(file);
-      return excused ? [] : [`${name} was sent again, and nothing had cut it`];
+      return excused ? [] : [`${name} was sent again, although nothing had interrupted it`];
     }),
   );
 }

@@ -1,12 +1,15 @@
 import type { CallRecord, Evidence } from '../evidence.ts';
 import type { Check } from './check.ts';
 
-/** What was acknowledged stands: settings, activations and the slots they take. */
+/** Acknowledged changes are in force: settings, activations and the slots that they use. */
 export function judgeStanding(evidence: Evidence): Check[] {
   return [
     { name: 'no acknowledged setting is lost', violations: settingsKept(evidence) },
-    { name: 'the slots in use are the devices activated', violations: slotsMatch(evidence) },
-    { name: 'activations stand as acknowledged', violations: activationsStand(evidence) },
+    { name: 'the slots in use match the activated devices', violations: slotsMatch(evidence) },
+    {
+      name: 'the last acknowledged activation or deactivation is in force',
+      violations: activationsStand(evidence),
+    },
   ];
 }
 
@@ -18,7 +21,9 @@ function settingsKept({ calls, settings }: Evidence): string[] {
   const final = new Map(settings.map((s) => [`${s.applicationId} ${s.field}`, s.value]));
   return [...last].flatMap(([name, c]) => {
     const value = final.get(name) ?? null;
-    return value === c.setting?.value ? [] : [`${name} is ${value}, acknowledged was ${c.setting?.value}`];
+    return value === c.setting?.value
+      ? []
+      : [`${name} is ${value}, but the acknowledged value was ${c.setting?.value}`];
   });
 }
 
@@ -41,7 +46,7 @@ function activationsStand({ calls, applications }: Evidence): string[] {
       const acknowledged = standing.get(nameOf({ ...a, deviceId })) ?? false;
       return is === acknowledged
         ? []
-        : [`${deviceId} is ${is ? '' : 'not '}activated, acknowledged was the contrary`];
+        : [`${deviceId} is ${is ? '' : 'not '}activated, but the opposite was acknowledged`];
     }),
   );
 }

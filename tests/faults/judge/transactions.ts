@@ -12,28 +12,37 @@ import {
   partOf,
 } from './operations.ts';
 
-/** The one refusal that the load may meet: of a device that is deactivated just then. */
+/** The only refusal that the load may get: the device is deactivated at that moment. */
 const notActivated = 'The device is not activated.';
 
 const places: Record<Part, number> = { accepted: 0, step: 1, end: 2, answer: 3 };
 
-/** Every call and its transaction: one end, in order, one effect, nothing that was canceled. */
+/** Every call and its transaction: one end, callbacks in order, one effect, and no effect of a canceled one. */
 export function judgeTransactions(c: Case): Check[] {
   const { evidence } = c;
   return [
-    { name: 'every call is answered, and refused only for cause', violations: everyCallAnswered(evidence) },
-    { name: 'every 201’s transaction exists', violations: everyTransactionExists(c) },
+    {
+      name: 'every call is answered, and none is refused without a valid reason',
+      violations: everyCallAnswered(evidence),
+    },
+    { name: 'every transaction of a 201 response exists', violations: everyTransactionExists(c) },
     { name: 'every transaction has an end state', violations: everyTransactionEnded(c) },
     { name: 'every transaction has one end callback, which agrees with its state', violations: oneEnd(c) },
     { name: 'every callback is signed', violations: everySigned(evidence) },
     { name: 'every callback names its transaction’s device and operation', violations: rightSubject(c) },
-    { name: 'callbacks first arrive in the order accepted, progress, end, answer', violations: inOrder(c) },
+    {
+      name: 'callbacks first arrive in the order accepted, progress, end, app answer',
+      violations: inOrder(c),
+    },
     { name: 'every app’s answer arrives', violations: everyAnswer(c) },
     { name: 'no transaction takes effect twice', violations: effectsOnce(evidence) },
-    { name: 'every effect is its transaction’s own', violations: rightEffect(c) },
-    { name: 'every success took effect', violations: everySuccessTookEffect(c) },
-    { name: 'nothing that was told canceled took effect', violations: noCanceledEffect(c) },
-    { name: 'cancel answers name exactly what they canceled', violations: cancelAnswersExact(c) },
+    { name: 'every effect matches its transaction', violations: rightEffect(c) },
+    { name: 'every successful transaction took effect', violations: everySuccessTookEffect(c) },
+    { name: 'no transaction reported as canceled took effect', violations: noCanceledEffect(c) },
+    {
+      name: 'cancel responses name exactly the transactions that were canceled',
+      violations: cancelAnswersExact(c),
+    },
     { name: 'one Idempotency-Key makes one transaction', violations: oneKeyOneTransaction(c) },
   ];
 }
@@ -48,7 +57,7 @@ function everyCallAnswered({ calls, alwaysActivated }: Evidence): string[] {
     .map((c) => `${c.kind} ${c.key}: ${c.status || 'no answer'} ${c.message ?? ''}`.trim());
 }
 
-/** Everything that needs an activation, and does not change it. */
+/** The operations that need an activation and do not change it. */
 function isOfActivated(c: CallRecord): c is CallRecord & { deviceId: string } {
   return c.deviceId !== undefined && c.kind !== 'activate' && c.kind !== 'deactivate';
 }
@@ -60,7 +69,7 @@ function everyTransactionExists({ evidence, byId }: Case): string[] {
     if (!t) return [`${c.transactionId} (${c.kind}, key ${c.key}) is not in the list`];
     const same =
       t.deviceId === c.deviceId && t.applicationId === c.applicationId && t.operationId === operationOf(c);
-    return same ? [] : [`${c.transactionId} is another call's: ${JSON.stringify(t)}`];
+    return same ? [] : [`${c.transactionId} belongs to another call: ${JSON.stringify(t)}`];
   });
 }
 
@@ -90,12 +99,12 @@ function oneEnd({ evidence, byId, firsts, ends }: Case): string[] {
   return violations;
 }
 
-/** Who signs while its clock is wrong is not believed, and sends again. */
+/** A callback that was signed with a wrong clock is refused, and is sent again. */
 function everySigned({ arrivals, wrongClocks }: Evidence): string[] {
   const excused = (atMs: number) => wrongClocks.some((c) => atMs >= c.fromMs && atMs <= c.toMs);
   return arrivals
     .filter((a) => !a.verified && !excused(a.atMs))
-    .map((a) => `${a.webhookId || '(no id)'} is not verified`);
+    .map((a) => `${a.webhookId || '(no id)'} has no valid signature`);
 }
 
 function rightSubject({ byId, firsts }: Case): string[] {
@@ -141,7 +150,7 @@ function everyAnswer({ evidence, ends, firsts }: Case): string[] {
       isSuccess(ends.get(t.transactionId));
     if (!expected) return [];
     const answers = (firsts.get(t.transactionId) ?? []).filter((a) => partOf(a.body) === 'answer').length;
-    return answers === 1 ? [] : [`${t.transactionId} has ${answers} answers of its app`];
+    return answers === 1 ? [] : [`${t.transactionId} has ${answers} app answers`];
   });
 }
 
@@ -167,14 +176,14 @@ function everySuccessTookEffect({ evidence, ends, effects }: Case): string[] {
   return evidence.transactions
     .filter((t) => isSuccess(ends.get(t.transactionId)) && !effects.has(t.transactionId))
     .filter(
-      // A deactivation that a later activation has overtaken has nothing left to end.
+      // A deactivation that a later activation has overtaken has no effect.
       (t) =>
         t.operationId !== operations.deactivate || t.transactionId > (newestActivation.get(t.deviceId) ?? 0),
     )
     .map((t) => `${t.transactionId} (${t.operationId}, device ${t.deviceId}) succeeded without an effect`);
 }
 
-/** A deactivation and a reset cancel at once, whatever runs (rule A11). */
+/** A deactivation or a reset cancels at once, even what has been started (rule A11). */
 function noCanceledEffect({ ends, effects }: Case): string[] {
   return [...ends]
     .filter(([id, end]) => isCanceled(end) && !isCanceledByFloor(end) && effects.has(id))
@@ -188,15 +197,15 @@ function cancelAnswersExact({ evidence, ends }: Case): string[] {
     [...ends].filter(([, end]) => end['message'] === canceledByRequest).map(([id]) => id),
   );
   return [
-    ...repeated(named).map((id) => `${id} is named by two cancel answers`),
+    ...repeated(named).map((id) => `${id} is named by two cancel responses`),
     ...[...namedIds].filter((id) => !canceled.has(id)).map((id) => `${id} was named, but not canceled`),
     ...[...canceled].filter((id) => !namedIds.has(id)).map((id) => `${id} was canceled, but not named`),
   ];
 }
 
 /**
- * No two calls share a transaction, and none is there that no call asked for. A call that was
- * refused after an attempt without an answer may have made one with that attempt.
+ * No two calls share a transaction, and each transaction was requested by a call. If a call had an attempt
+ * without an answer and was then refused, that attempt may have made a transaction.
  */
 function oneKeyOneTransaction({ evidence }: Case): string[] {
   const ids = evidence.calls.flatMap((c) => c.transactionId ?? []);
@@ -204,18 +213,18 @@ function oneKeyOneTransaction({ evidence }: Case): string[] {
   for (const c of evidence.calls) {
     if (c.transactionId === undefined && c.attempts > 1) add(spare, place(c), 1);
   }
-  const violations = repeated(ids).map((id) => `${id} was answered to two calls`);
+  const violations = repeated(ids).map((id) => `${id} is in the responses of two calls`);
   for (const t of unanswered(evidence)) {
     const key = `${t.deviceId} ${t.operationId}`;
     const left = spare.get(key) ?? 0;
     if (left > 0) add(spare, key, -1);
     else
-      violations.push(`${t.transactionId} (${t.operationId}, device ${t.deviceId}) was asked for by no call`);
+      violations.push(`${t.transactionId} (${t.operationId}, device ${t.deviceId}) was requested by no call`);
   }
   return violations;
 }
 
-/** Transactions whose id no call was answered. */
+/** Transactions whose id is in no response. */
 export function unanswered({ calls, transactions }: Evidence): ListedTransaction[] {
   const answered = new Set(calls.map((c) => c.transactionId));
   return transactions.filter((t) => !answered.has(t.transactionId));

@@ -2,10 +2,10 @@ import type { Case } from './case.ts';
 import type { Check } from './check.ts';
 import { operations, partOf } from './operations.ts';
 
-/** Packages and updates: what was uploaded is deliverable, progress rises and its end agrees. */
+/** Packages and updates: uploaded packages are deliverable; progress rises and matches the end. */
 export function judgeUpdates(c: Case): Check[] {
   return [
-    { name: 'every uploaded package is deliverable, once', violations: everyPackage(c) },
+    { name: 'every uploaded package is deliverable and listed once', violations: everyPackage(c) },
     { name: 'an update’s progress rises, from 0 to its end', violations: progressRises(c) },
   ];
 }

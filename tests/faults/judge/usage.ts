@@ -4,15 +4,15 @@ import { add, type Check, repeated } from './check.ts';
 
 const hourMs = 3_600_000;
 
-/** What was used is what is billed: nothing is lost, nothing is billed twice. */
+/** All usage is billed: nothing is lost, and nothing is billed twice. */
 export function judgeUsage({ evidence }: Case): Check[] {
   return [
     { name: 'every use is recorded once', violations: recordedOnce(evidence) },
-    { name: 'the bill’s sums are what was used', violations: billed(evidence) },
+    { name: 'the sums on the bill match the usage', violations: billed(evidence) },
   ];
 }
 
-/** Each use has a duration of its own, so that records can be told apart without their ids. */
+/** Each use has a unique duration, so that records can be distinguished without their ids. */
 function nameOf(u: Usage): string {
   return [u.kind, u.applicationId, u.deviceId || 'others', `${u.durationMs} ms`].join(' ');
 }
@@ -29,7 +29,7 @@ function recordedOnce({ spent, recorded }: Evidence): string[] {
   ];
 }
 
-/** One rounding up for each device and kind (rule A17). What may not have been taken counts where it is recorded. */
+/** Rounds up once for each device and kind (rule A17). An unconfirmed use counts only if it is recorded. */
 function billed({ spent, recorded, bills }: Evidence): string[] {
   const known = new Set(recorded.map(nameOf));
   const sums = new Map<string, number>();

@@ -6,8 +6,8 @@ import type { Draw, LoadTarget, Loop } from './target.ts';
 const readsEach = 4;
 
 /**
- * One headset goes from one customer to the other and back: each reads what is known of it and has it
- * report where it is.
+ * One headset is handed over between two customers, back and forth. Each customer reads its status and makes
+ * it report its location.
  */
 export function handoverLoop(targets: readonly LoadTarget[], deviceId: string, draw: Draw): Loop {
   const r = draw('handover');
@@ -40,7 +40,7 @@ async function read({ applicationId, api, said }: LoadTarget, deviceId: string, 
   });
 }
 
-/** To whom it goes is up to the headset, which may not know of the activation yet. */
+/** The headset decides which application gets the report: it may not know of the activation yet. */
 async function reportPlace(
   targets: readonly LoadTarget[],
   { said, headsetsOf }: LoadTarget,

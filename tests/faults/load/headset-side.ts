@@ -5,7 +5,7 @@ import { act } from '../headsets.ts';
 import type { Random } from '../random.ts';
 import { type LoadTarget, type Loop, staying } from './target.ts';
 
-/** What headsets do by themselves, on devices that stay activated. */
+/** Reports, uploads and usage that headsets begin by themselves, on devices that stay activated. */
 export function headsetLoops(target: LoadTarget, pauseMs: number, draw: (name: string) => Random): Loop[] {
   const again =
     (each: number, turn: (r: Random, n: number) => Promise<void>, r: Random): Loop =>
@@ -22,7 +22,7 @@ export function headsetLoops(target: LoadTarget, pauseMs: number, draw: (name: s
   ];
 }
 
-/** The kinds of reports, each with the operationId and the value of what the integrator gets. */
+/** The kinds of reports, each with the operationId and the value in the integrator's notification. */
 const kinds: readonly ((n: number, r: Random) => readonly [string, string, Record<string, unknown>])[] = [
   (n) => ['notify-custom-data', `data ${n}`, { customData: { success: true, customData: `data ${n}` } }],
   (n) => ['notify-app-status', `app ${n}`, { appStatus: { status: 'started', text: `app ${n}` } }],

@@ -4,7 +4,7 @@ import type { ApiAnswer, ApiClient } from '@headset-cloud/demo/api.ts';
 import type { CallRecord, ServerError } from '../evidence.ts';
 import type { CallKind } from '../judge/operations.ts';
 
-/** A changing call as a client makes it. */
+/** A call that changes something, as a client makes it. */
 export interface Call {
   readonly kind: CallKind;
   readonly method: string;
@@ -14,20 +14,20 @@ export interface Call {
   readonly setting?: { readonly field: string; readonly value: string };
 }
 
-/** An attempt without an answer is given up after this long, and the call is repeated. */
+/** Time-out of an attempt, after which the call is repeated. */
 const patienceMs = 5000;
 
-/** An integrator that repeats each call, same key and body, until it has a definitive answer. */
+/** An integrator that repeats each call, with the same key and body, until it has a definitive response. */
 export class IntegratorClient {
   readonly applicationId: string;
   readonly calls: CallRecord[] = [];
-  /** Every answer from 500 on. */
+  /** All responses with status 500 or above. */
   readonly errors: ServerError[] = [];
-  /** Attempts of all calls. */
+  /** Number of attempts of all calls. */
   attempts = 0;
   readonly #api: ApiClient;
   readonly #nextOrder: () => number;
-  /** Whether some process has a wrong clock, or had one a moment ago: then a good token may be refused. */
+  /** Whether a process has, or had a moment ago, a wrong clock; then a valid token may be refused. */
   readonly #clockIsOff: () => boolean;
   #givenUp = false;
 
@@ -38,7 +38,7 @@ export class IntegratorClient {
     this.#clockIsOff = clockIsOff;
   }
 
-  /** Calls that still wait are recorded without an answer. */
+  /** Records the calls that still wait as unanswered. */
   giveUp(): void {
     this.#givenUp = true;
   }
@@ -51,7 +51,7 @@ export class IntegratorClient {
     return (await this.ask(call)).record;
   }
 
-  /** The same, with what was answered; undefined: nothing definitive was. */
+  /** The same, with the response; undefined: there was no definitive one. */
   async ask(call: Call): Promise<{ record: CallRecord; body: ApiAnswer['body'] | undefined }> {
     const key = randomUUID();
     let answer: ApiAnswer | undefined;
@@ -92,7 +92,7 @@ export class IntegratorClient {
       timer = setTimeout(() => resolve(undefined), patienceMs);
     });
     try {
-      // An attempt that is given up goes on, as with a client that has hung up.
+      // An attempt that is given up goes on in the server, as after a client's disconnect.
       return await Promise.race([sent.catch(() => undefined), late]);
     } finally {
       clearTimeout(timer);

@@ -10,7 +10,7 @@ import { updateLoops } from './updates.ts';
 
 const settingFields = ['remoteSupportEvent', 'soraRecGetPresignedUrl'];
 
-/** The loops of one integrator: operations, activations, settings; of its headsets, of its meetings and of its packages. */
+/** The loops of one integrator: operations, activations, settings, and those of headsets, meetings and packages. */
 export function loops(target: LoadTarget, options: LoadOptions, random: Draw): Loop[] {
   const { client, devices } = target;
   const pause = (r: Random) => delay(r.between(options.pauseMs / 4, options.pauseMs));
@@ -30,7 +30,7 @@ export function loops(target: LoadTarget, options: LoadOptions, random: Draw): L
         await pause(r);
       }
     };
-  // One loop owns a device's activation, so that the last acknowledged change is what must stand.
+  // Only one loop changes a device's activation, so the last acknowledged change must be in force.
   const cycle =
     (deviceId: string, r: Random): Loop =>
     async (running) => {
@@ -82,7 +82,7 @@ function cancel(client: IntegratorClient, deviceId: string) {
   return client.call({ kind: 'cancel', method: 'DELETE', path, deviceId });
 }
 
-/** Two of a kind at once on one headset, whose connection is cut while they run. */
+/** Sends two equal operations at once to one headset, and cuts its connection while they run. */
 async function twoAtOnce(target: LoadTarget, deviceId: string, r: Random): Promise<void> {
   const kind = r.chance(0.7) ? 'command' : anyKind(r);
   const both = [operate(target.client, deviceId, kind, r), operate(target.client, deviceId, kind, r)];
@@ -91,7 +91,7 @@ async function twoAtOnce(target: LoadTarget, deviceId: string, r: Random): Promi
   await Promise.all(both);
 }
 
-/** The headset goes away while the command is on its way or being run, then it is canceled (rule B1). */
+/** Disconnects the headset while a command is on its way or runs, then cancels the command (rule B1). */
 async function cancelWhileAway(target: LoadTarget, deviceId: string, r: Random): Promise<void> {
   await operate(target.client, deviceId, r.chance(0.7) ? 'command' : anyKind(r), r);
   await delay(r.between(0, 30));

@@ -4,10 +4,10 @@ import type { Random } from '../random.ts';
 /** The platform's default of BILLING_TIME_ZONE is UTC+9. */
 const zoneMs = 9 * 3_600_000;
 const longestMs = 30 * 60_000;
-/** Drawn durations are multiples of it, so that the run's number can be added. */
+/** Random durations are multiples of it, so that a unique number can be added. */
 const grainMs = 10_000;
 
-/** What headsets, Sora and developers were told to say and to do, and what was used. */
+/** What headsets, Sora and developers were told to report and to do, and the usage. */
 export class Said {
   readonly reports: SaidReport[] = [];
   readonly uploads: Upload[] = [];
@@ -16,18 +16,18 @@ export class Said {
   readonly recordings: Recording[] = [];
   readonly packages: Package[] = [];
   readonly readings: Reading[] = [];
-  /** When all use ended, so that every use lies in one month; milliseconds since 1970. */
+  /** The end time of all usage, chosen so that it lies in one month; milliseconds since 1970. */
   readonly usedUntilMs: number;
   #uses = 0;
   #numbers = 0;
 
   constructor(nowMs: number) {
     const monthStart = monthOf(nowMs).startMs;
-    // In a month's first hour it is the last month that is used.
+    // In the first hour of a month, the usage is put into the month before.
     this.usedUntilMs = nowMs - monthStart < 2 * longestMs ? monthStart : nowMs;
   }
 
-  /** The month that is billed. */
+  /** The month of the bill. */
   get month(): { year: number; month: number } {
     const { year, month } = monthOf(this.usedUntilMs - 1);
     return { year, month };
@@ -39,7 +39,7 @@ export class Said {
     return this.#numbers;
   }
 
-  /** A time of use that no other has; milliseconds. */
+  /** A duration that no other use has; milliseconds. */
   duration(r: Random): number {
     this.#uses += 1;
     return r.between(1, longestMs / grainMs - 1) * grainMs + (this.#uses % grainMs);

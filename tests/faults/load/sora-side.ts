@@ -6,12 +6,12 @@ import type { RecordedFile } from '../evidence.ts';
 import type { Random } from '../random.ts';
 import { type Draw, type LoadTarget, type Loop, staying } from './target.ts';
 
-/** The least that S3 takes, and so the least that the platform does. */
+/** The minimum part size of S3, and therefore of the platform. */
 export const partBytes = 5 * 1024 * 1024;
-/** Of the simulator's own files (services/demo/src/sora/simulator.ts). */
+/** Size of the simulator's own files (services/demo/src/sora/simulator.ts). */
 const bytes = { json: 300, meta: 700 };
 
-/** Meetings, and now and then one that is recorded. */
+/** Holds meetings; some of them are recorded. */
 export function soraLoops(target: LoadTarget, pauseMs: number, draw: Draw): Loop[] {
   const meetings =
     (r: Random): Loop =>
@@ -25,7 +25,7 @@ export function soraLoops(target: LoadTarget, pauseMs: number, draw: Draw): Loop
   return [meetings(draw('meetings'))];
 }
 
-/** A channel with one connection, from its beginning to its end. Answers the connection. */
+/** Holds a meeting with one connection on a channel. Returns the connection. */
 async function meet(target: LoadTarget, r: Random): Promise<SimulatedConnection | undefined> {
   const { applicationId, client, sora, said } = target;
   const { body } = await client.ask({ kind: 'channel', method: 'POST', path: '/channels', body: {} });
@@ -65,7 +65,7 @@ function recorded(file: string, size: number, part: number): RecordedFile {
   return { file, parts };
 }
 
-/** Sends webhooks as Sora does: each until it is taken, some of them once more. */
+/** Sends webhooks as Sora does: each until it is accepted, and some of them once more. */
 async function tell(
   target: LoadTarget,
   connection: SimulatedConnection,
@@ -79,7 +79,7 @@ async function tell(
     if (!(await untilTaken(target, hook))) return false;
     if (r.chance(0.2)) await hook.send().catch(() => 0);
     const event = String(hook.body['type']);
-    // The report of a recording is Sora's word to the platform alone.
+    // The webhook recording.report is for the platform only; integrators do not get it.
     if (event === 'recording.report') continue;
     said.soraEvents.push({ applicationId, deviceId, event, channelId, connectionId });
   }

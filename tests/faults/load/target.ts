@@ -6,7 +6,7 @@ import type { Random } from '../random.ts';
 import type { IntegratorClient } from './integrator-client.ts';
 import type { Said } from './said.ts';
 
-/** What one integrator works with. */
+/** The API, devices and headsets of one integrator. */
 export interface LoadTarget {
   readonly applicationId: string;
   readonly api: ApiClient;
@@ -14,30 +14,30 @@ export interface LoadTarget {
   readonly devices: readonly HeadsetKeyFile[];
   readonly headsetsOf: (deviceId: string) => HeadsetProcess;
   readonly sora: SoraSimulator;
-  /** What its headsets are told to say and do goes there. */
+  /** Records what its headsets are told to report and do. */
   readonly said: Said;
 }
 
 export interface LoadOptions {
-  /** Loops that send commands, each. */
+  /** Number of loops that send operations, for each integrator. */
   readonly commanders: number;
-  /** Share of turns that send the headset away right after a command, and then cancel. */
+  /** Share of iterations that disconnect the headset right after a command, and then cancel it. */
   readonly cancelAwayShare: number;
-  /** Share of turns that send two of a kind at once to one headset and cut its connection. */
+  /** Share of iterations that send two equal operations at once to one headset and cut its connection. */
   readonly pairShare: number;
-  /** Pause between two calls of a loop, at most; milliseconds. */
+  /** Maximum pause between two calls of a loop; milliseconds. */
   readonly pauseMs: number;
 }
 
-/** Runs until `running` says no; ends with its last call answered. */
+/** Runs until `running` returns false; ends after its last call is answered. */
 export type Loop = (running: () => boolean) => Promise<void>;
 
-/** Devices of each application whose activation comes and goes; all others stay activated. */
+/** Number of devices of each application that are activated and deactivated; all others stay activated. */
 export const cycling = 2;
 
 export function staying(devices: readonly HeadsetKeyFile[]): string[] {
   return devices.slice(cycling).map((d) => d.deviceId);
 }
 
-/** A stream of random numbers for each loop. */
+/** Creates a random number stream for each loop. */
 export type Draw = (name: string) => Random;

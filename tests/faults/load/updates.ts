@@ -8,12 +8,12 @@ import type { Random } from '../random.ts';
 import type { Draw, LoadTarget, Loop } from './target.ts';
 
 const contentType = 'application/vnd.android.package-archive';
-/** Of what is added to a package, so that loading it takes a few reports of progress. */
+/** Padding of a package, so that its download takes several progress reports; bytes. */
 const fillerBytes = 60_000;
-/** Share of installations that come in pairs. */
+/** Share of installations that are sent in pairs. */
 const twiceShare = 0.3;
 
-/** One loop uploads new versions, the other installs what is deliverable. */
+/** One loop uploads new versions, the other installs deliverable ones. */
 export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw): Loop[] {
   const uploading =
     (r: Random): Loop =>
@@ -39,7 +39,7 @@ export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw): Lo
   return [uploading(draw('packages')), installing(draw('updates'))];
 }
 
-/** A first version that can be installed, before anything breaks. */
+/** Uploads a first version that can be installed, before the first fault. */
 export async function prepareUpdates(target: LoadTarget): Promise<void> {
   await publish(target, '1.0');
   await waitFor('a package to be deliverable', async () => (await deliverable(target)).length > 0, {
@@ -48,12 +48,12 @@ export async function prepareUpdates(target: LoadTarget): Promise<void> {
   });
 }
 
-/** A package's name is one developer's. */
+/** A package name belongs to one developer. */
 function packageOf({ applicationId }: LoadTarget): string {
   return `com.example.a${applicationId.replaceAll('-', '')}`;
 }
 
-/** Uploads a version until it is there: asks for an address, puts, and begins anew where a fault came between. */
+/** Uploads a version until it succeeds: requests a URL, puts the file, and starts again after a fault. */
 async function publish(target: LoadTarget, version: string): Promise<void> {
   const { applicationId, client, said } = target;
   const name = packageOf(target);
@@ -92,7 +92,7 @@ async function put(url: string, apk: Buffer): Promise<boolean> {
   }
 }
 
-/** Versions that can be installed now; none while the platform does not answer. */
+/** Versions that can be installed now; empty while the platform does not answer. */
 async function deliverable(target: LoadTarget): Promise<string[]> {
   try {
     const answer = await target.api.app('GET', `/apps?package=${packageOf(target)}`);
@@ -114,7 +114,7 @@ function install(target: LoadTarget, version: string, deviceId: string) {
   });
 }
 
-/** Two updates of one package on one headset, whose connection is cut while it loads. */
+/** Sends two updates of one package to one headset, and cuts its connection during the download. */
 async function installTwice(
   target: LoadTarget,
   versions: readonly string[],

@@ -2,15 +2,15 @@ import type { StackPlan } from '@headset-cloud/demo/stack/stack.ts';
 import type { Inside } from '../inside/environment.ts';
 import { type Relay, startRelay } from './relay.ts';
 
-/** All lines of a run: between the processes, to what they stand on, and from outside to their doors. */
+/** All lines of a run: between the processes, to MongoDB and Kafka, and from clients to the platform. */
 export interface Network {
-  /** Every line by its name: `from>to`, as in `transactions>mongo`. */
+  /** All lines by name: `from>to`, for example `transactions>mongo`. */
   readonly lines: ReadonlyMap<string, Relay>;
-  /** Stands between all programs of a stack that is about to start; answers the routes of each process. */
+  /** Puts a relay between all programs of a stack before its start; returns the routes of each process. */
   surround(plan: StackPlan): Promise<Readonly<Record<string, Inside['routes']>>>;
-  /** A line from outside to a door; answers the address to use. */
+  /** Adds a line from clients to a listen address of the platform; returns the address to use. */
   door(name: string, targets: readonly string[]): Promise<string>;
-  /** Every line is open again. */
+  /** Opens all lines. */
   heal(): void;
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type Relay, startRelay } from './relay.ts';
 
-/** A caller's or a server's connection with what it has seen. */
+/** A connection of a caller or a server, with what it has received. */
 interface Seen {
   readonly socket: Socket;
   text: string;
@@ -30,7 +30,7 @@ let servers: { server: Server; taken: Seen[] }[];
 let relay: Relay;
 let callers: Seen[];
 
-/** Answers everything with the same in capitals. */
+/** A server that answers all text in capitals. */
 async function startEcho(): Promise<{ address: string; taken: Seen[]; server: Server }> {
   const taken: Seen[] = [];
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -71,7 +71,7 @@ afterEach(async () => {
   }
 });
 
-/** A caller that has been answered once. */
+/** A caller that has got one answer. */
 async function greeted(): Promise<Seen> {
   const caller = await call();
   caller.socket.write('hello');
@@ -102,7 +102,7 @@ describe('a relay', () => {
     const caller = await greeted();
     relay.set({ kind: 'dropped' });
     await until('both ends to be told', () => caller.closed && (echo.taken[0]?.closed ?? false));
-    // Reset before or after it counts as connected.
+    // It may be reset before or after it is connected.
     const second = await call().catch(() => undefined);
     await until('the second to be told', () => second?.closed ?? true);
     expect(echo.taken).toHaveLength(1);

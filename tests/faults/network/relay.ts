@@ -1,35 +1,35 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** What a line between two programs does to bytes. */
+/** How a line between two programs handles bytes. */
 export type LineState =
   | { readonly kind: 'open' }
-  /** Connections are reset, and new ones too: as when the other machine has gone. */
+  /** Open and new connections are reset, as if the other machine were gone. */
   | { readonly kind: 'dropped' }
   | { readonly kind: 'delayed'; readonly ms: number }
-  /** Nothing gets through; all of it arrives when the line is open again, as after TCP's repeats. */
+  /** Nothing passes; everything arrives when the line is open again, as after TCP retransmissions. */
   | { readonly kind: 'held' }
-  /** Blackhole: bytes are lost. Connections of now stay silent for ever, those made meanwhile are reset in the end. */
+  /** Blackhole: bytes are lost. Open connections stay silent for ever; those made meanwhile are reset at its end. */
   | { readonly kind: 'lost' }
-  /** The caller sees the end of the answers, while what it sends still arrives. */
+  /** Half-closed: the caller sees the end of the answers, but what it sends still arrives. */
   | { readonly kind: 'half-closed' }
-  /** Requests arrive, answers are swallowed: as a commit or produce whose answer is lost. */
+  /** Requests arrive, but answers are dropped, like the lost answer of a commit or a produce request. */
   | { readonly kind: 'mute' };
 
 export type LineFault = Exclude<LineState['kind'], 'open'>;
 export const lineFaults: readonly LineFault[] = ['dropped', 'delayed', 'held', 'lost', 'half-closed', 'mute'];
 
-/** A TCP relay of the test's own: callers connect to it instead of to its target. */
+/** A TCP relay: callers connect to it instead of to its target. */
 export interface Relay {
   /** host:port to connect to. */
   readonly address: string;
   readonly state: LineState;
-  /** Connections that were taken so far, and those that are open. */
+  /** Number of connections that were accepted so far, and of those that are open. */
   readonly taken: number;
   readonly open: number;
-  /** From now on. Connections that have lost bytes are reset as soon as another state begins. */
+  /** Sets the state. Connections that have lost bytes are reset as soon as another state begins. */
   set(state: LineState): void;
-  /** Resets the connections of now; new ones get through. */
+  /** Resets the open connections; new ones pass. */
   cut(): void;
   close(): Promise<void>;
 }
@@ -38,11 +38,11 @@ export interface Relay {
 interface Pair {
   readonly inner: Socket;
   outer: Socket | undefined;
-  /** Bytes are missing in it: it must not go on. */
+  /** Bytes of it are lost, so it must not continue. */
   tainted: boolean;
-  /** Nothing passes any more, and nobody is told. */
+  /** Nothing passes any more, and neither side is notified. */
   silent: boolean;
-  /** What is delayed on its way to the target and back; nothing overtakes it, as TCP keeps the order. */
+  /** Delayed bytes to the target and back. Nothing overtakes them, because TCP keeps the order. */
   readonly late: { readonly calls: Late[]; readonly answers: Late[] };
 }
 
@@ -53,7 +53,7 @@ interface Late {
 
 const host = '127.0.0.1';
 
-/** Starts one on a free port, or on `port`. Several targets take turns; one that refuses is passed over. */
+/** Starts a relay on a free port, or on `port`. Several targets take turns; one that refuses is skipped. */
 export async function startRelay(targets: readonly string[], port = 0): Promise<Relay> {
   const pairs = new Set<Pair>();
   let state: LineState = { kind: 'open' };
@@ -63,13 +63,13 @@ export async function startRelay(targets: readonly string[], port = 0): Promise<
   const end = (pair: Pair): void => {
     if (!pairs.delete(pair)) return;
     for (const socket of [pair.inner, pair.outer]) {
-      // What has ended its side cannot be reset any more.
+      // A socket that has ended its side cannot be reset any more.
       if (socket?.writableEnded) socket.destroy();
       else socket?.resetAndDestroy();
     }
   };
 
-  /** Gives on what is delayed, each piece in its turn and not before its time. */
+  /** Passes delayed pieces on, in order and not before their time. */
   const giveOn = (pair: Pair, late: Late[]): void => {
     const [first] = late;
     if (!first) return;
@@ -88,13 +88,13 @@ export async function startRelay(targets: readonly string[], port = 0): Promise<
     if (late.length === 1) giveOn(pair, late);
   };
 
-  /** What was delayed before the line was free again still comes first. */
+  /** Pieces that were delayed before the line was open again still come first. */
   const inTurn = (pair: Pair, isAnswer: boolean, write: () => void): void => {
     if ((isAnswer ? pair.late.answers : pair.late.calls).length > 0) delay(pair, isAnswer, 0, write);
     else write();
   };
 
-  /** What happens to a piece from one side now; `write` gives it to the other. */
+  /** Handles a piece from one side by the present state; `write` passes it to the other side. */
   const passOn = (pair: Pair, isAnswer: boolean, write: () => void): void => {
     if (pair.silent) return;
     switch (state.kind) {
@@ -125,7 +125,7 @@ export async function startRelay(targets: readonly string[], port = 0): Promise<
     );
     from.on('end', () => passOn(pair, isAnswer, () => to.end()));
     from.on('close', () => {
-      // The end of one side is the end of the other, except where the line keeps it to itself.
+      // The end of one side is passed on to the other, unless the state of the line prevents it.
       if (!pairs.has(pair) || pair.silent || state.kind === 'lost' || state.kind === 'held') return;
       if (state.kind === 'delayed') setTimeout(() => end(pair), state.ms);
       else if (from.errored || pair.tainted) end(pair);

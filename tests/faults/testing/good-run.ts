@@ -7,7 +7,7 @@ export const notActivated = 'The device is not activated.';
 
 const own = { applicationId: app, deviceId: device };
 const file = `${app}/${device}/upload_files/one`;
-/** Operations of transactions that are no commands. */
+/** Operations of those transactions that are not commands. */
 const known: Readonly<Record<number, string>> = {
   0: operations.deactivate,
   1: operations.activate,
@@ -70,8 +70,9 @@ export const listed = (transactionId: number, operationId: string, transactionSt
 });
 
 /**
- * An activation (1), a command that is answered by its app (2), one that is canceled (3), an update (5); a
- * report, a file, a time of use, a Sora event, and a recording of two parts whose first was sent twice.
+ * A run without violations: an activation (1), a command with an app answer (2), a canceled command (3), an
+ * update (5), a report, a file, a period of usage, a Sora event, and a recording of two parts whose first was
+ * sent twice.
  */
 export function goodRun(): Evidence {
   return {
@@ -185,7 +186,7 @@ export const swapStatus = (e: Evidence, id: number, transactionStatus: string): 
   transactions: e.transactions.map((t) => (t.transactionId === id ? { ...t, transactionStatus } : t)),
 });
 
-/** Each check with a change that breaks it, and what else such a run breaks. */
+/** Each check with a change that violates it, and the other checks that the same change violates. */
 export type Seeded = [
   check: string,
   what: string,

@@ -1,14 +1,14 @@
 import { app, device, notice, type Seeded, without } from './good-run.ts';
 
-const reported = 'what a headset reported arrives once, and nothing else does';
-const told = 'every upload of a headset is told of once';
-const stored = 'an uploaded file is in the storage, whole';
+const reported = 'every report of a headset arrives once, and nothing else arrives';
+const told = 'every upload of a headset has one notification';
+const stored = 'every uploaded file is complete in the storage';
 const recorded = 'every use is recorded once';
-const billed = 'the bill’s sums are what was used';
+const billed = 'the sums on the bill match the usage';
 const data = (customData: string) => ({ operationId: 'notify-custom-data', customData });
 const use = { applicationId: app, deviceId: device, kind: 'speech', durationMs: 3_600_000 } as const;
 
-/** Violations of what is promised about reports, files and usage. */
+/** Violations of the promises about reports, files and usage. */
 export const seededHeadsets: readonly Seeded[] = [
   [
     reported,

@@ -1,17 +1,17 @@
 import type { Evidence } from '../evidence.ts';
 import { general, notice, type Seeded, without } from './good-run.ts';
 
-const deliverable = 'every uploaded package is deliverable, once';
+const deliverable = 'every uploaded package is deliverable and listed once';
 const rises = 'an update’s progress rises, from 0 to its end';
 const events = 'every Sora event arrives once';
-const told = 'every recording is told of once, and it is saved';
-const whole = 'a saved recording is in the storage, whole';
-const parts = 'no part is sent again, but where a run was cut';
+const told = 'every recording is saved and has one notification';
+const whole = 'every saved recording is complete in the storage';
+const parts = 'no part is uploaded again unless an upload was interrupted';
 
 const lost =
   (webhookId: string) =>
   (e: Evidence): Evidence => ({ ...e, arrivals: without(e.arrivals, (a) => a.webhookId === webhookId) });
-/** The same arrival under another id. */
+/** Adds the same arrival under another id. */
 const doubled =
   (webhookId: string) =>
   (e: Evidence): Evidence => ({
@@ -29,7 +29,7 @@ const changed =
 const [step, end] = ['tx-5-in_progress-success-0.5', 'tx-5-processed-success-1'];
 const late = { file: 'webm', partNumber: 1, atMs: 50 };
 
-/** Violations of what is promised about packages, updates, Sora's events and recordings. */
+/** Violations of the promises about packages, updates, Sora's events and recordings. */
 export const seededMedia: readonly Seeded[] = [
   [deliverable, 'a package that is gone', (e) => ({ ...e, deliverable: [] })],
   [

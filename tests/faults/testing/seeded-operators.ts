@@ -3,8 +3,8 @@ import { app, device, general, notice, type Seeded, swapStatus } from './good-ru
 
 const hourMs = 3_600_000;
 const order = 'a headset’s notifications first arrive in the order of its reports';
-const given = 'a callback is given up after 72 h and 10 attempts only';
-const aside = 'no event is set aside but what is none';
+const given = 'no callback is given up too early (before 72 h and 10 attempts, or 96 h)';
+const aside = 'only invalid events become dead letters';
 const old = 'no state of an earlier activation is readable';
 const other = { applicationId: 'app-2', deviceId: device };
 const place = { operationId: 'notify-location', value: '1 100', taken: true };
@@ -12,7 +12,7 @@ const dead = { notificationId: 'n', attempts: 12, ageMs: 73 * hourMs, lastOutcom
 const reading = { applicationId: app, deviceId: device, location: '1 100', activatedAtMs: 50, readAtMs: 60 };
 const error = { kind: 'command', status: 503, atMs: 5, message: 'away', retryAfter: '1' } as const;
 
-/** A report of another headset's with its arrival, `tookMs` after it was told while app's server failed. */
+/** A report of another headset that arrives after `tookMs`, reported while app's server failed. */
 const besideBacklog = (e: Evidence, tookMs: number): Evidence => ({
   ...e,
   backlogs: [{ applicationId: app, fromMs: 0, toMs: 100 }],
@@ -44,7 +44,7 @@ const arriving = (e: Evidence, ...ids: readonly number[]): Evidence => ({
   ],
 });
 
-/** Runs that look odd and keep every promise. */
+/** Unusual runs that keep every promise. */
 export const excused: readonly [what: string, change: (e: Evidence) => Evidence][] = [
   [
     'a part that is sent again because the lease of the upload had run out',
@@ -52,7 +52,7 @@ export const excused: readonly [what: string, change: (e: Evidence) => Evidence]
   ],
   ['reports that arrive in their order', (e) => arriving(e, 8, 9)],
   [
-    'one that has waited for the one before as long as it may',
+    'a report that has waited for the one before as long as permitted',
     (e) => ({ ...arriving(e, 9, 8), impatient: [`device-${device}-9`] }),
   ],
   [
@@ -76,7 +76,7 @@ export const excused: readonly [what: string, change: (e: Evidence) => Evidence]
     (e) => ({ ...e, serverErrors: [{ ...error, status: 500, atMs: 11 }] }),
   ],
   [
-    'an unsigned callback of who had a wrong clock',
+    'an unverified callback from a process with a wrong clock',
     (e) => ({
       ...e,
       wrongClocks: [{ fromMs: 0, toMs: 10 }],
@@ -84,7 +84,7 @@ export const excused: readonly [what: string, change: (e: Evidence) => Evidence]
     }),
   ],
   [
-    'a place that was said again in the new activation',
+    'a location that was reported again in the new activation',
     (e) => ({
       ...e,
       reports: [...e.reports, { ...other, ...place, taken: false, atMs: 10 }],
@@ -99,12 +99,12 @@ export const seededOperators: readonly Seeded[] = [
   [order, 'a report that a later one has overtaken', (e) => arriving(e, 9, 8)],
   [
     order,
-    'one that a patient one has overtaken behind an impatient one',
+    'a report that was overtaken by a patient one behind an impatient one',
     (e) => ({ ...arriving(e, 10, 9, 8), impatient: [`device-${device}-10`] }),
   ],
   [
     old,
-    'a place from before the activation',
+    'a location from before the activation',
     (e) => ({
       ...e,
       reports: [...e.reports, { ...other, ...place, taken: false, atMs: 10 }],
@@ -112,7 +112,7 @@ export const seededOperators: readonly Seeded[] = [
     }),
   ],
   [
-    'a destination that fails leaves the others alone',
+    'a failing destination does not delay the others',
     'a neighbour that waits with it',
     (e) => besideBacklog(e, 60_000),
   ],
@@ -127,29 +127,29 @@ export const seededOperators: readonly Seeded[] = [
     }),
   ],
   [
-    'each event that is none is set aside by each reader',
-    'poison that was swallowed',
+    'each invalid event becomes a dead letter of every group that reads it',
+    'an invalid event that is no dead letter',
     (e) => ({ ...e, setAside: [] }),
   ],
   [
-    'SIGTERM ends a process in good order',
+    'SIGTERM shuts a process down gracefully',
     'a process that had to be killed',
     (e) => ({ ...e, terminations: [{ process: 'devices', how: 'SIGKILL', atMs: 5, tookMs: 20_000 }] }),
   ],
   [
-    'every answer from 500 on says when to try again',
+    'every response with status 500 or above has Retry-After',
     'a 503 without Retry-After',
     (e) => ({ ...e, serverErrors: [{ ...error, retryAfter: '' }] }),
   ],
   [
-    'a rolling restart shows nothing from 500 on but 503',
+    'a rolling restart causes no server error other than 503',
     'a 500 during it',
     (e) => ({ ...e, serverErrors: [{ ...error, status: 500 }] }),
   ],
-  ['no process ends by itself', 'an exit', (e) => ({ ...e, ownDeaths: ['devices'] })],
+  ['no process exits by itself', 'an exit', (e) => ({ ...e, ownDeaths: ['devices'] })],
   [
-    'nothing that was told canceled took effect',
-    'an effect of what a newer one has replaced',
+    'no transaction reported as canceled took effect',
+    'an effect of a transaction that a newer one has replaced',
     (e) => {
       const message = 'The transaction was canceled because there is a new transaction.';
       const run = swapStatus(e, 1, 'canceled');

@@ -17,36 +17,32 @@ const effect = (transactionId: number) => ({
   operation: operations.command,
 });
 
-/** Violations of what transactions, settings and activations promise. */
+/** Violations of the promises about transactions, settings and activations. */
 export const seededTransactions: readonly Seeded[] = [
+  ['nothing is unfinished at the end', 'a pending callback', (e) => ({ ...e, unfinished: ['callback'] })],
   [
-    'in the end nothing is left unfinished',
-    'a pending callback',
-    (e) => ({ ...e, unfinished: ['callback'] }),
-  ],
-  [
-    'every call is answered, and refused only for cause',
+    'every call is answered, and none is refused without a valid reason',
     'a call without an answer',
     (e) => ({ ...e, calls: [...e.calls, call({ kind: 'command', order: 8, status: 0 })] }),
   ],
   [
-    'every call is answered, and refused only for cause',
+    'every call is answered, and none is refused without a valid reason',
     'a refusal that nothing explains',
     (e) => ({ ...e, calls: [...e.calls, call({ kind: 'command', order: 8, status: 404 })] }),
   ],
   [
-    'every 201’s transaction exists',
+    'every transaction of a 201 response exists',
     'a transaction that is gone',
     (e) => ({ ...e, calls: [...e.calls, call({ kind: 'command', order: 8, transactionId: 9 })] }),
   ],
   [
-    'every 201’s transaction exists',
+    'every transaction of a 201 response exists',
     'a transaction of another operation',
     (e) => ({
       ...e,
       calls: e.calls.map((c) => (c.transactionId === 2 ? { ...c, kind: 'deactivate' as const } : c)),
     }),
-    ['activations stand as acknowledged'],
+    ['the last acknowledged activation or deactivation is in force'],
   ],
   ['every transaction has an end state', 'one that is accepted', (e) => swapStatus(e, 1, 'accepted')],
   [
@@ -68,7 +64,7 @@ export const seededTransactions: readonly Seeded[] = [
     'every transaction has one end callback, which agrees with its state',
     'two ends',
     (e) => ({ ...e, arrivals: [...e.arrivals, general(1, 'processed', 'failure', 'no')] }),
-    ['callbacks first arrive in the order accepted, progress, end, answer'],
+    ['callbacks first arrive in the order accepted, progress, end, app answer'],
   ],
   [
     'every callback is signed',
@@ -86,7 +82,7 @@ export const seededTransactions: readonly Seeded[] = [
     }),
   ],
   [
-    'every call is answered, and refused only for cause',
+    'every call is answered, and none is refused without a valid reason',
     'an activation that is refused',
     (e) => ({
       ...e,
@@ -94,12 +90,12 @@ export const seededTransactions: readonly Seeded[] = [
     }),
   ],
   [
-    'every call is answered, and refused only for cause',
+    'every call is answered, and none is refused without a valid reason',
     'a command that is refused on a device that stays activated',
     (e) => ({ ...e, alwaysActivated: [device] }),
   ],
   [
-    'callbacks first arrive in the order accepted, progress, end, answer',
+    'callbacks first arrive in the order accepted, progress, end, app answer',
     'an end before its beginning',
     (e) => ({ ...e, arrivals: [general(1, 'processed'), ...e.arrivals] }),
   ],
@@ -114,32 +110,32 @@ export const seededTransactions: readonly Seeded[] = [
     (e) => ({ ...e, effects: [...e.effects, effect(2)] }),
   ],
   [
-    'every effect is its transaction’s own',
+    'every effect matches its transaction',
     'an effect on another device',
     (e) => ({ ...e, effects: e.effects.map((x) => ({ ...x, deviceId: 'device-2' })) }),
   ],
   [
-    'every effect is its transaction’s own',
+    'every effect matches its transaction',
     'an effect of nothing that was asked for',
     (e) => ({ ...e, effects: [...e.effects, effect(9)] }),
   ],
   [
-    'every success took effect',
+    'every successful transaction took effect',
     'a success without an effect',
     (e) => ({ ...e, effects: without(e.effects, (x) => x.transactionId === 2) }),
   ],
   [
-    'nothing that was told canceled took effect',
+    'no transaction reported as canceled took effect',
     'an effect of a canceled transaction',
     (e) => ({ ...e, effects: [...e.effects, effect(3)] }),
   ],
   [
-    'cancel answers name exactly what they canceled',
+    'cancel responses name exactly the transactions that were canceled',
     'a canceled transaction that no answer names',
     (e) => ({ ...e, calls: e.calls.map((c) => (c.kind === 'cancel' ? { ...c, canceledIds: [] } : c)) }),
   ],
   [
-    'cancel answers name exactly what they canceled',
+    'cancel responses name exactly the transactions that were canceled',
     'a name of what was not canceled',
     (e) => ({ ...e, calls: e.calls.map((c) => (c.kind === 'cancel' ? { ...c, canceledIds: [2, 3] } : c)) }),
   ],
@@ -164,12 +160,12 @@ export const seededTransactions: readonly Seeded[] = [
     (e) => ({ ...e, settings: [{ applicationId: app, field: 'soraEvent', value: 'a' }] }),
   ],
   [
-    'the slots in use are the devices activated',
+    'the slots in use match the activated devices',
     'a slot too many',
     (e) => ({ ...e, applications: e.applications.map((a) => ({ ...a, slots: 2 })) }),
   ],
   [
-    'activations stand as acknowledged',
+    'the last acknowledged activation or deactivation is in force',
     'an activation that is gone',
     (e) => ({ ...e, applications: e.applications.map((a) => ({ ...a, slots: 0, activatedDevices: [] })) }),
   ],

@@ -1,20 +1,20 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** What a process does not know, as if it were older; for showing that the test can fail. */
+/** What is removed from a process, as if it were older; this shows that the test can fail. */
 export interface Seed {
   /** Path of an RPC: /package.Service/Method. */
   readonly rpc?: string;
   /** A value of an enum of generated code. */
   readonly value?: {
-    /** File below `proto/gen`, and what it exports for the enum. */
+    /** File below `proto/gen`, and its export for the enum. */
     readonly file: string;
     readonly schema: string;
     readonly number: number;
   };
 }
 
-/** The environment that makes a process of the sources in `root` older. */
+/** The environment that makes a process of the sources in `root` behave as older. */
 export function olderBy(seed: Seed, root: string): Record<string, string> {
   const preload = pathToFileURL(join(import.meta.dirname, 'preload.ts')).href;
   return { NODE_OPTIONS: `--import=${preload}`, MIXED_SEED: JSON.stringify({ ...seed, root }) };

@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url';
 import type { Seed } from './environment.ts';
 
 /**
- * Loaded into a process of the release before its own code: takes from it what the older version would
- * not have had. The product knows nothing of it.
+ * Loaded into a process of the release before its own code: removes what an older version would not have. The
+ * product contains no code for it.
  */
 const seed = JSON.parse(process.env['MIXED_SEED'] ?? '{}') as Seed & { root: string };
 

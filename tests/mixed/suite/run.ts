@@ -11,7 +11,7 @@ export interface Tally {
   readonly skipped: number;
 }
 
-/** The end-to-end suite on the real stack where these parts are the release's; `args` go to jest. */
+/** Runs the end-to-end suite on the real stack, with these parts as the release; `args` are passed to jest. */
 export async function runSuite(release: string, of: Configuration, args: readonly string[]): Promise<Tally> {
   const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-mixed-suite-'));
   const report = join(folder, 'report.json');
@@ -29,7 +29,7 @@ export async function runSuite(release: string, of: Configuration, args: readonl
       cwd: root,
       env: { ...process.env, STACK: 'real', MIXED_RELEASE: release, MIXED_PARTS: of.join() },
       stdio: ['ignore', 'ignore', 'inherit'],
-      // A group of its own: jest would leave the platform's processes behind.
+      // Its own process group, because jest would leave the platform's processes behind.
       detached: true,
     },
   );
@@ -49,7 +49,7 @@ export async function runSuite(release: string, of: Configuration, args: readonl
       skipped: told.numPendingTests + told.numTodoTests,
     };
   } catch {
-    // It died before it could tell.
+    // It died before it could write the report.
     return { passed: 0, failed: 1, skipped: 0 };
   } finally {
     rmSync(folder, { recursive: true, force: true });

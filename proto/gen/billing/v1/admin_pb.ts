@@ -134,7 +134,7 @@ export const AddUsageRequestSchema: GenMessage<AddUsageRequest> = /*@__PURE__*/
  */
 export type AddUsageResponse = Message<"headset.billing.v1.AddUsageResponse"> & {
   /**
-   * False: it was known.
+   * False: the record was already known.
    *
    * @generated from field: bool added = 1;
    */
@@ -175,7 +175,7 @@ export type ListUsageRequest = Message<"headset.billing.v1.ListUsageRequest"> & 
   limit: number;
 
   /**
-   * So many are left out first.
+   * Number of records to skip.
    *
    * @generated from field: uint32 offset = 5;
    */
@@ -251,13 +251,13 @@ export const ShowBillResponseSchema: GenMessage<ShowBillResponse> = /*@__PURE__*
   messageDesc(file_billing_v1_admin, 10);
 
 /**
- * The operators' door of billing (rule C17): plans and usage.
+ * The operators' API of billing (rule C17): plans and usage.
  *
  * @generated from service headset.billing.v1.BillingAdminService
  */
 export const BillingAdminService: GenService<{
   /**
-   * The plans of a device with an application, from now on.
+   * Sets the plans of a device with an application, from now on.
    *
    * @generated from rpc headset.billing.v1.BillingAdminService.PutPlans
    */

@@ -32,7 +32,7 @@ export type UsageEvent = Message<"headset.billing.v1.UsageEvent"> & {
   applicationId: string;
 
   /**
-   * Empty: not known; counted among others (rule A17).
+   * Empty: not known; counted under "others" (rule A17).
    *
    * @generated from field: string device_id = 3;
    */
@@ -44,7 +44,7 @@ export type UsageEvent = Message<"headset.billing.v1.UsageEvent"> & {
   kind: UsageKind;
 
   /**
-   * Milliseconds since 1970. Usage over a month's border is split there.
+   * Milliseconds since 1970. Usage that crosses the end of a month is split there.
    *
    * @generated from field: int64 started_at_ms = 5;
    */
@@ -56,9 +56,9 @@ export type UsageEvent = Message<"headset.billing.v1.UsageEvent"> & {
   durationMs: bigint;
 
   /**
-   * The start as the source told it, where the publisher replaced it in started_at_ms because it lay after
-   * the arrival; else absent. A repeat arrives at another time and gets another replacement; it is
-   * recognised by what the source told.
+   * The start that the source reported, if the publisher replaced it in started_at_ms because it was after
+   * the arrival; otherwise absent. A repeat arrives at another time and gets another replacement; it is
+   * recognised by this value.
    *
    * @generated from field: optional int64 reported_started_at_ms = 7;
    */

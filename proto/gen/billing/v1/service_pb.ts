@@ -22,7 +22,7 @@ export type GetBillRequest = Message<"headset.billing.v1.GetBillRequest"> & {
   applicationId: string;
 
   /**
-   * From 2022.
+   * 2022 or later.
    *
    * @generated from field: uint32 year = 2;
    */
@@ -55,7 +55,7 @@ export type GetBillResponse = Message<"headset.billing.v1.GetBillResponse"> & {
   numberOfDevices: number;
 
   /**
-   * Activated now; absent in other months than the current one.
+   * Devices activated now; absent for months other than the current one.
    *
    * @generated from field: optional uint32 activate_devices = 2;
    */
@@ -67,7 +67,7 @@ export type GetBillResponse = Message<"headset.billing.v1.GetBillResponse"> & {
   devices: DeviceBill[];
 
   /**
-   * Usage without a known device; hours.
+   * Usage of unknown devices; hours.
    *
    * @generated from field: uint32 others_video_meeting_hours = 4;
    */
@@ -147,7 +147,7 @@ export const PlansSchema: GenMessage<Plans> = /*@__PURE__*/
   messageDesc(file_billing_v1_service, 3);
 
 /**
- * Monthly bills, sums over records of usage.
+ * Monthly bills: sums of the usage records.
  *
  * @generated from service headset.billing.v1.BillingService
  */

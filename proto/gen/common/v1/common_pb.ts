@@ -13,7 +13,7 @@ export const file_common_v1_common: GenFile = /*@__PURE__*/
   fileDesc("ChZjb21tb24vdjEvY29tbW9uLnByb3RvEhFoZWFkc2V0LmNvbW1vbi52MSJrCgZDYWxsZXISEQoJY2xpZW50X2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJEjYKC2lkZW1wb3RlbmN5GAMgASgLMiEuaGVhZHNldC5jb21tb24udjEuSWRlbXBvdGVuY3lLZXkiUAoOSWRlbXBvdGVuY3lLZXkSCwoDa2V5GAEgASgJEg4KBm1ldGhvZBgCIAEoCRIMCgRwYXRoGAMgASgJEhMKC2JvZHlfc2hhMjU2GAQgASgMYgZwcm90bzM");
 
 /**
- * Who calls, as the gateway established it from the access token. Services trust the gateway.
+ * The caller, which the gateway determined from the access token. Services trust the gateway.
  *
  * @generated from message headset.common.v1.Caller
  */
@@ -33,7 +33,7 @@ export type Caller = Message<"headset.common.v1.Caller"> & {
   applicationId: string;
 
   /**
-   * Absent when the call carries no Idempotency-Key.
+   * Absent when the call has no Idempotency-Key.
    *
    * @generated from field: headset.common.v1.IdempotencyKey idempotency = 3;
    */
@@ -48,7 +48,7 @@ export const CallerSchema: GenMessage<Caller> = /*@__PURE__*/
   messageDesc(file_common_v1_common, 0);
 
 /**
- * The scope of an Idempotency-Key (rule A19): client, method and path; same body, same answer.
+ * The scope of an Idempotency-Key (rule A19): client, method and path. The same body gets the same response.
  *
  * @generated from message headset.common.v1.IdempotencyKey
  */

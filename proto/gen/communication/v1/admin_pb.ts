@@ -22,7 +22,7 @@ export type Endpoint = Message<"headset.communication.v1.Endpoint"> & {
   endpointId: string;
 
   /**
-   * What integrators connect to: wss://…/signaling.
+   * The address that integrators connect to: wss://…/signaling.
    *
    * @generated from field: string signaling_url = 2;
    */
@@ -53,7 +53,7 @@ export type Endpoint = Message<"headset.communication.v1.Endpoint"> & {
   webhookSecret: string;
 
   /**
-   * Answer only: places taken by reservations and connections.
+   * Response only: places used by reservations and connections.
    *
    * @generated from field: uint32 taken = 7;
    */
@@ -299,7 +299,7 @@ export const ListRecordingsResponseSchema: GenMessage<ListRecordingsResponse> = 
   messageDesc(file_communication_v1_admin, 11);
 
 /**
- * The operators' door of communication (rule C17): Sora endpoints, channels and recordings.
+ * The operators' API of communication (rule C17): Sora endpoints, channels and recordings.
  *
  * @generated from service headset.communication.v1.CommunicationAdminService
  */
@@ -323,7 +323,7 @@ export const CommunicationAdminService: GenService<{
     output: typeof ListEndpointsResponseSchema;
   },
   /**
-   * No new channels; those that run go on.
+   * No new channels are opened on the endpoint; existing ones continue.
    *
    * @generated from rpc headset.communication.v1.CommunicationAdminService.RemoveEndpoint
    */

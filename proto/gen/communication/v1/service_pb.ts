@@ -128,7 +128,7 @@ export const SoraVersionSchema: GenMessage<SoraVersion> = /*@__PURE__*/
 export const CommunicationService: GenService<{
   /**
    * Reserves a place on the endpoint with the fewest connections. RESOURCE_EXHAUSTED (503) when all
-   * that fit are full.
+   * suitable endpoints are full.
    *
    * @generated from rpc headset.communication.v1.CommunicationService.CreateChannel
    */

@@ -327,7 +327,7 @@ export const DeletePairingResponseSchema: GenMessage<DeletePairingResponse> = /*
   messageDesc(file_connectivity_v1_service, 13);
 
 /**
- * Bluetooth, Wi-Fi and mobile of a headset. Each call makes a transaction; its result comes later.
+ * Bluetooth, Wi-Fi and mobile networks of a headset. Each call makes a transaction, whose result comes later.
  *
  * @generated from service headset.connectivity.v1.ConnectivityService
  */

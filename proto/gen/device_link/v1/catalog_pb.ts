@@ -19,14 +19,14 @@ export const file_device_link_v1_catalog: GenFile = /*@__PURE__*/
  */
 export type CatalogEntry = Message<"headset.device_link.v1.CatalogEntry"> & {
   /**
-   * The operationId of the call that causes it, as it stands in transactions and callbacks. One to one.
+   * The operationId of the call that causes it, as in transactions and callbacks. One operationId for each kind.
    *
    * @generated from field: string operation_id = 1;
    */
   operationId: string;
 
   /**
-   * The oldest client and firmware that know it (specification API 5); empty: any.
+   * The oldest client and firmware versions that know it (specification API 5); empty: any.
    *
    * @generated from field: string minimum_client_version = 2;
    */
@@ -43,7 +43,7 @@ export type CatalogEntry = Message<"headset.device_link.v1.CatalogEntry"> & {
   resultForm: ResultForm;
 
   /**
-   * It reports how far it has come, and its callbacks tell so.
+   * The headset reports its progress, and callbacks pass the progress on.
    *
    * @generated from field: bool reports_progress = 5;
    */
@@ -55,14 +55,14 @@ export type CatalogEntry = Message<"headset.device_link.v1.CatalogEntry"> & {
   latestBy: LatestBy;
 
   /**
-   * The app that it calls may answer by itself, with a callback of its own.
+   * The called app may send its own answer, which has its own callback.
    *
    * @generated from field: bool app_answers = 7;
    */
   appAnswers: boolean;
 
   /**
-   * It changes who has the device, and has a call of its own in the devices service.
+   * It changes which application has the device, and has its own call in the devices service.
    *
    * @generated from field: bool changes_activation = 8;
    */
@@ -77,7 +77,7 @@ export const CatalogEntrySchema: GenMessage<CatalogEntry> = /*@__PURE__*/
   messageDesc(file_device_link_v1_catalog, 0);
 
 /**
- * The form of the callback that tells the end of an operation (specification Callbacks 3).
+ * The form of the callback for the end of an operation (specification Callbacks 3).
  *
  * @generated from enum headset.device_link.v1.ResultForm
  */
@@ -130,7 +130,7 @@ export const ResultForm = {
 } as const;
 
 /**
- * The form of the callback that tells the end of an operation (specification Callbacks 3).
+ * The form of the callback for the end of an operation (specification Callbacks 3).
  *
  * @generated from enum headset.device_link.v1.ResultForm
  */
@@ -143,7 +143,7 @@ export const ResultFormSchema: GenEnum<ResultForm> = /*@__PURE__*/
   enumDesc(file_device_link_v1_catalog, 0);
 
 /**
- * When a headset comes online, only the latest transaction of several goes on.
+ * When a headset comes online, only the latest of several transactions goes on. This says which ones compete.
  *
  * @generated from enum headset.device_link.v1.LatestBy
  */
@@ -154,14 +154,14 @@ export const LatestBy = {
   UNSPECIFIED: 0,
 
   /**
-   * Of those of the same operation.
+   * Transactions of the same operation.
    *
    * @generated from enum value: LATEST_BY_OPERATION = 1;
    */
   OPERATION: 1,
 
   /**
-   * Of those of the same operation with the same package and version, as far as it has them.
+   * Transactions of the same operation with the same package and version, as far as it has them.
    *
    * @generated from enum value: LATEST_BY_PACKAGE_AND_VERSION = 2;
    */
@@ -169,7 +169,7 @@ export const LatestBy = {
 } as const;
 
 /**
- * When a headset comes online, only the latest transaction of several goes on.
+ * When a headset comes online, only the latest of several transactions goes on. This says which ones compete.
  *
  * @generated from enum headset.device_link.v1.LatestBy
  */

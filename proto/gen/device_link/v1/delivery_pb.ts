@@ -24,7 +24,7 @@ export type DeliverRequest = Message<"headset.device_link.v1.DeliverRequest"> & 
   handOvers: HandOver[];
 
   /**
-   * Set when another instance forwarded the call: never forward twice.
+   * Set when another instance forwarded the call. A call is never forwarded twice.
    *
    * @generated from field: bool forwarded = 2;
    */
@@ -55,15 +55,15 @@ export type HandOver = Message<"headset.device_link.v1.HandOver"> & {
   offer?: Offer | undefined;
 
   /**
-   * Of a forwarded call: the session that the directory named. An older one does not take it.
+   * In a forwarded call: the session that the directory named. An older session does not take the transaction.
    *
    * @generated from field: uint64 session_epoch = 3;
    */
   sessionEpoch: bigint;
 
   /**
-   * The device's operation before this one. A session that has neither had it nor been judged since is
-   * judged again first, so that operations are offered in the order of their creation. 0: none, or not told.
+   * The device's operation before this one. A session that has neither received it nor been judged since then
+   * is judged again first, so that operations are offered in the order of their creation. 0: none, or unknown.
    *
    * @generated from field: int64 previous_transaction_id = 4;
    */
@@ -82,7 +82,7 @@ export const HandOverSchema: GenMessage<HandOver> = /*@__PURE__*/
  */
 export type DeliverResponse = Message<"headset.device_link.v1.DeliverResponse"> & {
   /**
-   * What became of each, in the order of the request: one that fails leaves the others alone.
+   * The outcome of each, in the order of the request. A failure does not affect the others.
    *
    * @generated from field: repeated headset.device_link.v1.HandOverOutcome outcomes = 1;
    */
@@ -113,7 +113,7 @@ export type HandOverOutcome = Message<"headset.device_link.v1.HandOverOutcome"> 
     case: "sessionEpoch";
   } | {
     /**
-     * Why it is not known to be taken (it may be): the caller tries again later.
+     * Why it is unknown whether the session took the offer. The caller tries again later.
      *
      * @generated from field: string failure = 2;
      */
@@ -154,7 +154,7 @@ export type WithdrawRequest = Message<"headset.device_link.v1.WithdrawRequest"> 
   forwarded: boolean;
 
   /**
-   * Of a forwarded call: the session that the directory named.
+   * In a forwarded call: the session that the directory named.
    *
    * @generated from field: uint64 session_epoch = 5;
    */
@@ -203,7 +203,7 @@ export const GetPresenceRequestSchema: GenMessage<GetPresenceRequest> = /*@__PUR
  */
 export type GetPresenceResponse = Message<"headset.device_link.v1.GetPresenceResponse"> & {
   /**
-   * Session epochs of the headsets that are online, by device id; absent: away.
+   * Session epochs of the headsets that are online, by device id; absent: offline.
    *
    * @generated from field: map<string, uint64> session_epochs = 1;
    */
@@ -255,13 +255,13 @@ export const CloseSessionResponseSchema: GenMessage<CloseSessionResponse> = /*@_
   messageDesc(file_device_link_v1_delivery, 9);
 
 /**
- * For transactions. Reaches any instance; is forwarded to the one that holds the session.
+ * For the transactions service. A call may reach any instance; it is forwarded to the one that holds the session.
  *
  * @generated from service headset.device_link.v1.DeliveryService
  */
 export const DeliveryService: GenService<{
   /**
-   * Hands transactions to the headsets' sessions, many in one call. Stores nothing.
+   * Hands transactions over to the headsets' sessions, many in one call. Stores nothing.
    *
    * @generated from rpc headset.device_link.v1.DeliveryService.Deliver
    */
@@ -281,7 +281,7 @@ export const DeliveryService: GenService<{
     output: typeof WithdrawResponseSchema;
   },
   /**
-   * Which of these headsets have a live session.
+   * Returns which of these headsets have a live session.
    *
    * @generated from rpc headset.device_link.v1.DeliveryService.GetPresence
    */
@@ -291,8 +291,8 @@ export const DeliveryService: GenService<{
     output: typeof GetPresenceResponseSchema;
   },
   /**
-   * From one instance to another: the headset has opened a newer session elsewhere. Closes an
-   * older one with GoAway SUPERSEDED; without one it does nothing. Idempotent.
+   * From one instance to another: the headset has opened a newer session elsewhere. Closes an older
+   * session with GoAway SUPERSEDED; does nothing if there is none. Idempotent.
    *
    * @generated from rpc headset.device_link.v1.DeliveryService.CloseSession
    */

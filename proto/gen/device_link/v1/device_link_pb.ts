@@ -40,7 +40,7 @@ export type ConnectRequest = Message<"headset.device_link.v1.ConnectRequest"> & 
     case: "ready";
   } | {
     /**
-     * Everything that must not be lost; kept by the headset until acknowledged.
+     * Everything that must not be lost. The headset keeps it until it is acknowledged.
      *
      * @generated from field: headset.device_link.v1.Report report = 3;
      */
@@ -48,7 +48,7 @@ export type ConnectRequest = Message<"headset.device_link.v1.ConnectRequest"> & 
     case: "report";
   } | {
     /**
-     * Asks for an address to load something from or to. Not kept: asked again after a reconnect.
+     * Asks for an address for a load or an upload. Not kept: the headset asks again after a reconnect.
      *
      * @generated from field: headset.device_link.v1.UrlRequest url_request = 4;
      */
@@ -160,7 +160,7 @@ export type Hello = Message<"headset.device_link.v1.Hello"> & {
   apps: App[];
 
   /**
-   * Languages in force, the first is applied.
+   * The configured languages; the first is applied.
    *
    * @generated from field: repeated string languages = 5;
    */
@@ -172,8 +172,8 @@ export type Hello = Message<"headset.device_link.v1.Hello"> & {
   hardware?: Hardware | undefined;
 
   /**
-   * Every transaction that is OFFERED, STARTED or FINISHED. No request: the cloud offers, starts, drops or
-   * revokes by itself.
+   * Every transaction that is OFFERED, STARTED or FINISHED. This is not a request: the cloud offers, starts,
+   * drops or revokes by itself.
    *
    * @generated from field: repeated headset.device_link.v1.HeldTransaction held = 7;
    */
@@ -194,7 +194,7 @@ export type Hello = Message<"headset.device_link.v1.Hello"> & {
   clockMs: bigint;
 
   /**
-   * The client answers Revoke. Where it is not set, none is sent.
+   * The client answers Revoke. If it is not set, the cloud sends none.
    *
    * @generated from field: bool knows_revoke = 10;
    */
@@ -286,8 +286,8 @@ export const HeldTransactionSchema: GenMessage<HeldTransaction> = /*@__PURE__*/
  */
 export type Welcome = Message<"headset.device_link.v1.Welcome"> & {
   /**
-   * Rises with each session of this headset; the newest session wins. A headset handles nothing that
-   * still comes on an earlier stream.
+   * Rises with each session of this headset; the newest session wins. A headset ignores messages that
+   * still come on an earlier stream.
    *
    * @generated from field: uint64 session_epoch = 1;
    */
@@ -301,8 +301,8 @@ export type Welcome = Message<"headset.device_link.v1.Welcome"> & {
   serverTimeMs: bigint;
 
   /**
-   * Reports up to and including this id are durable in the cloud. A hint: 0 where the cloud does not know,
-   * and it may be lower than the truth.
+   * Reports up to and including this id are durable in the cloud. A hint: it is 0 if the cloud does not know
+   * the id, and it may be too low.
    *
    * @generated from field: uint64 acked_report_id = 3;
    */
@@ -347,7 +347,7 @@ export type CurrentActivation = Message<"headset.device_link.v1.CurrentActivatio
   revision: bigint;
 
   /**
-   * Empty: no application has the device; the fields below are then empty, too.
+   * Empty: no application has the device; then the fields below are also empty.
    *
    * @generated from field: string application_id = 3;
    */
@@ -366,8 +366,8 @@ export type CurrentActivation = Message<"headset.device_link.v1.CurrentActivatio
   clientSecret: string;
 
   /**
-   * Epoch from which on, without a break, this application has had the device. Above the stored one: the
-   * headset reports a snapshot.
+   * The epoch since which this application has had the device without a break. If it is above the stored
+   * one, the headset reports a snapshot.
    *
    * @generated from field: uint64 since_epoch = 6;
    */
@@ -382,10 +382,10 @@ export const CurrentActivationSchema: GenMessage<CurrentActivation> = /*@__PURE_
   messageDesc(file_device_link_v1_device_link, 7);
 
 /**
- * A transaction to hold; answered by Ready, always. Comes at most once in a session, but again in later
- * ones; its id makes it take effect once. Offers come in the order in which the transactions were created;
- * their ids may be out of that order. What comes again may bear another attempt, traceparent and ticket
- * (the newest count), and is the same for the rest.
+ * A transaction to hold; the headset always answers with Ready. It is offered at most once in a session, but
+ * may be offered again in later ones; its id makes it take effect once. Offers come in the order in which the
+ * transactions were created; their ids may be out of that order. A repeated offer may have another attempt,
+ * traceparent and ticket (the newest count); everything else is the same.
  *
  * @generated from message headset.device_link.v1.Offer
  */
@@ -396,23 +396,23 @@ export type Offer = Message<"headset.device_link.v1.Offer"> & {
   transactionId: bigint;
 
   /**
-   * Re-deliveries that the cloud has counted so far; 0 for the first delivery. For the headset's log only:
-   * it changes nothing that the headset does.
+   * Number of re-deliveries that the cloud has counted so far; 0 for the first delivery. For the headset's
+   * log only: it does not change what the headset does.
    *
    * @generated from field: uint32 attempt = 2;
    */
   attempt: number;
 
   /**
-   * The name of the integrator's call that made it; for logs.
+   * The name of the integrator's call that made the transaction; for logs.
    *
    * @generated from field: string operation_id = 3;
    */
   operationId: string;
 
   /**
-   * What belongs to an older epoch than the newest that the headset knows is held like any other; its
-   * Start is answered by a failed Result, without an effect (a Deactivate: by a successful one).
+   * A transaction of an older epoch than the newest that the headset knows is held like any other. The
+   * headset answers its Start with a failed Result, without an effect (a Deactivate: with a successful one).
    *
    * @generated from field: uint64 activation_epoch = 4;
    */
@@ -431,7 +431,7 @@ export type Offer = Message<"headset.device_link.v1.Offer"> & {
   operation?: Operation | undefined;
 
   /**
-   * W3C trace context of the call that made it; empty when not traced.
+   * W3C trace context of the call that made the transaction; empty when not traced.
    *
    * @generated from field: string traceparent = 7;
    */
@@ -446,7 +446,7 @@ export const OfferSchema: GenMessage<Offer> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 8);
 
 /**
- * What to do. One kind for each operation that reaches a headset. An unknown kind ends by a failed Result.
+ * What to do. One kind for each operation that reaches a headset. An unknown kind ends with a failed Result.
  * The options in brackets are for the cloud.
  *
  * @generated from message headset.device_link.v1.Operation
@@ -574,7 +574,7 @@ export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 9);
 
 /**
- * An application has the headset now: the headset erases what another one has stored, then stores this.
+ * An application has the headset now: the headset erases what another application stored, then stores this.
  *
  * @generated from message headset.device_link.v1.Activate
  */
@@ -605,7 +605,7 @@ export const ActivateSchema: GenMessage<Activate> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 10);
 
 /**
- * No application has it any more: the headset erases what this one has stored.
+ * No application has the headset any more: the headset erases what this application stored.
  *
  * @generated from message headset.device_link.v1.Deactivate
  */
@@ -624,13 +624,13 @@ export const DeactivateSchema: GenMessage<Deactivate> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 11);
 
 /**
- * Calls an app on the headset. Its effect begins when the record of the call is written, just before it.
+ * Calls an app on the headset. The effect begins when the record of the call is written, just before the call.
  *
  * @generated from message headset.device_link.v1.Command
  */
 export type Command = Message<"headset.device_link.v1.Command"> & {
   /**
-   * Each of the three is empty when it was not given.
+   * package, classpath and action are each empty when not given.
    *
    * @generated from field: string package = 1;
    */
@@ -652,7 +652,7 @@ export type Command = Message<"headset.device_link.v1.Command"> & {
   launchType: LaunchType;
 
   /**
-   * The extras object as JSON text, exactly as the integrator sent it but without insignificant
+   * The extras object as JSON text, exactly as the integrator sent it except for insignificant
    * white space: numbers keep their digits. Empty when no extras were given.
    *
    * @generated from field: string extras_json = 5;
@@ -880,8 +880,8 @@ export const ApplyLanguagesSchema: GenMessage<ApplyLanguages> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 17);
 
 /**
- * The key configuration as JSON text, {"key-config": [...]}, as the integrator sent it but without
- * insignificant white space. Replaces the one of before.
+ * The key configuration as JSON text, {"key-config": [...]}, as the integrator sent it except for
+ * insignificant white space. Replaces the previous one.
  *
  * @generated from message headset.device_link.v1.ApplyLauncherKeys
  */
@@ -900,7 +900,7 @@ export const ApplyLauncherKeysSchema: GenMessage<ApplyLauncherKeys> = /*@__PURE_
   messageDesc(file_device_link_v1_device_link, 18);
 
 /**
- * What is to be loaded, and how it is known to be whole.
+ * The file to load, and how to check that it is complete.
  *
  * @generated from message headset.device_link.v1.Artifact
  */
@@ -918,8 +918,8 @@ export type Artifact = Message<"headset.device_link.v1.Artifact"> & {
   sha256: Uint8Array;
 
   /**
-   * Presented in a UrlRequest; the answer's address serves ranges, so that a cut load resumes. Good for as
-   * long as the transaction.
+   * For a UrlRequest. The address in the answer serves ranges, so that an interrupted load can be resumed.
+   * Valid as long as the transaction.
    *
    * @generated from field: bytes ticket = 3;
    */
@@ -934,7 +934,7 @@ export const ArtifactSchema: GenMessage<Artifact> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 19);
 
 /**
- * Loads, checks and installs an app. The effect begins with the installation: a load may be given up.
+ * Loads, checks and installs an app. The effect begins with the installation, so a load can be given up.
  *
  * @generated from message headset.device_link.v1.UpdateApp
  */
@@ -987,7 +987,7 @@ export const UpdateFirmwareSchema: GenMessage<UpdateFirmware> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 21);
 
 /**
- * Wipes the headset to its factory state, but for the firmware, its key, its memory of transactions and of
+ * Wipes the headset to its factory state. It keeps the firmware, its key, its memory of transactions and of
  * unacknowledged reports with their counter, and the activation.
  *
  * @generated from message headset.device_link.v1.Reset
@@ -1179,8 +1179,8 @@ export const ReadySchema: GenMessage<Ready> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 31);
 
 /**
- * Permission to have the effect. Repeated when Ready is. For what hello held as STARTED it comes in each
- * session without an Offer: interrupted work goes on then, and not before.
+ * Permission to have the effect. The cloud repeats it when Ready is repeated. For a transaction that hello
+ * held as STARTED, it comes in each session without an Offer; interrupted work goes on then, and not before.
  *
  * @generated from message headset.device_link.v1.Start
  */
@@ -1200,7 +1200,7 @@ export const StartSchema: GenMessage<Start> = /*@__PURE__*/
 
 /**
  * Forget the transaction; it was canceled or is unknown. Do not start it, unless a later session offers it
- * anew. Work whose effect has begun is finished and reported all the same; what has ended keeps its report.
+ * again. Work whose effect has begun is still finished and reported; an ended transaction keeps its report.
  *
  * @generated from message headset.device_link.v1.Drop
  */
@@ -1224,10 +1224,10 @@ export const DropSchema: GenMessage<Drop> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 33);
 
 /**
- * The cloud wishes to cancel a transaction that it has let start. Sent only to a client whose hello says
- * knows_revoke; again in each session until it is answered by a report. Where the effect has not begun, the
- * headset never begins it, and answers by Revoked, also for what it does not know; else it goes on and
- * answers by its Result. What is remembered with its end is answered by that end, under a new report id.
+ * The cloud wants to cancel a transaction for which it has sent Start. Sent only to a client whose hello sets
+ * knows_revoke, and again in each session until a report answers it. If the effect has not begun, the headset
+ * never begins it and answers with Revoked, also for an unknown transaction. Otherwise it goes on and answers
+ * with its Result. For a transaction that is remembered with its end, it reports that end under a new report id.
  *
  * @generated from message headset.device_link.v1.Revoke
  */
@@ -1253,8 +1253,8 @@ export const RevokeSchema: GenMessage<Revoke> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 34);
 
 /**
- * Ids rise by one for each report of a headset over its whole life (kept over restarts), and say in which
- * order things happened.
+ * Ids rise by one for each report of a headset over its whole life (the counter survives restarts). They give
+ * the order of events.
  *
  * @generated from message headset.device_link.v1.Report
  */
@@ -1265,8 +1265,8 @@ export type Report = Message<"headset.device_link.v1.Report"> & {
   reportId: bigint;
 
   /**
-   * When it happened, milliseconds since 1970: the headset's clock, corrected by the server's where that is
-   * known by then. 0: the cloud takes the time of arrival. A time in the future is held to that of arrival.
+   * When it happened, milliseconds since 1970: the headset's clock, corrected by the server's if that is
+   * known by then. 0: the cloud uses the time of arrival, which also replaces a time in the future.
    *
    * @generated from field: int64 occurred_at_ms = 2;
    */
@@ -1368,15 +1368,15 @@ export type Report = Message<"headset.device_link.v1.Report"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The newest activation epoch that the headset knew when it happened, never rewritten: what belongs to
-   * an earlier application never reaches a later one. 0: it was never activated.
+   * The newest activation epoch that the headset knew when it happened. It is never rewritten, so a report
+   * for an earlier application never reaches a later one. 0: the headset was never activated.
    *
    * @generated from field: uint64 activation_epoch = 20;
    */
   activationEpoch: bigint;
 
   /**
-   * Of a StateChange or Inventory: everything as it is now, reported once because another application
+   * For a StateChange or Inventory: the complete present state, reported once because another application
    * has the device, and stored in one step with its activation. Nobody is notified of it.
    *
    * @generated from field: bool snapshot = 21;
@@ -1411,7 +1411,7 @@ export const ReportAckSchema: GenMessage<ReportAck> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 36);
 
 /**
- * The end of a started transaction (for a command: of calling the app).
+ * The end of a started transaction (for a command: the end of the call of the app).
  *
  * @generated from message headset.device_link.v1.Result
  */
@@ -1432,7 +1432,7 @@ export type Result = Message<"headset.device_link.v1.Result"> & {
   message: string;
 
   /**
-   * Only of connectivity operations.
+   * Only for connectivity operations.
    *
    * @generated from field: headset.device_link.v1.ConnectivityResult connectivity = 4;
    */
@@ -1447,8 +1447,9 @@ export const ResultSchema: GenMessage<Result> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 37);
 
 /**
- * The answer to Revoke: the transaction's effect had not begun, and never will. It is the transaction's end
- * at the headset, in place of a Result: stored in one step with it, held as FINISHED until acknowledged.
+ * The answer to Revoke: the transaction's effect had not begun, and never will. This report is the
+ * transaction's end at the headset, in place of a Result. It is stored in one step with that end, and the
+ * transaction is held as FINISHED until the report is acknowledged.
  *
  * @generated from message headset.device_link.v1.Revoked
  */
@@ -1491,7 +1492,7 @@ export type ConnectivityResult = Message<"headset.device_link.v1.ConnectivityRes
   networks: Network[];
 
   /**
-   * Of reading and changing the state.
+   * Only for reading and changing the state.
    *
    * @generated from field: headset.device_link.v1.RadioState state = 4;
    */
@@ -1599,7 +1600,7 @@ export const NetworkSchema: GenMessage<Network> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 41);
 
 /**
- * How far a started software or firmware update is; every 10 s while it runs.
+ * Progress of a started software or firmware update; every 10 s while it runs.
  *
  * @generated from message headset.device_link.v1.Progress
  */
@@ -1666,7 +1667,7 @@ export const AppAnswerSchema: GenMessage<AppAnswer> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 43);
 
 /**
- * A change of the headset's own state. Only the fields that changed are set; in a snapshot, all that the
+ * A change of the headset's own state. Only the changed fields are set; in a snapshot, all fields that the
  * headset knows.
  *
  * @generated from message headset.device_link.v1.StateChange
@@ -1687,7 +1688,7 @@ export type StateChange = Message<"headset.device_link.v1.StateChange"> & {
   wearing?: string | undefined;
 
   /**
-   * "connectivity_online" or "connectivity_offline"; for the operators.
+   * "connectivity_online" or "connectivity_offline"; for operators.
    *
    * @generated from field: optional string network = 3;
    */
@@ -1721,7 +1722,7 @@ export const StateChangeSchema: GenMessage<StateChange> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 44);
 
 /**
- * An app's text for the integrator.
+ * A text from an app for the integrator.
  *
  * @generated from message headset.device_link.v1.CustomData
  */
@@ -1884,7 +1885,7 @@ export const BluetoothSwitchSchema: GenMessage<BluetoothSwitch> = /*@__PURE__*/
  */
 export type BluetoothConnection = Message<"headset.device_link.v1.BluetoothConnection"> & {
   /**
-   * The pairing operation that caused it; 0: none did.
+   * The transaction of the pairing operation that caused it; 0: none.
    *
    * @generated from field: int64 transaction_id = 1;
    */
@@ -1916,7 +1917,7 @@ export const BluetoothConnectionSchema: GenMessage<BluetoothConnection> = /*@__P
   messageDesc(file_device_link_v1_device_link, 51);
 
 /**
- * The end of a file's upload, or of the attempt.
+ * The end of a file's upload, successful or not.
  *
  * @generated from message headset.device_link.v1.FileUpload
  */
@@ -1929,14 +1930,14 @@ export type FileUpload = Message<"headset.device_link.v1.FileUpload"> & {
   file: string;
 
   /**
-   * 0: it is empty; then failure is SIZE.
+   * 0: the file is empty; then failure is SIZE.
    *
    * @generated from field: int64 size_bytes = 2;
    */
   sizeBytes: bigint;
 
   /**
-   * Unspecified: it was uploaded.
+   * UNSPECIFIED: the file was uploaded.
    *
    * @generated from field: headset.device_link.v1.UrlRefusal failure = 3;
    */
@@ -1951,7 +1952,7 @@ export const FileUploadSchema: GenMessage<FileUpload> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 52);
 
 /**
- * What is installed and in force, after a change of it.
+ * Everything that is installed and configured, after a change of it.
  *
  * @generated from message headset.device_link.v1.Inventory
  */
@@ -1980,7 +1981,7 @@ export const InventorySchema: GenMessage<Inventory> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 53);
 
 /**
- * Speech recognition that was used (billing).
+ * Usage of speech recognition (billing).
  *
  * @generated from message headset.device_link.v1.SpeechUsage
  */
@@ -2004,7 +2005,7 @@ export const SpeechUsageSchema: GenMessage<SpeechUsage> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 54);
 
 /**
- * Asks for an address. The answer bears the same request_id.
+ * Asks for an address. The answer has the same request_id.
  *
  * @generated from message headset.device_link.v1.UrlRequest
  */
@@ -2062,7 +2063,7 @@ export type UploadRequest = Message<"headset.device_link.v1.UploadRequest"> & {
   sizeBytes: bigint;
 
   /**
-   * The newest that the headset knew when the file was handed over.
+   * The newest epoch that the headset knew when the file was handed over.
    *
    * @generated from field: uint64 activation_epoch = 3;
    */
@@ -2086,7 +2087,7 @@ export type UrlAnswer = Message<"headset.device_link.v1.UrlAnswer"> & {
   requestId: bigint;
 
   /**
-   * Empty when refused. GET with Range for loads, one PUT of the whole file for uploads.
+   * Empty when refused. For GET with Range (loads), or for one PUT of the whole file (uploads).
    *
    * @generated from field: string url = 2;
    */
@@ -2105,7 +2106,7 @@ export type UrlAnswer = Message<"headset.device_link.v1.UrlAnswer"> & {
   refusal: UrlRefusal;
 
   /**
-   * With UNAVAILABLE: when to ask again; milliseconds.
+   * With UNAVAILABLE: wait before asking again; milliseconds.
    *
    * @generated from field: uint32 retry_after_ms = 5;
    */
@@ -2153,7 +2154,7 @@ export type GoAway = Message<"headset.device_link.v1.GoAway"> & {
   reason: GoAwayReason;
 
   /**
-   * Not to connect again before; milliseconds.
+   * Minimum wait before connecting again; milliseconds.
    *
    * @generated from field: uint32 retry_after_ms = 2;
    */
@@ -2184,7 +2185,7 @@ export const HeldState = {
   OFFERED: 1,
 
   /**
-   * Started, no end yet. Where it may go on, the cloud sends Start again, without an Offer.
+   * Started, no end yet. If it may go on, the cloud sends Start again, without an Offer.
    *
    * @generated from enum value: HELD_STATE_STARTED = 2;
    */
@@ -2210,7 +2211,7 @@ export const HeldStateSchema: GenEnum<HeldState> = /*@__PURE__*/
   enumDesc(file_device_link_v1_device_link, 0);
 
 /**
- * An unknown value: the command fails. Unspecified counts as ACTIVITY.
+ * With an unknown value the command fails. UNSPECIFIED counts as ACTIVITY.
  *
  * @generated from enum headset.device_link.v1.LaunchType
  */
@@ -2242,7 +2243,7 @@ export const LaunchType = {
 } as const;
 
 /**
- * An unknown value: the command fails. Unspecified counts as ACTIVITY.
+ * With an unknown value the command fails. UNSPECIFIED counts as ACTIVITY.
  *
  * @generated from enum headset.device_link.v1.LaunchType
  */
@@ -2315,7 +2316,7 @@ export const ExtraTypeSchema: GenEnum<ExtraType> = /*@__PURE__*/
   enumDesc(file_device_link_v1_device_link, 2);
 
 /**
- * Not every operation has each; see the README, "Connectivity".
+ * Not every operation has every type; see the README, "Connectivity".
  *
  * @generated from enum headset.device_link.v1.NetworkType
  */
@@ -2349,7 +2350,7 @@ export const NetworkType = {
 } as const;
 
 /**
- * Not every operation has each; see the README, "Connectivity".
+ * Not every operation has every type; see the README, "Connectivity".
  *
  * @generated from enum headset.device_link.v1.NetworkType
  */
@@ -2561,14 +2562,14 @@ export const UrlRefusal = {
   UPLOAD_FAILED: 4,
 
   /**
-   * The ticket is not one, or its artifact is gone.
+   * The ticket is invalid, or its artifact is gone.
    *
    * @generated from enum value: URL_REFUSAL_NOT_FOUND = 5;
    */
   NOT_FOUND: 5,
 
   /**
-   * A part of the platform is away: ask again after retry_after_ms.
+   * A part of the platform is unavailable: ask again after retry_after_ms.
    *
    * @generated from enum value: URL_REFUSAL_UNAVAILABLE = 6;
    */
@@ -2603,14 +2604,14 @@ export const GoAwayReason = {
   SUPERSEDED: 1,
 
   /**
-   * The server drains: connect again after retry_after_ms (another instance answers).
+   * The server is draining: connect again after retry_after_ms (another instance answers).
    *
    * @generated from enum value: GO_AWAY_REASON_DRAINING = 2;
    */
   DRAINING: 2,
 
   /**
-   * An offer had no ready, or nothing was read, within 30 s: back off.
+   * Within 30 s, an offer got no ready or the headset read nothing: back off.
    *
    * @generated from enum value: GO_AWAY_REASON_UNRESPONSIVE = 3;
    */
@@ -2629,8 +2630,8 @@ export const GoAwayReasonSchema: GenEnum<GoAwayReason> = /*@__PURE__*/
   enumDesc(file_device_link_v1_device_link, 9);
 
 /**
- * The headset's door: one bidirectional stream a headset. README.md beside this file is the
- * protocol's documentation; this file is its grammar.
+ * The service that headsets connect to: one bidirectional stream per headset. README.md beside this file
+ * is the documentation of the protocol; this file is its grammar.
  *
  * @generated from service headset.device_link.v1.HeadsetLinkService
  */

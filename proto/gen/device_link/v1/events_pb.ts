@@ -15,8 +15,8 @@ export const file_device_link_v1_events: GenFile = /*@__PURE__*/
   fileDesc("ChtkZXZpY2VfbGluay92MS9ldmVudHMucHJvdG8SFmhlYWRzZXQuZGV2aWNlX2xpbmsudjEijQIKEURldmljZVJlcG9ydEV2ZW50EhEKCWRldmljZV9pZBgBIAEoCRIVCg1zZXNzaW9uX2Vwb2NoGAIgASgEEhYKDnJlY2VpdmVkX2F0X21zGAMgASgDEjAKBnJlcG9ydBgEIAEoCzIeLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmVwb3J0SAASLgoFaGVsbG8YBSABKAsyHS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkhlbGxvSAASMgoHb2ZmbGluZRgGIAEoCzIfLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuT2ZmbGluZUgAEhgKEGFjdGl2YXRpb25fZXBvY2gYByABKARCBgoEYm9keSIeCgdPZmZsaW5lEhMKC2VuZGVkX2F0X21zGAEgASgDYgZwcm90bzM", [file_device_link_v1_device_link]);
 
 /**
- * Topics transaction-reports (results, progress, apps' answers) and device-reports (what headsets
- * report of themselves); a hello stands on both. Key = device id. Published by device-link,
+ * Topics transaction-reports (results, progress, apps' answers) and device-reports (headsets' reports
+ * of their own state); a hello is published to both. Key = device id. Published by device-link, and
  * acknowledged to the headset only when durable. May come twice: report_id makes it idempotent.
  *
  * @generated from message headset.device_link.v1.DeviceReportEvent
@@ -50,7 +50,7 @@ export type DeviceReportEvent = Message<"headset.device_link.v1.DeviceReportEven
     case: "report";
   } | {
     /**
-     * A session began; carries what the headset said of itself.
+     * A session began; the headset's hello.
      *
      * @generated from field: headset.device_link.v1.Hello hello = 5;
      */
@@ -67,7 +67,7 @@ export type DeviceReportEvent = Message<"headset.device_link.v1.DeviceReportEven
   } | { case: undefined; value?: undefined };
 
   /**
-   * Of a hello: the device's activation epoch, read after the session was registered (rule A7); 0:
+   * With a hello: the device's activation epoch, read after the session was registered (rule A7); 0:
    * it could not be read.
    *
    * @generated from field: uint64 activation_epoch = 7;
@@ -83,7 +83,7 @@ export const DeviceReportEventSchema: GenMessage<DeviceReportEvent> = /*@__PURE_
   messageDesc(file_device_link_v1_events, 0);
 
 /**
- * The headset's newest session, session_epoch of the event, ended at ended_at_ms, and no newer one has
+ * The headset's newest session (session_epoch of the event) ended at ended_at_ms, and no newer one has
  * begun since.
  *
  * @generated from message headset.device_link.v1.Offline

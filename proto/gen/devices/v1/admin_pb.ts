@@ -137,7 +137,7 @@ export const ApplicationSchema: GenMessage<Application> = /*@__PURE__*/
  */
 export type CreateApplicationRequest = Message<"headset.devices.v1.CreateApplicationRequest"> & {
   /**
-   * application_id empty: drawn.
+   * application_id empty: the service chooses one.
    *
    * @generated from field: headset.devices.v1.Application application = 1;
    */
@@ -214,7 +214,7 @@ export type Contract = Message<"headset.devices.v1.Contract"> & {
   applicationId: string;
 
   /**
-   * Most devices activated at once.
+   * Maximum number of devices activated at once.
    *
    * @generated from field: uint32 activation_limit = 2;
    */
@@ -228,7 +228,7 @@ export type Contract = Message<"headset.devices.v1.Contract"> & {
   deviceIds: string[];
 
   /**
-   * Answer only: slots in use.
+   * Response only: slots in use.
    *
    * @generated from field: uint32 activated = 4;
    */
@@ -339,7 +339,7 @@ export type ListContractDevicesRequest = Message<"headset.devices.v1.ListContrac
   applicationId: string;
 
   /**
-   * Exclusive; empty from the start.
+   * Exclusive; empty: from the first one.
    *
    * @generated from field: string after_device_id = 2;
    */
@@ -365,7 +365,7 @@ export const ListContractDevicesRequestSchema: GenMessage<ListContractDevicesReq
  */
 export type ListContractDevicesResponse = Message<"headset.devices.v1.ListContractDevicesResponse"> & {
   /**
-   * Fewer than the limit: these were the last.
+   * Fewer than the limit: there are no more.
    *
    * @generated from field: repeated string device_ids = 1;
    */
@@ -396,7 +396,7 @@ export type Device = Message<"headset.devices.v1.Device"> & {
   keyIds: string[];
 
   /**
-   * Answer only.
+   * Response only.
    *
    * @generated from field: bool activated = 3;
    */
@@ -408,28 +408,28 @@ export type Device = Message<"headset.devices.v1.Device"> & {
   applicationId: string;
 
   /**
-   * Free text of the operator's, shown with the hardware properties; empty: none.
+   * Free text by the operator, shown with the hardware properties; empty: none.
    *
    * @generated from field: string specific_destination = 5;
    */
   specificDestination: string;
 
   /**
-   * Answer only: what the headset reported last; absent before its first session.
+   * Response only: the state that the headset reported last; absent before its first session.
    *
    * @generated from field: headset.devices.v1.DeviceStatus status = 6;
    */
   status?: DeviceStatus | undefined;
 
   /**
-   * Answer only.
+   * Response only.
    *
    * @generated from field: string client_version = 7;
    */
   clientVersion: string;
 
   /**
-   * Answer only: the headset's own last word on its network, and when; the status has the cloud's.
+   * Response only: the network state that the headset reported last, and when; the status has the cloud's view.
    *
    * @generated from field: optional string headset_network = 8;
    */
@@ -592,7 +592,7 @@ export const GetDeviceResponseSchema: GenMessage<GetDeviceResponse> = /*@__PURE_
  */
 export type ListDevicesRequest = Message<"headset.devices.v1.ListDevicesRequest"> & {
   /**
-   * Exclusive; empty from the start.
+   * Exclusive; empty: from the first one.
    *
    * @generated from field: string after_device_id = 1;
    */
@@ -659,7 +659,7 @@ export const AddHeadsetKeyRequestSchema: GenMessage<AddHeadsetKeyRequest> = /*@_
  */
 export type AddHeadsetKeyResponse = Message<"headset.devices.v1.AddHeadsetKeyResponse"> & {
   /**
-   * RFC 7638 thumbprint of the key; goes into the JWT's kid.
+   * RFC 7638 thumbprint of the key; it is the kid of the JWT.
    *
    * @generated from field: string key_id = 1;
    */
@@ -709,13 +709,13 @@ export const RemoveHeadsetKeyResponseSchema: GenMessage<RemoveHeadsetKeyResponse
   messageDesc(file_devices_v1_admin, 31);
 
 /**
- * The operators' door of devices (rule C17): developers, applications, contracts, devices, keys.
+ * The operators' API of devices (rule C17): developers, applications, contracts, devices, keys.
  *
  * @generated from service headset.devices.v1.DevicesAdminService
  */
 export const DevicesAdminService: GenService<{
   /**
-   * Creates or changes: the OIDC clients that belong to the developer. A client belongs to one.
+   * Creates or changes a developer: the OIDC clients that belong to it. A client belongs to one developer.
    *
    * @generated from rpc headset.devices.v1.DevicesAdminService.PutDeveloper
    */
@@ -749,7 +749,7 @@ export const DevicesAdminService: GenService<{
     output: typeof ListApplicationsResponseSchema;
   },
   /**
-   * How many devices an application may have activated at once and which IMEIs the contract names.
+   * Sets how many devices an application may have activated at once, and which IMEIs the contract names.
    *
    * @generated from rpc headset.devices.v1.DevicesAdminService.PutContract
    */
@@ -767,7 +767,7 @@ export const DevicesAdminService: GenService<{
     output: typeof GetContractResponseSchema;
   },
   /**
-   * The IMEIs that a contract names, in order, a page at a time.
+   * Lists the IMEIs that a contract names, in order and in pages.
    *
    * @generated from rpc headset.devices.v1.DevicesAdminService.ListContractDevices
    */
@@ -801,7 +801,7 @@ export const DevicesAdminService: GenService<{
     output: typeof ListDevicesResponseSchema;
   },
   /**
-   * Registers what is known of a hardware model; replaces what was registered.
+   * Registers the properties of a hardware model; replaces those registered before.
    *
    * @generated from rpc headset.devices.v1.DevicesAdminService.PutHardwareModel
    */

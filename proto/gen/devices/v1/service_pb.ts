@@ -43,7 +43,7 @@ export const AuthorizeApplicationRequestSchema: GenMessage<AuthorizeApplicationR
  */
 export type AuthorizeApplicationResponse = Message<"headset.devices.v1.AuthorizeApplicationResponse"> & {
   /**
-   * Whose application it is.
+   * The developer that owns the application.
    *
    * @generated from field: string developer_id = 1;
    */
@@ -725,14 +725,14 @@ export type GetAssociationResponse = Message<"headset.devices.v1.GetAssociationR
   applicationId: string;
 
   /**
-   * Epoch from which on, without a break, this application has had the device activated.
+   * The epoch since which this application has had the device activated without a break.
    *
    * @generated from field: uint64 since_epoch = 2;
    */
   sinceEpoch: bigint;
 
   /**
-   * Newest epoch.
+   * The newest epoch.
    *
    * @generated from field: uint64 epoch = 3;
    */
@@ -899,7 +899,7 @@ export type ListDeviceStatusesRequest = Message<"headset.devices.v1.ListDeviceSt
   applicationId: string;
 
   /**
-   * Exclusive; empty from the start.
+   * Exclusive; empty: from the first one.
    *
    * @generated from field: string after_device_id = 2;
    */
@@ -1065,8 +1065,8 @@ export const GetUploadUrlResponseSchema: GenMessage<GetUploadUrlResponse> = /*@_
  */
 export const ApplicationsService: GenService<{
   /**
-   * Checks that the client's developer owns the application. NOT_FOUND-like cases are errors:
-   * developer_not_registered (INTERNAL, 500), application_forbidden (PERMISSION_DENIED, 403).
+   * Checks that the client's developer owns the application. Otherwise the errors are
+   * developer_not_registered (INTERNAL, 500) and application_forbidden (PERMISSION_DENIED, 403).
    *
    * @generated from rpc headset.devices.v1.ApplicationsService.AuthorizeApplication
    */
@@ -1076,7 +1076,7 @@ export const ApplicationsService: GenService<{
     output: typeof AuthorizeApplicationResponseSchema;
   },
   /**
-   * For a call without an application: does the token's client belong to a developer?
+   * For a call without an application: checks that the token's client belongs to a developer.
    *
    * @generated from rpc headset.devices.v1.ApplicationsService.AuthorizeDeveloper
    */
@@ -1153,7 +1153,7 @@ export const DevicesService: GenService<{
     output: typeof DeactivateDeviceResponseSchema;
   },
   /**
-   * Any operation but activation, deactivation and reset: checks that the application may operate
+   * Any operation except activation, deactivation and reset: checks that the application may operate
    * the device now (activated, destination set, client version), then creates its transaction.
    *
    * @generated from rpc headset.devices.v1.DevicesService.SendOperation
@@ -1164,7 +1164,7 @@ export const DevicesService: GenService<{
     output: typeof SendOperationResponseSchema;
   },
   /**
-   * Wipes the headset; raises the device's epoch, so that everything earlier is canceled.
+   * Wipes the headset. Raises the device's epoch, so that all earlier transactions are canceled.
    *
    * @generated from rpc headset.devices.v1.DevicesService.ResetDevice
    */
@@ -1184,7 +1184,7 @@ export const DevicesService: GenService<{
     output: typeof GetHardwarePropertiesResponseSchema;
   },
   /**
-   * The application that has the device activated now; for other services' notifications.
+   * Returns the application that has the device activated now; for other services' notifications.
    *
    * @generated from rpc headset.devices.v1.DevicesService.GetAssociation
    */
@@ -1202,7 +1202,7 @@ export const DevicesService: GenService<{
     output: typeof GetDeviceStatusResponseSchema;
   },
   /**
-   * Device statuses of the devices that the application has activated now, by device id, in pages.
+   * Returns the statuses of the devices that the application has activated now, by device id, in pages.
    *
    * @generated from rpc headset.devices.v1.DevicesService.ListDeviceStatuses
    */

@@ -17,14 +17,14 @@ export const file_eventlog_v1_admin: GenFile = /*@__PURE__*/
  */
 export type ListDeadLettersRequest = Message<"headset.eventlog.v1.ListDeadLettersRequest"> & {
   /**
-   * Newest ones; at most 1000, default 100.
+   * Number of the newest dead letters; at most 1000, default 100.
    *
    * @generated from field: uint32 limit = 1;
    */
   limit: number;
 
   /**
-   * Also those that were replayed or discarded; they are kept for 30 days.
+   * Includes those that were replayed or discarded; they are kept for 30 days.
    *
    * @generated from field: bool ended = 2;
    */
@@ -43,7 +43,7 @@ export const ListDeadLettersRequestSchema: GenMessage<ListDeadLettersRequest> = 
  */
 export type ListDeadLettersResponse = Message<"headset.eventlog.v1.ListDeadLettersResponse"> & {
   /**
-   * Of all topics and groups of the service, oldest first.
+   * For all topics and groups of the service, oldest first.
    *
    * @generated from field: repeated headset.eventlog.v1.DeadLetter dead_letters = 1;
    */
@@ -79,7 +79,7 @@ export type DeadLetter = Message<"headset.eventlog.v1.DeadLetter"> & {
   group: string;
 
   /**
-   * Why it could not be handled, as of the last try.
+   * Why the last try to handle it failed.
    *
    * @generated from field: string error = 4;
    */
@@ -112,8 +112,8 @@ export type DeadLetter = Message<"headset.eventlog.v1.DeadLetter"> & {
   id: string;
 
   /**
-   * poison; newer-version: to be replayed by itself after the upgrade; behind: waits behind such an
-   * event of its key.
+   * poison; newer-version: it is replayed automatically after the upgrade; behind: it waits behind such an
+   * event of the same key.
    *
    * @generated from field: string kind = 9;
    */
@@ -194,7 +194,7 @@ export type GetDeadLetterResponse = Message<"headset.eventlog.v1.GetDeadLetterRe
   sha256: string;
 
   /**
-   * What became of it, oldest first; the last 20.
+   * Its history, oldest first; the last 20 entries.
    *
    * @generated from field: repeated headset.eventlog.v1.DeadLetterStep steps = 6;
    */
@@ -313,8 +313,8 @@ export const DiscardDeadLetterResponseSchema: GenMessage<DiscardDeadLetterRespon
   messageDesc(file_eventlog_v1_admin, 9);
 
 /**
- * The operators' door to the dead letters (rule C4, ADR 0020): events that a consumer group could
- * not handle, set aside so that the rest goes on. Each service serves those of its own groups.
+ * The operators' API for dead letters (rule C4, ADR 0020): events that a consumer group could not
+ * handle and set aside, so that it can continue. Each service serves those of its own groups.
  *
  * @generated from service headset.eventlog.v1.DeadLettersAdminService
  */
@@ -336,9 +336,9 @@ export const DeadLettersAdminService: GenService<{
     output: typeof GetDeadLetterResponseSchema;
   },
   /**
-   * Hands the event to the group that set it aside, and to no other. Takes effect once: whoever comes
-   * second, or after a discard, is refused (ABORTED). Where the process dies meanwhile, the service
-   * completes it by itself.
+   * Hands the event to the group that set it aside, and to no other group. Takes effect once: a second
+   * replay, or a replay after a discard, is refused (ABORTED). If the process dies meanwhile, the service
+   * completes the replay by itself.
    *
    * @generated from rpc headset.eventlog.v1.DeadLettersAdminService.ReplayDeadLetter
    */
@@ -348,7 +348,7 @@ export const DeadLettersAdminService: GenService<{
     output: typeof ReplayDeadLetterResponseSchema;
   },
   /**
-   * Ends it without handling it.
+   * Closes the dead letter without handling the event.
    *
    * @generated from rpc headset.eventlog.v1.DeadLettersAdminService.DiscardDeadLetter
    */

@@ -198,7 +198,7 @@ export type GetDeliveryResponse = Message<"headset.notifier.v1.GetDeliveryRespon
   recentAttempts: Attempt[];
 
   /**
-   * The body as it is sent.
+   * The body that is sent.
    *
    * @generated from field: string body = 3;
    */
@@ -247,7 +247,7 @@ export const RedeliverDeliveryResponseSchema: GenMessage<RedeliverDeliveryRespon
   messageDesc(file_notifier_v1_admin, 7);
 
 /**
- * The operators' door of notifier (rule C17).
+ * The operators' API of notifier (rule C17).
  *
  * @generated from service headset.notifier.v1.NotifierAdminService
  */
@@ -269,7 +269,7 @@ export const NotifierAdminService: GenService<{
     output: typeof GetDeliveryResponseSchema;
   },
   /**
-   * Sends it again: same body and notification id, a new budget of attempts.
+   * Sends a delivery again, with the same body and notification id and a new budget of attempts.
    *
    * @generated from rpc headset.notifier.v1.NotifierAdminService.RedeliverDelivery
    */

@@ -37,7 +37,7 @@ export type NotificationEvent = Message<"headset.notifier.v1.NotificationEvent">
   destination: Destination;
 
   /**
-   * Callbacks with the same order key go out in the order of sequence, each when the one before has
+   * Callbacks with the same order key are sent in the order of sequence, each after the one before has
    * ended (rule B10). Empty: no order.
    *
    * @generated from field: string order_key = 4;
@@ -57,8 +57,8 @@ export type NotificationEvent = Message<"headset.notifier.v1.NotificationEvent">
   body: Uint8Array;
 
   /**
-   * When the cloud took in what the callback tells, by the cloud's clock, never a headset's: the time
-   * that it is tried counts from here (rule B10).
+   * When the cloud received the content of the callback, by the cloud's clock, never a headset's. The time
+   * limit for its attempts counts from here (rule B10).
    *
    * @generated from field: int64 created_at_ms = 7;
    */
@@ -77,8 +77,8 @@ export type NotificationEvent = Message<"headset.notifier.v1.NotificationEvent">
   replaceable: boolean;
 
   /**
-   * Not 0: what a headset reported of itself. Callbacks with the same order key, application and
-   * destination go out in the order of report_id, then of sequence, each when the one before has had
+   * Not 0: a headset's report of its own state. Callbacks with the same order key, application and
+   * destination are sent in the order of report_id, then of sequence, each after the one before has had
    * its first attempt (rule A20). They are published in this order, under the same key of the topic.
    *
    * @generated from field: uint64 report_id = 10;
@@ -94,7 +94,7 @@ export const NotificationEventSchema: GenMessage<NotificationEvent> = /*@__PURE_
   messageDesc(file_notifier_v1_events, 0);
 
 /**
- * Which address of the application's settings receives it (rule C9).
+ * The address in the application's settings that receives it (rule C9).
  *
  * @generated from enum headset.notifier.v1.Destination
  */
@@ -126,7 +126,7 @@ export const Destination = {
 } as const;
 
 /**
- * Which address of the application's settings receives it (rule C9).
+ * The address in the application's settings that receives it (rule C9).
  *
  * @generated from enum headset.notifier.v1.Destination
  */

@@ -30,14 +30,14 @@ export type RequestSignedUrlsRequest = Message<"headset.notifier.v1.RequestSigne
   setting: string;
 
   /**
-   * JSON, signed and sent as it is.
+   * JSON, signed and sent unchanged.
    *
    * @generated from field: bytes body = 3;
    */
   body: Uint8Array;
 
   /**
-   * Largest answer that is read; at most and by default 1 MiB.
+   * Maximum size of the response; at most 1 MiB, which is the default.
    *
    * @generated from field: uint32 max_answer_bytes = 4;
    */
@@ -56,7 +56,7 @@ export const RequestSignedUrlsRequestSchema: GenMessage<RequestSignedUrlsRequest
  */
 export type RequestSignedUrlsResponse = Message<"headset.notifier.v1.RequestSignedUrlsResponse"> & {
   /**
-   * The integrator's answer, a JSON object.
+   * The integrator's response, a JSON object.
    *
    * @generated from field: bytes body = 1;
    */
@@ -78,8 +78,8 @@ export const RequestSignedUrlsResponseSchema: GenMessage<RequestSignedUrlsRespon
  */
 export const SignedUrlsService: GenService<{
   /**
-   * One POST, no retries: the caller decides. NOT_FOUND destination_not_set when the setting or the
-   * key is missing; UNAVAILABLE when the answer is not 200, too large, no JSON, or did not come.
+   * Makes one POST without retries; the caller decides on retries. NOT_FOUND destination_not_set when the
+   * setting or the key is missing; UNAVAILABLE when the response is not 200, too large, not JSON, or missing.
    *
    * @generated from rpc headset.notifier.v1.SignedUrlsService.RequestSignedUrls
    */

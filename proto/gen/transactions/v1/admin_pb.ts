@@ -94,7 +94,7 @@ export type ShowTransactionResponse = Message<"headset.transactions.v1.ShowTrans
   attempts: number;
 
   /**
-   * The newest session it was written to; 0 if none.
+   * The newest session to which it was sent; 0 if none.
    *
    * @generated from field: uint64 session_epoch = 3;
    */
@@ -106,7 +106,7 @@ export type ShowTransactionResponse = Message<"headset.transactions.v1.ShowTrans
   activationEpoch: bigint;
 
   /**
-   * Message of its end; empty while open.
+   * Message of its end; empty while it has not ended.
    *
    * @generated from field: string end_message = 5;
    */
@@ -120,15 +120,15 @@ export type ShowTransactionResponse = Message<"headset.transactions.v1.ShowTrans
   outboxSize: number;
 
   /**
-   * The headset is asked to leave it, and has not answered: the message of its cancellation. Empty: it
-   * is not asked.
+   * The headset was asked to revoke it and has not answered: the message of its cancellation. Empty: the
+   * headset was not asked.
    *
    * @generated from field: string wished_cancellation = 7;
    */
   wishedCancellation: string;
 
   /**
-   * Since when; milliseconds since 1970, 0: it is not asked.
+   * Since when the headset is asked; milliseconds since 1970, 0: it was not asked.
    *
    * @generated from field: int64 wished_at_ms = 8;
    */
@@ -143,7 +143,7 @@ export const ShowTransactionResponseSchema: GenMessage<ShowTransactionResponse> 
   messageDesc(file_transactions_v1_admin, 3);
 
 /**
- * The operators' door of transactions (rule C17).
+ * The operators' API of transactions (rule C17).
  *
  * @generated from service headset.transactions.v1.TransactionsAdminService
  */

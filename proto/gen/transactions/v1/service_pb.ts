@@ -55,7 +55,7 @@ export const DrawTransactionIdResponseSchema: GenMessage<DrawTransactionIdRespon
  */
 export type CreateTransactionRequest = Message<"headset.transactions.v1.CreateTransactionRequest"> & {
   /**
-   * 0: the service draws one.
+   * 0: the service chooses one.
    *
    * @generated from field: int64 transaction_id = 1;
    */
@@ -77,15 +77,15 @@ export type CreateTransactionRequest = Message<"headset.transactions.v1.CreateTr
   operationId: string;
 
   /**
-   * What 'latest' is judged by beside operation_id; empty, or "package@version" for updates.
+   * What distinguishes transactions for 'latest' in addition to operation_id; empty, or "package@version" for updates.
    *
    * @generated from field: string subject = 5;
    */
   subject: string;
 
   /**
-   * Epoch of the activation that the caller saw. A create from an older activation than the
-   * newest that transactions knows fails with FAILED_PRECONDITION device_not_activated.
+   * Epoch of the activation that the caller saw. If transactions knows a newer activation, the create
+   * fails with FAILED_PRECONDITION device_not_activated.
    *
    * @generated from field: uint64 activation_epoch = 6;
    */
@@ -97,21 +97,21 @@ export type CreateTransactionRequest = Message<"headset.transactions.v1.CreateTr
   operation?: Operation | undefined;
 
   /**
-   * Raises the device's floor in the same update: everything earlier and unprocessed is canceled.
+   * Raises the device's floor in the same update: all earlier unprocessed transactions are canceled.
    *
    * @generated from field: headset.transactions.v1.FloorReason raises_floor = 8;
    */
   raisesFloor: FloorReason;
 
   /**
-   * Ends at once with this failure message instead of being delivered (rule A8, no target).
+   * The transaction ends at once with this failure message and is not delivered (rule A8, no target).
    *
    * @generated from field: string fail_message = 9;
    */
   failMessage: string;
 
   /**
-   * A headset whose client is older ends it with a failure when it asks to start (rule C14);
+   * If the headset's client is older, the transaction fails when the headset asks to start it (rule C14);
    * empty: any.
    *
    * @generated from field: string minimum_client_version = 10;
@@ -119,7 +119,7 @@ export type CreateTransactionRequest = Message<"headset.transactions.v1.CreateTr
   minimumClientVersion: string;
 
   /**
-   * The same for its firmware.
+   * The same for the headset's firmware.
    *
    * @generated from field: string minimum_firmware_version = 11;
    */
@@ -375,15 +375,15 @@ export type HeadsetOnlineRequest = Message<"headset.transactions.v1.HeadsetOnlin
   clientVersion: string;
 
   /**
-   * The session was judged before: answers only what waits and was not written to it. Counts no retry,
-   * judges no 'latest' (rule B5).
+   * The session was judged before: returns only transactions that wait and were not sent to it. Counts no
+   * retry, does not judge 'latest' (rule B5).
    *
    * @generated from field: bool again = 5;
    */
   again: boolean;
 
   /**
-   * As the session's hello said.
+   * From the session's hello.
    *
    * @generated from field: bool knows_revoke = 6;
    */
@@ -397,7 +397,7 @@ export type HeadsetOnlineRequest = Message<"headset.transactions.v1.HeadsetOnlin
   afterUnresponsive: boolean;
 
   /**
-   * The caller asks for operations that the answer leaves out by ReadOffers.
+   * The caller reads operations that the response leaves out by ReadOffers.
    *
    * @generated from field: bool reads_offers = 8;
    */
@@ -416,37 +416,37 @@ export const HeadsetOnlineRequestSchema: GenMessage<HeadsetOnlineRequest> = /*@_
  */
 export type HeadsetOnlineResponse = Message<"headset.transactions.v1.HeadsetOnlineResponse"> & {
   /**
-   * In order of creation. Where reads_offers is set, those beyond about 1 MiB have their id only: they are
-   * read when it is their turn, so that no queue of a headset is held in memory whole.
+   * In order of creation. If reads_offers is set, those beyond about 1 MiB have only their id: they are
+   * read in their turn, so that a headset's whole queue is never in memory.
    *
    * @generated from field: repeated headset.device_link.v1.Offer offers = 1;
    */
   offers: Offer[];
 
   /**
-   * Held by the headset but over in the cloud: to be dropped. When judged again: those that it canceled,
-   * to be dropped where this session has them.
+   * Held by the headset but ended in the cloud: to be dropped. When judged again: those that this judgement
+   * canceled, to be dropped if this session has them.
    *
    * @generated from field: repeated int64 drop_transaction_ids = 2;
    */
   dropTransactionIds: bigint[];
 
   /**
-   * Held as started, and may go on: started again without an offer (rule A11).
+   * Held as started, and may go on: to be started again without an offer (rule A11).
    *
    * @generated from field: repeated int64 start_transaction_ids = 3;
    */
   startTransactionIds: bigint[];
 
   /**
-   * Held as started, and to be canceled if the headset can still leave it (rule A11).
+   * Held as started, and to be canceled if the headset can still give them up (rule A11).
    *
    * @generated from field: repeated headset.transactions.v1.Revocation revocations = 4;
    */
   revocations: Revocation[];
 
   /**
-   * The highest id of the device's operations when it was judged.
+   * The highest id of the device's operations at the time of the judgement.
    *
    * @generated from field: int64 judged_through_id = 5;
    */
@@ -489,14 +489,14 @@ export const ReadOffersRequestSchema: GenMessage<ReadOffersRequest> = /*@__PURE_
  */
 export type ReadOffersResponse = Message<"headset.transactions.v1.ReadOffersResponse"> & {
   /**
-   * In the order of the request. What is over by now is left out.
+   * In the order of the request. Transactions that have ended meanwhile are left out.
    *
    * @generated from field: repeated headset.device_link.v1.Offer offers = 1;
    */
   offers: Offer[];
 
   /**
-   * So many of the ids, from the first one on, are answered; at least one.
+   * Number of ids, counted from the first, that this response covers; at least one.
    *
    * @generated from field: uint32 answered = 2;
    */
@@ -552,14 +552,14 @@ export type AcceptRequest = Message<"headset.transactions.v1.AcceptRequest"> & {
   sessionEpoch: bigint;
 
   /**
-   * As the session's hello said.
+   * From the session's hello.
    *
    * @generated from field: string client_version = 4;
    */
   clientVersion: string;
 
   /**
-   * The newest that the session's hello and inventory reports said.
+   * The newest version from the session's hello and inventory reports.
    *
    * @generated from field: string firmware_version = 5;
    */
@@ -590,7 +590,7 @@ export type AcceptResponse = Message<"headset.transactions.v1.AcceptResponse"> &
   dropReason: string;
 
   /**
-   * With start false: it is started already, and wished to be canceled.
+   * If start is false: it was started before, and is to be canceled.
    *
    * @generated from field: bool revoke = 3;
    */
@@ -759,13 +759,13 @@ export const SortBySchema: GenEnum<SortBy> = /*@__PURE__*/
   enumDesc(file_transactions_v1_service, 3);
 
 /**
- * Every asynchronous operation: its state, retries, cancel, list.
+ * All asynchronous operations: state, retries, cancellation, list.
  *
  * @generated from service headset.transactions.v1.TransactionsService
  */
 export const TransactionsService: GenService<{
   /**
-   * Draws an id for a transaction that will be created later (rule B8).
+   * Reserves an id for a transaction that will be created later (rule B8).
    *
    * @generated from rpc headset.transactions.v1.TransactionsService.DrawTransactionId
    */
@@ -818,8 +818,8 @@ export const TransactionsService: GenService<{
  */
 export const DeliveryJudgeService: GenService<{
   /**
-   * A session has begun (registered before this call). Judges 'latest' and retries, cancels what
-   * lost, and answers what to offer, start and revoke. May be repeated at any time (rule B5).
+   * A session has begun; it was registered before this call. Judges 'latest' and retries, cancels
+   * transactions accordingly, and returns what to offer, start and revoke. May be repeated at any time (rule B5).
    *
    * @generated from rpc headset.transactions.v1.DeliveryJudgeService.HeadsetOnline
    */
@@ -839,7 +839,7 @@ export const DeliveryJudgeService: GenService<{
     output: typeof AcceptResponseSchema;
   },
   /**
-   * Offers that HeadsetOnline answered without their operation. May be repeated at any time.
+   * Returns the offers that HeadsetOnline returned without their operation. May be repeated at any time.
    *
    * @generated from rpc headset.transactions.v1.DeliveryJudgeService.ReadOffers
    */

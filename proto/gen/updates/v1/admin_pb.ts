@@ -112,7 +112,7 @@ export type PutFirmwareResponse = Message<"headset.updates.v1.PutFirmwareRespons
   artifact?: ArtifactInfo | undefined;
 
   /**
-   * Empty when it is there already.
+   * Empty if the file is already there.
    *
    * @generated from field: string upload_url = 2;
    */
@@ -261,7 +261,7 @@ export const ArtifactState = {
   UNSPECIFIED: 0,
 
   /**
-   * A URL was given out; nothing checked yet.
+   * A URL was issued; nothing has been checked yet.
    *
    * @generated from enum value: ARTIFACT_STATE_UPLOADING = 1;
    */
@@ -273,7 +273,7 @@ export const ArtifactState = {
   DELIVERABLE: 2,
 
   /**
-   * The upload failed a check; reason tells which.
+   * The upload failed a check; reason says which.
    *
    * @generated from enum value: ARTIFACT_STATE_REJECTED = 3;
    */
@@ -297,13 +297,13 @@ export const ArtifactStateSchema: GenEnum<ArtifactState> = /*@__PURE__*/
   enumDesc(file_updates_v1_admin, 1);
 
 /**
- * The operators' door of updates (rule C17): the firmware catalogue, and what became of uploads.
+ * The operators' API of updates (rule C17): the firmware catalogue, and the states of uploads.
  *
  * @generated from service headset.updates.v1.UpdatesAdminService
  */
 export const UpdatesAdminService: GenService<{
   /**
-   * Begins a firmware: answers where to upload its file with PUT. The same call again answers a new URL.
+   * Begins a firmware: returns the URL for the PUT of its file. The same call again returns a new URL.
    *
    * @generated from rpc headset.updates.v1.UpdatesAdminService.PutFirmware
    */

@@ -53,7 +53,7 @@ export const RequestUploadRequestSchema: GenMessage<RequestUploadRequest> = /*@_
  */
 export type RequestUploadResponse = Message<"headset.updates.v1.RequestUploadResponse"> & {
   /**
-   * True: nothing to upload, urls is empty.
+   * True: there is nothing to upload, and urls is empty.
    *
    * @generated from field: bool app_file_exists = 1;
    */
@@ -377,7 +377,7 @@ export const GetDownloadUrlResponseSchema: GenMessage<GetDownloadUrlResponse> = 
   messageDesc(file_updates_v1_service, 13);
 
 /**
- * Software and firmware: catalogue, uploads, updates now.
+ * Software and firmware: catalogue, uploads, 'update now'.
  *
  * @generated from service headset.updates.v1.UpdatesService
  */
@@ -426,7 +426,7 @@ export const UpdatesService: GenService<{
   serviceDesc(file_updates_v1_service, 0);
 
 /**
- * For device-link: where a headset loads an artifact from.
+ * For device-link: returns the URL from which a headset loads an artifact.
  *
  * @generated from service headset.updates.v1.DownloadsService
  */

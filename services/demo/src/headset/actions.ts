@@ -6,7 +6,7 @@ import type { Headset } from './headset.ts';
 
 /**
  * An action on a headset (on all of them when `deviceId` is absent). `set` changes the behaviour
- * (behaviour.ts), `content` changes the headset's content and surroundings (device.ts). `report` sends a
+ * (behaviour.ts), `content` changes the headset's content and surroundings (content.ts). `report` sends a
  * report in protobuf's JSON form, as in `{"action": "report", "customData": {"success": true}}`;
  * `occurredAtMs` and `activationEpoch` may be given too.
  */

@@ -21,7 +21,7 @@ export function describe(headset: Headset): Record<string, unknown> {
 
 /**
  * A control port on the loopback address: `POST /actions` with one action, `GET /headsets`, and `GET
- * /headsets/IMEI`, which shows the device's content too. Returns its address and a function that closes it.
+ * /headsets/IMEI`, which also shows the device's content. Returns its address and a function that closes it.
  */
 export async function listenForControl(
   headsets: ReadonlyMap<string, Headset>,

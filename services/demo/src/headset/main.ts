@@ -26,19 +26,19 @@ const usage = `Simulated headsets. Usage:
   --durability WORD      full (fsync), process (survives kill -9; default), none (memory only)
   --audience TEXT        audience of the tokens
   --client-version V     --firmware-version V     --apps package@version,…     --languages ja,en
-  --content FILE         JSON: what is on and around the headset at first (README.md)
+  --content FILE         JSON: the initial content and surroundings of the headset (README.md)
   --ready MODE           answers to offers: ${answerModes.join(', ')}
-  --result MODE          results of starts: the same words
-  --delay-ms N           for late       --wrong-id N   for wrong-id     --effect-ms N   length of the work
-  --fail                 results say failure
+  --result MODE          results of starts: the same modes
+  --delay-ms N           for late       --wrong-id N   for wrong-id     --effect-ms N   duration of the work
+  --fail                 all results are failures
   --app-answer TEXT      the called app answers with TEXT     --app-data TEXT   its custom data
-  --skew-ms N            the headset's clock is off by N
+  --skew-ms N            offset of the headset's clock
   --behaviour JSON       any behaviour (behaviour.ts), e.g. '{"progressIntervalMs":500}'
   --faults A,B           breaks these rules: ${faultNames.join(', ')}
   --die POINT[=N]        kill -9 itself at the N-th time: ${allDeathPoints.join(', ')}
   --backoff-ms A-B       wait between two tries to connect: first and longest (default 500-60000)
-  --connect-rate N       headsets that connect in a second (default 500)
-  --script FILE          JSON array of steps (README.md); --control-port N: HTTP on 127.0.0.1; --stdin: an action a line
+  --connect-rate N       new connections per second (default 500)
+  --script FILE          JSON array of steps (README.md); --control-port N: HTTP on 127.0.0.1; --stdin: one action per line
   --quiet                print no messages
 `;
 

@@ -32,7 +32,7 @@ export interface TransactionParts {
 interface InHand {
   /** True once its effect has begun: it cannot be given up any more. */
   begun: boolean;
-  /** It was dropped or revoked: no more work, and no report. */
+  /** True if it was dropped or revoked: no more work, and no report. */
   gone: boolean;
   /** Ends a load. */
   readonly stop: AbortController;

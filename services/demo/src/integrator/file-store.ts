@@ -5,7 +5,7 @@ import { verifyCallback } from './verify.ts';
 /** A received request for a signed URL. */
 export interface UrlRequest {
   readonly headers: IncomingHttpHeaders;
-  /** The names of the headers as they were written. */
+  /** The names of the headers as they were sent. */
   readonly headerNames: readonly string[];
   /** Signed with the application's key. */
   readonly verified: boolean;

@@ -2,17 +2,17 @@ import { parseArgs } from 'node:util';
 import { untilSignal } from '@headset-cloud/kit/lifecycle.ts';
 import { type Answer, type Received, startIntegrator } from './server.ts';
 
-const usage = `A sample integrator's server: takes callbacks, verifies both signatures, drops repeats.
+const usage = `A sample integrator's server: receives callbacks, verifies both signatures, ignores repeats.
 
   node services/demo/src/integrator/main.ts [flags]
 
   --port N         where to listen (default: the system chooses)
   --host H         address to listen on (default 127.0.0.1)
   --key K          an authentication key; may be given several times
-  --key-file FILE  keys, one a line; read again when a signature does not match
+  --key-file FILE  keys, one per line; read again when a signature does not match
   --log FILE       append each arrival as a line of JSON
   --status N       answer every callback with this status
-  --fail-rate P    answer this share of callbacks (0 to 1) with 500
+  --fail-rate P    answer this share of the callbacks (0 to 1) with 500
   --hang           never answer
 `;
 

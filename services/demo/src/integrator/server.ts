@@ -17,7 +17,7 @@ export interface Received {
   readonly path: string;
   readonly applicationId: string;
   readonly traceparent: string;
-  /** UTF-8, as it came. */
+  /** UTF-8, as it was received. */
   readonly rawBody: string;
   /** Parsed; undefined when it is no JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: callbacks of every shape
@@ -32,7 +32,7 @@ export interface IntegratorOptions {
   readonly port?: number;
   readonly host?: string;
   readonly keys?: readonly string[];
-  /** A file of keys, one a line; read again when a signature does not match. */
+  /** A file of keys, one per line; read again when a signature does not match. */
   readonly keyFile?: string;
   /** A file to which each arrival is appended as a line of JSON, before it is answered. */
   readonly logFile?: string;

@@ -28,7 +28,7 @@ export interface ArchiveRead {
 export class Archives {
   readonly #files = new Map<string, number>();
   readonly reads: ArchiveRead[] = [];
-  /** The next `cuts` bodies break off in the middle. */
+  /** The next `cuts` bodies are cut in the middle. */
   cuts = 0;
   /** The next `outages` requests are answered 503. */
   outages = 0;

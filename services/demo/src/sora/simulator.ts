@@ -16,7 +16,7 @@ export interface SendOptions {
 /** A webhook as it is sent; sending it again is a repeat. */
 export interface Webhook {
   readonly body: Json;
-  /** Sends it; answers the status. */
+  /** Sends it; returns the status. */
   send(options?: SendOptions): Promise<number>;
 }
 
@@ -112,7 +112,7 @@ export class SoraSimulator {
     });
   }
 
-  /** Records connections of a channel: files in the archive, and the webhooks that tell of them. */
+  /** Records connections of a channel: makes the files in the archive and the webhooks about them. */
   record(
     connections: readonly SimulatedConnection[],
     options: { webmBytes?: number; failed?: readonly SimulatedConnection[] } = {},

@@ -44,8 +44,8 @@ export interface UrlRequest {
 }
 
 /**
- * The integrator's object storage with signed URLs, as S3 would have it (what is PUT is kept by its
- * tag), and the endpoint that issues them: POST on any path.
+ * The integrator's object storage with signed URLs, like S3 (each PUT is stored under its tag), and the
+ * endpoint that issues the URLs: POST on any path.
  */
 export interface Storage {
   readonly origin: string;

@@ -5,15 +5,15 @@ import { startMongo, whyNoMongo } from './mongo.ts';
 import type { BackingServer } from './process.ts';
 import { givenS3, type S3Environment, startS3, whyNoS3 } from './s3.ts';
 
-/** MongoDB, Kafka and S3 for the real stack: given by addresses, or started here. */
+/** MongoDB, Kafka and S3 for the real stack: named by addresses, or started here. */
 export interface Backing {
   readonly mongodbUri: string;
   readonly kafkaBrokers: string;
-  /** Only what was started here can be killed. */
+  /** Only servers that were started here can be killed. */
   readonly mongo: BackingServer | undefined;
   readonly kafka: BackingServer | undefined;
   readonly s3: BackingServer | undefined;
-  /** For the processes that use the bucket; undefined where there is none: files then lie on disk. */
+  /** For the processes that use the bucket; undefined if there is none: files are then on disk. */
   readonly s3Environment: S3Environment | undefined;
   stop(): Promise<void>;
 }
@@ -35,7 +35,7 @@ export async function startBacking(dir: string): Promise<Backing> {
   const givenKafka = process.env['KAFKA_BROKERS'];
   // S3 is optional, because the platform has a substitute for it.
   const noS3 = orDemanded(whyNoS3());
-  if (noS3) process.stderr.write(`Packages and firmware lie on disk: ${noS3}.\n`);
+  if (noS3) process.stderr.write(`Packages and firmware are stored on disk: ${noS3}.\n`);
   const given = await givenS3();
   const starting = [
     givenMongo ? undefined : restartableMongo(join(dir, 'mongo')),
@@ -43,7 +43,7 @@ export async function startBacking(dir: string): Promise<Backing> {
     given || noS3 ? undefined : startS3(join(dir, 's3')),
   ] as const;
   const [mongo, kafka, s3] = await Promise.all(starting).catch(async (error) => {
-    // Stops the servers that did start, because the caller does not get them.
+    // Stops the servers that did start, because the caller cannot.
     for (const one of await Promise.allSettled(starting))
       if (one.status === 'fulfilled') await one.value?.stop();
     throw error;

@@ -4,7 +4,7 @@
  */
 export function orDemanded(missing: string | undefined): string | undefined {
   if (missing !== undefined && process.env['REQUIRE_REAL_STACK']) {
-    throw new Error(`The real stack is demanded here, but: ${missing}`);
+    throw new Error(`REQUIRE_REAL_STACK is set, but the real stack cannot run: ${missing}`);
   }
   return missing;
 }

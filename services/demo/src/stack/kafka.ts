@@ -20,7 +20,7 @@ export interface KafkaBroker {
   readonly pid: number;
   /** Ends it in an orderly way (SIGTERM, SIGKILL after 10 s). */
   stop(): Promise<void>;
-  /** SIGKILL, as a power cut does. */
+  /** SIGKILL, like a power cut. */
   kill(): Promise<void>;
   /** Starts it again on the same port and data after stop or kill; resolves when it serves. */
   restart(): Promise<void>;
@@ -75,7 +75,7 @@ export async function startKafka(options: { dir: string; port?: number }): Promi
   mkdirSync(dir, { recursive: true });
   const properties = join(dir, 'server.properties');
   const formatted = existsSync(join(dir, 'data', 'meta.properties'));
-  // Formatted data contain the addresses, so the addresses stay the same.
+  // The formatted data contain the addresses, so the addresses stay the same.
   if (!formatted) {
     const port = options.port || (await freePort());
     writeFileSync(properties, serverProperties(join(dir, 'data'), port, await freePort()));

@@ -6,11 +6,11 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { MongoClient } from 'mongodb';
 import { freePort } from './ports.ts';
 
-/** A MongoDB server that tests started; its data stay in the directory it was given. */
+/** A MongoDB server that tests started; its data stay in its directory. */
 export interface RunningMongo {
   readonly uri: string;
   readonly pid: number;
-  /** Stops it properly. */
+  /** Stops it gracefully. */
   stop(): Promise<void>;
   /** Ends it as a crash would (SIGKILL), and returns at once. */
   kill(): void;
@@ -112,7 +112,7 @@ function findProgram(): string | undefined {
       accessSync(path, constants.X_OK);
       return path;
     } catch {
-      // Not there: the next directory.
+      // Not in this directory: tries the next one.
     }
   }
   return undefined;

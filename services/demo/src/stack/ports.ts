@@ -10,7 +10,7 @@ const range = { from: 15_000, to: 30_000 };
 /** Ports given out before; their users may not listen yet. */
 const given = new Set<number>();
 
-/** Ports that were free a moment ago, all different, also from those that this process got before. */
+/** Ports that were free a moment ago: all different, and different from those that this process got before. */
 export async function freePorts(count: number): Promise<number[]> {
   const chosen: number[] = [];
   while (chosen.length < count) {

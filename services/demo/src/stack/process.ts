@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 export interface BackingServer {
   readonly pid: number;
   kill(): Promise<void>;
-  /** The same data, the same address. */
+  /** Starts it again with the same data and address. */
   restart(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface ProcessOptions {
   readonly name: string;
   /** TypeScript file below the root, or a program on PATH. */
   readonly entry: string;
-  /** Asked at each start: the root of the sources it is started from; default: the project's. */
+  /** Called at each start; returns the root of the sources. Default: the project's root. */
   readonly sources?: () => string;
   readonly args?: readonly string[];
   readonly env: Readonly<Record<string, string>>;

@@ -17,7 +17,7 @@ export interface S3Environment {
   readonly AWS_SECRET_ACCESS_KEY: string;
 }
 
-/** An S3 server that tests started; its data stay in the directory it was given. */
+/** An S3 server that tests started; its data stay in its directory. */
 export interface RunningS3 extends BackingServer {
   readonly environment: S3Environment;
   stop(): Promise<void>;
@@ -27,13 +27,13 @@ export interface RunningS3 extends BackingServer {
 const program = 'versitygw';
 const install = 'go install github.com/versity/versitygw/cmd/versitygw@v1.8.0';
 
-/** Undefined when a bucket can be had here; otherwise what is missing. */
+/** Undefined when a bucket is available here; otherwise what is missing. */
 export function whyNoS3(): string | undefined {
   if (process.env['S3_ENDPOINT'] || findProgram()) return undefined;
   return `no S3_ENDPOINT is set, and no program ${program} is on PATH or in .cache/bin (${install})`;
 }
 
-/** The bucket of the server that S3_ENDPOINT names; it is made if it is not there. */
+/** The bucket of the server that S3_ENDPOINT names; it is made if it does not exist. */
 export async function givenS3(): Promise<S3Environment | undefined> {
   const { env } = process;
   if (!env['S3_ENDPOINT']) return undefined;
@@ -56,7 +56,7 @@ export async function givenS3(): Promise<S3Environment | undefined> {
     );
   await waitFor('the bucket', made, { timeoutMs: 10_000, intervalMs: 200 }).catch((cause) => {
     throw new Error(
-      `The bucket ${environment.S3_BUCKET} at ${environment.S3_ENDPOINT} cannot be had: ${failure}`,
+      `The bucket ${environment.S3_BUCKET} at ${environment.S3_ENDPOINT} is not available: ${failure}`,
       {
         cause,
       },

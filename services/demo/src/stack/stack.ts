@@ -12,7 +12,7 @@ import { type ManagedProcess, manageProcess, root } from './process.ts';
 
 export type StackKind = 'embedded' | 'real';
 
-/** A client of the issuer that stands in for the customer's identity provider. */
+/** A client of the issuer, which stands in for the customer's identity provider. */
 export interface IssuerClient {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -27,11 +27,11 @@ export interface Stack {
   readonly tokenUrl: string;
   /** host:port for headsets. */
   readonly deviceLinkUrl: string;
-  /** The same, of every instance. */
+  /** The same for every instance. */
   readonly deviceLinkUrls: readonly string[];
-  /** Origin of the door for Sora's webhooks. */
+  /** Origin of the server for Sora's webhooks. */
   readonly soraWebhookUrl: string;
-  /** host:port of that door of every instance, and of the API of every gateway. */
+  /** host:port of that server of every instance, and of the API of every gateway. */
   readonly soraWebhookAddresses: readonly string[];
   readonly gatewayAddresses: readonly string[];
   readonly admin: AdminAddresses;
@@ -44,7 +44,7 @@ export interface Stack {
   readonly filesUrl: string;
   /** MongoDB, Kafka and S3 of the real stack. */
   readonly backing: Backing | undefined;
-  /** Resolves when these processes, by default all that the stack starts, say that they are ready. */
+  /** Resolves when these processes (default: all that the stack starts) are ready. */
   ready(timeoutMs?: number, names?: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export interface StackOptions {
   readonly dataDir: string;
   /** Clients the issuer knows. */
   readonly clients: readonly IssuerClient[];
-  /** Services of the real stack that run several times. */
+  /** Services of the real stack that run with several instances. */
   readonly instances?: InstanceCounts;
   /** Added to the environment of every process. */
   readonly env?: Readonly<Record<string, string>>;
@@ -64,7 +64,7 @@ export interface StackOptions {
    * proxy in between.
    */
   readonly gatewayReaches?: (service: ServiceName, address: string) => string;
-  /** How often the gateway of the real stack runs; default 1. */
+  /** Number of instances of the gateway on the real stack; default 1. */
   readonly gateways?: number;
   /** Called before anything starts; returns additions to the environment of each process, by name. */
   readonly surround?: (
@@ -78,11 +78,11 @@ export interface StackOptions {
   readonly ports?: FixedPorts;
 }
 
-/** The processes and addresses to be started, for a test that puts proxies in between. */
+/** The processes that will be started and their addresses, for a test that puts proxies in between. */
 export interface StackPlan {
   /** The platform's processes, by name. */
   readonly processes: readonly string[];
-  /** host:port of everything that they connect to: each other by name, mongo and kafka. */
+  /** host:port of everything that they connect to, by name: each other, mongo and kafka. */
   readonly addresses: Readonly<Record<string, string>>;
 }
 
@@ -313,7 +313,7 @@ interface Ports extends FixedPorts {
   /** By the instance's name. */
   grpc: Record<string, number>;
   serviceAdmin: Record<string, number>;
-  /** For what is outside of the platform, of further instances and gateways. */
+  /** For clients outside the platform, of further instances and gateways. */
   doors: Record<string, number>;
 }
 

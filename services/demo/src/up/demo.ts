@@ -55,7 +55,7 @@ export async function openDemo(stack: Stack, integratorUrl: string): Promise<{ d
   return { demo, api };
 }
 
-/** Where the demo's headset keeps its state: one folder a headset, as it would on the device. */
+/** Where the demo's headset stores its state: one folder per headset, as on a device. */
 export function headsetStateDir(dataDir: string, { deviceId }: Demo): string {
   return join(dataDir, 'headset', deviceId);
 }
@@ -80,7 +80,7 @@ async function isKnown(admin: Admin, { applicationId }: Known): Promise<boolean>
   }
 }
 
-/** Through the operators' door, as for a new customer. */
+/** Provisions through the operators' API, as for a new customer. */
 async function provision(
   admin: Admin,
   { clientId }: IssuerClient,

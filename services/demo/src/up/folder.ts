@@ -35,12 +35,12 @@ const highestPort = 65_535 - adminOffset;
 export function optionsFrom(env: NodeJS.ProcessEnv): UpOptions {
   const kind = env['STACK'] || 'embedded';
   if (kind !== 'embedded' && kind !== 'real') {
-    throw new Refusal(`STACK=${kind} is none: make up STACK=embedded (as without it) or STACK=real.`);
+    throw new Refusal(`STACK=${kind} is unknown: make up STACK=embedded (the default) or STACK=real.`);
   }
   const port = env['PORT'] || '8080';
   const first = /^\d{1,5}$/.test(port) ? Number(port) : 0;
   if (first < 1 || first > highestPort) {
-    throw new Refusal(`PORT=${port} is no port from 1 to ${highestPort}: make up PORT=9080, for example.`);
+    throw new Refusal(`PORT=${port} is not a port from 1 to ${highestPort}: make up PORT=9080, for example.`);
   }
   return {
     kind,
@@ -95,7 +95,7 @@ export function refuseSecondRun(dataDir: string): void {
     throw new Refusal(
       `The platform is running already (process ${pid}); its addresses are in ${shown(join(dataDir, 'demo.json'))}.\n` +
         'Stop it with Ctrl-C in its terminal, or use another folder and port: make up DATA_DIR=.data2 PORT=9080\n' +
-        `(Should process ${pid} be something else, remove ${shown(pidFile)}.)`,
+        `(If process ${pid} is something else, remove ${shown(pidFile)}.)`,
     );
   }
   writeFileSync(pidFile, String(process.pid));
@@ -116,7 +116,7 @@ export async function refuseBusyPorts(ports: UpPorts): Promise<void> {
   for (const [name, port] of Object.entries(ports)) {
     if (!(await isFree(port))) {
       throw new Refusal(
-        `Port ${port} (${name}) is taken. Stop what uses it, or choose others: make up PORT=${otherPort(ports)}`,
+        `Port ${port} (${name}) is taken. Stop the program that uses it, or choose other ports: make up PORT=${otherPort(ports)}`,
       );
     }
   }

@@ -32,11 +32,11 @@ function findRealStack(): void {
         `Here ${missing.replace(/\.$/, '')}; ${alsoMissing}.`,
     );
   }
-  step('MongoDB, Kafka and S3 come from compose.yaml (docker compose down ends them)');
+  step('MongoDB, Kafka and S3 run from compose.yaml (docker compose down stops them)');
   startCompose();
 }
 
-/** Those of an earlier run in this folder, or a new one. */
+/** The issuer's clients of an earlier run in this folder, or a new client. */
 function issuerClients(dataDir: string): IssuerClient[] {
   const file = join(dataDir, 'issuer-clients.json');
   return existsSync(file)
@@ -88,7 +88,7 @@ async function run(): Promise<void> {
   stops.push(() => stack.stop());
   if (ending) return;
   step(
-    `the platform is ready (${kind === 'real' ? 'a process a service, MongoDB and Kafka' : 'one process, embedded stores'})`,
+    `the platform is ready (${kind === 'real' ? 'one process per service, MongoDB and Kafka' : 'one process, embedded stores'})`,
   );
   const { demo, api } = await openDemo(stack, `http://127.0.0.1:${ports.integrator}/callbacks`);
   step(`application ${demo.applicationId} and headset ${demo.deviceId} are provisioned`);

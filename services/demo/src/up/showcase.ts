@@ -12,9 +12,9 @@ const timeoutMs = 20_000;
 export async function showcase(options: {
   api: ApiClient;
   demo: Demo;
-  /** Where the integrator's server notes what arrives. */
+  /** The file to which the integrator's server logs callbacks. */
   callbacks: string;
-  /** Keys that it verifies with, to be named to the user. */
+  /** The file of the keys that it verifies with, named to the user. */
   keyFile: string;
   step: (text: string) => void;
 }): Promise<void> {
@@ -24,7 +24,7 @@ export async function showcase(options: {
     throw new Error(`settings: ${settings.status} ${JSON.stringify(settings.body)}`);
   const { deviceEvent } = settings.body;
   if (deviceEvent !== demo.integratorUrl) {
-    step(`not shown again: deviceEvent is ${deviceEvent}, no longer ${demo.integratorUrl}`);
+    step(`example calls skipped: deviceEvent is ${deviceEvent}, no longer ${demo.integratorUrl}`);
     return;
   }
   // Earlier callbacks may have the same ids, from another database.
@@ -45,14 +45,16 @@ export async function showcase(options: {
       { timeoutMs },
     );
     if (!verified) {
-      step(`${what}: its callback arrived, signed with a key that ${keyFile} does not have: add the new one`);
+      step(
+        `${what}: its callback arrived, but was signed with a key that is not in ${keyFile}: add the new key`,
+      );
       return;
     }
     step(`${what}: its signed callback arrived and was verified`);
   }
 }
 
-/** The app's client id is its headset's own: an earlier demo's headset may still hold another. */
+/** Each headset has its own client id, because an earlier demo's headset may still have one. */
 function examples({ deviceId }: Demo) {
   return [
     ['activation', 'POST', `/devices/${deviceId}`, { clientId: `demo-app-${deviceId}` }],

@@ -96,7 +96,7 @@ export class Cloud {
     return this.#stateDir;
   }
 
-  /** A file beside the headsets' state; answers its path. */
+  /** Writes a file beside the headsets' state; returns its path. */
   file(name: string, text: string): string {
     const path = join(this.#stateDir, name);
     writeFileSync(path, text);
@@ -108,7 +108,7 @@ export class Cloud {
     return this.file('key.json', JSON.stringify(identity));
   }
 
-  /** A headset with the state of those before it, connecting; closed with the cloud. */
+  /** Starts a headset with the state of the one before it; it is closed with the cloud. */
   headset(options: Partial<HeadsetOptions> = {}): Headset {
     const made = new Headset({
       ...{ identity, server: this.address, stateDir: this.#stateDir },
@@ -134,7 +134,7 @@ export class Cloud {
     this.#offer(transactionId);
   }
 
-  /** Offers a transaction no more. */
+  /** Stops offering a transaction. */
   forget(transactionId: number): void {
     this.#offers.delete(transactionId);
   }

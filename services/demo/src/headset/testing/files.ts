@@ -14,9 +14,9 @@ export interface FileRequest {
 /** What the server does with one request instead of serving the file correctly. */
 export type Oddity =
   | { readonly status: number; readonly location?: string }
-  /** The connection is cut after so many bytes. */
+  /** The connection is cut after this many bytes. */
   | { readonly cutAfter: number }
-  /** Other bytes of the same number. */
+  /** The same number of other bytes. */
   | { readonly wrong: true }
   /** The range is ignored. */
   | { readonly whole: true };

@@ -10,7 +10,7 @@ export function startHeadsetProcess(args: readonly string[]): ChildProcess {
   return spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'ignore', 'inherit'], env });
 }
 
-/** Loads the CLI once: a process that is killed keeps nothing in the compile cache for those after it. */
+/** Loads the CLI once, because a killed process writes nothing to the compile cache. */
 export function fillCompileCache(): void {
   execFileSync(process.execPath, [main, '--help'], { stdio: 'ignore', env });
 }
