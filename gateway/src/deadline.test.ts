@@ -32,20 +32,22 @@ test('all service calls of a request share one deadline, and a stalled service i
       lefts.push(timeLeft() ?? Number.NaN);
       return new Promise(() => {});
     };
-    // A busy machine may take all of the rest: then the service is not called, and the test asks again.
+    // A busy machine may take all of the rest: then the service is not called, and the test asks again, for
+    // another application, whose owner is not known yet.
+    let tries = 0;
     await waitFor('a call behind the check', async () => {
-      expect((await hurried.request('GET', app)).status).toBe(503);
+      tries += 1;
+      expect((await hurried.request('GET', `${app}${tries}`)).status).toBe(503);
       return calls > 0;
     });
     expect(lefts[0]).toBeLessThan(totalMs / 2);
+    calls = 0;
     const requests = 50;
-    await waitFor('calls behind the checks', async () => {
-      calls = 0;
-      const answers = await Promise.all(Array.from({ length: requests }, () => hurried.request('GET', app)));
-      expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([503]));
-      expect(calls / requests).toBeLessThanOrEqual(1.2);
-      return calls > 0;
-    });
+    const again = () => hurried.request('GET', `${app}${tries}`);
+    const answers = await Promise.all(Array.from({ length: requests }, again));
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([503]));
+    expect(calls / requests).toBeLessThanOrEqual(1.2);
+    expect(calls).toBeGreaterThan(0);
   } finally {
     await hurried.stop();
   }
