@@ -17,7 +17,7 @@ test('a service that does not answer within the deadline is 503 with Retry-After
 });
 
 test('all service calls of a request share one deadline, and a stalled service is called once for each request', async () => {
-  const totalMs = 400;
+  const totalMs = 1000;
   const hurried = await startTestGateway({ UPSTREAM_DEADLINE_MS: String(totalMs) });
   try {
     const lefts: number[] = [];
@@ -32,11 +32,19 @@ test('all service calls of a request share one deadline, and a stalled service i
       lefts.push(timeLeft() ?? Number.NaN);
       return new Promise(() => {});
     };
-    expect((await hurried.request('GET', app)).status).toBe(503);
+    // A busy machine may take all of the rest: then the service is not called, and the test asks again, for
+    // another application, whose owner is not known yet.
+    let tries = 0;
+    await waitFor('a call behind the check', async () => {
+      tries += 1;
+      expect((await hurried.request('GET', `${app}${tries}`)).status).toBe(503);
+      return calls > 0;
+    });
     expect(lefts[0]).toBeLessThan(totalMs / 2);
     calls = 0;
     const requests = 50;
-    const answers = await Promise.all(Array.from({ length: requests }, () => hurried.request('GET', app)));
+    const again = () => hurried.request('GET', `${app}${tries}`);
+    const answers = await Promise.all(Array.from({ length: requests }, again));
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([503]));
     expect(calls / requests).toBeLessThanOrEqual(1.2);
     expect(calls).toBeGreaterThan(0);

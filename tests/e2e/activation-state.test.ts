@@ -34,6 +34,12 @@ describeOnStack('what an application sees of a headset', () => {
     });
     return { headset, welcome: await headset.next('welcome') };
   }
+  /** Waits until the application sees the begin of the session: from then on it concerns no later one. */
+  const seenOnline = (of: Tenant) =>
+    waitFor('the session to be seen', async () => {
+      const { network, firmware } = await status(of);
+      return network === 'connectivity_online' && firmware !== null;
+    });
   let reportId = 0;
   /** Reports, and waits until it is durable. */
   async function say(headset: RawHeadset, activationEpoch: number, body: object, more: object = {}) {
@@ -110,6 +116,7 @@ describeOnStack('what an application sees of a headset', () => {
   it('the next application sees nothing of before, whatever comes late, and then what is its own', async () => {
     await first.activate(device);
     const { headset } = await session(1);
+    await seenOnline(first);
     await say(headset, 1, change(everything));
     await shows(first, { batteryPercentage: 80, latitude: 35.5 });
     await deactivate(first);
@@ -131,6 +138,7 @@ describeOnStack('what an application sees of a headset', () => {
   it('a snapshot shows everything as it is now, and notifies nobody', async () => {
     await first.activate(device);
     const { headset } = await session(1);
+    await seenOnline(first);
     await deactivate(first);
     await next.activate(device);
     await say(headset, 3, change(everything), { snapshot: true });
@@ -140,7 +148,8 @@ describeOnStack('what an application sees of a headset', () => {
     const id = `device-${device.deviceId}-${last}-charging`;
     await waitFor('the change', () => notified(next).includes(id));
     expect(notified(next)).toEqual([id]);
-    expect(await status(next)).toMatchObject({
+    // The change is published at the same time as it is stored.
+    expect(await shows(next, { charging: 'stop_charging' })).toMatchObject({
       ...{ power: 'started', wearing: 'device_wear', charging: 'stop_charging', batteryPercentage: 80 },
       ...{ latitude: 35.5, longitude: 139.5, firmware: { version: '9.003.0' }, apps: [], lang: ['en'] },
     });

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ctl, ctlJson } from './ctl.ts';
@@ -7,8 +8,8 @@ import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 const hourMs = 3_600_000;
 /** The default of BILLING_TIME_ZONE is UTC+9. */
 const zoneMs = 9 * hourMs;
-const here = new Date(Date.now() + zoneMs);
-const [year, month] = [here.getUTCFullYear(), here.getUTCMonth() + 1];
+/** The month in which a test runs. */
+let [year, month] = [0, 0];
 const shifted = (months: number) => {
   const at = new Date(Date.UTC(year, month - 1 + months));
   return [at.getUTCFullYear(), at.getUTCMonth() + 1] as const;
@@ -18,6 +19,20 @@ const monthStartMs = (months: number) => Date.UTC(year, month - 1 + months) - zo
 const ctlMonth = (months: number) => {
   const [y, m] = shifted(months);
   return `${y}-${String(m).padStart(2, '0')}`;
+};
+
+const readMonth = () => {
+  const here = new Date(Date.now() + zoneMs);
+  [year, month] = [here.getUTCFullYear(), here.getUTCMonth() + 1];
+};
+/** No test runs over the end of a month, nor in the first seconds of one: these are waited out. */
+const awayFromMonthEnds = async () => {
+  readMonth();
+  const endsInMs = monthStartMs(1) - Date.now();
+  const beganMs = Date.now() - monthStartMs(0);
+  if (endsInMs < 60_000) await setTimeout(endsInMs + 10_000);
+  else if (beganMs < 10_000) await setTimeout(10_000 - beganMs);
+  readMonth();
 };
 
 const noPlans = { videoMeeting: null, speechRecognition: null };
@@ -34,6 +49,7 @@ describeOnStack('billing', () => {
   let second: HeadsetKeyFile;
   let unique: string;
 
+  beforeEach(awayFromMonthEnds, 90_000);
   beforeEach(async () => {
     unique = randomBytes(4).toString('hex');
     tenant = await createTenant({ devices: 2 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
@@ -54,6 +55,13 @@ describeOnStack('minimum client versions', () => {
   });
   afterAll(() => tenant.close());
 
+  /** Waits until devices knows the versions of the headset's hello: transactions may know them earlier. */
+  const known = (device: HeadsetKeyFile | undefined, firmwareVersion = '9.001.0') =>
+    waitFor('the versions to be known', async () => {
+      const { body } = await tenant.call(200, 'GET', `/devices/${device?.deviceId}/status`);
+      return body.firmware?.version === firmwareVersion;
+    });
+
   // proves api/6/client-connectivity, api/6/client-launcher, api/6/client-uninstall
   it.each(operations.map((o, i) => ({ ...o, device: 2 * i })))(
     '$what: an unknown client that turns out older than $minimum fails it with both versions; known, 400',
@@ -79,6 +87,7 @@ describeOnStack('minimum client versions', () => {
       expect(await tenant.status(id)).toBe('processed');
       await waitFor('the headset to forget it', () => !headset.journal.held.has(id));
       expect(headset.effects.has(id)).toBe(false);
+      await known(device);
       const refused = await tenant.call(400, call[0], path, call[2]);
       expect(refused.body.message).toContain(older);
       expect(refused.body.message).toContain(minimum);
@@ -137,10 +146,7 @@ describeOnStack('minimum client versions', () => {
       await waitFor('the headset to forget it', () => !headset.journal.held.has(id));
       expect(headset.effects.has(id)).toBe(false);
       expect(tenant.callbacks(id)).toHaveLength(1);
-      await waitFor('the firmware to be known', async () => {
-        const { body } = await tenant.call(200, 'GET', `/devices/${nth(n)?.deviceId}/status`);
-        return body.firmware?.version === old;
-      });
+      await known(nth(n), old);
       await headset.close();
     },
   );

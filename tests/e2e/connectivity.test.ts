@@ -345,6 +345,8 @@ describeOnStack('connectivity', () => {
       const aged = old.headset(undefined, { clientVersion: '2.3.0' });
       aged.connect();
       await old.ended(activation);
+      const status = `/devices/${old.devices[0]?.deviceId}/status`;
+      await waitFor('the hello', async () => (await old.call(200, 'GET', status)).body.firmware !== null);
       const { body } = await old.call(400, 'GET', below);
       expect(body.message).toMatch(/2\.3\.0.*2\.3\.1/);
       await aged.close();

@@ -68,6 +68,11 @@ describeOnStack('operators', () => {
         ),
       );
       expect((await api.app('POST', `/devices/${other}`, { clientId: 'second' })).status).toBe(403);
+      // devices stores the hello independently of the activation's end; the tests below read it.
+      await waitFor(
+        'the hello',
+        async () => (await api.app('GET', `/devices/${device}/status`)).body.firmware,
+      );
     } finally {
       await headset.close();
       await api.close();

@@ -83,10 +83,10 @@ describeOnStack('outages behind the platform', () => {
       (t: { transactionId: number }) => t.transactionId,
     );
 
-  /** Events of the headsets' reports that devices has handled. */
-  const handledReports = async () => {
+  /** Reports of custom data whose notifications devices has published. */
+  const customDataPublished = async () => {
     const answer = await request(`${stack.adminUrls['devices']}/metrics`);
-    const line = /^headset_consumer_events_total\{[^}]*topic="device-reports"[^}]*\} (\d+)/m;
+    const line = /^headset_device_reports_total\{[^}]*kind="customData"[^}]*\} (\d+)/m;
     return Number(line.exec(await answer.body.text())?.[1] ?? 0);
   };
   const deadLetters = async () => {
@@ -140,10 +140,10 @@ describeOnStack('outages behind the platform', () => {
       const notifier = stack.processes['notifier'];
       const tries = () => (notifier?.log().match(/events could not be handled/g) ?? []).length;
       const triedBefore = tries();
-      const before = await handledReports();
+      const before = await customDataPublished();
       notifier?.signal('SIGSTOP');
       headset.report({ case: 'customData', value: { customData: 'late' } });
-      await waitFor('the notification in Kafka', async () => (await handledReports()) > before);
+      await waitFor('the notification in Kafka', async () => (await customDataPublished()) > before);
       await stack.backing?.mongo?.kill();
       notifier?.signal('SIGCONT');
       // More often than what does not pass by itself is tried.

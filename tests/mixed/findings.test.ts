@@ -42,7 +42,7 @@ describe('callbacks of mixed versions', () => {
     [
       'a wrong signature',
       [accepted, processed, { ...processed, verified: false }],
-      /without a right signature/,
+      /without a valid signature/,
     ],
   ])('%s is found', (_, arrivals, finding) => {
     expect(judgeCallbacks(begun, arrivals)).toEqual([expect.stringMatching(finding)]);

@@ -114,6 +114,8 @@ describe('two instances', () => {
     const b = await world.start();
     await online(b);
     await b.cutOff();
+    // It renews its lease no more, however long all this took.
+    b.stallStore();
     world.clock.offsetMs += 15_001;
     await waitFor('the absence', async () => Object.keys(await presence(a)).length === 0);
     expect(await deliver(a, 1)).toEqual([0n]);
@@ -127,11 +129,11 @@ describe('an instance that stops', () => {
     for (let id = 1; id <= 20; id += 1) headset.result(id, id);
     await waitFor('the first ack', () => headset.received.some((m) => m.case === 'reportAck'));
     await b.service.stop();
+    await headset.ended(status.OK);
     expect(headset.received.at(-1)).toMatchObject({
       case: 'goAway',
       value: { reason: GoAwayReason.DRAINING },
     });
-    await headset.ended(status.OK);
     expect(await presence(a)).toEqual({});
     const again = await online(a);
     expect(again.sessionEpoch).toBeGreaterThan(1n);

@@ -73,7 +73,9 @@ test('several instances on one database send each callback once and keep the ord
   const server = await use.integrator();
   use.pointTo('a-1', server);
   // Only one of them consumes; the others get their work by claiming what does not fit its window.
-  for (let i = 0; i < 3; i++) await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '7' });
+  // No lease runs out while all stand still: then another instance would rightly send again.
+  const config = { NOTIFIER_WINDOW_PER_DESTINATION: '7', NOTIFIER_LEASE_MS: '60000' };
+  for (let i = 0; i < 3; i++) await use.world.start(config);
   const keys = Array.from({ length: 40 }, (_, i) => `t-${i}`);
   const order = [1, 2, 3, 4];
   await use.world.publish(

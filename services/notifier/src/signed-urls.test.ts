@@ -292,7 +292,8 @@ test('a caller that gives up frees its place', async () => {
   await endpoint((_, response) => held.push(response));
   const notifier = await world.start({ NOTIFIER_SIGNED_URLS_PER_DESTINATION: '1' });
   const request = { applicationId: 'a-1', setting: 'fileUploadGetUrl', body };
-  const gone = failure(notifier.signedUrls.requestSignedUrls(request, { deadlineMs: 100 }));
+  // Long enough for the request to arrive before.
+  const gone = failure(notifier.signedUrls.requestSignedUrls(request, { deadlineMs: 2000 }));
   await waitFor('it has arrived', () => held.length === 1);
   const next = ask(notifier);
   expect(await gone).toMatchObject({ code: 'deadline_exceeded' });

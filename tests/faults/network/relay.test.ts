@@ -124,9 +124,9 @@ describe('a relay', () => {
     const caller = await greeted();
     relay.set({ kind: 'delayed', ms: 200 });
     caller.socket.write('one');
-    await until('the relay to have it', () => caller.socket.writableLength === 0);
     const second = await call();
     second.socket.write('two');
+    await until('the relay to have both', () => relay.delayed === 2);
     relay.set({ kind: 'open' });
     caller.socket.write('three');
     second.socket.write('four');

@@ -27,6 +27,8 @@ export interface Relay {
   /** Number of connections that were accepted so far, and of those that are open. */
   readonly taken: number;
   readonly open: number;
+  /** Number of pieces that were delayed so far. */
+  readonly delayed: number;
   /** Sets the state. Connections that have lost bytes are reset as soon as another state begins. */
   set(state: LineState): void;
   /** Resets the open connections; new ones pass. */
@@ -58,6 +60,7 @@ export async function startRelay(targets: readonly string[], port = 0): Promise<
   const pairs = new Set<Pair>();
   let state: LineState = { kind: 'open' };
   let taken = 0;
+  let delayed = 0;
   let turn = 0;
 
   const end = (pair: Pair): void => {
@@ -84,6 +87,7 @@ export async function startRelay(targets: readonly string[], port = 0): Promise<
   };
   const delay = (pair: Pair, isAnswer: boolean, ms: number, write: () => void): void => {
     const late = isAnswer ? pair.late.answers : pair.late.calls;
+    delayed += 1;
     late.push({ atMs: performance.now() + ms, write });
     if (late.length === 1) giveOn(pair, late);
   };
@@ -182,6 +186,9 @@ export async function startRelay(targets: readonly string[], port = 0): Promise<
     },
     get open() {
       return pairs.size;
+    },
+    get delayed() {
+      return delayed;
     },
     set(next) {
       const before = state.kind;

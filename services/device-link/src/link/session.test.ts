@@ -3,6 +3,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason, HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { limits } from '../domain/limits.ts';
 import { deviceId, type Instance, offer, World } from '../testing/world.ts';
 
 /** Only the tests' clock ever gets so far. */
@@ -158,6 +159,10 @@ describe('a session', () => {
       });
     const headset = await connected();
     for (let id = 1; id <= 200; id += 1) headset.ready(id);
+    await waitFor('it to read no more', async () => {
+      const [, readies] = /direction="in",kind="ready"\} (\d+)/.exec(await world.metrics.metrics()) ?? [];
+      return Number(readies) >= limits.maxInFlightOffers;
+    });
     judged();
     await waitFor('all starts', () => headset.ids('start').length === 200);
   });

@@ -59,17 +59,19 @@ export interface Instance {
   stallStore(): () => void;
 }
 
-/** A clock that is wrong, or steps: durations are not touched. */
+/** A clock that is wrong, or steps: durations are not touched. A test can let time pass. */
 export class WrongClock implements Clock {
   offsetMs: number;
+  /** Time that has passed in the test only; milliseconds. */
+  elapsedMs = 0;
   constructor(offsetMs: number) {
     this.offsetMs = offsetMs;
   }
   now(): number {
-    return Date.now() + this.offsetMs;
+    return Date.now() + this.elapsedMs + this.offsetMs;
   }
   monotonicNow(): number {
-    return performance.now();
+    return performance.now() + this.elapsedMs;
   }
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
@@ -11,6 +12,7 @@ import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts
 import type { Service } from '@headset-cloud/kit/service.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { bindSome } from '@headset-cloud/kit/testing/fakes.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import type {
   HeldState,
@@ -47,6 +49,8 @@ export class World {
   /** For each of those, the operation before it that device-link was told. */
   readonly previous: number[] = [];
   linkAway = false;
+  /** How far the service's clock is ahead of the real one; milliseconds. */
+  aheadMs = 0;
   /** Hand-overs that failed while device-link was unavailable. */
   refused = 0;
   activated = true;
@@ -108,6 +112,7 @@ export class World {
     ]);
     this.service = buildTransactions(
       this.bed.context({
+        clock: { ...systemClock, now: () => Date.now() + this.aheadMs },
         store: this.#interruptible(this.bed.store),
         log: this.#faultyLog(),
         channel: () => this.channel,
@@ -144,6 +149,14 @@ export class World {
         }
       },
     });
+  }
+
+  /** Waits until the service has handled all reports. */
+  async handled(): Promise<void> {
+    await waitFor(
+      'the reports',
+      async () => (await this.bed.log.lag('transactions', topics.transactionReports)) === 0,
+    );
   }
 
   /** Makes a stored operation undecodable. */
