@@ -58,6 +58,8 @@ export function buildUpdates(ctx: ServiceContext, config: UpdatesConfig): Servic
   const sweeper = createSweeper({
     ...{ uploads, check, clock, logger },
     intervalMs: config.UPDATES_SWEEP_INTERVAL_MS,
+    leaseMs: config.UPDATES_CHECK_LEASE_MS,
+    lifetimeMs: config.UPDATES_UPLOAD_URL_SECONDS * 1000,
   });
   let started = false;
 

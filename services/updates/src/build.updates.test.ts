@@ -306,7 +306,7 @@ test('the documents that a call examines do not grow with other developers’ ca
         developerId: `dev-${n}`,
         settled: false,
       },
-      dueAtMs: world.nowMs + 1_000_000,
+      dueAtMs: world.nowMs + 30_000,
     })),
   );
   const examined = async (call: () => Promise<unknown>): Promise<number> => {

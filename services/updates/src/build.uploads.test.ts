@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ArtifactKind, ArtifactState } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
+import type { UploadDocument } from './store/documents.ts';
 import { callerOf, World } from './testing/world.ts';
 
 let world: World;
@@ -41,6 +42,12 @@ async function upload(version = '1.0.0', caller = callerOf(), apk?: Buffer) {
 
 const artifact = async (version = '1.0.0') =>
   (await world.admin.listArtifacts({ package: app })).artifacts.find((a) => a.version === version);
+
+/** As the sweeper left it: to list it would check it. */
+const stored = (version = '1.0.0') =>
+  world.bed.store
+    .collection<{ _id: string; state: string }>('artifacts')
+    .findOne({ _id: `software/${app}/${version}` });
 
 // proves api/5/upload-no-multipart, api/9/chunk-part-size, api/9/url-lifetime
 test('a package becomes deliverable by one PUT to the URL that its request answered', async () => {
@@ -253,6 +260,42 @@ test.each(['updates.uploaded', 'updates.sealed', 'updates.delivered'])(
     expect((await requestUpload()).appFileExists).toBe(true);
   },
 );
+
+test('an instance that put a check off with its clock ahead does not block its upload for that long', async () => {
+  const { url, bytes } = await upload();
+  const aheadMs = 3_000_000;
+  world.nowMs += aheadMs;
+  world.cutAt = 'updates.sealed';
+  await put(url, bytes).catch(() => undefined);
+  await world.restart();
+  world.nowMs -= aheadMs;
+  await waitFor('the check', async () => (await stored())?.state === 'deliverable');
+});
+
+test('an instance that dies in a check with its clock ahead does not block its upload for that long', async () => {
+  const { url, bytes } = await upload();
+  const uploads = world.bed.store.collection('uploads');
+  const untilMs = world.nowMs + 3_600_000;
+  await uploads.updateMany({}, { $set: { leaseUntilMs: untilMs, dueAtMs: untilMs } });
+  expect(await put(url, bytes)).toEqual({ status: 200, text: 'The file was accepted.\n' });
+});
+
+test('an upload that only waits for its end is left alone until then, unless that lies too far ahead', async () => {
+  const { url, bytes } = await upload();
+  await put(url, bytes);
+  const uploads = () => world.bed.store.collection<UploadDocument>('uploads');
+  const settled = () => uploads().findOne({ settled: true });
+  const { expiresAtMs = 0, dueAtMs } = (await settled()) ?? {};
+  expect(dueAtMs).toBe(expiresAtMs + 3_600_000);
+  await world.restart();
+  await requestUpload('2.0.0');
+  world.nowMs += 1000;
+  await waitFor('a sweep', async () => (await uploads().findOne({ looks: 1 })) !== null);
+  expect((await settled())?.dueAtMs).toBe(dueAtMs);
+  await uploads().updateMany({ settled: true }, { $set: { dueAtMs: world.nowMs + 86_400_000 } });
+  await world.restart();
+  await waitFor('the recall', async () => (await settled())?.dueAtMs === dueAtMs);
+});
 
 test.each(['updates.claimed', 'updates.opened', 'updates.requested'])(
   'a request that crashes at %s can be repeated',

@@ -58,7 +58,7 @@ export function createMetrics(
     registers: [registry],
   });
   return (outcome) => {
-    if (outcome.kind === 'absent' || outcome.kind === 'busy') return;
+    if (outcome.kind === 'absent' || outcome.kind === 'changed' || outcome.kind === 'busy') return;
     checks.inc({ outcome: outcome.kind });
     if (outcome.kind === 'rejected') rejections.inc({ rule: outcome.rule });
   };

@@ -1,5 +1,5 @@
 import type { Artifact, ArtifactName } from './domain/artifact.ts';
-import type { Upload } from './domain/upload.ts';
+import type { RejectedFile, Upload } from './domain/upload.ts';
 
 /** A stored object; `tag` changes with its content. */
 export interface StoredObject {
@@ -44,6 +44,11 @@ export interface ArtifactStorage {
   seal(key: string, tag: string, to: string): Promise<void>;
   /** Idempotent. */
   remove(key: string): Promise<void>;
+  /**
+   * Removes the object if it still has that tag. A storage that cannot compare and remove in one step keeps
+   * it.
+   */
+  discard(key: string, tag: string): Promise<void>;
 }
 
 /** The fields of an artifact that change when an upload of it is opened. */
@@ -101,21 +106,35 @@ export interface Catalogue {
 
 /** Open uploads: one document per upload. */
 export interface UploadStore {
-  /** Creates it, or keeps it open for longer. */
-  open(upload: Omit<Upload, 'looks'>, firstLookMs: number): Promise<void>;
+  /** Creates it, or keeps it open for longer. Throws `unavailable` while it is being closed. */
+  open(upload: Omit<Upload, 'looks' | 'settled' | 'rejected'>, firstLookMs: number): Promise<void>;
   remove(id: string): Promise<void>;
-  /** Closes it, unless it has been kept open for longer. */
-  close(id: string, expiresAtMs: number): Promise<void>;
+  /**
+   * Begins to close it: until `remove` nobody opens it again, so that its file can be removed. False: it has
+   * been kept open for longer. Repeatable.
+   */
+  close(id: string, expiresAtMs: number): Promise<boolean>;
   countOpen(artifactId: string, nowMs: number): Promise<{ count: number; firstEndMs: number }>;
   /** Ids of uploads at which a check may find something new. */
   unsettled(of: { artifactId: string } | { developerId: string }, limit: number): Promise<string[]>;
   due(nowMs: number, limit: number): Promise<string[]>;
   /** How many uploads are due for a check, and since when the oldest is. */
   overdue(nowMs: number): Promise<{ count: number; oldestDueAtMs: number | undefined }>;
-  /** Claims it for a check; undefined: another check has it, or it is gone. */
-  claim(id: string, nowMs: number, untilMs: number): Promise<Upload | undefined>;
+  /**
+   * Makes uploads that are due later than that due now: a wrong clock wrote the time. `settledMs` is for
+   * uploads that are only to be closed.
+   */
+  recall(nowMs: number, latest: { unsettledMs: number; settledMs: number }): Promise<void>;
+  /**
+   * Claims it for a check; undefined: another check has it, or it is gone. A claim that ends after
+   * `latestMs` does not count: a wrong clock wrote it.
+   */
+  claim(id: string, times: { nowMs: number; untilMs: number; latestMs: number }): Promise<Upload | undefined>;
   /** Renews a claim. */
   renew(id: string, untilMs: number): Promise<void>;
-  /** Releases the claim and sets the time of the next check. */
-  release(id: string, next: { atMs: number; looks: number; settled: boolean }): Promise<void>;
+  /** Releases the claim and sets the time of the next check; keeps what was rejected before. */
+  release(
+    id: string,
+    next: { atMs: number; looks: number; settled: boolean; rejected?: RejectedFile },
+  ): Promise<void>;
 }

@@ -189,6 +189,43 @@ describe('poison', () => {
     },
   );
 
+  test('a replay that dies with its clock an hour ahead does not hold its event for an hour', async () => {
+    const member = await start(mended);
+    await publish(event('k', 'bad'));
+    const id = await idOf(member);
+    readable = true;
+    nowMs += 3_600_000;
+    dieAt = 'dead-letters.claimed';
+    await expect(member.deadLetters.replay(id, 'mended')).rejects.toThrow('killed');
+    nowMs -= 3_600_000;
+    await waitFor('its end', async () => (await member.deadLetters.get(id))?.state === 'replayed');
+    expect(member.handled).toEqual(['bad']);
+  });
+
+  test('an operator may discard what a replay claimed with its clock an hour ahead', async () => {
+    const member = await start(mended, group, 3_600_000);
+    await publish(event('k', 'bad'));
+    const id = await idOf(member);
+    nowMs += 3_600_000;
+    dieAt = 'dead-letters.claimed';
+    await expect(member.deadLetters.replay(id, 'mended')).rejects.toThrow('killed');
+    nowMs -= 3_600_000;
+    expect(await member.deadLetters.discard(id, 'a test event')).toMatchObject({ state: 'discarded' });
+  });
+
+  test('a member whose clock is two minutes behind respects the claims of the others', async () => {
+    const member = await start(mended);
+    await publish(event('k', 'bad'));
+    const id = await idOf(member);
+    readable = true;
+    dieAt = 'dead-letters.claimed';
+    await expect(member.deadLetters.replay(id, 'mended')).rejects.toThrow('killed');
+    nowMs -= 120_000;
+    await expect(member.deadLetters.discard(id, 'too early')).rejects.toMatchObject({
+      message: 'It is being replayed just now.',
+    });
+  });
+
   test('a transient failure of a replay is reported, and the operator may replay again', async () => {
     let away = true;
     const member = await start((text, one) => {
@@ -258,6 +295,22 @@ describe('an event of a newer version', () => {
     for (const text of texts) await publish(event('k', text));
     await waitFor('all of it', () => order.length >= texts.length, { timeoutMs: 20_000 });
     expect(order).toEqual(texts);
+  });
+
+  test('its line goes on after a replay of its head has died with its clock an hour ahead', async () => {
+    const before = await start(old);
+    await publish(event('k', 'new'), event('k', '1'));
+    await letters(before, 2);
+    await before.running.close();
+    nowMs += 3_600_000;
+    dieAt = 'dead-letters.handled';
+    const dying = await start(upgraded);
+    await waitFor('the death', () => dieAt === undefined);
+    await dying.running.close();
+    nowMs -= 3_600_000;
+    const after = await start(upgraded);
+    await waitFor('the line', () => after.handled.includes('1'));
+    expect(after.handled).toEqual(['new', '1']);
   });
 
   test('that turns out to be poison for the newer version lets the rest go on', async () => {

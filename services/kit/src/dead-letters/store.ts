@@ -17,6 +17,12 @@ const dayMs = 86_400_000;
 const keepMs = 30 * dayMs;
 /** How long a replay's claim on an event lasts; longer than any handler takes. */
 const claimMs = 60_000;
+/**
+ * How far ahead a claim may end. One that ends later comes from a clock that was ahead, or from before a
+ * step back. Several times what a right clock writes: members whose clocks differ by less than four minutes
+ * leave each other's claims alone.
+ */
+const farthestMs = 5 * claimMs;
 const maxSteps = 20;
 
 /** A line: the events of one key that one group has set aside and that must keep their order. */
@@ -113,7 +119,7 @@ export class LetterStore {
   async abandoned(group: string, topic: string): Promise<string[]> {
     const left = await this.#letters
       .find(
-        { group, topic, state: 'replaying', claimedUntilMs: { $lte: this.#clock.now() } },
+        { group, topic, state: 'replaying', ...unclaimed(this.#clock.now()) },
         { projection: { _id: 1 }, limit: 100 },
       )
       .toArray();
@@ -137,7 +143,7 @@ export class LetterStore {
   claim(id: string, claim: string, asked?: { reason: string }): Promise<LetterDocument | null> {
     const now = this.#clock.now();
     return this.#update(
-      { _id: id, open: true, claimedUntilMs: { $lte: now } },
+      { _id: id, open: true, ...unclaimed(now) },
       {
         $set: {
           claim,
@@ -181,7 +187,7 @@ export class LetterStore {
 
   /** Null when it is already ended or a replay has claimed it. */
   discard(id: string, reason: string): Promise<LetterDocument | null> {
-    const free = { _id: id, open: true, claimedUntilMs: { $lte: this.#clock.now() } };
+    const free = { _id: id, open: true, ...unclaimed(this.#clock.now()) };
     return this.#end(free, 'discarded', { reason }, `discarded: ${reason}`);
   }
 
@@ -205,6 +211,11 @@ export class LetterStore {
   #update(filter: Filter<LetterDocument>, update: Update<LetterDocument>): Promise<LetterDocument | null> {
     return this.#letters.findOneAndUpdate(filter, update, { returnDocument: 'after' });
   }
+}
+
+/** What no replay holds. */
+function unclaimed(now: number): Filter<LetterDocument> {
+  return { $or: [{ claimedUntilMs: { $lte: now } }, { claimedUntilMs: { $gt: now + farthestMs } }] };
 }
 
 function step(atMs: number, what: string): Update<LetterDocument> {

@@ -10,6 +10,8 @@ export const refusals = {
     refuse(`The version ${version} of ${name} was withdrawn. Upload another version.`),
   tooManyUploads: (retryAfterMs: number) =>
     new DomainError('unavailable', 'Too many uploads of this version are open.', { retryAfterMs }),
+  closing: () =>
+    new DomainError('unavailable', 'The upload is being closed just now.', { retryAfterMs: 1000 }),
   limit: (max: number) => refuse(`limit must be from 1 to ${max}.`),
 
   /** Tells the developer why its own version cannot be installed. */

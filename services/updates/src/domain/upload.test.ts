@@ -4,6 +4,7 @@ const upload: Upload = {
   ...{ id: 'u', artifactId: 'a', developerId: 'd', sizeBytes: 1 },
   expiresAtMs: 3_600_000,
   looks: 0,
+  settled: false,
 };
 const lifetime = 3_600_000;
 

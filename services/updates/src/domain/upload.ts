@@ -10,6 +10,17 @@ export interface Upload {
   readonly expiresAtMs: number;
   /** Number of checks that found nothing new. */
   readonly looks: number;
+  /** True: a later transfer has no effect any more; only stored files are still to be removed. */
+  readonly settled: boolean;
+  /** The last file that was rejected; absent: none was. */
+  readonly rejected?: RejectedFile;
+}
+
+/** A file that no check reads again. */
+export interface RejectedFile {
+  /** Tag of the stored object. */
+  readonly tag: string;
+  readonly reason: string;
 }
 
 const firstDelayMs = 1000;
@@ -30,4 +41,21 @@ export function nextLookMs(upload: Upload, nowMs: number, lifetimeMs: number): n
 /** When nothing more is expected to arrive. */
 export function closesAtMs(upload: Pick<Upload, 'expiresAtMs'>, lifetimeMs: number): number {
   return upload.expiresAtMs + lifetimeMs;
+}
+
+/**
+ * The time of the last check of an upload at which a later transfer has no effect any more. No right clock
+ * signs a URL that lets it close later than that.
+ */
+export function lastLookMs(upload: Upload, nowMs: number, lifetimeMs: number): number {
+  return Math.min(closesAtMs(upload, lifetimeMs), nowMs + 2 * lifetimeMs);
+}
+
+/**
+ * How far ahead a claim may end, and the next check of an upload that waits for a file may lie. What lies
+ * further ahead comes from a clock that was ahead, or from before a step back. It is several times what a
+ * right clock writes, so that instances whose clocks differ a little leave each other's claims alone.
+ */
+export function farthestAheadMs(leaseMs: number): number {
+  return 4 * Math.max(leaseMs, longestDelayMs);
 }

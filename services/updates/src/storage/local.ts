@@ -33,6 +33,15 @@ export class CutOff extends Error {}
 export function createLocalStorage(options: LocalOptions): LocalStorage {
   const { folder, secrets, publicUrl } = options;
   const partial = join(folder, 'partial');
+  /** Ends when the last change of what a key names has. */
+  let changed: Promise<unknown> = Promise.resolve();
+
+  /** Serialises changes of what keys name: only this process changes the folder. */
+  function inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const result = changed.then(change);
+    changed = result.catch(() => {});
+    return result;
+  }
 
   function file(key: string): string {
     if (!/^(uploads|artifacts)\/[0-9a-f][0-9a-f.-]*$/.test(key)) throw new Error('not a key of this service');
@@ -98,7 +107,7 @@ export function createLocalStorage(options: LocalOptions): LocalStorage {
         const stream = createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true });
         await pipeline(content, stream);
         if (stream.bytesWritten !== sizeBytes) throw new CutOff('the upload was cut off');
-        await rename(path, target);
+        await inTurn(() => rename(path, target));
         await syncFolder(dirname(target));
       } catch (error) {
         await rm(path, { force: true });
@@ -124,6 +133,11 @@ export function createLocalStorage(options: LocalOptions): LocalStorage {
     async remove(key) {
       await rm(file(key), { force: true });
     },
+
+    discard: (key, tag) =>
+      inTurn(async () => {
+        if ((await head(key))?.tag === tag) await rm(file(key), { force: true });
+      }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { ArtifactKind, ArtifactState } from '../domain/artifact.ts';
+import type { RejectedFile } from '../domain/upload.ts';
 
 /** One document per package, with its owner: the first developer that requests an upload. */
 export interface PackageDocument {
@@ -43,6 +44,10 @@ export interface UploadDocument {
   dueAtMs: number;
   /** Until when a check has claimed it. */
   leaseUntilMs: number;
+  /** The last file that was rejected. Absent: none was, or 0.1.0 rejected it, which removed it at once. */
+  rejected?: RejectedFile;
+  /** True while its file is removed, before the document is. */
+  closing?: boolean;
 }
 
 export const collections = {

@@ -1,4 +1,6 @@
+import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { refusals } from '../domain/refusals.ts';
 import type { Upload } from '../domain/upload.ts';
 import type { UploadStore } from '../ports.ts';
 import type { UploadDocument } from './documents.ts';
@@ -6,15 +8,24 @@ import type { UploadDocument } from './documents.ts';
 export function createUploadStore(uploads: StoreCollection<UploadDocument>): UploadStore {
   return {
     async open({ id, artifactId, developerId, sizeBytes, expiresAtMs }, firstLookMs) {
-      await uploads.updateOne(
-        { _id: id },
-        {
-          $max: { expiresAtMs },
-          $min: { dueAtMs: firstLookMs },
-          $setOnInsert: { artifactId, developerId, sizeBytes, looks: 0, settled: false, leaseUntilMs: 0 },
-        },
-        { upsert: true },
-      );
+      for (let tries = 1; ; tries += 1) {
+        try {
+          await uploads.updateOne(
+            { _id: id, closing: { $ne: true } },
+            {
+              $max: { expiresAtMs },
+              $min: { dueAtMs: firstLookMs },
+              $setOnInsert: { artifactId, developerId, sizeBytes, looks: 0, settled: false, leaseUntilMs: 0 },
+            },
+            { upsert: true },
+          );
+          return;
+        } catch (error) {
+          if (!isDuplicateKey(error)) throw error;
+          // The first time a concurrent call may have created it.
+          if (tries === 2) throw refusals.closing();
+        }
+      }
     },
 
     async remove(id) {
@@ -22,7 +33,8 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
     },
 
     async close(id, expiresAtMs) {
-      await uploads.deleteOne({ _id: id, expiresAtMs });
+      const { matchedCount } = await uploads.updateOne({ _id: id, expiresAtMs }, { $set: { closing: true } });
+      return matchedCount === 1;
     },
 
     async countOpen(artifactId, nowMs) {
@@ -56,9 +68,18 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
       return { count, oldestDueAtMs: first?.dueAtMs };
     },
 
-    async claim(id, nowMs, untilMs) {
+    async recall(nowMs, { unsettledMs, settledMs }) {
+      for (const [settled, latestMs] of [
+        [false, unsettledMs],
+        [true, settledMs],
+      ] as const) {
+        await uploads.updateMany({ settled, dueAtMs: { $gt: latestMs } }, { $set: { dueAtMs: nowMs } });
+      }
+    },
+
+    async claim(id, { nowMs, untilMs, latestMs }) {
       const claimed = await uploads.findOneAndUpdate(
-        { _id: id, leaseUntilMs: { $lte: nowMs } },
+        { _id: id, $or: [{ leaseUntilMs: { $lte: nowMs } }, { leaseUntilMs: { $gt: latestMs } }] },
         { $set: { leaseUntilMs: untilMs, dueAtMs: untilMs } },
         { returnDocument: 'after' },
       );
@@ -73,13 +94,16 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
       );
     },
 
-    async release(id, { atMs, looks, settled }) {
-      await uploads.updateOne({ _id: id }, { $set: { leaseUntilMs: 0, dueAtMs: atMs, looks, settled } });
+    async release(id, { atMs, looks, settled, rejected }) {
+      await uploads.updateOne(
+        { _id: id },
+        { $set: { leaseUntilMs: 0, dueAtMs: atMs, looks, settled, ...(rejected && { rejected }) } },
+      );
     },
   };
 }
 
 function uploadOf(document: UploadDocument): Upload {
-  const { _id: id, artifactId, developerId, sizeBytes, expiresAtMs, looks } = document;
-  return { id, artifactId, developerId, sizeBytes, expiresAtMs, looks };
+  const { _id: id, dueAtMs: _due, leaseUntilMs: _lease, closing: _closing, ...upload } = document;
+  return { id, ...upload };
 }

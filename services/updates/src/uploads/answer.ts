@@ -22,7 +22,9 @@ export async function answerUpload(check: Checker, uploadId: string): Promise<Up
 
 async function untilKnown(check: Checker, uploadId: string, signal: AbortSignal): Promise<UploadAnswer> {
   for (;;) {
-    const outcome = await check(uploadId);
+    const checked = await check(uploadId);
+    // Another check may have been first with this file.
+    const outcome = (checked.kind === 'absent' && checked.known) || checked;
     switch (outcome.kind) {
       case 'deliverable':
         return { status: 200, text: 'The file was accepted.' };

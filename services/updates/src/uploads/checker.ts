@@ -6,18 +6,26 @@ import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { inspectPackage, type Rejection } from '../apk/inspect.ts';
 import { type Artifact, checkedKey, isOwnContent, openStates, uploadKey } from '../domain/artifact.ts';
-import { closesAtMs, nextLookMs, type Upload } from '../domain/upload.ts';
+import { closesAtMs, farthestAheadMs, lastLookMs, nextLookMs, type Upload } from '../domain/upload.ts';
 import { type ArtifactStorage, type Catalogue, ObjectChanged, type UploadStore } from '../ports.ts';
 
 /** The result of a check. */
 export type CheckOutcome =
   /** Another check of it is running, or it is closed. */
   | { readonly kind: 'busy' }
-  | { readonly kind: 'absent' }
+  /** There is no file that was not checked before; `known` is what became of that one. */
+  | { readonly kind: 'absent'; readonly known?: Known }
+  /** The file was replaced during the check; the next check reads the new one. */
+  | { readonly kind: 'changed' }
   | { readonly kind: 'deliverable' }
-  | ({ readonly kind: 'rejected' } & Rejection)
+  | ({ readonly kind: 'rejected'; readonly tag: string } & Rejection)
   /** Another upload of the version was first, or the version was withdrawn. */
   | { readonly kind: 'superseded' };
+
+/** What an earlier check found. */
+export type Known =
+  | { readonly kind: 'deliverable' | 'superseded' }
+  | { readonly kind: 'rejected'; readonly reason: string };
 
 export interface CheckerDependencies {
   readonly catalogue: Catalogue;
@@ -45,47 +53,57 @@ export type Checker = (uploadId: string) => Promise<CheckOutcome>;
  */
 export function createChecker(deps: CheckerDependencies): Checker {
   const { catalogue, uploads, storage, clock, failpoints, logger } = deps;
+  /** The uploads that this instance is checking. */
+  const running = new Set<string>();
 
   async function look(upload: Upload): Promise<CheckOutcome> {
     const key = uploadKey(upload.id);
+    const { rejected } = upload;
     const [artifact, object] = await Promise.all([catalogue.get(upload.artifactId), storage.head(key)]);
-    if (!object) return { kind: 'absent' };
+    const nothingNew = !object || object.tag === rejected?.tag;
     if (!artifact || !openStates.includes(artifact.state)) {
-      await storage.remove(key);
+      if (object) await storage.remove(key);
       const own = artifact?.state === 'deliverable' && isOwnContent(artifact, upload.id);
-      return own ? { kind: 'deliverable' } : { kind: 'superseded' };
+      const known = { kind: own ? 'deliverable' : 'superseded' } as const;
+      return nothingNew ? { kind: 'absent', known } : known;
     }
+    if (nothingNew) {
+      return { kind: 'absent', ...(rejected && { known: { kind: 'rejected', reason: rejected.reason } }) };
+    }
+    const { tag } = object;
     if (object.sizeBytes !== upload.sizeBytes) {
       const reason = `It has ${object.sizeBytes} bytes, not ${upload.sizeBytes} as was requested.`;
-      return reject(upload, { rule: 'size', reason });
+      return reject(upload, tag, { rule: 'size', reason });
     }
-    const copy = await storage.fetch(key, object.tag);
+    const copy = await storage.fetch(key, tag);
     let sha256: string;
     try {
       const signal = AbortSignal.timeout(checkTimeoutMs);
       const rejection = await unfit(artifact, copy.path, signal);
-      if (rejection) return await reject(upload, rejection);
+      if (rejection) return await reject(upload, tag, rejection);
       sha256 = await hashOf(copy.path, signal);
     } finally {
       await copy.dispose();
     }
     const objectKey = checkedKey(upload.id, sha256);
-    await storage.seal(key, object.tag, objectKey);
+    await storage.seal(key, tag, objectKey);
     failpoints('updates.sealed');
     const content = { objectKey, sizeBytes: object.sizeBytes, sha256 };
     const won = await catalogue.deliver(artifact.id, content, clock.now());
     failpoints('updates.delivered');
     if (won) logger.info({ artifact: artifact.id, sizeBytes: object.sizeBytes }, 'an upload is deliverable');
-    else if ((await catalogue.get(artifact.id))?.objectKey !== objectKey) await storage.remove(objectKey);
+    const there = won ? undefined : await catalogue.get(artifact.id);
+    // Another instance may have taken this check over, and have been first with the same content.
+    const own = won || there?.objectKey === objectKey;
+    if (!own) await storage.remove(objectKey);
     await storage.remove(key);
-    return { kind: won ? 'deliverable' : 'superseded' };
+    return { kind: won || (own && there?.state === 'deliverable') ? 'deliverable' : 'superseded' };
   }
 
-  async function reject(upload: Upload, { rule, reason }: Rejection): Promise<CheckOutcome> {
-    await catalogue.reject(upload.artifactId, reason, clock.now());
-    await storage.remove(uploadKey(upload.id));
-    logger.info({ artifact: upload.artifactId, reason }, 'an upload was rejected');
-    return { kind: 'rejected', rule, reason };
+  async function reject(upload: Upload, tag: string, rejection: Rejection): Promise<CheckOutcome> {
+    await catalogue.reject(upload.artifactId, rejection.reason, clock.now());
+    logger.info({ artifact: upload.artifactId, reason: rejection.reason }, 'an upload was rejected');
+    return { kind: 'rejected', tag, ...rejection };
   }
 
   /** Closes the upload, or sets the time of its next check. */
@@ -95,15 +113,28 @@ export function createChecker(deps: CheckerDependencies): Checker {
     if (outcome.kind === 'absent' && now >= upload.expiresAtMs) {
       await catalogue.expire(upload.artifactId, upload.id, nothingCame, now);
     }
-    if (now >= closes) return uploads.close(upload.id, upload.expiresAtMs);
-    const settled = outcome.kind === 'deliverable' || outcome.kind === 'superseded';
-    const looks = outcome.kind === 'absent' ? upload.looks + 1 : 0;
-    const atMs = settled ? closes : nextLookMs({ ...upload, looks }, now, deps.lifetimeMs);
-    await uploads.release(upload.id, { atMs, looks, settled });
+    const settledNow = outcome.kind === 'deliverable' || outcome.kind === 'superseded';
+    const absent = outcome.kind === 'absent';
+    // Otherwise a newer file may be there.
+    const over = now >= closes && (absent || settledNow);
+    if (over && (await uploads.close(upload.id, upload.expiresAtMs))) {
+      await storage.remove(uploadKey(upload.id));
+      return uploads.remove(upload.id);
+    }
+    const settled = absent ? upload.settled : settledNow;
+    const looks = absent ? upload.looks + 1 : 0;
+    const atMs = (settled ? lastLookMs : nextLookMs)({ ...upload, looks }, now, deps.lifetimeMs);
+    if (outcome.kind !== 'rejected') return uploads.release(upload.id, { atMs, looks, settled });
+    // Not removed by its key alone, because a newer file may be there; the tag keeps it from being read again.
+    const { tag, reason } = outcome;
+    await uploads.release(upload.id, { atMs, looks, settled, rejected: { tag, reason } });
+    await storage.discard(uploadKey(upload.id), tag);
   }
 
-  return async (uploadId) => {
-    const upload = await uploads.claim(uploadId, clock.now(), clock.now() + deps.leaseMs);
+  async function claimed(uploadId: string): Promise<CheckOutcome> {
+    const nowMs = clock.now();
+    const latestMs = nowMs + farthestAheadMs(deps.leaseMs);
+    const upload = await uploads.claim(uploadId, { nowMs, untilMs: nowMs + deps.leaseMs, latestMs });
     if (!upload) return { kind: 'busy' };
     const renewal = setInterval(() => {
       uploads
@@ -112,8 +143,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
     }, deps.leaseMs / 3);
     try {
       const outcome = await look(upload).catch((error): CheckOutcome => {
-        // The file was replaced during the check; the next check reads the new one.
-        if (error instanceof ObjectChanged) return { kind: 'absent' };
+        if (error instanceof ObjectChanged) return { kind: 'changed' };
         throw error;
       });
       clearInterval(renewal);
@@ -126,6 +156,17 @@ export function createChecker(deps: CheckerDependencies): Checker {
       const atMs = nextLookMs({ ...upload, looks }, clock.now(), deps.lifetimeMs);
       await uploads.release(uploadId, { atMs, looks, settled: false });
       throw error;
+    }
+  }
+
+  return async (uploadId) => {
+    // Its claim may have lapsed meanwhile, or seem to come from a wrong clock.
+    if (running.has(uploadId)) return { kind: 'busy' };
+    running.add(uploadId);
+    try {
+      return await claimed(uploadId);
+    } finally {
+      running.delete(uploadId);
     }
   };
 }

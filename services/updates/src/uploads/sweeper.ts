@@ -1,6 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { farthestAheadMs } from '../domain/upload.ts';
 import type { UploadStore } from '../ports.ts';
 import type { Checker } from './checker.ts';
 
@@ -23,13 +24,30 @@ export function createSweeper(deps: {
   clock: Clock;
   logger: Logger;
   intervalMs: number;
+  leaseMs: number;
+  lifetimeMs: number;
 }): Sweeper {
   const { uploads, check, clock, logger } = deps;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
   let stopped = true;
+  let recalledAt = Number.NEGATIVE_INFINITY;
+
+  /**
+   * Rarely, because an instance whose clock is behind finds what right clocks have written too far ahead:
+   * one more look at it does no harm, one at every sweep would.
+   */
+  async function recall(): Promise<void> {
+    const aheadMs = farthestAheadMs(deps.leaseMs);
+    if (performance.now() - recalledAt < aheadMs) return;
+    const nowMs = clock.now();
+    const unsettledMs = nowMs + aheadMs;
+    await uploads.recall(nowMs, { unsettledMs, settledMs: unsettledMs + 2 * deps.lifetimeMs });
+    recalledAt = performance.now();
+  }
 
   async function sweep(): Promise<void> {
+    await recall();
     for (const id of await uploads.due(clock.now(), batch)) {
       if (stopped) return;
       try {

@@ -1,0 +1,302 @@
+import { existsSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { makeApk } from '@headset-cloud/demo/apk.ts';
+import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
+import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import { artifactId, uploadKey } from '../domain/artifact.ts';
+import type { ArtifactStorage, Catalogue, UploadStore } from '../ports.ts';
+import { createLocalStorage, type LocalStorage } from '../storage/local.ts';
+import { createCatalogue } from '../store/catalogue.ts';
+import { collections, type UploadDocument } from '../store/documents.ts';
+import { createUploadStore } from '../store/uploads.ts';
+import { answerUpload } from './answer.ts';
+import { type CheckOutcome, createChecker } from './checker.ts';
+
+const hourMs = 3_600_000;
+const leaseMs = 30_000;
+const name = { kind: 'software', package: 'com.example.app', version: '1' } as const;
+const id = '0a';
+const key = uploadKey(id);
+
+let bed: TestBed;
+let disk: LocalStorage;
+let catalogue: Catalogue;
+let uploads: UploadStore;
+let nowMs: number;
+let counted: CheckOutcome['kind'][];
+let fetches: number;
+/** Runs once, when a check has read the file. */
+let whenFetched: (() => Promise<void>) | undefined;
+let good: Buffer;
+let bad: Buffer;
+
+beforeEach(async () => {
+  bed = openTestBed('updates');
+  const secrets = createSecretBox('a test secret of more than thirty-two characters');
+  disk = createLocalStorage({ folder: `${bed.directory}/files`, secrets, publicUrl: () => 'http://files' });
+  await disk.prepare();
+  catalogue = createCatalogue(
+    bed.store.collection(collections.packages),
+    bed.store.collection(collections.artifacts),
+  );
+  uploads = createUploadStore(bed.store.collection(collections.uploads));
+  nowMs = Date.now();
+  [counted, fetches, whenFetched] = [[], 0, undefined];
+  good = await makeApk({ package: name.package, versionName: name.version });
+  bad = Buffer.from(good).fill(0, good.length >> 1);
+  await open();
+});
+afterEach(() => bed.remove());
+
+async function open(uploadId = id): Promise<void> {
+  const [developerId, sizeBytes, expiresAtMs] = ['dev-a', good.length, nowMs + hourMs];
+  await uploads.open(
+    { id: uploadId, artifactId: artifactId(name), developerId, sizeBytes, expiresAtMs },
+    nowMs,
+  );
+  await catalogue.open({ name, developerId, sizeBytes, uploadId }, nowMs, false);
+}
+
+const put = (content: Buffer, to = key) => disk.write(to, Readable.from([content]), content.length);
+const state = async () => (await catalogue.get(artifactId(name)))?.state;
+
+/** A checker of one instance. `keeping`: like S3, the storage cannot compare and remove in one step. */
+function checkerOf({ keeping = false, storage = {} as Partial<ArtifactStorage> } = {}) {
+  return createChecker({
+    ...{ catalogue, uploads, leaseMs, lifetimeMs: hourMs, failpoints: noFailpoints, logger: bed.logger },
+    clock: { now: () => nowMs },
+    storage: {
+      ...disk,
+      ...(keeping && { discard: async () => {} }),
+      async fetch(from, tag) {
+        const copy = await disk.fetch(from, tag);
+        fetches += 1;
+        const hook = whenFetched;
+        whenFetched = undefined;
+        await hook?.();
+        return copy;
+      },
+      ...storage,
+    },
+    onOutcome: (outcome) => {
+      if (outcome.kind !== 'absent') counted.push(outcome.kind);
+    },
+  });
+}
+
+describe.each([
+  ['this machine’s disk', false],
+  ['S3', true],
+])('on %s', (_, keeping) => {
+  test('a good file that is put to the URL while a bad one is being checked is checked next', async () => {
+    const check = checkerOf({ keeping });
+    await put(bad);
+    whenFetched = () => put(good);
+    expect(await check(id)).toMatchObject({ kind: 'rejected', rule: 'not_whole' });
+    expect(await check(id)).toEqual({ kind: 'deliverable' });
+    expect(await state()).toBe('deliverable');
+  });
+
+  test('a rejected file is read and counted once, and is gone when the upload closes', async () => {
+    const check = checkerOf({ keeping });
+    await put(bad);
+    await check(id);
+    expect(existsSync(disk.file(key))).toBe(keeping);
+    for (let i = 0; i < 3; i += 1) expect(await check(id)).toMatchObject({ kind: 'absent' });
+    expect([fetches, counted]).toEqual([1, ['rejected']]);
+    nowMs += 2 * hourMs;
+    await check(id);
+    expect(existsSync(disk.file(key))).toBe(false);
+    expect(await uploads.unsettled({ artifactId: artifactId(name) }, 9)).toEqual([]);
+    expect(counted).toEqual(['rejected']);
+  });
+
+  test('a rejected file leaves a version alone that is opened again', async () => {
+    const check = checkerOf({ keeping });
+    await put(bad);
+    await check(id);
+    await open('0b');
+    await check(id);
+    expect(await state()).toBe('uploading');
+  });
+
+  test('a file that is found first when its upload closes gets its check, and the next one closes it', async () => {
+    const check = checkerOf({ keeping });
+    await put(bad);
+    nowMs += 2 * hourMs;
+    whenFetched = () => put(good);
+    expect(await check(id)).toMatchObject({ kind: 'rejected' });
+    expect(await check(id)).toEqual({ kind: 'deliverable' });
+    expect(await uploads.unsettled({ artifactId: artifactId(name) }, 9)).toEqual([]);
+  });
+
+  test('a file that replaces another during the check at the close is checked, and not removed', async () => {
+    const storage: Partial<ArtifactStorage> = {
+      async seal(...args) {
+        await put(good);
+        storage.seal = disk.seal;
+        await disk.seal(...args);
+      },
+    };
+    await put(good);
+    nowMs += 2 * hourMs;
+    const check = checkerOf({ keeping, storage });
+    expect(await check(id)).toEqual({ kind: 'changed' });
+    expect(await checkerOf({ keeping })(id)).toEqual({ kind: 'deliverable' });
+  });
+
+  test('a check that dies before it stores that a file was rejected is repeated', async () => {
+    await put(bad);
+    const { release } = uploads;
+    uploads.release = () => Promise.reject(new Error('killed'));
+    await expect(checkerOf({ keeping })(id)).rejects.toThrow('killed');
+    uploads.release = release;
+    nowMs += leaseMs;
+    expect(await checkerOf({ keeping })(id)).toMatchObject({ kind: 'rejected' });
+    expect(await state()).toBe('rejected');
+  });
+
+  test.each([
+    ['accepted', () => good, { status: 200, text: 'The file was accepted.' }],
+    [
+      'rejected',
+      () => bad,
+      { status: 422, text: expect.stringMatching(/^The file was rejected: It is not a/) },
+    ],
+  ])(
+    'an uploader learns that the file was %s when another check was first',
+    async (_kind, content, answer) => {
+      const check = checkerOf({ keeping });
+      await put(content());
+      const sweep = check(id);
+      expect(await answerUpload(check, id)).toEqual(answer);
+      await sweep;
+      expect(counted).toHaveLength(1);
+    },
+    10_000,
+  );
+
+  test('an uploader learns that the version is there already when another check took the file away', async () => {
+    const check = checkerOf({ keeping });
+    await open('0b');
+    await put(good, uploadKey('0b'));
+    await check('0b');
+    await put(good);
+    await check(id);
+    expect(await answerUpload(check, id)).toMatchObject({ status: 409 });
+  }, 10_000);
+});
+
+test('a URL is not signed again while its upload is being closed, so that no file put to it is removed', async () => {
+  const [developerId, sizeBytes, aId] = ['dev-a', good.length, artifactId(name)];
+  await put(bad);
+  await checkerOf({ keeping: true })(id);
+  nowMs += 2 * hourMs;
+  const again = () =>
+    uploads.open({ id, artifactId: aId, developerId, sizeBytes, expiresAtMs: nowMs + hourMs }, nowMs);
+  let removing = false;
+  const remove = async (of: string) => {
+    removing = true;
+    await expect(again()).rejects.toMatchObject({ code: 'unavailable', retryAfterMs: 1000 });
+    await disk.remove(of);
+  };
+  await checkerOf({ keeping: true, storage: { remove } })(id);
+  expect(removing).toBe(true);
+  await again();
+  await put(good);
+  expect(await checkerOf({ keeping: true })(id)).toEqual({ kind: 'deliverable' });
+});
+
+test('concurrent calls that open one upload for the first time both succeed', async () => {
+  const collection = bed.store.collection<UploadDocument>(collections.uploads);
+  let tries = 0;
+  // MongoDB refuses one of two upserts that insert the same document at once.
+  const racing = createUploadStore({
+    ...collection,
+    updateOne: async (...args: Parameters<typeof collection.updateOne>) => {
+      tries += 1;
+      if (tries === 1) throw Object.assign(new Error('E11000 duplicate key'), { code: 11_000 });
+      return collection.updateOne(...args);
+    },
+  } as typeof collection);
+  const [artifact, expiresAtMs] = [artifactId(name), nowMs + hourMs];
+  await racing.open(
+    { id: '0c', artifactId: artifact, developerId: 'dev-a', sizeBytes: 1, expiresAtMs },
+    nowMs,
+  );
+  expect(tries).toBe(2);
+  expect(await collection.countDocuments({ _id: '0c' })).toBe(1);
+});
+
+test('an upload whose URL is signed again just before it closes stays open, with its file', async () => {
+  await put(bad);
+  await checkerOf({ keeping: true })(id);
+  nowMs += 2 * hourMs;
+  const { close } = uploads;
+  uploads.close = async (...args) => {
+    await open();
+    await put(good);
+    return close(...args);
+  };
+  await checkerOf({ keeping: true })(id);
+  uploads.close = close;
+  expect(await checkerOf({ keeping: true })(id)).toEqual({ kind: 'deliverable' });
+});
+
+test('a closing that was cut off is completed', async () => {
+  await put(bad);
+  await checkerOf({ keeping: true })(id);
+  nowMs += 2 * hourMs;
+  const remove = () => Promise.reject(new Error('away'));
+  await expect(checkerOf({ keeping: true, storage: { remove } })(id)).rejects.toThrow('away');
+  await checkerOf({ keeping: true })(id);
+  expect(existsSync(disk.file(key))).toBe(false);
+  expect(await uploads.unsettled({ artifactId: artifactId(name) }, 9)).toEqual([]);
+});
+
+describe('clocks', () => {
+  test('a claim that ends further ahead than any right clock writes does not block its upload', async () => {
+    await put(good);
+    const untilMs = nowMs + hourMs + leaseMs;
+    await bed.store
+      .collection<UploadDocument>(collections.uploads)
+      .updateOne({ _id: id }, { $set: { leaseUntilMs: untilMs, dueAtMs: untilMs } });
+    expect(await checkerOf()(id)).toEqual({ kind: 'deliverable' });
+  });
+
+  test('clocks that differ by a minute respect each other’s claims', async () => {
+    await put(good);
+    whenFetched = async () => {
+      nowMs -= 60_000;
+      expect(await checkerOf()(id)).toEqual({ kind: 'busy' });
+      nowMs += 60_000;
+    };
+    expect(await checkerOf()(id)).toEqual({ kind: 'deliverable' });
+    expect(fetches).toBe(1);
+  });
+
+  test('an instance never checks an upload twice at once, whatever its claim looks like', async () => {
+    const check = checkerOf();
+    await put(good);
+    whenFetched = async () => {
+      nowMs += hourMs;
+      expect(await check(id)).toEqual({ kind: 'busy' });
+    };
+    expect(await check(id)).toEqual({ kind: 'deliverable' });
+  });
+
+  test('two checks at once, by instances whose clocks differ by an hour, make one deliverable file', async () => {
+    await put(good);
+    whenFetched = async () => {
+      nowMs -= hourMs;
+      expect(await checkerOf()(id)).toEqual({ kind: 'deliverable' });
+      nowMs += hourMs;
+    };
+    await checkerOf({ storage: { seal: async () => {}, remove: async () => {} } })(id);
+    const { objectKey = '' } = (await catalogue.get(artifactId(name))) ?? {};
+    expect(await state()).toBe('deliverable');
+    expect(await disk.head(objectKey)).toBeDefined();
+    expect(counted).toEqual(['deliverable', 'deliverable']);
+  });
+});
