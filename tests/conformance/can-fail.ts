@@ -32,6 +32,7 @@ export const sabotages: readonly Sabotage[] = [
       options: '--content "$HEADSET_DATA/content.json"',
     },
   },
+  by('session/last-report-id', 'tells-older-counter'),
   by('session/clock-from-trailer', 'uncorrected-clock'),
   by('session/hello-clock', 'corrects-hello-clock'),
   by('session/clock-in-reports', 'uncorrected-clock'),

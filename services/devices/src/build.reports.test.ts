@@ -114,6 +114,34 @@ test('an older session does not overwrite a newer one’s report', async () => {
   expect((await status())?.firmwareVersion).toBe('new');
 });
 
+test('which software is the newest is decided by report ids, whatever a wrong clock says', async () => {
+  const day = 86_400_000;
+  const inventory = (reportId: bigint, atMs: number, firmwareVersion: string, sessionEpoch: bigint) =>
+    event(
+      {
+        case: 'report',
+        value: {
+          ...{ reportId, occurredAtMs: BigInt(atMs), activationEpoch: 1n },
+          body: { case: 'inventory', value: { firmwareVersion } },
+        },
+      },
+      { sessionEpoch },
+    );
+  const hello = (lastReportId: bigint, firmwareVersion: string, sessionEpoch: bigint) =>
+    event({ case: 'hello', value: { firmwareVersion, lastReportId } }, { sessionEpoch, activationEpoch: 1n });
+  const shows = (version: string) =>
+    waitFor(version, async () => (await status())?.firmwareVersion === version);
+  await publish(hello(4n, 'at the hello', 5n));
+  await shows('at the hello');
+  await publish(inventory(5n, Number(receivedAtMs) - day, 'a day early', 5n));
+  await shows('a day early');
+  await publish(hello(5n, 'at the next hello', 6n));
+  await shows('at the next hello');
+  await publish(inventory(5n, Number(receivedAtMs) + day, 'sent again', 6n), change(1, { power: 'started' }));
+  await waitFor('the change', async () => (await status())?.power);
+  expect((await status())?.firmwareVersion).toBe('at the next hello');
+});
+
 test('results, unknown devices and unknown words cause no writes; undecodable bytes become dead letters', async () => {
   const result = {
     case: 'report' as const,

@@ -1,7 +1,7 @@
 import { create, type UnknownField } from '@bufbuild/protobuf';
 import { ConnectResponseSchema, GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Rule } from '../rule.ts';
-import { must } from '../verdict.ts';
+import { must, NotApplicable } from '../verdict.ts';
 
 const dayMs = 86_400_000;
 /** Maximum difference of two readings of one clock on a slow machine. */
@@ -44,6 +44,26 @@ export const session: readonly Rule[] = [
       must(
         installed === update.value.version,
         `hello says version ${installed}, not ${update.value.version}`,
+      );
+      await stage.fence(second);
+    },
+  },
+  {
+    id: 'session/last-report-id',
+    sentence:
+      'last_report_id, the highest report id it has used, read in the same moment as the versions, apps and languages',
+    prove: async (stage) => {
+      const first = await stage.begin();
+      if (first.hello.lastReportId === undefined)
+        throw new NotApplicable('hello does not set last_report_id');
+      await first.run(stage.id(), stage.update());
+      const highest = first.reports.reduce((most, { reportId }) => (reportId > most ? reportId : most), 0n);
+      must(highest > 0n, 'no report was sent');
+      const second = await stage.afterCut(first);
+      const { lastReportId = 0n } = second.hello;
+      must(
+        lastReportId >= highest,
+        `last_report_id is ${lastReportId}, but report ${highest} was sent before`,
       );
       await stage.fence(second);
     },

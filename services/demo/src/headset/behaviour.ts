@@ -40,6 +40,7 @@ export const faultRules = {
   'no-pings': 'sends no pings',
   'ends-on-unknown': 'ends its session at a message of an unknown kind',
   'hides-held': 'lists no held transaction in hello',
+  'tells-older-counter': 'always says 0 as its last report id in hello',
   'uses-old-stream': 'handles messages that arrive on a stream after its go_away',
   // Transactions.
   'starts-without-start': 'does the work when it is offered',

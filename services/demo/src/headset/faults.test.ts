@@ -105,6 +105,13 @@ const shows: { readonly [F in Fault]?: () => Promise<void> } = {
     await sessions(2);
     expect(cloud.hellos[1]?.held).toEqual([]);
   },
+  'tells-older-counter': async () => {
+    const made = await broken('tells-older-counter');
+    await answered(made);
+    made.disconnect();
+    await sessions(2);
+    expect(cloud.hellos[1]?.lastReportId).toBe(0n);
+  },
   'uses-old-stream': async () => {
     cloud.endsStreams = false;
     await offered(await broken('uses-old-stream'));

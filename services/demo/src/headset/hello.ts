@@ -42,5 +42,6 @@ export function hello(
     activationEpoch: BigInt(journal.activationEpoch),
     clockMs: BigInt(clockMs),
     knowsRevoke: behaviour.knowsRevoke,
+    lastReportId: breaks(behaviour, 'tells-older-counter') ? 0n : BigInt(journal.lastReportId),
   });
 }

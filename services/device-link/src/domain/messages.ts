@@ -30,6 +30,7 @@ export function checkHello(hello: {
   readonly firmwareVersion: string;
   readonly held: readonly { readonly transactionId: bigint }[];
   readonly activationEpoch: bigint;
+  readonly lastReportId?: bigint | undefined;
 }): ProtocolProblem | undefined {
   if (hello.protocolVersion !== limits.protocolVersion) {
     return {
@@ -44,6 +45,7 @@ export function checkHello(hello: {
     return { kind: 'invalid', reason: 'hello: held has a transaction_id out of range' };
   }
   if (!isExact(hello.activationEpoch)) return invalid('hello: activation_epoch out of range');
+  if (!isExact(hello.lastReportId ?? 0n)) return invalid('hello: last_report_id out of range');
   return undefined;
 }
 

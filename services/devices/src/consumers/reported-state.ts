@@ -50,7 +50,11 @@ function readReports(event: DeviceReportEvent): DeviceReports | undefined {
       return {
         deviceId,
         fields: {},
-        inventory: { ...moment, ...software(report.body.value) },
+        inventory: {
+          ...moment,
+          sessionEpoch: Number(event.sessionEpoch),
+          ...software(report.body.value),
+        },
       };
     default:
       return undefined;
@@ -72,6 +76,7 @@ function introduction({ sessionEpoch, receivedAtMs }: DeviceReportEvent, hello: 
   return {
     sessionEpoch: Number(sessionEpoch),
     atMs: Number(receivedAtMs),
+    ...(hello.lastReportId !== undefined && { lastReportId: Number(hello.lastReportId) }),
     clientVersion: hello.clientVersion,
     ...software(hello),
     macAddressWifi: hello.hardware?.macAddressWifi ?? '',

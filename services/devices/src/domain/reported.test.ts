@@ -41,6 +41,19 @@ describe('the software is what the headset last reported', () => {
     expect(reportedSoftware({ introduction, inventory: { ...inventory, atMs: 9 } })).toBe(introduction);
   });
 
+  test.each([
+    ['waited since before the hello, its date after it', { atMs: 11, reportId: 4 }, 1, '1'],
+    ['came after the hello, its date before it', { atMs: 9, reportId: 5 }, 1, '2'],
+    ['came in an earlier session, its date after the hello', { atMs: 11, reportId: 9 }, 0, '1'],
+    ['came in a later session, its date before the hello', { atMs: 9, reportId: 1 }, 2, '2'],
+  ])('an inventory that %s', (_, dated, sessionEpoch, version) => {
+    const software = reportedSoftware({
+      introduction: { ...introduction, lastReportId: 4 },
+      inventory: { ...inventory, ...dated, sessionEpoch },
+    });
+    expect(software?.firmwareVersion).toBe(version);
+  });
+
   test('either one alone counts; without both nothing is known', () => {
     expect(reportedSoftware({ introduction })).toBe(introduction);
     expect(reportedSoftware({ inventory })).toBe(inventory);

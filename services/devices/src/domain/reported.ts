@@ -40,6 +40,8 @@ export interface Introduction {
   readonly sessionEpoch: number;
   /** When the session began, by the server's clock; absent in documents of older versions. */
   readonly atMs?: number;
+  /** The highest report id that the headset had used then; absent: not told. */
+  readonly lastReportId?: number;
   readonly clientVersion: string;
   readonly firmwareVersion: string;
   readonly apps: readonly { readonly package: string; readonly version: string }[];
@@ -57,7 +59,10 @@ export interface Software {
 }
 
 /** A headset's report of its software after a change. */
-export interface Inventory extends Software, Moment {}
+export interface Inventory extends Software, Moment {
+  /** The session in which it arrived; absent in documents of 0.1.0. */
+  readonly sessionEpoch?: number;
+}
 
 /** A device's reported state (specification API 3). */
 export interface Reported extends ReportedFields {
@@ -109,8 +114,17 @@ function isIntroduced(
  * after it, which is complete. Both are stored, so that the order of their arrival does not matter.
  */
 export function reportedSoftware({ introduction, inventory }: Reported): Software | undefined {
-  if (!inventory) return introduction;
-  return introduction && (introduction.atMs ?? 0) > inventory.atMs ? introduction : inventory;
+  if (!inventory || !introduction) return inventory ?? introduction;
+  return isReportedAfter(inventory, introduction) ? inventory : introduction;
+}
+
+/** By report ids where the headset tells them; dates, which a wrong clock spoils, decide only where not. */
+function isReportedAfter(inventory: Inventory, { sessionEpoch, lastReportId, atMs }: Introduction): boolean {
+  const arrivedIn = inventory.sessionEpoch ?? sessionEpoch;
+  if (arrivedIn !== sessionEpoch) return arrivedIn > sessionEpoch;
+  // It may have waited on the headset since before the hello.
+  if (lastReportId !== undefined) return inventory.reportId > lastReportId;
+  return inventory.atMs >= (atMs ?? 0);
 }
 
 /** Versions that decide whether an operation is allowed; empty: not known. */

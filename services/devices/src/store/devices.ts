@@ -30,8 +30,12 @@ const associationFields = {
 /** The fields that hold the current firmware version. */
 const softwareFields = {
   'reported.introduction.firmwareVersion': 1,
+  'reported.introduction.sessionEpoch': 1,
+  'reported.introduction.lastReportId': 1,
   'reported.introduction.atMs': 1,
   'reported.inventory.firmwareVersion': 1,
+  'reported.inventory.sessionEpoch': 1,
+  'reported.inventory.reportId': 1,
   'reported.inventory.atMs': 1,
   'reported.inventory.epoch': 1,
 } as const;
