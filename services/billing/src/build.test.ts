@@ -189,6 +189,7 @@ test.each([
   ['a duration beyond a year', { durationMs: 367n * 24n * hour }],
   ['a time before 1970', { startedAtMs: -1n }],
   ['a time beyond all calendars', { startedAtMs: 2n ** 60n }],
+  ['a reported time beyond all numbers', { reportedStartedAtMs: 2n ** 63n - 1n }],
 ])('an event with %s goes to the dead letters and holds up nothing', async (_, wrong) => {
   await world.use(usage('wrong', wrong), usage('right'));
   expect(await bill()).toMatchObject({ devices: [device(1, 1)] });

@@ -117,7 +117,7 @@ export function buildCommunication(
     ) *
     (0.5 + Math.random() / 2);
   const worker = new RecordingWorker({
-    ...{ recordings, connections, endpoints, devices, uploader, clock, logger, failpoints, log },
+    ...{ recordings, connections, endpoints, events, devices, uploader, clock, logger, failpoints, log },
     archives: createArchiveReader(archiveAgent, stallMs),
     requestSignedUrls: createRequestSignedUrls(ctx.channel('notifier')),
     backoffMs,

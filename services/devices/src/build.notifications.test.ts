@@ -420,10 +420,16 @@ describe('speech recognition', () => {
       speech(5, {}, 0),
       speech(day),
       speech(1000, {}, receivedAtMs + 50_000),
+      speech(1000, {}, 2 ** 62),
     );
     expect((await usage(world)).map((one) => [Number(one.startedAtMs), Number(one.durationMs)])).toEqual([
       [5000, day],
       [receivedAtMs - 1000, 1000],
+      [receivedAtMs - 1000, 1000],
+    ]);
+    expect((await usage(world)).map((one) => one.reportedStartedAtMs)).toEqual([
+      ...[undefined, BigInt(receivedAtMs + 50_000)],
+      BigInt(Number.MAX_SAFE_INTEGER),
     ]);
   });
 

@@ -9,8 +9,8 @@ import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.t
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { ActivationDependencies } from './activation/dependencies.ts';
 import { createLifecycleEvents } from './activation/lifecycle.ts';
-import { reconcileContracts } from './activation/reconciler.ts';
-import { sweepOverdue } from './activation/sweeper.ts';
+import { recallUnchecked, reconcileContracts } from './activation/reconciler.ts';
+import { recallOverdue, sweepOverdue } from './activation/sweeper.ts';
 import { adminBindings } from './admin/bindings.ts';
 import type { DevicesConfig } from './config.ts';
 import { deviceReportsGroup, deviceReportsHandler } from './consumers/device-reports.ts';
@@ -81,14 +81,29 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
     intentMs: config.DEVICES_COMPLETE_AFTER_MS,
   };
 
-  const sweeper = repeat('the sweep of pending activations', config.DEVICES_SWEEP_INTERVAL_MS, logger, () =>
-    sweepOverdue(activation, config.DEVICES_COMPLETE_AFTER_MS),
+  const recallWork = recallOverdue(activation, config.DEVICES_COMPLETE_AFTER_MS);
+  const sweeper = repeat(
+    'the sweep of pending activations',
+    config.DEVICES_SWEEP_INTERVAL_MS,
+    logger,
+    async () => {
+      await recallWork();
+      return await sweepOverdue(activation, config.DEVICES_COMPLETE_AFTER_MS);
+    },
   );
-  const reconciler = repeat('the recount of contracts', config.DEVICES_SWEEP_INTERVAL_MS, logger, () =>
-    reconcileContracts(
-      { contracts, devices, clock, failpoints, logger },
-      { intervalMs: config.DEVICES_RECONCILE_INTERVAL_MS, graceMs: config.DEVICES_SLOT_GRACE_MS },
-    ),
+  const checks = {
+    intervalMs: config.DEVICES_RECONCILE_INTERVAL_MS,
+    graceMs: config.DEVICES_SLOT_GRACE_MS,
+  };
+  const recallChecks = recallUnchecked({ contracts, clock }, checks);
+  const reconciler = repeat(
+    'the recount of contracts',
+    config.DEVICES_SWEEP_INTERVAL_MS,
+    logger,
+    async () => {
+      await recallChecks();
+      return await reconcileContracts({ contracts, devices, clock, failpoints, logger }, checks);
+    },
   );
   let reports: RunningSubscription | undefined;
 

@@ -57,10 +57,7 @@ export interface ActivationStore {
   clearLifecycle(published: readonly { readonly deviceId: string; readonly epoch: number }[]): Promise<void>;
   /** Claims devices with overdue work, oldest first, for one instance until `untilMs`. */
   claimDue(nowMs: number, untilMs: number, limit: number): Promise<string[]>;
-  /**
-   * Makes work due now, and intents expire now, that is dated after `latestMs`; a wrong clock wrote such a
-   * time.
-   */
+  /** Makes work due now that is due after `latestMs`; a wrong clock wrote such a time. */
   recall(latestMs: number, nowMs: number): Promise<void>;
 }
 

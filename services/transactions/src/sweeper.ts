@@ -1,6 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { rarely } from '@headset-cloud/kit/rarely.ts';
 import type { Canceler } from './cancel/canceler.ts';
 import type { Delivery } from './delivery/delivery.ts';
 import type { Outbox } from './outbox.ts';
@@ -31,7 +32,6 @@ export function createSweeper(deps: {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let stopped = false;
-  let recalledAtMs = Number.NEGATIVE_INFINITY;
 
   /** A report of progress that came too soon is owed when its interval is over (rule A9). */
   const progressDue = async (t: StoredTransaction, sinceMs: number): Promise<void> => {
@@ -50,17 +50,16 @@ export function createSweeper(deps: {
    * Work that is due further ahead than a right clock writes is due now. Rarely, because an instance whose
    * clock is behind takes all work for such: one more look at it does no harm, one at every sweep would.
    */
-  const recall = async (now: number): Promise<void> => {
-    const aheadMs = 2 * Math.max(deps.claimMs, deps.progressIntervalMs);
-    if (performance.now() - recalledAtMs < aheadMs) return;
+  const aheadMs = 2 * Math.max(deps.claimMs, deps.progressIntervalMs);
+  const recall = rarely(clock, aheadMs, async () => {
+    const now = clock.now();
     await Promise.all([store.recall(now + aheadMs, now), store.recallFloors(now + aheadMs, now)]);
-    recalledAtMs = performance.now();
-  };
+  });
 
   const sweep = async (): Promise<void> => {
     const now = clock.now();
     const until = now + deps.claimMs;
-    await recall(now);
+    await recall();
     for (const deviceId of await store.claimDueFloors(now, until, batch)) {
       const floor = await store.floorOf(deviceId);
       if (floor) await canceler.cancelBelowFloor(deviceId, floor);

@@ -201,8 +201,9 @@ export type Hello = Message<"headset.device_link.v1.Hello"> & {
   knowsRevoke: boolean;
 
   /**
-   * The highest report id that the headset has used; absent if the client does not tell it. The software in the
-   * hello is newer than every inventory report up to this id, and older than those after it.
+   * The highest report id that the headset has used; absent if the client does not tell it, or keeps reports
+   * without a number. The software in the hello is newer than every inventory report up to this id, and older
+   * than those after it.
    *
    * @generated from field: optional uint64 last_report_id = 11;
    */

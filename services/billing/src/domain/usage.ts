@@ -42,6 +42,9 @@ export function requireUsage(usage: Omit<Usage, 'kind'> & { readonly kind: Usage
   if (!(Number.isSafeInteger(durationMs) && durationMs >= 0 && durationMs <= longestUsageMs)) {
     refuse('duration_ms is not a time from 0 to 366 days in milliseconds.');
   }
+  if (!Number.isSafeInteger(usage.reportedStartedAtMs ?? 0)) {
+    refuse('reported_started_at_ms is not a whole number of milliseconds.');
+  }
   return { ...usage, kind };
 }
 

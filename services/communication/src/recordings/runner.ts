@@ -18,6 +18,7 @@ import type {
   Claim,
   Devices,
   EndpointStore,
+  EventStore,
   Recording,
   RecordingChange,
   RecordingStore,
@@ -42,6 +43,7 @@ export class ClaimLostError extends Error {
 export interface RunnerOptions {
   readonly recordings: RecordingStore;
   readonly endpoints: EndpointStore;
+  readonly events: Pick<EventStore, 'undoneBefore'>;
   readonly devices: Devices;
   readonly archives: ArchiveReader;
   readonly uploader: Uploader;
@@ -128,10 +130,15 @@ class Run {
    * Throws a pause while no report is in the archive. Its event may be on its way when it is found, so that
    * it is used without its event only after another pause.
    */
-  async #requireReport({ recordingId, endpointId, reportFound }: Recording): Promise<void> {
-    const { endpoints, archives, waitMs, logger } = this.#o;
+  async #requireReport({ recordingId, channelId, endpointId, reportFound }: Recording): Promise<void> {
+    const { endpoints, events, archives, waitMs, logger } = this.#o;
     const archiveUrl = (await endpoints.get(endpointId))?.archiveUrl;
-    if (!archiveUrl || reportFound) return;
+    if (!archiveUrl) return;
+    if (reportFound) {
+      // Events that are not applied yet may bring the report or an archive.
+      if ((await events.undoneBefore(channelId, Number.MAX_SAFE_INTEGER)).length === 0) return;
+      throw new Ended({ end: 'pause', afterMs: reportEventMs });
+    }
     let answer: Awaited<ReturnType<ArchiveReader['size']>>;
     try {
       answer = await archives.size(archiveUrl, reportName(recordingId), this.#signal);

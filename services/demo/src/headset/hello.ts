@@ -42,6 +42,15 @@ export function hello(
     activationEpoch: BigInt(journal.activationEpoch),
     clockMs: BigInt(clockMs),
     knowsRevoke: behaviour.knowsRevoke,
-    lastReportId: breaks(behaviour, 'tells-older-counter') ? 0n : BigInt(journal.lastReportId),
+    ...lastReportId(journal, behaviour),
   });
+}
+
+/** Absent while reports have provisional ids: they are older than the hello, and may get higher ids. */
+function lastReportId(
+  { lastReportId: last, numberedUpTo = last }: Journal,
+  behaviour: Behaviour,
+): Pick<Hello, 'lastReportId'> {
+  if (breaks(behaviour, 'tells-older-counter')) return { lastReportId: 0n };
+  return numberedUpTo < last ? {} : { lastReportId: BigInt(last) };
 }

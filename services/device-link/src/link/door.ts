@@ -164,20 +164,21 @@ export class Door {
    */
   async giveBackDoubtful(): Promise<void> {
     const { directory, hub, instanceId } = this.#deps;
-    for (const [deviceId, untilMs] of this.#doubtfulUntilMs) {
-      if (untilMs < this.#monotonicMs()) this.#doubtfulUntilMs.delete(deviceId);
-    }
     if (this.#doubtfulUntilMs.size === 0) return;
+    const lookedAtMs = this.#monotonicMs();
     const holders = await directory.holders([...this.#doubtfulUntilMs.keys()]);
     const ghosts = [...holders].filter(
       ([deviceId, holder]) =>
         holder.instanceId === instanceId &&
         !this.#entering.has(deviceId) &&
-        hub.get(deviceId)?.epoch !== holder.epoch,
+        !hub.knows(deviceId, holder.epoch),
     );
     await directory.release(
       ghosts.map(([deviceId, { epoch }]) => ({ deviceId, epoch, ackedReportId: 0, unresponsive: false })),
     );
+    for (const [deviceId, untilMs] of this.#doubtfulUntilMs) {
+      if (untilMs < lookedAtMs && !this.#entering.has(deviceId)) this.#doubtfulUntilMs.delete(deviceId);
+    }
   }
 
   #monotonicMs(): number {

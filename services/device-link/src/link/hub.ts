@@ -46,6 +46,11 @@ export class SessionHub {
     return this.#sessions.get(deviceId);
   }
 
+  /** True for a session of this instance that is open, or over and still to be given back. */
+  knows(deviceId: string, epoch: number): boolean {
+    return this.#sessions.get(deviceId)?.epoch === epoch || this.#unreleased.get(deviceId)?.epoch === epoch;
+  }
+
   all(): Iterable<Session> {
     return this.#sessions.values();
   }

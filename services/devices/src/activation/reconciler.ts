@@ -1,6 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { rarely } from '@headset-cloud/kit/rarely.ts';
 import type { SlotCount } from '../domain/slots.ts';
 import type { ActivationStore, ContractStore } from '../ports.ts';
 import { settleReturn, settleTake } from './slots.ts';
@@ -24,7 +25,6 @@ export async function reconcileContracts(
   options: { intervalMs: number; graceMs: number },
 ): Promise<number> {
   const nowMs = deps.clock.now();
-  await deps.contracts.recall(nowMs + 2 * Math.max(options.intervalMs, options.graceMs), nowMs);
   const due = await deps.contracts.claimUnchecked(nowMs, nowMs + options.intervalMs, contractsAtOnce);
   let repaired = 0;
   for (const applicationId of due) {
@@ -32,6 +32,15 @@ export async function reconcileContracts(
     repaired += await recount(deps, applicationId, nowMs + options.intervalMs);
   }
   return repaired;
+}
+
+/** Makes checks due that lie further ahead than a right clock writes; rarely (see `recallOverdue`). */
+export function recallUnchecked(
+  { contracts, clock }: Pick<ReconcilerDependencies, 'contracts' | 'clock'>,
+  { intervalMs, graceMs }: { intervalMs: number; graceMs: number },
+): () => Promise<void> {
+  const aheadMs = 4 * Math.max(intervalMs, graceMs);
+  return rarely(clock, aheadMs, () => contracts.recall(clock.now() + aheadMs, clock.now()));
 }
 
 async function settleOld(

@@ -1,3 +1,4 @@
+import { rarely } from '@headset-cloud/kit/rarely.ts';
 import { completePending } from './complete.ts';
 import type { ActivationDependencies } from './dependencies.ts';
 
@@ -6,17 +7,16 @@ const batchSize = 100;
 /**
  * Completes, in order, work that calls left (after a crash, or while a peer was unavailable), and abandons
  * expired intents. Safe concurrently with other instances and with the calls themselves. Returns how many
- * devices it handled. What an instance with its clock ahead left is pulled back from the future first.
+ * devices it handled.
  */
 export async function sweepOverdue(deps: ActivationDependencies, retryAfterMs: number): Promise<number> {
   const nowMs = deps.clock.now();
-  await deps.devices.recall(nowMs + 2 * Math.max(retryAfterMs, deps.intentMs), nowMs);
   const due = await deps.devices.claimDue(nowMs, nowMs + retryAfterMs, batchSize);
   // Publishes concurrently with the other work, so that an unavailable log does not delay it.
   const published = Promise.allSettled(due.map((deviceId) => deps.lifecycle.publish(deviceId)));
   for (const deviceId of due) {
     try {
-      await sweepDevice(deps, deviceId);
+      await sweepDevice(deps, deviceId, farthestMs(deps, retryAfterMs));
     } catch (error) {
       deps.logger.warn({ deviceId, err: error }, 'pending work of a device failed and will be tried again');
     }
@@ -26,9 +26,26 @@ export async function sweepOverdue(deps: ActivationDependencies, retryAfterMs: n
   return due.length;
 }
 
-async function sweepDevice(deps: ActivationDependencies, deviceId: string): Promise<void> {
+/**
+ * Makes due what lies further ahead than a right clock writes: an instance whose clock was ahead left it.
+ * Rarely, because an instance whose clock is behind takes all work for such: that does no harm, but it
+ * costs.
+ */
+export function recallOverdue(deps: ActivationDependencies, retryAfterMs: number): () => Promise<void> {
+  const { devices, clock } = deps;
+  const aheadMs = farthestMs(deps, retryAfterMs);
+  return rarely(clock, aheadMs, () => devices.recall(clock.now() + aheadMs, clock.now()));
+}
+
+/** How far ahead work is due, and an intent expires, at most: several times what a right clock writes. */
+function farthestMs({ intentMs }: ActivationDependencies, retryAfterMs: number): number {
+  return 4 * Math.max(retryAfterMs, intentMs);
+}
+
+async function sweepDevice(deps: ActivationDependencies, deviceId: string, aheadMs: number): Promise<void> {
   const device = await deps.devices.find(deviceId);
-  if (device?.intent && device.intent.untilMs <= deps.clock.now()) {
+  const nowMs = deps.clock.now();
+  if (device?.intent && (device.intent.untilMs <= nowMs || device.intent.untilMs > nowMs + aheadMs)) {
     await deps.devices.abandon(deviceId, device.intent, true);
   }
   await completePending(deps, deviceId);

@@ -169,7 +169,9 @@ function usageEvents(
     kind: UsageKind.SPEECH_RECOGNITION,
     startedAtMs: BigInt(used.startedAtMs),
     durationMs: BigInt(used.durationMs),
-    ...(BigInt(used.startedAtMs) !== startedAtMs && { reportedStartedAtMs: startedAtMs }),
+    ...(used.reportedStartedAtMs !== undefined && {
+      reportedStartedAtMs: BigInt(used.reportedStartedAtMs),
+    }),
   });
   return [outgoing(deviceId, toBinary(UsageEventSchema, event), traceparent)];
 }

@@ -2,6 +2,8 @@
 export interface SpeechUsed {
   readonly startedAtMs: number;
   readonly durationMs: number;
+  /** The start as the headset told it, where `startedAtMs` replaces it. */
+  readonly reportedStartedAtMs?: number;
 }
 
 /** Longest use in one report; a longer one is a defect of the client and must not be charged. */
@@ -17,5 +19,8 @@ export function speechUsed(
   receivedAtMs: number,
 ): SpeechUsed | undefined {
   if (startedAtMs <= 0 || durationMs <= 0 || durationMs > longestMs) return undefined;
-  return { startedAtMs: Math.min(startedAtMs, receivedAtMs - durationMs), durationMs };
+  const latestMs = receivedAtMs - durationMs;
+  if (startedAtMs <= latestMs) return { startedAtMs, durationMs };
+  const reportedStartedAtMs = Math.min(startedAtMs, Number.MAX_SAFE_INTEGER);
+  return { startedAtMs: latestMs, durationMs, reportedStartedAtMs };
 }

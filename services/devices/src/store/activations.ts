@@ -232,12 +232,7 @@ export function createActivationStore(
     },
 
     async recall(latestMs, nowMs) {
-      const later = { dueAtMs: { $gt: latestMs } };
-      await devices.updateMany(
-        { ...later, 'intent.untilMs': { $gt: latestMs } },
-        { $set: { 'intent.untilMs': nowMs, dueAtMs: nowMs } },
-      );
-      await devices.updateMany(later, { $set: { dueAtMs: nowMs } });
+      await devices.updateMany({ dueAtMs: { $gt: latestMs } }, { $set: { dueAtMs: nowMs } });
     },
 
     async claimDue(nowMs, untilMs, limit) {

@@ -89,7 +89,8 @@ export function createHeadStore(store: Store): HeadStore {
         if (!isDuplicateKey(error)) throw error;
         const head = await heads.findOne({ _id: deviceId });
         if (head && head.epoch > to.epoch) return 'epoch-too-old';
-        return to.mustRise ? 'id-too-low' : 'raised';
+        // Otherwise another create made the head at the same time, and this one is still to be raised.
+        return !to.mustRise && head?.lately?.includes(to.id) ? 'raised' : 'id-too-low';
       }
     },
     async claimDueFloors(now, until, limit) {

@@ -328,7 +328,11 @@ export function createTransactionStore(
       return claimed;
     },
     async recall(latest, now) {
-      await transactions.updateMany({ dueAt: { $gt: new Date(latest) } }, { $set: { dueAt: new Date(now) } });
+      // Deferred progress keeps its time: the next report or the end ends that wait.
+      await transactions.updateMany(
+        { dueAt: { $gt: new Date(latest) }, 'progress.deferred': { $exists: false } },
+        { $set: { dueAt: new Date(now) } },
+      );
     },
     async setDue(id, outboxSeq, at) {
       await transactions.updateOne({ _id: id, outboxSeq }, { $set: { dueAt: new Date(at) } });

@@ -1,6 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { rarely } from '@headset-cloud/kit/rarely.ts';
 import { farthestAheadMs } from '../domain/upload.ts';
 import type { UploadStore } from '../ports.ts';
 import type { Checker } from './checker.ts';
@@ -31,20 +32,17 @@ export function createSweeper(deps: {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
   let stopped = true;
-  let recalledAt = Number.NEGATIVE_INFINITY;
 
   /**
    * Rarely, because an instance whose clock is behind finds what right clocks have written too far ahead:
    * one more look at it does no harm, one at every sweep would.
    */
-  async function recall(): Promise<void> {
-    const aheadMs = farthestAheadMs(deps.leaseMs);
-    if (performance.now() - recalledAt < aheadMs) return;
+  const aheadMs = farthestAheadMs(deps.leaseMs);
+  const recall = rarely(clock, aheadMs, async () => {
     const nowMs = clock.now();
     const unsettledMs = nowMs + aheadMs;
     await uploads.recall(nowMs, { unsettledMs, settledMs: unsettledMs + 2 * deps.lifetimeMs });
-    recalledAt = performance.now();
-  }
+  });
 
   async function sweep(): Promise<void> {
     await recall();

@@ -1,0 +1,22 @@
+import { rarely } from './rarely.ts';
+
+test('work is done at once, then once in the time; after a failure it is done again', async () => {
+  let nowMs = 5;
+  let done = 0;
+  let fails = false;
+  const turn = rarely({ now: () => 0, monotonicNow: () => nowMs }, 100, async () => {
+    if (fails) throw new Error('seeded');
+    done += 1;
+  });
+  await turn();
+  await turn();
+  nowMs += 99;
+  await turn();
+  expect(done).toBe(1);
+  nowMs += 1;
+  fails = true;
+  await expect(turn()).rejects.toThrow('seeded');
+  fails = false;
+  await turn();
+  expect(done).toBe(2);
+});
