@@ -138,8 +138,7 @@ export function buildDeviceLink(
 
   async function renew(): Promise<void> {
     try {
-      const lapsed = !leases.alive();
-      await leases.renew();
+      const { lapsed } = await leases.renew();
       if (lapsed) {
         logger.warn({ sessions: hub.size }, 'the lease had run out; the sessions are judged again');
         rejudge.all();

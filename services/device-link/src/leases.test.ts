@@ -42,6 +42,27 @@ describe('an instance whose lease has run out', () => {
     expect(headset.end).toBeUndefined();
   });
 
+  it('has them judged again also when the beat that prolongs it was sent before it ran out', async () => {
+    const clock = new WrongClock(0);
+    // Beats are 1 s apart; the time of the lease passes only where the test lets it.
+    const a = await world.start(
+      { DEVICE_LINK_LEASE_MS: 3000, DEVICE_LINK_REJUDGE_MS: 3_600_000 },
+      undefined,
+      clock,
+    );
+    const { headset } = await online(a);
+    await waitFor('the first judgement', () => world.online.length === 1);
+    const goOn = a.stallStore();
+    clock.elapsedMs += 1500;
+    await waitFor('a beat that is not stored yet', () => a.waitingForStore() > 0);
+    clock.elapsedMs += 1500;
+    expect(a.service.notReady?.()).toMatch('lease');
+    world.onOnline = async (request) => ({ offers: request.again ? [offer(1)] : [] });
+    goOn();
+    expect((await headset.next('offer')).transactionId).toBe(1n);
+    await waitFor('the instance to be ready', () => a.service.notReady?.() === undefined);
+  });
+
   it('closes the sessions that have moved to another one meanwhile', async () => {
     const [a, b] = [await world.start(short), await world.start(short)];
     const first = await online(a);

@@ -32,8 +32,11 @@ interface Seen {
  * it on a monotonic clock: wall clocks may be wrong or step.
  */
 export interface Leases {
-  /** Prolongs this instance's lease, and looks after the others'. */
-  renew(): Promise<void>;
+  /**
+   * Prolongs this instance's lease, and looks after the others'. Answers whether the lease had run out
+   * before this beat was stored: a beat that was sent in time may be stored too late.
+   */
+  renew(): Promise<{ readonly lapsed: boolean }>;
   /** Ends this instance's lease at once. */
   end(): Promise<void>;
   /** False once the lease has run out: this instance's sessions do not count for the others. */
@@ -89,13 +92,16 @@ export function createLeases(
         },
         { upsert: true },
       );
-      endsAtMs = begun + self.leaseMs;
+      const lapsed = endsAtMs <= monotonic();
+      // Two beats can be under way after a stall; the later one's end counts.
+      endsAtMs = Math.max(endsAtMs, begun + self.leaseMs);
       await look();
       for (const [id, { beat, aliveAtMs, firstSeenAtMs }] of seen) {
         if (id === self.instanceId || begun - (aliveAtMs ?? firstSeenAtMs) < forgetAfterMs) continue;
         await instances.deleteOne({ _id: id, beat });
         seen.delete(id);
       }
+      return { lapsed };
     },
     async end() {
       endsAtMs = Number.NEGATIVE_INFINITY;

@@ -57,6 +57,8 @@ export interface Instance {
   cutOff(): Promise<void>;
   /** Its store does not answer until the returned function is called. */
   stallStore(): () => void;
+  /** Operations that a stalled store has been asked for and has not answered. */
+  waitingForStore(): number;
 }
 
 /** A clock that is wrong, or steps: durations are not touched. A test can let time pass. */
@@ -209,7 +211,11 @@ export class World {
     const defaults = readConfig(deviceLinkConfig, { DEVICE_LINK_LISTEN: '127.0.0.1:0' });
     let address = '';
     let stalled: PromiseWithResolvers<void> | undefined;
-    const store = stallable(this.bed.store, () => stalled?.promise);
+    let waitingForStore = 0;
+    const store = stallable(this.bed.store, () => {
+      if (stalled) waitingForStore += 1;
+      return stalled?.promise;
+    });
     const service = buildDeviceLink(
       this.bed.context({
         clock,
@@ -263,11 +269,13 @@ export class World {
         stalled = stall;
         const goOn = () => {
           stalled = undefined;
+          waitingForStore = 0;
           stall.resolve();
         };
         this.#cleanups.unshift(goOn);
         return goOn;
       },
+      waitingForStore: () => waitingForStore,
     };
   }
 
