@@ -4,6 +4,7 @@ import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { closeAll } from './lib/cleanup.ts';
 import { type Figure, type Report, reached, table } from './lib/figures.ts';
 import { readSettings, type Settings } from './lib/settings.ts';
+import { measureAgainst } from './measures/against.ts';
 import { measureCallbacks } from './measures/callbacks.ts';
 import { measureChannels } from './measures/channels.ts';
 import { measureCount } from './measures/count.ts';
@@ -18,7 +19,7 @@ import { measureValidation } from './measures/validation.ts';
 
 /**
  * Speed and memory of the platform against their floors, on this machine, as ratios:
- * `node tests/bench/main.ts [create jobs latency idle callbacks up scale status-list validation channels recording count]`, STACK=embedded or real
+ * `node tests/bench/main.ts [create jobs latency idle callbacks up scale status-list validation channels recording count against]`, STACK=embedded or real
  * (default: both, where MongoDB and Kafka can be had). Lengths: lib/settings.ts.
  */
 const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) => Promise<Report>>> = {
@@ -34,6 +35,7 @@ const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) =>
   channels: measureChannels,
   recording: measureRecording,
   count: measureCount,
+  against: measureAgainst,
 };
 
 function say(text: string): void {
@@ -48,7 +50,9 @@ function chosenMeasures(): string[] {
       `No measure is named ${unknown.join(', ')}. There are: ${Object.keys(measures).join(', ')}.`,
     );
   }
-  return chosen.length > 0 ? chosen : Object.keys(measures);
+  if (chosen.length > 0) return chosen;
+  // With a commit to compare with, the comparison alone is asked for; without one there is none.
+  return process.env['BENCH_AGAINST'] ? ['against'] : Object.keys(measures).filter((n) => n !== 'against');
 }
 
 function chosenStacks(): StackKind[] {

@@ -12,8 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { releaseName } from '../architecture/breaking/releases.ts';
+import { sourcesOf } from '../support/sources.ts';
 import { findRelease } from './release.ts';
-import { sourcesOf } from './sources.ts';
 
 let folder: string;
 let origin: string;

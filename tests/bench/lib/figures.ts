@@ -1,7 +1,13 @@
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 
-/** The goal of a measure: a minimum or maximum of the ratio or, without a floor, of the figure itself. */
-export type Goal = { readonly atLeast: number } | { readonly atMost: number };
+/**
+ * The goal of a measure: a minimum or maximum of the ratio or, without a floor, of the figure itself.
+ * `anyAtLeast`: missed only where the ratio of every pair of runs is lower.
+ */
+export type Goal =
+  | { readonly atLeast: number }
+  | { readonly atMost: number }
+  | { readonly anyAtLeast: number };
 
 /** One line of the table. */
 export interface Figure {
@@ -44,6 +50,7 @@ export function ratioOf({ ours, floor }: Figure): number {
 export function reached(figure: Figure): boolean | undefined {
   const { goal } = figure;
   if (!goal) return undefined;
+  if ('anyAtLeast' in goal) return (figure.spread?.[1] ?? ratioOf(figure)) >= goal.anyAtLeast;
   const value = ratioOf(figure);
   return 'atLeast' in goal ? value >= goal.atLeast : value <= goal.atMost;
 }
@@ -95,12 +102,17 @@ export function table(rows: readonly { readonly stack: StackKind; readonly figur
     f.floor === undefined ? '' : `${round(f.floor)} ${f.unit}`,
     f.floor === undefined ? '' : ratioOf(f).toFixed(2),
     f.spread ? `${f.spread[0].toFixed(2)} to ${f.spread[1].toFixed(2)}` : '',
-    !f.goal ? '' : 'atLeast' in f.goal ? `≥ ${f.goal.atLeast}` : `≤ ${f.goal.atMost}`,
+    f.goal ? goalInWords(f.goal) : '',
     !f.goal ? '' : reached(f) ? 'ok' : 'missed',
   ]);
   const widths = headings.map((h, i) => Math.max(h.length, ...cells.map((row) => row[i]?.length ?? 0)));
   const line = (row: readonly string[]) => `| ${row.map((c, i) => c.padEnd(widths[i] ?? 0)).join(' | ')} |`;
   return [line(headings), line(widths.map((w) => '-'.repeat(w))), ...cells.map(line)].join('\n');
+}
+
+function goalInWords(goal: Goal): string {
+  if ('anyAtLeast' in goal) return `any ≥ ${goal.anyAtLeast}`;
+  return 'atLeast' in goal ? `≥ ${goal.atLeast}` : `≤ ${goal.atMost}`;
 }
 
 function round(value: number): string {

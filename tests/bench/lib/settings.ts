@@ -16,6 +16,8 @@ export interface Settings {
   readonly strict: boolean;
   /** Folder for CPU profiles of the platform's processes; none by default. BENCH_PROFILE. */
   readonly profileDir: string | undefined;
+  /** Commit that the measure `against` compares with. BENCH_AGAINST. */
+  readonly against: string | undefined;
 }
 
 /** Reads the settings. Throws an Error that names a value that is not a positive number. */
@@ -34,5 +36,6 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
     recordingBytes: Math.round(number('BENCH_RECORDING_BYTES', 5 * 2 ** 30)),
     strict: env['BENCH_STRICT'] === '1',
     profileDir: env['BENCH_PROFILE'] || undefined,
+    against: env['BENCH_AGAINST'] || undefined,
   };
 }

@@ -37,11 +37,15 @@ export interface World {
 /** Number of concurrent calls during the preparation. */
 const preparingCallers = 32;
 
-/** Starts the platform on a stack and provisions an application. `env` is for all its processes. */
+/**
+ * Starts the platform on a stack and provisions an application. `env` is for all its processes; `sources` is
+ * the root of the sources that they run (default: the project's).
+ */
 export async function startWorld(
   kind: StackKind,
   settings: Pick<Settings, 'profileDir'>,
   env: Readonly<Record<string, string>> = {},
+  sources?: string,
 ): Promise<World> {
   const dir = mkdtempSync(join(tmpdir(), `headset-cloud-bench-${kind}-`));
   const client = { clientId: 'bench', clientSecret: randomBytes(24).toString('hex') };
@@ -51,6 +55,7 @@ export async function startWorld(
     dataDir: dir,
     clients: [client],
     env: { ...(profile && { NODE_OPTIONS: profile }), ...env },
+    sourcesOf: () => sources,
   }).catch((error) => {
     rmSync(dir, { recursive: true, force: true });
     throw error;

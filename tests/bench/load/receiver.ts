@@ -44,6 +44,11 @@ export async function startReceiver(): Promise<Receiver> {
       return;
     }
     const body = JSON.parse(rawBody.toString('utf8'));
+    if (typeof body.transactionId !== 'number') {
+      // A notification of the network status: it comes where a preparation took longer than a minute.
+      response.writeHead(204).end();
+      return;
+    }
     const seen = seenOf(body.transactionId);
     const kind = body.notificationType === 'processed' ? 'processed' : 'accepted';
     if (!seen[kind]) {

@@ -28,8 +28,9 @@ export async function startJobsWorld(
   kind: StackKind,
   settings: Pick<Settings, 'profileDir'>,
   env: Readonly<Record<string, string>> = {},
+  sources?: string,
 ): Promise<JobsWorld> {
-  const world = await startWorld(kind, settings, env);
+  const world = await startWorld(kind, settings, env, sources);
   const load = startWorker<Load>('load/main.ts');
   const close = async () => {
     await load.stop();
@@ -77,14 +78,19 @@ async function nothingLeftOver(world: World, load: Worker<Load>): Promise<void> 
     const list = await world.admin.notifier.listDeliveries({ applicationId, status: 'pending', limit: 10 });
     return list.deliveries.length;
   };
+  let left = '';
   await waitFor(
-    'nothing to be left over: open transactions, undelivered and missing callbacks',
-    async () =>
-      (await open()) === 0 &&
-      (await undelivered()) === 0 &&
-      (await load.call('leftOver', undefined)).halves === 0,
+    'nothing to be left over',
+    async () => {
+      const { halves } = await load.call('leftOver', undefined);
+      const counts = [await open(), await undelivered(), halves];
+      left = `open transactions, undelivered callbacks (at most 1 and 10 are looked at), halves of jobs: ${counts.join(', ')}`;
+      return counts.every((count) => count === 0);
+    },
     { timeoutMs: 20_000, intervalMs: 100 },
-  );
+  ).catch((error: Error) => {
+    throw new Error(`${error.message}; ${left}`);
+  });
   const { refused } = await load.call('leftOver', undefined);
   if (refused > 0) throw new Error(`${refused} callbacks had a wrong signature`);
 }

@@ -127,6 +127,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     processes['platform'] = manageProcess({
       name: 'platform',
       entry: 'services/standalone/src/main.ts',
+      sources: sourcesOf('platform'),
       env: { ...common, ADMIN_LISTEN: `127.0.0.1:${ports.admin}`, ...surroundings?.['platform'] },
       logFile: logFile('platform'),
     });

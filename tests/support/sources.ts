@@ -11,7 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 
 const lockFile = 'package-lock.json';
@@ -67,8 +67,13 @@ function installPackages(folder: string): void {
   const mark = join(folder, 'node_modules', '.installed');
   if (existsSync(mark)) return;
   rmSync(join(folder, 'node_modules'), { recursive: true, force: true });
-  // Variables that npm sets for this project must not reach the other one.
+  // Variables that npm sets for this project must not reach the other one; and npm reads the machine's
+  // settings from beside the Node that runs it, which is the machine's own.
   const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('npm_')));
+  env['PATH'] = (env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((part) => part !== join(root, 'node_modules', '.bin'))
+    .join(delimiter);
   execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     ...{ cwd: folder, env },
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -1,0 +1,96 @@
+import { execFileSync } from 'node:child_process';
+import { root } from '@headset-cloud/demo/stack/process.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
+import { sourcesOf } from '../../support/sources.ts';
+import { type Figure, figure, interleave, type Report } from '../lib/figures.ts';
+import { spendingOf } from '../lib/processor-time.ts';
+import type { Settings } from '../lib/settings.ts';
+import { perSecond, type Throughput } from '../load/arrivals.ts';
+import { type JobsWorld, startJobsWorld } from './jobs-world.ts';
+
+/** Arrivals of the comparison at equal load: low enough for every machine; jobs/s. */
+const arrivals = 50;
+
+/**
+ * Compares today's platform with that of an earlier commit (BENCH_AGAINST): both run beside each other, each
+ * on stores of its own, and are driven in turns by today's load and headsets. `floor` in the table is the
+ * earlier commit.
+ */
+export async function measureAgainst(kind: StackKind, settings: Settings): Promise<Report> {
+  if (!settings.against) throw new Error('BENCH_AGAINST must name the commit to compare with.');
+  const commit = execFileSync('git', ['rev-parse', '--verify', `${settings.against}^{commit}`], {
+    cwd: root,
+    encoding: 'utf8',
+  }).trim();
+  const earlier = await startJobsWorld(kind, settings, {}, sourcesOf(commit));
+  try {
+    const today = await startJobsWorld(kind, settings);
+    try {
+      const reports: Report[] = [];
+      for (const callers of [16, 64]) {
+        reports.push(
+          await compare(`jobs, ${callers} callers`, settings, { earlier, today }, (jobs) =>
+            jobs.run(callers, settings.seconds),
+          ),
+        );
+      }
+      reports.push(
+        await compare(`jobs, ${arrivals} arrivals/s`, settings, { earlier, today }, (jobs) =>
+          arriving(jobs, settings.seconds),
+        ),
+      );
+      await earlier.nothingLeftOver();
+      await today.nothingLeftOver();
+      return {
+        figures: reports.flatMap((report) => report.figures),
+        notes: [`floor: commit ${commit.slice(0, 7)}`, ...reports.flatMap((report) => report.notes)],
+      };
+    } finally {
+      await today.close();
+    }
+  } finally {
+    await earlier.close();
+  }
+}
+
+interface Sides {
+  readonly earlier: JobsWorld;
+  readonly today: JobsWorld;
+}
+
+/** Rate and processor time of one load, in turns. */
+async function compare(
+  what: string,
+  settings: Settings,
+  { earlier, today }: Sides,
+  work: (jobs: JobsWorld) => Promise<Throughput>,
+): Promise<Report> {
+  const spending = { floor: spendingOf(earlier.world.stack), ours: spendingOf(today.world.stack) };
+  const run = (side: 'floor' | 'ours', jobs: JobsWorld) => async () =>
+    perSecond(
+      await spending[side].during(
+        () => work(jobs),
+        ({ done }) => done,
+      ),
+    );
+  const runs = await interleave(settings.runs, { floor: run('floor', earlier), ours: run('ours', today) });
+  // The first of each was the warm-up.
+  const spent = { floor: spending.floor.each.slice(1), ours: spending.ours.each.slice(1) };
+  const figures: Figure[] = [
+    figure(what, '/s', { anyAtLeast: 0.95 }, runs),
+    figure(`${what}, processor time of a job`, 'ms', { atMost: 1.05 }, spent),
+  ];
+  return {
+    figures,
+    notes: [
+      `${what}, processor time of a job: today ${spending.ours.inWords()}`,
+      `${what}, processor time of a job: earlier ${spending.floor.inWords()}`,
+    ],
+  };
+}
+
+async function arriving(jobs: JobsWorld, seconds: number): Promise<Throughput> {
+  const began = performance.now();
+  const times = await jobs.load.call('openJobs', { target: jobs.target, perSecond: arrivals, seconds });
+  return { done: times.length, seconds: (performance.now() - began) / 1000 };
+}
