@@ -68,13 +68,6 @@ export const gatewayConfig = {
     min: 100,
     max: 600_000,
   }),
-  DRAIN_TIMEOUT_MS: integer({
-    doc: 'How long open requests may take to finish when the gateway stops; milliseconds.',
-    example: '4000',
-    default: 4000,
-    min: 0,
-    max: 120_000,
-  }),
 } as const satisfies ConfigSpec;
 
 export type GatewayConfig = ConfigOf<typeof gatewayConfig>;

@@ -9,15 +9,19 @@ import { createTracing } from '@headset-cloud/kit/tracing.ts';
 import { assembleGateway } from './assemble.ts';
 import { gatewayConfig } from './config.ts';
 
-const { LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN, TURN_AWAY_MS } = commonConfig;
-const hostConfig = { LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN, TURN_AWAY_MS, ...addressConfig } as const;
+const { LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN, TURN_AWAY_MS, STOP_GRACE_MS } = commonConfig;
+const ownConfig = { LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN, TURN_AWAY_MS, STOP_GRACE_MS } as const;
+const hostConfig = { ...ownConfig, ...addressConfig } as const;
 
 await main(async () => {
   const common = readConfig(hostConfig, process.env);
   const config = readConfig(gatewayConfig, process.env);
   const logger = createLogger({ service: 'gateway', level: common.LOG_LEVEL });
   const metrics = createMetrics('gateway');
-  const lifecycle = new Lifecycle(logger, { turnAwayMs: common.TURN_AWAY_MS });
+  const lifecycle = new Lifecycle(logger, {
+    turnAwayMs: common.TURN_AWAY_MS,
+    stopGraceMs: common.STOP_GRACE_MS,
+  });
   const signal = untilSignal();
 
   await lifecycle.start(createTracing('gateway', process.env));

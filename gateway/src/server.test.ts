@@ -164,18 +164,39 @@ describe('graceful stop', () => {
   });
 
   test('cuts off unfinished requests at the deadline', async () => {
-    const own = await startTestGateway({ DRAIN_TIMEOUT_MS: '50' });
+    const own = await startTestGateway();
     own.fakes.answers.getSettings = () => new Promise(() => {});
     const busy = open(own.server.port, get('', own));
     await waitFor('the request in hand', () => own.fakes.seen.some((s) => s.rpc === 'getSettings'));
-    await own.stop();
+    await own.stop(50);
     await waitFor('the end', busy.closed);
     expect(busy.received()).toBe('');
   });
 
-  test('has its own drain time, whatever the stop limit of other components', async () => {
-    const own = await startTestGateway({ DRAIN_TIMEOUT_MS: '60000' });
-    expect(own.server.stopTimeoutMs).toBeGreaterThan(60_000);
+  test('while it turns away, it serves every call and asks clients to open their next connection elsewhere', async () => {
+    const own = await startTestGateway();
+    let finish: (() => void) | undefined;
+    own.fakes.answers.getSettings = () =>
+      new Promise((resolve) => {
+        finish = () => resolve({});
+      });
+    const kept = open(own.server.port, get('', own).replace(app, '/'));
+    await waitFor('the first answer', () => kept.received().includes('"message"'));
+    expect(kept.received()).not.toMatch(/connection: close/i);
+    const busy = open(own.server.port, get('', own));
+    await waitFor('the request in hand', () => finish);
+
+    own.server.turnAway();
+    finish?.();
+    await waitFor('the end of the request that was in hand', busy.closed);
+    expect(busy.received()).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i);
+    own.fakes.answers.getSettings = async () => ({});
+    kept.socket.write(get('', own));
+    await waitFor('the kept connection to end', kept.closed);
+    expect(kept.received()).toMatch(/HTTP\/1\.1 200 [\s\S]*connection: close/i);
+    const late = open(own.server.port, get('', own));
+    await waitFor('the end of a new connection', late.closed);
+    expect(late.received()).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i);
     await own.stop();
   });
 

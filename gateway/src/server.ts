@@ -12,11 +12,14 @@ import { requestId } from './http/request-id.ts';
 const maxHeaderBytes = 16 * 1024;
 /** How long an unwanted body may go on arriving after its answer; milliseconds. */
 const unwantedBodyMs = 2000;
+/** How long open requests may take to finish when nobody says for how long; milliseconds. */
+const defaultDrainMs = 4000;
 
 /** The listening gateway. */
 export interface GatewayServer extends Component {
   /** Where it listens; throws before `start`. */
   readonly port: number;
+  turnAway(): void;
 }
 
 export type GatewayServerConfig = Pick<
@@ -26,12 +29,11 @@ export type GatewayServerConfig = Pick<
   | 'REQUEST_TIMEOUT_MS'
   | 'KEEP_ALIVE_TIMEOUT_MS'
   | 'SOCKET_STALL_TIMEOUT_MS'
-  | 'DRAIN_TIMEOUT_MS'
 >;
 
 /**
- * Owns the HTTP server: limits of size and time for requests, and the graceful stop (not ready → stop
- * accepting → finish open requests → destroy the rest).
+ * Owns the HTTP server: limits of size and time for requests, and the graceful stop (tell clients to
+ * open new connections elsewhere → stop accepting → finish open requests → destroy the rest).
  */
 export function createGatewayServer(
   gateway: Pick<Gateway, 'handler'>,
@@ -40,7 +42,7 @@ export function createGatewayServer(
 ): GatewayServer {
   const inHand = new Set<ServerResponse>();
   const latest = new WeakMap<Duplex, ServerResponse>();
-  let state: 'new' | 'running' | 'draining' = 'new';
+  let state: 'new' | 'running' | 'turning away' | 'draining' = 'new';
 
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
@@ -61,7 +63,7 @@ export function createGatewayServer(
       if (state === 'draining') setImmediate(() => server.closeIdleConnections());
     });
     res.once('finish', () => dropUnwantedBody(req));
-    if (state === 'draining') res.setHeader('Connection', 'close');
+    if (state !== 'running') res.setHeader('Connection', 'close');
     if (req.headers.host === undefined && req.httpVersion === '1.1') answerMissingHost(req, res);
     else gateway.handler(req, res);
   };
@@ -76,27 +78,31 @@ export function createGatewayServer(
 
   return {
     name: 'gateway',
-    // Longer than the drain, which has its own limit; this limit is for failures outside it.
-    stopTimeoutMs: config.DRAIN_TIMEOUT_MS + 2000,
     get port() {
       return (server.address() as AddressInfo).port;
     },
     notReady: () => (state === 'running' ? undefined : state === 'new' ? 'not started' : 'draining'),
+    turnAway() {
+      if (state !== 'running') return;
+      state = 'turning away';
+      // A client that keeps its connection would go on with this process, whatever a load balancer knows.
+      for (const res of inHand) if (!res.headersSent) res.setHeader('Connection', 'close');
+    },
     async start() {
       const port = await listenOn(server, config.GATEWAY_LISTEN, 'GATEWAY_LISTEN');
       server.on('error', (error) => logger.error({ err: error }, 'gateway server failed'));
       state = 'running';
       logger.info({ port }, 'gateway listens');
     },
-    async stop() {
-      if (state !== 'running') return;
+    async stop(forMs = defaultDrainMs) {
+      this.turnAway();
+      if (state !== 'turning away') return;
       state = 'draining';
-      for (const res of inHand) if (!res.headersSent) res.setHeader('Connection', 'close');
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const late = setTimeout(() => {
         logger.warn({ inHand: inHand.size }, 'requests were cut off at the end of the drain');
         server.closeAllConnections();
-      }, config.DRAIN_TIMEOUT_MS);
+      }, forMs);
       await closed;
       clearTimeout(late);
     },

@@ -40,7 +40,8 @@ export interface TestGateway {
   request(method: string, path: string, options?: RequestOptions): Promise<HttpAnswer>;
   /** Sends a raw request and returns everything received until the other side closes. */
   raw(text: string): Promise<string>;
-  stop(): Promise<void>;
+  /** `forMs`: how long open requests may take to finish. */
+  stop(forMs?: number): Promise<void>;
 }
 
 export async function startTestGateway(env: Record<string, string> = {}): Promise<TestGateway> {
@@ -115,8 +116,8 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
       return answer;
     },
     raw: (text) => exchange(server.port, text),
-    async stop() {
-      await server.stop();
+    async stop(forMs) {
+      await server.stop(forMs);
       await issuer.close();
     },
   };

@@ -188,9 +188,11 @@ export function buildCommunication(
       await webhooks.start();
       started = true;
     },
-    async stop() {
+    turnAway: () => webhooks.turnAway(),
+    async stop(forMs) {
       started = false;
-      await webhooks.stop();
+      // Half of the time: what has been received is still to be processed.
+      await webhooks.stop(forMs === undefined ? undefined : forMs / 2);
       await sweeper.stop();
       await processor.drain();
       await worker.stop();

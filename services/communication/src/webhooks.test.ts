@@ -355,3 +355,15 @@ describe.each(['communication.event-stored', 'communication.event-applied', 'com
     });
   },
 );
+
+test('while the service turns callers away, webhooks are stored and answered with Connection: close', async () => {
+  const send = async () => {
+    const answer = await request(`${world.webhookUrl()}/webhooks/sora/one`, { method: 'POST', body: '{}' });
+    await answer.body.dump();
+    return answer.headers['connection'];
+  };
+  expect(await send()).toBe('keep-alive');
+  world.turnAway();
+  expect(await send()).toBe('close');
+  expect(await sora.created(join()).send()).toBe(200);
+});

@@ -35,6 +35,13 @@ export const commonConfig = {
     min: 0,
     max: 120_000,
   }),
+  STOP_GRACE_MS: integer({
+    doc: 'How long everything together may take to stop after TURN_AWAY_MS: open calls and callbacks on their way end, the rest is given back; what is left then is cut off. A pod’s grace must be longer than its preStop pause, TURN_AWAY_MS and this; milliseconds.',
+    example: '40000',
+    default: 10_000,
+    min: 100,
+    max: 600_000,
+  }),
   FAILPOINTS: text({
     doc: 'Test only, refused in production: steps at which the process kills itself.',
     example: 'transactions.inserted=3',
@@ -101,13 +108,6 @@ export const addressConfig = {
 
 /** Keys of a process that runs one service on MongoDB and Kafka. */
 export const distributedConfig = {
-  RPC_DRAIN_MS: integer({
-    doc: 'How long calls that are being handled may take to finish when the process stops; milliseconds.',
-    example: '5000',
-    default: 5000,
-    min: 0,
-    max: 120_000,
-  }),
   GRPC_LISTEN: address({
     doc: 'Address on which this service listens for the other services (gRPC).',
     example: '0.0.0.0:9000',

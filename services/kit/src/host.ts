@@ -97,6 +97,7 @@ export async function hostService(
   const startUp = createStartUp(logger);
   const lifecycle = new Lifecycle(logger, {
     turnAwayMs: common.TURN_AWAY_MS,
+    stopGraceMs: common.STOP_GRACE_MS,
     waitsFor: () => startUp.waitsFor(),
   });
   const signal = untilSignal();
@@ -185,8 +186,7 @@ export async function hostService(
       name: 'gRPC',
       start: async () => server.serve(),
       turnAway: () => server.turnAway(),
-      stop: () => server.stop(common.RPC_DRAIN_MS),
-      stopTimeoutMs: common.RPC_DRAIN_MS + 2000,
+      stop: (forMs) => server.stop(forMs),
     });
     lifecycle.complete();
     logger.info('ready');

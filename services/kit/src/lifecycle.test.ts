@@ -10,24 +10,52 @@ const component = (name: string, more: Partial<Component> = {}): Component => ({
   ...more,
 });
 
-test('a component with a longer stop time-out is waited for beyond the default limit', async () => {
-  const lifecycle = new Lifecycle(logger, { stopTimeoutMs: 20 });
-  const drained = Promise.withResolvers<void>();
-  const order: string[] = [];
-  const stop = (name: string) => async () => {
-    order.push(name);
-  };
-  await lifecycle.start(component('store', { stop: stop('store') }));
-  await lifecycle.start(component('stuck', { stop: () => new Promise(() => {}) }));
-  await lifecycle.start(component('server', { stop: () => drained.promise, stopTimeoutMs: 60_000 }));
-  lifecycle.complete();
-  const stopped = lifecycle.stop().then(() => order.push('stopped'));
-  // Far longer than the others have.
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(order).toEqual([]);
-  drained.resolve();
-  await stopped;
-  expect(order).toEqual(['store', 'stopped']);
+describe('one deadline for the whole stop', () => {
+  /** Stops components with these ways to stop, the first one first; answers what they did and how long it took. */
+  async function stopped(graceMs: number, ...stops: ((forMs: number) => Promise<unknown>)[]) {
+    const lifecycle = new Lifecycle(logger, { stopGraceMs: graceMs });
+    const told: number[] = [];
+    for (const [index, stop] of [...stops.entries()].reverse()) {
+      const own = async (forMs = Number.NaN) => {
+        told[index] = forMs;
+        await stop(forMs);
+      };
+      await lifecycle.start(component(`${index}`, { stop: own }));
+    }
+    lifecycle.complete();
+    const began = performance.now();
+    await lifecycle.stop();
+    return { told, tookMs: performance.now() - began };
+  }
+  const atOnce = async () => {};
+  const never = () => new Promise(() => {});
+
+  test('what the first do not use is left to the later ones', async () => {
+    const { told } = await stopped(10_000, atOnce, atOnce, atOnce);
+    const [first = 0, second = 0, last = 0] = told;
+    expect(first).toBeGreaterThan(4000);
+    expect(second).toBeGreaterThan(first);
+    expect(last).toBeGreaterThan(8500);
+    expect(last).toBeLessThanOrEqual(10_000);
+  });
+
+  test('it is kept although nothing ends, and each has a share that those before it cannot use up', async () => {
+    const { told, tookMs } = await stopped(3000, never, never, never, never);
+    expect(told).toHaveLength(4);
+    expect(Math.min(...told)).toBeGreaterThan(20);
+    expect(tookMs).toBeGreaterThan(2500);
+    expect(tookMs).toBeLessThan(4000);
+  });
+
+  test('a component that ends what is left at the time that it is told is in time', async () => {
+    const lines: unknown[] = [];
+    const late = { ...logger, error: (line: unknown) => lines.push(line) } as unknown as typeof logger;
+    const lifecycle = new Lifecycle(late, { stopGraceMs: 3000 });
+    const stop = (forMs = 0) => new Promise<void>((resolve) => setTimeout(resolve, forMs));
+    await lifecycle.start(component('drains', { stop }));
+    await lifecycle.stop();
+    expect(lines).toEqual([]);
+  });
 });
 
 test('a process that is told to stop reports not ready and goes on serving before it stops', async () => {

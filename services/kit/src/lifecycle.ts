@@ -1,25 +1,39 @@
 import type { Logger } from './logger.ts';
 
-/** Something that runs: started once, stopped once. `stop` resolves when nothing of it is left. */
+/** Something that runs: started once, stopped once. */
 export interface Component {
   readonly name: string;
   start(): Promise<void>;
-  stop(): Promise<void>;
+  /**
+   * Resolves when nothing of it is left. `forMs`: how long it may take at most, milliseconds; what is not
+   * finished by then has to be cut off. Without it the component has a limit of its own.
+   */
+  stop(forMs?: number): Promise<void>;
   /** Undefined when ready; otherwise the reason it is not, for /readyz. Never calls other services. */
   notReady?(): string | undefined;
   /** Called before the process stops: tells callers to use another instance, and goes on serving. */
   turnAway?(): void;
-  /** Longest time that `stop` may take; milliseconds. Default 5 s. */
-  readonly stopTimeoutMs?: number;
+}
+
+/** Share of its time that a component is told of; the rest is for cutting off what is left. */
+const toldShare = 0.9;
+
+/**
+ * How long the first of `count` components may take to stop when all have `leftMs`: a share that none of the
+ * others can use up, and half of what is beyond the shares of all.
+ */
+function stopTimeMs(leftMs: number, count: number, graceMs: number, total: number): number {
+  const ownMs = Math.min(graceMs / (4 * total), leftMs / count);
+  return ownMs + (leftMs - ownMs * count) / (count > 1 ? 2 : 1);
 }
 
 /**
- * Starts components in order and stops them in reverse, each within a deadline: not ready, for a time →
+ * Starts components in order and stops them in reverse, all within one deadline: not ready, for a time →
  * stop accepting → drain → consumers → stores → telemetry (ADR 0021).
  */
 export class Lifecycle {
   readonly #logger: Logger;
-  readonly #stopTimeoutMs: number;
+  readonly #stopGraceMs: number;
   readonly #turnAwayMs: number;
   readonly #waitsFor: () => string | undefined;
   readonly #running: Component[] = [];
@@ -27,15 +41,15 @@ export class Lifecycle {
   #complete = false;
 
   /**
-   * `turnAwayMs`: how long all components go on serving, not ready, before they stop. `waitsFor`: what an
-   * unfinished start waits for.
+   * `turnAwayMs`: how long all components go on serving, not ready, before they stop. `stopGraceMs`: how long
+   * all of them together may then take to stop. `waitsFor`: what an unfinished start waits for.
    */
   constructor(
     logger: Logger,
-    options: { stopTimeoutMs?: number; turnAwayMs?: number; waitsFor?: () => string | undefined } = {},
+    options: { stopGraceMs?: number; turnAwayMs?: number; waitsFor?: () => string | undefined } = {},
   ) {
     this.#logger = logger;
-    this.#stopTimeoutMs = options.stopTimeoutMs ?? 5000;
+    this.#stopGraceMs = options.stopGraceMs ?? 10_000;
     this.#turnAwayMs = options.turnAwayMs ?? 0;
     this.#waitsFor = options.waitsFor ?? (() => undefined);
   }
@@ -82,14 +96,18 @@ export class Lifecycle {
     if (this.#complete && this.#turnAwayMs > 0) {
       await new Promise((resolve) => setTimeout(resolve, this.#turnAwayMs));
     }
-    for (const component of this.#running.reverse()) {
+    const endsAtMs = performance.now() + this.#stopGraceMs;
+    const total = this.#running.length;
+    for (const [index, component] of this.#running.reverse().entries()) {
+      const leftMs = Math.max(0, endsAtMs - performance.now());
+      const forMs = stopTimeMs(leftMs, total - index, this.#stopGraceMs, total);
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<'late'>((resolve) => {
-        timer = setTimeout(() => resolve('late'), component.stopTimeoutMs ?? this.#stopTimeoutMs);
+        timer = setTimeout(() => resolve('late'), forMs);
       });
       try {
-        if ((await Promise.race([component.stop(), late])) === 'late') {
-          this.#logger.error({ component: component.name }, 'did not stop in time');
+        if ((await Promise.race([component.stop(forMs * toldShare), late])) === 'late') {
+          this.#logger.error({ component: component.name, forMs }, 'did not stop in time');
         }
       } catch (error) {
         this.#logger.error({ component: component.name, err: error }, 'failed to stop');

@@ -144,9 +144,11 @@ export function buildNotifier(
       scheduler.start();
       subscription = await ctx.log.subscribe({ topic: topics.notifications, group: 'notifier', handle });
     },
-    async stop() {
+    async stop(forMs = 4000) {
+      const endsAtMs = performance.now() + forMs;
+      scheduler.retire();
       await subscription?.close();
-      await Promise.all([scheduler.stop(), signedUrls.close()]);
+      await Promise.all([scheduler.stop(Math.max(0, endsAtMs - performance.now())), signedUrls.close()]);
       await sender.close();
     },
     notReady: () => (subscription ? subscription.notReady() : 'not started'),

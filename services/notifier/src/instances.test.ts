@@ -33,6 +33,34 @@ test('a new process delivers what an older one left, in order, and gave-back one
   expect(ids(server)).toEqual(['n-1', 'n-2', 'n-3']);
 });
 
+test('a process that stops gives back at once what is not on its way, and lets what is end', async () => {
+  const held = Promise.withResolvers<void>();
+  const asked: string[] = [];
+  const server = await use.integrator(async ({ webhookId }) => {
+    asked.push(webhookId);
+    if (webhookId === 'n-1') await held.promise;
+    return { status: 204 };
+  });
+  use.pointTo('a-1', server);
+  // One request at a time, and leases that nobody waits for.
+  const config = { NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1', NOTIFIER_LEASE_MS: '60000' };
+  const first = await use.world.start(config);
+  await use.world.publish(
+    { notificationId: 'n-1', applicationId: 'a-1', orderKey: 't-1', sequence: 1 },
+    { notificationId: 'n-2', applicationId: 'a-1', orderKey: 't-1', sequence: 2 },
+    { notificationId: 'n-3', applicationId: 'a-1', orderKey: 't-2', sequence: 1 },
+  );
+  await waitFor('the first is on its way', () => asked.length === 1);
+  const stopped = first.stop(30_000);
+  await use.world.start(config);
+  await waitFor('the other order key was sent by the next', () => ids(server).includes('n-3'));
+  held.resolve();
+  await stopped;
+  await waitFor('all have arrived', () => server.received.length === 3);
+  expect(asked).toHaveLength(3);
+  expect(ids(server).filter((id) => id !== 'n-3')).toEqual(['n-1', 'n-2']);
+});
+
 test('what a dead process owned is taken over when its lease has run out', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);

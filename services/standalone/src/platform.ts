@@ -77,7 +77,10 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const root = createLogger({ level: config.LOG_LEVEL });
   const logger = root.child({ service: 'platform' });
   const metrics = createMetrics('platform');
-  const lifecycle = new Lifecycle(logger, { turnAwayMs: config.TURN_AWAY_MS });
+  const lifecycle = new Lifecycle(logger, {
+    turnAwayMs: config.TURN_AWAY_MS,
+    stopGraceMs: config.STOP_GRACE_MS,
+  });
   const signal = untilSignal();
   mkdirSync(config.DATA_DIR, { recursive: true });
 

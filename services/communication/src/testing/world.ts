@@ -75,6 +75,7 @@ export interface World {
   /** The failpoint at which the next work that reaches it is interrupted. */
   cutAt: string | undefined;
   webhookUrl(): string;
+  turnAway(): void;
   /** The service's metrics by their names, each with its samples as they are shown. */
   metrics(name: string): Promise<string[]>;
   /** As published, repeats included. */
@@ -194,6 +195,7 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
       others.push(another);
       await another.start();
     },
+    turnAway: () => app.turnAway?.(),
     async restart(changed = {}) {
       await app.stop();
       await open(changed);

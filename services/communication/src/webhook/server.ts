@@ -8,6 +8,8 @@ import type { Receipt, Receiver } from './receive.ts';
 
 const requestTimeoutMs = 10_000;
 const mostConnections = 1000;
+/** How long open requests may take to finish when nobody says for how long; milliseconds. */
+const defaultDrainMs = 4000;
 const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const path = /^\/webhooks\/sora\/([A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
 
@@ -23,6 +25,7 @@ class Refusal extends Error {
 }
 
 export interface WebhookServer extends Component {
+  turnAway(): void;
   port(): number;
 }
 
@@ -63,11 +66,13 @@ export function createWebhookServer(options: {
   }
 
   let server: Server | undefined;
+  let turningAway = false;
   return {
     name: "Sora's webhooks",
     port: () => portOf(server),
     async start() {
       const listening = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
+        if (turningAway) response.setHeader('connection', 'close');
         const span = { kind: SpanKind.SERVER, parent: traceOf(request) };
         void inSpan('POST /webhooks/sora/{endpointId}', span, () => handle(request, response));
       });
@@ -75,14 +80,21 @@ export function createWebhookServer(options: {
       await listenOn(listening, options.listen, 'COMMUNICATION_LISTEN');
       server = listening;
     },
-    async stop() {
+    turnAway() {
+      // A client that keeps its connection would go on with this process.
+      turningAway = true;
+    },
+    async stop(forMs = defaultDrainMs) {
       const closing = server;
       if (!closing) return;
       server = undefined;
+      turningAway = true;
+      const late = setTimeout(() => closing.closeAllConnections(), forMs);
       await new Promise<void>((resolve) => {
         closing.close(() => resolve());
         closing.closeIdleConnections();
       });
+      clearTimeout(late);
     },
   };
 }

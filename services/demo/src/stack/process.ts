@@ -149,7 +149,8 @@ function nodeOf(sources: string): string {
 
 /** The stop time limit of a process, from its configuration. */
 function ownDrainMs(env: Readonly<Record<string, string>>): number {
-  const keys = ['TURN_AWAY_MS', 'DRAIN_TIMEOUT_MS', 'RPC_DRAIN_MS'];
+  // The last two are a release's that has no STOP_GRACE_MS yet.
+  const keys = ['TURN_AWAY_MS', 'STOP_GRACE_MS', 'DRAIN_TIMEOUT_MS', 'RPC_DRAIN_MS'];
   return keys.reduce((sum, key) => sum + Number(env[key] ?? 0), 0);
 }
 

@@ -64,14 +64,14 @@ export class Lane implements DestinationUser {
     return this.#queue.size;
   }
 
-  get active(): number {
-    return this.#active;
+  /** True while a try or a question to the database is under way. */
+  get busy(): boolean {
+    return this.#active > 0 || this.#claiming || this.#pulling > 0;
   }
 
   /** True when nothing would be lost by forgetting the lane. */
   get idle(): boolean {
-    const busy = this.#active > 0 || this.#claiming || this.#pulling > 0;
-    return this.size === 0 && !busy && !this.#health.breaker.failing;
+    return this.size === 0 && !this.busy && !this.#health.breaker.failing;
   }
 
   /** How many more it would take now; none while older ones wait in the database. */
@@ -158,10 +158,15 @@ export class Lane implements DestinationUser {
     if (tooFew) void probes.refresh()?.then(() => this.expire());
   }
 
-  /** Gives everything that is not being worked on back to the database; to be called before it is forgotten. */
-  close(): void {
+  /** Gives everything that is not being worked on back to the database. */
+  giveBack(): void {
     this.#queue.wakeAll();
     this.#shrinkTo(0);
+  }
+
+  /** Gives everything back; to be called before it is forgotten. */
+  close(): void {
+    this.giveBack();
     this.detach();
   }
 
@@ -200,6 +205,8 @@ export class Lane implements DestinationUser {
     }
     this.#active--;
     this.#follow(taken, outcome);
+    // What came behind it in order waits for no other any more.
+    if (this.#c.stopping()) this.giveBack();
     this.#health.dispatch(this);
   }
 
@@ -257,6 +264,7 @@ export class Lane implements DestinationUser {
         const unknown = this.#queue.unknownOf(answer.claimed);
         this.accept(unknown.filter(({ id }) => !this.#c.steps.isUnstored(id)));
         this.expire();
+        if (this.#c.stopping()) this.giveBack();
       }
       this.#claiming = false;
       if (answer && answer.claimed.length > 0) this.dispatch();

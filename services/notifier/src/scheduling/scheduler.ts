@@ -30,9 +30,11 @@ export interface SchedulerOptions {
   readonly longestPauseMs: number;
 }
 
-/** After this long a shutdown cuts off the requests that are on their way. */
-const drainMs = 2000;
+/** Without a limit from outside, a shutdown cuts off the requests that are on their way after this long. */
+const defaultStopMs = 4000;
+/** The part of a shutdown's time that is kept for what follows on a cut: giving back, and storing it. */
 const flushMs = 700;
+const flushShare = 0.2;
 
 /** After so many leases the database is searched for times that cannot be. */
 const correctAfterLeases = 6;
@@ -114,23 +116,33 @@ export class Scheduler {
     lane.dispatch();
   }
 
-  /** Starts nothing more, lets requests on their way end (for a bounded time), gives everything back. */
-  async stop(): Promise<void> {
+  /** Starts nothing more, and gives back at once what is not on its way, so that another instance sends it. */
+  retire(): void {
     this.#stopping = true;
     clearTimeout(this.#sweepTimer);
-    await this.#drained(drainMs);
-    this.#o.attempts.cut();
-    await this.#drained(flushMs);
-    this.#leases.stop();
-    await Promise.race([this.#sweeping, new Promise((resolve) => setTimeout(resolve, flushMs).unref())]);
-    for (const lane of this.#lanes.values()) lane.close();
-    await this.#o.writer.flush(flushMs);
+    for (const lane of this.#lanes.values()) lane.giveBack();
   }
 
-  /** Resolves when no try is under way, or after `timeoutMs`. */
+  /**
+   * Lets requests on their way end, for `forMs` at most, and gives the rest back: what waited for them in
+   * order as they end, what is cut off at last.
+   */
+  async stop(forMs = defaultStopMs): Promise<void> {
+    this.retire();
+    const lastMs = Math.min(flushMs, forMs * flushShare);
+    await this.#drained(forMs - 3 * lastMs);
+    this.#o.attempts.cut();
+    await this.#drained(lastMs);
+    this.#leases.stop();
+    await Promise.race([this.#sweeping, new Promise((resolve) => setTimeout(resolve, lastMs).unref())]);
+    for (const lane of this.#lanes.values()) lane.close();
+    await this.#o.writer.flush(lastMs);
+  }
+
+  /** Resolves when no try and no claim is under way, or after `timeoutMs`. */
   async #drained(timeoutMs: number): Promise<void> {
     const end = performance.now() + timeoutMs;
-    const active = () => [...this.#lanes.values()].some((lane) => lane.active > 0);
+    const active = () => [...this.#lanes.values()].some((lane) => lane.busy);
     while (active() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 

@@ -33,7 +33,7 @@ export interface TestNotifier {
   readonly metrics: Registry;
   readonly admin: ReturnType<typeof createClient<typeof NotifierAdminService>>;
   readonly signedUrls: ReturnType<typeof createClient<typeof SignedUrlsService>>;
-  stop(): Promise<void>;
+  stop(forMs?: number): Promise<void>;
 }
 
 /**
@@ -99,8 +99,8 @@ export async function openWorld() {
       metrics,
       admin: createClient(NotifierAdminService, adminChannel),
       signedUrls: createClient(SignedUrlsService, adminChannel, { deadlineMs: 20_000 }),
-      stop: () => {
-        stopped ??= service.stop();
+      stop: (forMs) => {
+        stopped ??= service.stop(forMs);
         return stopped;
       },
     };
