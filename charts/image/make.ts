@@ -96,21 +96,32 @@ export async function makeImage(settings: Settings, say: (line: string) => void)
     const folder = join(work, 'staged');
     stage(stagingOf(settings, folder, base.facts));
     say(`building with ${builder.name}`);
-    const raw = join(work, 'built.tar');
-    const labels = labelsOf(settings, base.name);
-    builder.build({ folder, base: base.name, reference: localName(settings.reference), labels, out: raw });
-    const built = normalisedImage(readImage(raw), base.facts.layers, settings.version.date);
-    const image = { ...built, reference: settings.reference };
-    const written = await writeImage(image, settings.out, join(settings.cache, 'layers'));
-    const sbom = `${settings.out}.cdx.json`;
-    writeWhole(sbom, readFileSync(join(folder, 'app/sbom.cdx.json')));
-    const made = { ...written, archive: settings.out, sbom, base: base.name };
-    writeWhole(`${settings.out}.json`, canonicalJson(made, 2));
-    return made;
+    return await buildStaged(settings, folder, base, builder);
   } finally {
     builder.close();
     rmSync(work, { recursive: true, force: true });
   }
+}
+
+/** Builds what has been staged in the folder, on a base that the builder knows. */
+export async function buildStaged(
+  settings: Settings,
+  folder: string,
+  base: Base,
+  builder: Builder,
+): Promise<Made> {
+  const raw = `${folder}.built.tar`;
+  const labels = labelsOf(settings, base.name);
+  builder.build({ folder, base: base.name, reference: localName(settings.reference), labels, out: raw });
+  const built = normalisedImage(readImage(raw), base.facts.layers, settings.version.date);
+  rmSync(raw);
+  const image = { ...built, reference: settings.reference };
+  const written = await writeImage(image, settings.out, join(settings.cache, 'layers'));
+  const sbom = `${settings.out}.cdx.json`;
+  writeWhole(sbom, readFileSync(join(folder, 'app/sbom.cdx.json')));
+  const made = { ...written, archive: settings.out, sbom, base: base.name };
+  writeWhole(`${settings.out}.json`, canonicalJson(made, 2));
+  return made;
 }
 
 /** buildah keeps images without a registry under this name. */
@@ -138,14 +149,14 @@ function labelsOf({ version, reference }: Settings, base: string): Record<string
   };
 }
 
-interface Base {
+export interface Base {
   readonly name: string;
   readonly facts: BaseFacts;
 }
 
 /** The base, known to the builder: the one that BASE names, or the one made here. */
-async function provideBase(
-  { base, cache }: Settings,
+export async function provideBase(
+  { base, cache }: Pick<Settings, 'base' | 'cache'>,
   builder: Builder,
   work: string,
   say: (line: string) => void,

@@ -173,6 +173,11 @@ function stageNode({ folder, node, libatomic }: Staging): void {
 
 /** npm's own records and command links: nothing runs by them, and they tell where npm looked. */
 function removeNpmsNotes(app: string): void {
-  for (const name of ['package-lock.json', '.npmrc', 'node_modules/.package-lock.json', 'node_modules/.bin'])
-    rmSync(join(app, name), { recursive: true, force: true });
+  for (const name of ['package-lock.json', '.npmrc', 'node_modules/.package-lock.json'])
+    rmSync(join(app, name), { force: true });
+  if (!existsSync(join(app, 'node_modules'))) return;
+  for (const entry of readdirSync(join(app, 'node_modules'), { recursive: true, withFileTypes: true })) {
+    if (entry.isDirectory() && entry.name === '.bin')
+      rmSync(join(entry.parentPath, entry.name), { recursive: true });
+  }
 }
