@@ -98,6 +98,18 @@ bench-site: install docs-site/node_modules/.installed ## Speed of the documentat
 site-pictures: ## Take a picture of every route of the built site: three widths, both themes (FOLDER=…)
 	@exec $(NODE) docs-site/tests/pictures.ts $(FOLDER)
 
+.PHONY: image
+image: install $(if $(SITE),site-build) ## Image of all processes as an archive (TAG, OUT; SITE=1: of the site; TEST=1: with simulators; BASE; charts/image/README.md)
+	@TAG="$(TAG)" OUT="$(OUT)" SITE="$(SITE)" TEST="$(TEST)" BASE="$(BASE)" exec $(NODE) charts/image/main.ts
+
+.PHONY: image-base
+image-base: install ## Make the images' base anew, from Debian's newest packages
+	@exec $(NODE) charts/image/main.ts base
+
+.PHONY: test-charts
+test-charts: install $(if $(wildcard docs-site/dist/server.mjs),,site-build) ## Images and charts (ARGS=path to choose)
+	$(JEST) -c tests/jest.charts.config.js --runInBand $(ARGS)
+
 .PHONY: generate
 generate: install ## Generate proto/gen, docs/configuration.md and docs/specification.md
 	cd proto && buf generate

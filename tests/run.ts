@@ -105,6 +105,8 @@ const steps: Step[] = [
     args: ['--no-print-directory', 'site-test'],
     counts: 'line',
   },
+  // After the site's checks, which build the site that its image contains.
+  jestStep('images and charts', ['-c', 'tests/jest.charts.config.js', '--runInBand']),
   {
     name: 'samples of the guides (curl, Node, Python)',
     command: 'make',

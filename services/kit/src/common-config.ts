@@ -45,6 +45,7 @@ export const commonConfig = {
   FAILPOINTS: text({
     doc: 'Test only, refused in production: steps at which the process kills itself.',
     example: 'transactions.inserted=3',
+    refusedInProduction: true,
   }),
 } as const;
 

@@ -16,6 +16,8 @@ export interface ConfigKey<T> {
    * renew in time.
    */
   readonly productionMin?: number;
+  /** A switch of tests: any value is refused where NODE_ENV is production. */
+  readonly refusedInProduction?: boolean;
   /** Never shown in messages or logs; may be given as a file by KEY_FILE. */
   readonly secret?: boolean;
 }
@@ -150,6 +152,10 @@ export function readConfig<const S extends ConfigSpec>(
       } else {
         values[key] = k.default;
       }
+      continue;
+    }
+    if (k.refusedInProduction && env['NODE_ENV'] === 'production') {
+      problems.push(`${key} is set, but NODE_ENV is production: unset it. ${k.doc}`);
       continue;
     }
     try {

@@ -1,0 +1,113 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { hasProgram } from './base.ts';
+
+export interface Build {
+  /** The staged folder, with its Dockerfile. */
+  readonly folder: string;
+  readonly base: string;
+  readonly reference: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Where the image's archive goes. */
+  readonly out: string;
+}
+
+/** A program that builds images. */
+export interface Builder {
+  readonly name: string;
+  /** Makes the image of an archive known under its own name. */
+  load(archive: string): void;
+  /** Writes a base that is given by its name into an archive; fetches it if it is not there. */
+  save(reference: string, archive: string): void;
+  build(build: Build): void;
+  close(): void;
+}
+
+/** Runs a program; its output is shown only when it fails. */
+function run(program: string, args: readonly string[], env: Record<string, string> = {}): void {
+  try {
+    execFileSync(program, args, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      maxBuffer: 2 ** 26,
+    });
+  } catch (error) {
+    const { stdout, stderr, message } = error as Error & { stdout?: Buffer; stderr?: Buffer };
+    throw new Error(`${program} ${args[0]} failed: ${stderr ?? ''}${stdout ?? ''}${stderr ? '' : message}`);
+  }
+}
+
+const runs = (program: string, ...args: string[]): boolean => {
+  try {
+    execFileSync(program, args, { stdio: 'ignore', timeout: 20_000 });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const labelArgs = (labels: Build['labels']) =>
+  Object.entries(labels).flatMap(([name, value]) => ['--label', `${name}=${value}`]);
+
+function docker(): Builder {
+  return {
+    name: 'docker',
+    load: (archive) => run('docker', ['load', '--input', archive]),
+    save(reference, archive) {
+      if (!runs('docker', 'image', 'inspect', reference)) run('docker', ['pull', reference]);
+      run('docker', ['save', '--output', archive, reference]);
+    },
+    build({ folder, base, reference, labels, out }) {
+      const args = ['--build-arg', `BASE=${base}`, '--tag', reference, ...labelArgs(labels), folder];
+      run('docker', ['build', '--quiet', ...args]);
+      run('docker', ['save', '--output', out, reference]);
+    },
+    close: () => {},
+  };
+}
+
+/** Without a daemon, and in a store of its own that is removed afterwards. */
+function buildah(): Builder {
+  const work = mkdtempSync(join(tmpdir(), 'headset-cloud-buildah-'));
+  const call = (...args: string[]) =>
+    run('buildah', ['--root', join(work, 'root'), '--runroot', join(work, 'run'), ...args], { TMPDIR: work });
+  return {
+    name: 'buildah',
+    load: (archive) => call('pull', '--quiet', `docker-archive:${archive}`),
+    save(reference, archive) {
+      call('pull', '--quiet', '--policy', 'missing', reference);
+      call('push', '--quiet', reference, `docker-archive:${archive}:${reference}`);
+    },
+    build({ folder, base, reference, labels, out }) {
+      const args = ['--build-arg', `BASE=${base}`, '--tag', reference, ...labelArgs(labels), folder];
+      // A layer for each COPY, so that Node and the packages are stored and pulled once.
+      call(
+        'build',
+        '--quiet',
+        '--isolation',
+        'chroot',
+        '--layers',
+        '--pull-never',
+        '--timestamp',
+        '0',
+        ...args,
+      );
+      call('push', '--quiet', reference, `docker-archive:${out}:${reference}`);
+    },
+    close: () => rmSync(work, { recursive: true, force: true }),
+  };
+}
+
+/** The builder of this machine. Throws with what is missing. */
+export function findBuilder(): Builder {
+  // A client without a daemon builds nothing.
+  if (hasProgram('docker') && runs('docker', 'info')) return docker();
+  if (hasProgram('buildah')) return buildah();
+  throw new Error(
+    hasProgram('docker')
+      ? 'docker is installed, but its daemon does not answer. Start it (or set DOCKER_HOST), or install buildah.'
+      : 'Neither docker nor buildah is on PATH: install one of them (Debian: apt-get install buildah).',
+  );
+}

@@ -1,0 +1,183 @@
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, delimiter, dirname, join, relative } from 'node:path';
+import type { DebianPackage } from './base.ts';
+import { billOfMaterials, type SourceVersion } from './sbom.ts';
+
+/** What an image is for: every process of the platform, the same with what tests need, or the site. */
+export type Kind = 'platform' | 'test' | 'site';
+
+export interface Staging {
+  readonly kind: Kind;
+  /** The project, or the sources of one of its releases. */
+  readonly source: string;
+  /** Where the image's content goes; it must not exist. */
+  readonly folder: string;
+  /** The npm package's Node. */
+  readonly node: string;
+  readonly version: SourceVersion;
+  readonly basePackages: readonly DebianPackage[];
+  /** A libatomic.so.1 for a base that has none. */
+  readonly libatomic?: string | undefined;
+}
+
+/** What only `make up`, simulators and trials need. */
+const forTests = ['services/demo', 'services/embedded', 'services/standalone'];
+/** What is never in an image. */
+const neverStaged = ['tests'];
+
+/** Files of a package that run; everything else (tests, protos, documents) stays out. */
+function runs(path: string, kind: Kind): boolean {
+  if (/\.test\.ts$|(^|\/)__snapshots__\//.test(path)) return false;
+  if (kind !== 'test' && /(^|\/)testing\//.test(path)) return false;
+  return (
+    path === 'package.json' ||
+    /^(src|gen)\/.+\.(ts|js|mjs|json|html|css|lua|sql|txt)$/.test(path) ||
+    /^[^/]+\.ts$/.test(path) ||
+    /^openapi\/[^/]+\.yaml$/.test(path)
+  );
+}
+
+/** The folders of the workspaces that an image has. */
+export function stagedWorkspaces(source: string, kind: Kind): string[] {
+  return allWorkspaces(source).filter(
+    (place) => !neverStaged.includes(place) && (kind === 'test' || !forTests.includes(place)),
+  );
+}
+
+function allWorkspaces(source: string): string[] {
+  const { workspaces } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
+  return (workspaces as string[])
+    .flatMap((place) =>
+      place.endsWith('/*')
+        ? readdirSync(join(source, place.slice(0, -2))).map((name) => `${place.slice(0, -2)}/${name}`)
+        : [place],
+    )
+    .filter((place) => existsSync(join(source, place, 'package.json')))
+    .sort();
+}
+
+/**
+ * Lays out what the image contains: `app` (goes to /app) and `node` (goes to /usr), with the Dockerfile
+ * beside them. Needs npm, and for the site its build. The image needs no build step: Node runs TypeScript,
+ * though not below node_modules, so that npm's links to the project's own packages have to stay links.
+ */
+export function stage(staging: Staging): void {
+  const { folder, kind } = staging;
+  if (existsSync(folder)) throw new Error(`${folder} exists; an image is staged in a new folder.`);
+  mkdirSync(join(folder, 'app'), { recursive: true });
+  if (kind === 'site') stageSite(staging);
+  else stagePlatform(staging);
+  stageNode(staging);
+  const own = import.meta.dirname;
+  copyFileSync(join(own, kind === 'site' ? 'Dockerfile.site' : 'Dockerfile'), join(folder, 'Dockerfile'));
+  const bill = billOfMaterials({
+    name: imageNames[kind],
+    app: join(folder, 'app'),
+    nodeFile: join(folder, 'node/local/bin/node'),
+    version: staging.version,
+    basePackages: staging.basePackages,
+    libatomic: staging.libatomic,
+  });
+  writeFileSync(join(folder, 'app', 'sbom.cdx.json'), bill);
+  removeNpmsNotes(join(folder, 'app'));
+}
+
+/** Names of the images, without a tag. */
+export const imageNames: Readonly<Record<Kind, string>> = {
+  platform: 'headset-cloud',
+  test: 'headset-cloud-test',
+  site: 'headset-cloud-site',
+};
+
+function stagePlatform({ source, folder, kind }: Staging): void {
+  const app = join(folder, 'app');
+  const places = stagedWorkspaces(source, kind);
+  installPackages(source, app, places);
+  for (const place of places) copyRunning(join(source, place), join(app, place), kind);
+}
+
+/**
+ * Production packages of the lock file, for the chosen workspaces. npm wants to see the package.json of all of
+ * them. Packages' install scripts do not run: what is in an image is what the lock file's hashes cover.
+ */
+function installPackages(source: string, app: string, places: readonly string[]): void {
+  for (const name of ['package.json', 'package-lock.json', '.npmrc']) {
+    if (existsSync(join(source, name))) copyFileSync(join(source, name), join(app, name));
+  }
+  const all = allWorkspaces(source);
+  for (const place of all) {
+    mkdirSync(join(app, place), { recursive: true });
+    copyFileSync(join(source, place, 'package.json'), join(app, place, 'package.json'));
+  }
+  npmCi(app, ['--omit=dev', '--ignore-scripts', ...places.map((place) => `--workspace=${place}`)]);
+  for (const place of all) {
+    if (!places.includes(place)) rmSync(join(app, place), { recursive: true, force: true });
+  }
+}
+
+/** Runs npm in the folder, with the settings of the machine's npm and none that a calling npm has set. */
+function npmCi(cwd: string, args: readonly string[]): void {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')));
+  // npm reads the machine's settings from beside the Node that runs it: the machine's own, not the project's.
+  env['PATH'] = (env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((place) => !place.endsWith(join('node_modules', '.bin')))
+    .join(delimiter);
+  // Under the machine's Node npm complains about packages that want the project's.
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
+  try {
+    execFileSync('npm', ['ci', ...args, ...quiet], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  } catch (error) {
+    const { code, stderr } = error as NodeJS.ErrnoException & { stderr?: Buffer };
+    if (code === 'ENOENT') throw new Error('npm is missing: install Node.js 20 or newer (it brings npm).');
+    throw new Error(`npm ci for the image failed:\n${stderr}`);
+  }
+}
+
+function copyRunning(from: string, to: string, kind: Kind): void {
+  for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
+    const file = join(entry.parentPath, entry.name);
+    const path = relative(from, file);
+    if (!entry.isFile() || path.startsWith('node_modules/') || !runs(path, kind)) continue;
+    mkdirSync(dirname(join(to, path)), { recursive: true });
+    copyFileSync(file, join(to, path));
+  }
+}
+
+function stageSite({ source, folder }: Staging): void {
+  const built = join(source, 'docs-site/dist');
+  if (!existsSync(join(built, 'server.mjs')))
+    throw new Error('The site is not built: run `make site-build` first.');
+  // `dist` is a link to the folder of one build.
+  cpSync(realpathSync(built), join(folder, 'app/docs-site/dist'), { recursive: true });
+}
+
+function stageNode({ folder, node, libatomic }: Staging): void {
+  mkdirSync(join(folder, 'node/local/bin'), { recursive: true });
+  copyFileSync(realpathSync(node), join(folder, 'node/local/bin/node'));
+  if (!libatomic) return;
+  mkdirSync(join(folder, 'node/lib'), { recursive: true });
+  copyFileSync(realpathSync(libatomic), join(folder, 'node/lib', basename(libatomic)));
+}
+
+/** npm's own records and command links: nothing runs by them, and they tell where npm looked. */
+function removeNpmsNotes(app: string): void {
+  for (const name of ['package-lock.json', '.npmrc', 'node_modules/.package-lock.json'])
+    rmSync(join(app, name), { force: true });
+  if (!existsSync(join(app, 'node_modules'))) return;
+  for (const entry of readdirSync(join(app, 'node_modules'), { recursive: true, withFileTypes: true })) {
+    if (entry.isDirectory() && entry.name === '.bin')
+      rmSync(join(entry.parentPath, entry.name), { recursive: true });
+  }
+}

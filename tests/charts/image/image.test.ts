@@ -1,0 +1,388 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { billingConfig } from '@headset-cloud/billing/config.ts';
+import { communicationConfig } from '@headset-cloud/communication/config.ts';
+import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
+import { devicesConfig } from '@headset-cloud/devices/config.ts';
+import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
+import { notifierConfig } from '@headset-cloud/notifier/config.ts';
+import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
+import { updatesConfig } from '@headset-cloud/updates/config.ts';
+import { contents, type Image, readImage } from '../../../charts/image/archive.ts';
+import { type Builder, findBuilder } from '../../../charts/image/builder.ts';
+import {
+  type Base,
+  buildStaged,
+  type Made,
+  provideBase,
+  root,
+  stagingOf,
+} from '../../../charts/image/make.ts';
+import { stage, stagedWorkspaces } from '../../../charts/image/stage.ts';
+import type { TarEntry } from '../../../charts/image/tar.ts';
+import { importsOf } from '../../architecture/imports.ts';
+import { filesBelow, missingForImages, settingsFor, shells } from './staged.ts';
+
+const missing = orDemanded(missingForImages());
+if (missing) process.stderr.write(`The images are not tested: ${missing}.\n`);
+const site = join(root, 'docs-site/dist/server.mjs');
+const noSite = orDemanded(existsSync(site) ? undefined : 'the site is not built (make site-build)');
+if (noSite) process.stderr.write(`The site's image is not tested: ${noSite}.\n`);
+const suite = missing ? describe.skip : describe;
+
+const mostBytes = 90e6;
+const say = () => {};
+
+let work: string;
+let builder: Builder;
+let base: Base;
+
+beforeAll(async () => {
+  if (missing) return;
+  work = mkdtempSync(join(tmpdir(), 'headset-cloud-image-test-'));
+  builder = findBuilder();
+  base = await provideBase(settingsFor({}), builder, work, say);
+}, 240_000);
+afterAll(() => {
+  builder?.close();
+  if (work) rmSync(work, { recursive: true, force: true });
+});
+
+/** A staged folder of the given kind. */
+function staged(name: string, env: Record<string, string> = {}): string {
+  const folder = join(work, name);
+  mkdirSync(dirname(folder), { recursive: true });
+  stage(stagingOf(settingsFor(env), folder, base.facts));
+  return folder;
+}
+
+interface Ended {
+  readonly code: number;
+  readonly output: string;
+}
+
+/** Runs the staged Node in the staged application as a container would, until it ends. */
+async function runStaged(folder: string, args: string[], env: Record<string, string> = {}): Promise<Ended> {
+  try {
+    const { stdout, stderr } = await promisify(execFile)(
+      join(folder, 'node/local/bin/node'),
+      ['--disable-warning=ExperimentalWarning', ...args],
+      { cwd: join(folder, 'app'), env: { NODE_ENV: 'production', ...env }, timeout: 120_000 },
+    );
+    return { code: 0, output: stdout + stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as Error & { code: number; stdout: string; stderr: string };
+    return { code, output: `${stdout}${stderr}` };
+  }
+}
+
+/** A configuration with which a service would start, and wait for its stores. */
+const stores = {
+  MONGODB_URI: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100',
+  KAFKA_BROKERS: '127.0.0.1:1',
+  SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
+};
+
+suite('the image of all processes', () => {
+  let one: string;
+  let two: string;
+  let app: string;
+  let files: string[];
+  let image: Image;
+  let inside: Map<string, TarEntry>;
+  const made: Made[] = [];
+
+  beforeAll(async () => {
+    one = staged('one');
+    two = staged('in/another/folder/two');
+    app = join(one, 'app');
+    files = filesBelow(app);
+    for (const [name, folder] of Object.entries({ one, two })) {
+      const settings = settingsFor({ OUT: join(work, `${name}.tar`) });
+      made.push(await buildStaged(settings, folder, base, builder));
+    }
+    image = readImage(join(work, 'one.tar'));
+    inside = contents(image);
+  }, 240_000);
+
+  it('is staged without tests, development packages, demo, standalone and embedded stores', () => {
+    const own = files.filter((file) => !file.startsWith('node_modules/'));
+    expect(own.length).toBeGreaterThan(400);
+    expect(own.filter((file) => /\.test\.ts$|(^|\/)(testing|tests|__snapshots__)\//.test(file))).toEqual([]);
+    expect(own.filter((file) => /services\/(demo|standalone|embedded)\//.test(file))).toEqual([]);
+    expect(own.filter((file) => !/\.(ts|json|yaml)$/.test(file))).toEqual([]);
+    const packages = readdirSync(join(app, 'node_modules'));
+    const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    // Named at the top for tests, and used by the gateway too.
+    const used = ['lru-cache'];
+    expect(packages.filter((name) => name in devDependencies && !used.includes(name))).toEqual([]);
+    expect(packages).toEqual(expect.arrayContaining(['mongodb', 'kafkajs', 'koa', 'pino']));
+    expect(packages).not.toEqual(expect.arrayContaining(['oidc-provider']));
+    expect(files.filter((file) => /\/\.bin\/|package-lock\.json$|\.npmrc$/.test(file))).toEqual([]);
+  });
+
+  it('has a workspace for each process, linked into node_modules, not copied', () => {
+    const places = stagedWorkspaces(root, 'platform');
+    expect(places).toEqual(
+      expect.arrayContaining(['gateway', 'proto', 'services/ctl', 'services/device-link']),
+    );
+    const links = join(app, 'node_modules/@headset-cloud');
+    expect(readdirSync(links).sort()).toEqual(places.map((place) => basename(place)).sort());
+    for (const place of places) {
+      const link = join(links, basename(place));
+      expect(lstatSync(link).isSymbolicLink()).toBe(true);
+      expect(readlinkSync(link)).toBe(`../../${place}`);
+      expect(inside.get(`app/node_modules/@headset-cloud/${basename(place)}`)).toMatchObject({
+        type: 'symlink',
+        target: `../../${place}`,
+      });
+    }
+  });
+
+  it('has every file and package that its sources import', () => {
+    const lacking = files
+      .filter((file) => file.endsWith('.ts') && !/^node_modules\/|\/gen\//.test(file))
+      .flatMap((file) => importsOf(file, readFileSync(join(app, file), 'utf8')))
+      .filter(({ target }) => !target.startsWith('node:'))
+      .filter(({ target }) => {
+        const own = /^@headset-cloud\/([^/]+)\/(.+)$/.exec(target);
+        if (own) {
+          const folder = join(app, 'node_modules/@headset-cloud', own[1] ?? '');
+          return !['src', 'gen', '.'].some((place) => existsSync(join(folder, place, own[2] ?? '')));
+        }
+        if (/^(services|gateway|proto)\//.test(target)) return !existsSync(join(app, target));
+        const name = target.split('/').slice(0, target.startsWith('@') ? 2 : 1);
+        return !existsSync(join(app, 'node_modules', ...name));
+      });
+    expect(lacking).toEqual([]);
+  });
+
+  /** Switches that a test may set, and leases that are too short for a live platform. */
+  const switches: Record<string, ConfigSpec> = {
+    billing: billingConfig,
+    communication: communicationConfig,
+    connectivity: {},
+    'device-link': {},
+    devices: devicesConfig,
+    notifier: notifierConfig,
+    transactions: transactionsConfig,
+    updates: updatesConfig,
+  };
+
+  it('knows the switches of each service', () => {
+    const services = stagedWorkspaces(root, 'platform')
+      .filter((place) => existsSync(join(app, place, 'src/config.ts')) && place !== 'gateway')
+      .filter((place) => existsSync(join(app, place, 'src/definition.ts')))
+      .map((place) => basename(place));
+    expect(Object.keys(switches).sort()).toEqual(services.sort());
+  });
+
+  it('has an entry for each process, which starts and names a wrong setting', async () => {
+    const entries = files.filter((file) => /^(gateway|services\/[^/]+)\/src\/main\.ts$/.test(file));
+    expect(entries).toEqual(
+      expect.arrayContaining(
+        ['gateway', ...Object.keys(switches).map((s) => `services/${s}`)].map((p) => `${p}/src/main.ts`),
+      ),
+    );
+    for (const entry of entries.filter((e) => e !== 'services/ctl/src/main.ts')) {
+      const { code, output } = await runStaged(one, [entry], { ...stores, LOG_LEVEL: 'loud' });
+      expect({ entry, code, output }).toEqual({
+        entry,
+        code: 2,
+        output: expect.stringContaining('LOG_LEVEL'),
+      });
+    }
+    const help = await runStaged(one, ['services/ctl/src/main.ts', '--help']);
+    expect(help).toEqual({ code: 0, output: expect.stringContaining('Usage: ctl') });
+  });
+
+  it.each(Object.keys(switches))('%s refuses test switches and short leases in production', async (name) => {
+    const entry = `services/${name}/src/main.ts`;
+    const common = { FAILPOINTS: 'devices.none=1', KAFKA_SESSION_TIMEOUT_MS: '5999' };
+    const first = await runStaged(one, [entry], { ...stores, ...common });
+    expect(first.code).toBe(2);
+    for (const key of Object.keys(common)) expect(first.output).toContain(key);
+
+    const own = Object.entries(switches[name] ?? {}).flatMap(([key, { productionMin }]) =>
+      productionMin === undefined ? [] : [[key, String(productionMin - 1)]],
+    );
+    if (name === 'device-link') own.push(['DEVICE_LINK_LEASE_MS', '9999']);
+    if (own.length === 0) return;
+    const address = { ADVERTISE_ADDRESS: '127.0.0.1:9000' };
+    const short = await runStaged(one, [entry], { ...stores, ...address, ...Object.fromEntries(own) });
+    expect(short.code).toBe(2);
+    for (const [key] of own) expect(short.output).toContain(key);
+  });
+
+  it('device-link without an address for other instances is refused in production', async () => {
+    const { code, output } = await runStaged(one, ['services/device-link/src/main.ts'], stores);
+    expect({ code, output }).toEqual({ code: 2, output: expect.stringContaining('ADVERTISE_ADDRESS') });
+  });
+
+  it('has the same digest whenever and wherever it is staged and built', () => {
+    expect(made[0]?.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect({ ...made[1], archive: '', sbom: '' }).toEqual({ ...made[0], archive: '', sbom: '' });
+    const archives = ['one.tar', 'two.tar'].map((name) => readFileSync(join(work, name)));
+    expect(archives[0]?.equals(archives[1] as Buffer)).toBe(true);
+  });
+
+  it('is no larger than 90 MB compressed', () => {
+    expect(made[0]?.compressedBytes).toBeGreaterThan(mostBytes / 3);
+    expect(made[0]?.compressedBytes).toBeLessThanOrEqual(mostBytes);
+  });
+
+  it('runs as a numeric user, in production, by the arguments alone', () => {
+    expect(image.config).toMatchObject({
+      User: '65532:65532',
+      WorkingDir: '/app',
+      Env: expect.arrayContaining(['NODE_ENV=production']),
+      Entrypoint: ['/usr/local/bin/node', '--disable-warning=ExperimentalWarning'],
+    });
+    expect(image.config.Cmd).toBeUndefined();
+  });
+
+  it('has no shell and no program but Node, and nothing that its user may write', () => {
+    expect([...inside.keys()].filter((path) => shells.test(path))).toEqual([]);
+    const programs = [...inside.values()].filter(
+      ({ path, type }) => type !== 'directory' && /^(usr\/(local\/)?)?s?bin\//.test(path),
+    );
+    expect(programs.map(({ path }) => path)).toEqual(['usr/local/bin/node']);
+    const writable = [...inside.values()].filter(({ type, mode }) => type !== 'symlink' && mode & 0o022);
+    expect(writable.map(({ path }) => path).sort()).toEqual(['tmp', 'var/tmp']);
+  });
+
+  it('starts on the files of the image alone, as its user', async () => {
+    // Only root may change the root folder.
+    if (orDemanded(process.getuid?.() === 0 ? undefined : 'not root')) return;
+    const folder = join(work, 'root');
+    unpack(inside, folder);
+    const inImage = (...args: string[]) =>
+      promisify(execFile)('chroot', ['--userspec=65532:65532', folder, ...args], {
+        env: { NODE_ENV: 'production', LOG_LEVEL: 'loud' },
+      });
+    const node = image.config.Entrypoint ?? [];
+    const { stdout } = await inImage(...node, '--print', 'process.version');
+    expect(stdout.trim()).toBe(process.version);
+    const write = "require('node:fs').writeFileSync('/app/new', '')";
+    await expect(inImage(...node, '--eval', write)).rejects.toThrow('EACCES');
+    await expect(inImage(...node, '/app/gateway/src/main.ts')).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('OIDC_ISSUER'),
+    });
+  });
+
+  it('has a bill of materials, in it and beside it, of packages, Node and the base', () => {
+    const beside = readFileSync(made[0]?.sbom ?? '');
+    expect(inside.get('app/sbom.cdx.json')?.data.equals(beside)).toBe(true);
+    const bill = JSON.parse(beside.toString());
+    expect(bill).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.5' });
+    expect(bill.serialNumber).toMatch(
+      /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
+    const purls: string[] = bill.components.map((c: { purl: string }) => c.purl);
+    expect(new Set(purls).size).toBe(purls.length);
+    expect(purls).toContain(`pkg:generic/node@${process.versions.node}`);
+    for (const name of ['libc6', 'libatomic1', 'libstdc%2B%2B6', 'ca-certificates', 'tzdata'])
+      expect(purls.filter((purl) => purl.startsWith(`pkg:deb/debian/${name}@`))).toHaveLength(1);
+    // Every package folder of the image is in it.
+    const installed = files
+      .filter((file) => /(^|\/)node_modules\/(@[^/]+\/)?[^/@]+\/package\.json$/.test(file))
+      .map((file) => JSON.parse(readFileSync(join(app, file), 'utf8')))
+      .filter(({ name, version }) => name && version && !name.startsWith('@headset-cloud/'));
+    expect(installed.length).toBeGreaterThan(150);
+    for (const { name, version } of installed)
+      expect(purls).toContain(`pkg:npm/${name.replace('@', '%40')}@${version}`);
+    expect(beside.toString()).not.toContain(work);
+  });
+});
+
+/** Writes the files of an image, owned by root. */
+function unpack(files: Map<string, TarEntry>, folder: string): void {
+  for (const { path, type, mode, data, target } of [...files.values()].sort((a, b) =>
+    a.path < b.path ? -1 : 1,
+  )) {
+    const file = join(folder, path);
+    mkdirSync(type === 'directory' ? file : dirname(file), { recursive: true });
+    if (type === 'symlink') symlinkSync(target, file);
+    if (type === 'file') writeFileSync(file, data, { mode });
+  }
+}
+
+suite('the image for tests', () => {
+  it('has the simulators, the trial issuer and standalone, and still no tests', () => {
+    const app = join(staged('test', { TEST: '1' }), 'app');
+    const files = filesBelow(app);
+    for (const file of [
+      'demo/src/headset/headset.ts',
+      'standalone/src/issuer-main.ts',
+      'embedded/package.json',
+    ])
+      expect(files).toContain(`services/${file}`);
+    expect(existsSync(join(app, 'node_modules/oidc-provider'))).toBe(true);
+    expect(existsSync(join(app, 'node_modules/jest'))).toBe(false);
+    expect(files.filter((file) => !file.startsWith('node_modules/') && file.endsWith('.test.ts'))).toEqual(
+      [],
+    );
+  });
+});
+
+(missing || noSite ? describe.skip : describe)("the site's image", () => {
+  let folder: string;
+  let image: Image;
+  let made: Made;
+
+  beforeAll(async () => {
+    folder = staged('site', { SITE: '1' });
+    const out = join(work, 'site.tar');
+    made = await buildStaged(settingsFor({ SITE: '1', OUT: out }), folder, base, builder);
+    image = readImage(out);
+  }, 240_000);
+
+  it('serves the site from its staging', async () => {
+    const server = spawn(join(folder, 'node/local/bin/node'), image.config.Cmd as string[], {
+      cwd: join(folder, 'app'),
+      env: { NODE_ENV: 'production', SITE_LISTEN: '127.0.0.1:0', ADMIN_LISTEN: '127.0.0.1:0' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      const [line] = await once(server.stdout, 'data');
+      const { port, adminPort } = JSON.parse(line.toString());
+      const page = await fetch(`http://127.0.0.1:${port}/`);
+      expect(page.status).toBe(200);
+      expect(await page.text()).toContain('<html lang="ja"');
+      expect((await fetch(`http://127.0.0.1:${adminPort}/readyz`)).status).toBe(200);
+    } finally {
+      server.kill();
+      await once(server, 'exit');
+    }
+  });
+
+  it('has the same base, Node and user, and no platform', () => {
+    expect(image.config).toMatchObject({
+      User: '65532:65532',
+      Entrypoint: ['/usr/local/bin/node', '--max-semi-space-size=1'],
+      Cmd: ['docs-site/dist/server.mjs'],
+    });
+    const paths = [...contents(image).keys()];
+    expect(paths).toEqual(expect.arrayContaining(['app/sbom.cdx.json', 'app/docs-site/dist/server.mjs']));
+    expect(
+      paths.filter((path) => shells.test(path) || /^app\/(gateway|services|node_modules)/.test(path)),
+    ).toEqual([]);
+    expect(made.compressedBytes).toBeLessThanOrEqual(mostBytes);
+  });
+});

@@ -1,0 +1,26 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { hasProgram } from '../../../charts/image/base.ts';
+import { ownBaseArchive, readSettings, root } from '../../../charts/image/make.ts';
+
+/** All files below a folder, by their paths in it. */
+export function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .sort();
+}
+
+/** What images cannot be made without here; undefined if nothing is missing. */
+export function missingForImages(): string | undefined {
+  if (!hasProgram('buildah') && !hasProgram('docker')) return 'neither buildah nor docker is on PATH';
+  if (!hasProgram('mmdebstrap') && !existsSync(ownBaseArchive(join(root, '.cache/image'))))
+    return 'mmdebstrap, which makes the base, is not on PATH';
+  return undefined;
+}
+
+export const settingsFor = (env: Record<string, string>) => readSettings({ TAG: 'test', ...env });
+
+/** Names that an image without a shell has none of. */
+export const shells =
+  /(^|\/)(a|ba|da|k|z|c|tc|fi)?sh$|(^|\/)(busybox|toybox|perl[\d.]*|python[\d.]*|awk|mawk|env)$/;
