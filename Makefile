@@ -19,6 +19,10 @@ install: node_modules/.installed ## Install what the project needs
 up: install ## Run the platform with a headset and an integrator's server (STACK=real: MongoDB and Kafka)
 	@STACK=$(STACK) exec $(NODE) services/demo/src/up/main.ts
 
+.PHONY: prepare
+prepare: install ## Make all indexes and topics in the stores that MONGODB_URI and KAFKA_BROKERS name
+	@exec $(NODE) services/prepare/src/main.ts
+
 .PHONY: test
 test: install ## Every check that CI runs
 	@exec $(NODE) tests/run.ts
@@ -117,7 +121,7 @@ generate: install ## Generate proto/gen, docs/configuration.md and docs/specific
 	$(NODE) tests/specification/document.ts
 
 .PHONY: contract-release
-contract-release: install ## Keep the OpenAPI documents and protocols of a release; later changes must not break them
+contract-release: install ## Keep the OpenAPI documents, protocols and databases' steps of a release; later changes must not break them
 	$(NODE) tests/architecture/breaking/releases.ts
 
 .PHONY: fix

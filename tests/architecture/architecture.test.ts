@@ -20,13 +20,13 @@ const rules: Record<string, (i: Import) => boolean> = {
   'no service imports another; they meet in proto and kit': ({ file, target }) => {
     const own =
       /^services\/([^/]+)\//.exec(file)?.[1] ?? (file.startsWith('gateway/') ? 'gateway' : undefined);
-    if (!own || own === 'standalone') return false;
+    if (!own || own === 'standalone' || own === 'prepare') return false;
     const other =
       /^@headset-cloud\/([^/]+)/.exec(target)?.[1] ?? /^(?:services\/([^/]+)|gateway)\//.exec(target)?.[1];
     return other !== undefined && ![own, 'kit', 'proto'].includes(other);
   },
   'only the wiring knows which stack it is': ({ file, target }) =>
-    /^(services\/(?!kit|embedded|standalone)|gateway)/.test(file) &&
+    /^(services\/(?!kit|embedded|standalone|prepare)|gateway)/.test(file) &&
     !/\/(main|main\..*)\.ts$/.test(file) &&
     /@headset-cloud\/embedded\/|kit\/(store\/mongo|eventlog\/kafka|host)/.test(target),
   'kafkajs stays behind the EventLog port (rule C4)': ({ file, target }) =>

@@ -1,7 +1,7 @@
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
+import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
-import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { adminBindings } from './admin/bindings.ts';
 import type { BillingConfig } from './config.ts';
@@ -12,7 +12,6 @@ import { getBillHandler } from './grpc/get-bill.ts';
 import { createMetrics } from './metrics.ts';
 import { createActivityStore } from './store/activity.ts';
 import {
-  billingIndexes,
   collections,
   type LifecycleDocument,
   type PlansDocument,
@@ -20,6 +19,7 @@ import {
   type UsageDocument,
 } from './store/documents.ts';
 import { createPlansStore } from './store/plans.ts';
+import { billingSteps } from './store/steps.ts';
 import { createUsageStore } from './store/usage.ts';
 
 /** The billing service: plans, metered usage, monthly bills. */
@@ -41,7 +41,7 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
     rpc: [bind(BillingService, { getBill: getBillHandler(sources, metrics) })],
     admin: adminBindings(sources),
     async start() {
-      await ensureIndexes(store, billingIndexes);
+      await prepared(ctx, billingSteps);
       await log.ensureTopics([topics.usage, topics.deviceLifecycle]);
       running = [
         await log.subscribe({

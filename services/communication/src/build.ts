@@ -7,8 +7,8 @@ import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
 import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
+import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
-import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
 import { Agent } from 'undici';
 import { communicationAdmin } from './admin/admin.ts';
@@ -29,7 +29,6 @@ import {
   type ChannelDocument,
   type ConnectionDocument,
   collections,
-  communicationIndexes,
   type EndpointDocument,
   type EventDocument,
   type RecordingDocument,
@@ -38,6 +37,7 @@ import {
 import { createEndpointStore } from './store/endpoints.ts';
 import { createEventStore } from './store/events.ts';
 import { createRecordingStore } from './store/recordings.ts';
+import { communicationSteps } from './store/steps.ts';
 import { createReceiver } from './webhook/receive.ts';
 import { createWebhookServer } from './webhook/server.ts';
 
@@ -181,7 +181,7 @@ export function buildCommunication(
     admin: [communicationAdmin({ endpoints, recordings, clock })],
     webhookPort: () => webhooks.port(),
     async start() {
-      await ensureIndexes(store, communicationIndexes);
+      await prepared(ctx, communicationSteps);
       await log.ensureTopics([topics.notifications, topics.usage]);
       sweeper.start();
       worker.start();

@@ -3,8 +3,8 @@ import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { bind, createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
-import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import { HeadsetFilesService, HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
@@ -28,7 +28,8 @@ import { connectMethod, transportLimitBytes } from './link/wire.ts';
 import { OfflineWatch } from './offline-watch.ts';
 import { createAwaySessions } from './store/away-sessions.ts';
 import { createLeases } from './store/leases.ts';
-import { createSessionDirectory, directoryIndexes } from './store/session-directory.ts';
+import { createSessionDirectory } from './store/session-directory.ts';
+import { deviceLinkSteps } from './store/steps.ts';
 
 /** A dead peer is noticed after a ping's turn and the wait for its answer: at most 28 s (rule C6). */
 const streamOptions = (config: DeviceLinkConfig): ChannelOptions => ({
@@ -164,7 +165,7 @@ export function buildDeviceLink(
     admin: [],
     linkPort: () => port,
     async start() {
-      await ensureIndexes(ctx.store, directoryIndexes);
+      await prepared(ctx, deviceLinkSteps);
       await ctx.log.ensureTopics([topics.transactionReports, topics.deviceReports]);
       const firstLease = () =>
         takeFirstLease(leases, { address: self.address(), leaseMs, exclusive }, () => hub.draining);

@@ -6,12 +6,14 @@ import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import type { OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { ensureIndexes, type Store } from '@headset-cloud/kit/store/types.ts';
+import { createStepRunner } from '@headset-cloud/kit/schema/runner.ts';
+import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { OfflineWatch } from './offline-watch.ts';
 import type { AwaySessions, SessionDirectory } from './ports.ts';
 import { createAwaySessions } from './store/away-sessions.ts';
-import { createSessionDirectory, directoryIndexes } from './store/session-directory.ts';
+import { createSessionDirectory } from './store/session-directory.ts';
+import { deviceLinkSteps } from './store/steps.ts';
 
 /** When headsets are told to be offline (rule A21): every step of time is made by the test. */
 
@@ -35,7 +37,7 @@ beforeEach(async () => {
   db = openEmbeddedDatabase({ directory: folder });
   stores = createEmbeddedStore(db);
   store = stores.database('device-link');
-  await ensureIndexes(store, directoryIndexes);
+  await createStepRunner({ store, steps: deviceLinkSteps, logger, holder: 'test' }).attempt();
   sessions = createAwaySessions(store);
   monotonicMs = 1000;
   wallMs = 1_800_000_000_000;

@@ -3,8 +3,8 @@ import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/ty
 import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
-import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { ActivationDependencies } from './activation/dependencies.ts';
@@ -29,13 +29,14 @@ import {
   type DeveloperClientDocument,
   type DeveloperDocument,
   type DeviceDocument,
-  devicesIndexes,
   type HardwareModelDocument,
 } from './store/documents.ts';
 import { createHardwareModelStore } from './store/hardware-models.ts';
 import { openText, purposes } from './store/sealed-text.ts';
 
 export { devicesFailpoints } from './failpoints.ts';
+
+import { devicesSteps } from './store/steps.ts';
 
 /** The devices service: applications, contracts, the device registry, activation, reported state, commands. */
 export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Service {
@@ -131,7 +132,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       clock,
     }),
     async start() {
-      await ensureIndexes(store, devicesIndexes);
+      await prepared(ctx, devicesSteps);
       await ctx.log.ensureTopics([
         topics.deviceReports,
         topics.notifications,

@@ -122,6 +122,12 @@ export const distributedConfig = {
     pattern: /^mongodb(\+srv)?:\/\//,
     form: 'a mongodb:// address',
   }),
+  SCHEMA: choice({
+    doc: 'How indexes and topics are made. `run`: each service makes its own when it starts; `wait`: services/prepare makes all, and services wait for it, not ready.',
+    example: 'wait',
+    default: 'run',
+    words: ['run', 'wait'],
+  }),
   MONGODB_DATABASE_PREFIX: text({
     doc: 'Prefix of the names of the services’ databases.',
     example: 'headset_',

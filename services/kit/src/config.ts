@@ -87,16 +87,14 @@ export function boolean<const O extends KeyOptions<boolean>>(o: O) {
 }
 
 /** One of a few words. */
-export function choice<const W extends string, const O extends KeyOptions<W> & { words: readonly W[] }>(
-  o: O,
-) {
+export function choice<const O extends KeyOptions<string> & { words: readonly string[] }>(o: O) {
   return {
     ...o,
-    parse: (value: string): W => {
-      if (!(o.words as readonly string[]).includes(value)) {
+    parse: (value: string): O['words'][number] => {
+      if (!o.words.includes(value)) {
         throw new Error(`is not one of ${o.words.join(', ')}`);
       }
-      return value as W;
+      return value;
     },
   };
 }

@@ -15,7 +15,7 @@ import { createLogger, type Logger } from './logger.ts';
 import { GrpcChannel, RpcServer } from './rpc/grpc.ts';
 import type { Channel } from './rpc/types.ts';
 import { createSecretBox } from './secrets.ts';
-import type { ServiceDefinition, ServiceName } from './service.ts';
+import { databaseOf, type ServiceDefinition, type ServiceName } from './service.ts';
 import { createStartUp, StartStoppedError } from './start-up.ts';
 import { openMongo } from './store/mongo.ts';
 import { createTracing } from './tracing.ts';
@@ -126,6 +126,7 @@ export async function hostService(
     partitions: common.KAFKA_PARTITIONS,
     replicationFactor: common.KAFKA_REPLICATION_FACTOR,
     sessionTimeoutMs: common.KAFKA_SESSION_TIMEOUT_MS,
+    makeTopics: common.SCHEMA === 'run',
     onFatal: (error) => fatal.reject(error),
   });
   await lifecycle.start({
@@ -136,7 +137,7 @@ export async function hostService(
   });
   const channels = createChannels(addressesOf(common), keepaliveOf(common));
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
-  const store = mongo.database(name.replace('-', '_'));
+  const store = mongo.database(databaseOf(name));
   const failpoints = createFailpoints(
     common.FAILPOINTS,
     [...definition.failpoints, ...deadLetterFailpoints],
@@ -157,6 +158,7 @@ export async function hostService(
     metrics,
     failpoints,
     instanceId: `${name}-${randomUUID().slice(0, 8)}`,
+    schema: common.SCHEMA,
   });
   await lifecycle.start(
     createAdminServer({

@@ -22,6 +22,11 @@ export const serviceNames = [
 ] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
+/** The name of a service's database, without the prefix of the platform. */
+export function databaseOf(service: ServiceName): string {
+  return service.replace('-', '_');
+}
+
 /** What the host gives a service: it does not know which stack it runs on. */
 export interface ServiceContext {
   readonly logger: Logger;
@@ -38,6 +43,11 @@ export interface ServiceContext {
   readonly instanceId: string;
   /** True: no other process can have the store open (the embedded stack). */
   readonly exclusive?: boolean;
+  /**
+   * How the service's database gets its steps (schema/): 'run', the default: by the service itself; 'wait':
+   * by services/prepare, for which the start waits.
+   */
+  readonly schema?: 'run' | 'wait';
 }
 
 /** A service as its `build…()` returns it: nothing runs before `start`. */

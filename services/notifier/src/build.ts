@@ -3,8 +3,8 @@ import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address
 import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
 import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
+import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
-import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import { getDelivery } from './admin/get-delivery.ts';
@@ -29,10 +29,11 @@ import { Scheduler } from './scheduling/scheduler.ts';
 import { SignedUrls } from './signed-urls/request.ts';
 import { DestinationSlots } from './signed-urls/slots.ts';
 import { MongoDeliveryStore } from './store/deliveries.ts';
-import { notifierIndexes } from './store/indexes.ts';
 import { MongoProbeStore } from './store/probes.ts';
 
 export { notifierFailpoints } from './failpoints.ts';
+
+import { notifierSteps } from './store/steps.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -139,7 +140,7 @@ export function buildNotifier(
       }),
     ],
     async start() {
-      await ensureIndexes(ctx.store, notifierIndexes);
+      await prepared(ctx, notifierSteps);
       await ctx.log.ensureTopics([topics.notifications]);
       scheduler.start();
       subscription = await ctx.log.subscribe({ topic: topics.notifications, group: 'notifier', handle });

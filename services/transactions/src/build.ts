@@ -1,13 +1,9 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import {
-  createIdempotency,
-  type IdempotencyDocument,
-  idempotencyIndexes,
-} from '@headset-cloud/kit/idempotency.ts';
+import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
-import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { transactionsAdmin } from './admin/admin.ts';
@@ -18,7 +14,8 @@ import { createDelivery, type Delivery } from './delivery/delivery.ts';
 import { rpcBindings } from './grpc/bindings.ts';
 import { registerMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
-import { collections, transactionsIndexes } from './store/documents.ts';
+import { collections } from './store/documents.ts';
+import { transactionsSteps } from './store/steps.ts';
 import { createTransactionStore } from './store/store.ts';
 import { createSweeper } from './sweeper.ts';
 
@@ -85,10 +82,7 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
     admin: [transactionsAdmin(store)],
     notReady: () => reports?.notReady() ?? (reports ? undefined : 'not started'),
     async start() {
-      await ensureIndexes(ctx.store, {
-        ...transactionsIndexes,
-        [collections.idempotency]: idempotencyIndexes,
-      });
+      await prepared(ctx, transactionsSteps);
       await log.ensureTopics([topics.transactionReports, topics.notifications]);
       reports = await log.subscribe({
         topic: topics.transactionReports,

@@ -1,7 +1,7 @@
 import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
-import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
 import { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { adminBindings } from './admin/bindings.ts';
 import type { UpdatesConfig } from './config.ts';
@@ -14,8 +14,8 @@ import {
   collections,
   type PackageDocument,
   type UploadDocument,
-  updatesIndexes,
 } from './store/documents.ts';
+import { updatesSteps } from './store/steps.ts';
 import { createUploadStore } from './store/uploads.ts';
 import { answerUpload } from './uploads/answer.ts';
 import { type Checker, createChecker } from './uploads/checker.ts';
@@ -80,7 +80,7 @@ export function buildUpdates(ctx: ServiceContext, config: UpdatesConfig): Servic
       maxBytes: config.UPDATES_MAX_BYTES,
     }),
     async start() {
-      await ensureIndexes(store, updatesIndexes);
+      await prepared(ctx, updatesSteps);
       await files.start();
       sweeper.start();
       started = true;

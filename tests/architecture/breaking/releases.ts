@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import { join, resolve } from 'node:path';
 import type { DocumentName } from '@headset-cloud/gateway/openapi/document.ts';
 import type { DocumentKind } from './documents.ts';
+import { keepSteps } from './steps.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 
@@ -44,6 +45,7 @@ export function keepRelease(): void {
   }
   mkdirSync(join(root, 'proto/released'), { recursive: true });
   execFileSync('buf', ['build', '-o', released.protocols], { cwd: join(root, 'proto'), stdio: 'inherit' });
+  keepSteps();
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
   writeFileSync(join(root, releaseName), `${version}\n`);
 }

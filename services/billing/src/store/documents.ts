@@ -67,7 +67,7 @@ export const collections = {
   plans: 'plans',
 } as const;
 
-/** Created at start; every query of this service uses one of them or `_id`. */
+/** Made by step 1 (steps.ts); every query of this service uses one of them or `_id`. */
 export const billingIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.usage]: [
     { name: 'month', key: { applicationId: 1, months: 1, startedAtMs: 1, _id: 1 } },

@@ -95,7 +95,7 @@ export const collections = {
 
 const expiry: IndexDescription = { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 };
 
-/** Created at start; every query of this service uses one of them or `_id`. */
+/** Made by step 1 (steps.ts); every query of this service uses one of them or `_id`. */
 export const communicationIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.endpoints]: [{ name: 'enabled', key: { enabled: 1, _id: 1 } }],
   [collections.channels]: [expiry],

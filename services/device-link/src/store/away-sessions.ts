@@ -31,7 +31,7 @@ export const away = { held: 0, ended: -1 } as const;
 const countId = 'offline';
 const collection = 'offlineCount';
 
-/** Created at start, beside the directory's. */
+/** Made by step 1 (steps.ts), beside the directory's. */
 export const awayIndexes: Readonly<Record<string, IndexDescription[]>> = {
   sessions: [
     { key: { away: 1 }, name: 'away', sparse: true },

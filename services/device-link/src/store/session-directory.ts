@@ -24,7 +24,7 @@ interface SessionDocument {
   endedAtMs?: number;
 }
 
-/** Created at start. */
+/** Made by step 1 (steps.ts). */
 export const directoryIndexes: Readonly<Record<string, IndexDescription[]>> = {
   ...awayIndexes,
   ...leaseIndexes,

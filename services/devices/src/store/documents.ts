@@ -108,7 +108,7 @@ export const collections = {
   idempotency: 'idempotency',
 } as const;
 
-/** Created at start; every query of this service uses one of them or `_id`. */
+/** Made by step 1 (steps.ts); every query of this service uses one of them or `_id`. */
 export const devicesIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.developerClients]: [{ name: 'developer', key: { developerId: 1 } }],
   [collections.applications]: [{ name: 'developer', key: { developerId: 1, _id: 1 } }],

@@ -45,6 +45,7 @@ export interface LetterDocument {
 
 export const lettersCollection = 'deadLetters';
 
+/** Stand in the steps of each service that subscribes (schema/steps.ts). */
 export const letterIndexes: IndexDescription[] = [
   { name: 'line', key: { group: 1, topic: 1, blocking: 1, key: 1, offset: 1 } },
   { name: 'replays', key: { group: 1, topic: 1, state: 1, claimedUntilMs: 1 } },

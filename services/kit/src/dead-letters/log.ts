@@ -68,7 +68,6 @@ export function withDeadLetters(
     log: {
       ...portOf(log),
       async subscribe(subscription) {
-        await letters.ready();
         const lines = new SubscriptionLines(subscription, { letters, logger, failpoints, replayEveryMs });
         const running = await log.subscribe({
           ...subscription,

@@ -2,15 +2,8 @@ import type { Clock } from '../clock.ts';
 import { isDuplicateKey } from '../errors.ts';
 import type { LogEvent } from '../eventlog/types.ts';
 import type { Filter, Update } from '../store/operations.ts';
-import { ensureIndexes, type Store, type StoreCollection } from '../store/types.ts';
-import {
-  type LetterDocument,
-  type LetterKind,
-  letterId,
-  letterIndexes,
-  lettersCollection,
-  placeOf,
-} from './documents.ts';
+import type { Store, StoreCollection } from '../store/types.ts';
+import { type LetterDocument, type LetterKind, letterId, lettersCollection, placeOf } from './documents.ts';
 
 const dayMs = 86_400_000;
 /** How long a dead letter is kept after it was ended, or while it waits for an operator. */
@@ -35,24 +28,12 @@ export interface LineHead {
 
 /** The events that a service's groups have set aside. Each change is one conditional update. */
 export class LetterStore {
-  readonly #store: Store;
   readonly #letters: StoreCollection<LetterDocument>;
   readonly #clock: Clock;
-  #ready: Promise<void> | undefined;
 
   constructor(store: Store, clock: Clock) {
-    this.#store = store;
     this.#letters = store.collection<LetterDocument>(lettersCollection);
     this.#clock = clock;
-  }
-
-  /** Creates the indexes, once. */
-  ready(): Promise<void> {
-    this.#ready ??= ensureIndexes(this.#store, { [lettersCollection]: letterIndexes }).catch((error) => {
-      this.#ready = undefined;
-      throw error;
-    });
-    return this.#ready;
   }
 
   /** Stores events; documents that exist from an earlier try stay unchanged. */

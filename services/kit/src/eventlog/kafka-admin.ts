@@ -41,6 +41,14 @@ export class KafkaAdmin {
     this.#logger = logger;
   }
 
+  /** Those of the topics that are not there. */
+  missing(topics: readonly string[]): Promise<string[]> {
+    return this.#use(async (admin) => {
+      const existing = new Set(await admin.listTopics());
+      return topics.filter((topic) => !existing.has(topic));
+    });
+  }
+
   /** Creates missing topics; existing ones stay unchanged. */
   async createTopics(wanted: readonly TopicSettings[]): Promise<void> {
     await this.#use(async (admin) => {

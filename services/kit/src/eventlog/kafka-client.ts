@@ -18,6 +18,8 @@ export interface KafkaOptions {
   readonly minInsyncReplicas?: number;
   /** Partitions of a topic that is created; default 8. Dead-letter topics have one. */
   readonly partitions?: number;
+  /** False: topics that are missing are waited for, not created; default true. */
+  readonly makeTopics?: boolean;
   /** How long events are kept; default 7 days. */
   readonly retentionMs?: number;
   /** How long dead letters are kept; default 30 days. */

@@ -1,3 +1,5 @@
+import { DomainError } from '../errors.ts';
+import { prepareCommand } from '../schema/steps.ts';
 import { deadLetterOf, unavailable } from './events.ts';
 import { KafkaAdmin } from './kafka-admin.ts';
 import { createClient, defaultSessionTimeoutMs, type KafkaOptions } from './kafka-client.ts';
@@ -42,7 +44,8 @@ class KafkaLog implements EventLog {
     this.#admin = new KafkaAdmin(() => createClient(options), options.logger);
   }
 
-  ensureTopics(topics: readonly string[]): Promise<void> {
+  async ensureTopics(topics: readonly string[]): Promise<void> {
+    if (this.#options.makeTopics === false) return this.#requireTopics(topics);
     const replicationFactor = this.#options.replicationFactor ?? 3;
     const common = {
       replicationFactor,
@@ -54,6 +57,16 @@ class KafkaLog implements EventLog {
         { ...common, topic, partitions, retentionMs },
         { ...common, topic: deadLetterTopic(topic), partitions: 1, retentionMs: deadLetterRetentionMs },
       ]),
+    );
+  }
+
+  /** Throws a transient DomainError, which says what is missing and what makes it, until all are there. */
+  async #requireTopics(topics: readonly string[]): Promise<void> {
+    const missing = await this.#admin.missing(topics.flatMap((topic) => [topic, deadLetterTopic(topic)]));
+    if (missing.length === 0) return;
+    throw new DomainError(
+      'unavailable',
+      `Topics are missing: ${missing.join(', ')}. This makes them: ${prepareCommand} (services/prepare)`,
     );
   }
 

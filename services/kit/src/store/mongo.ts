@@ -46,10 +46,14 @@ export function openMongo(options: MongoOptions): StoreConnection {
   return open(options).connection;
 }
 
-function open(options: MongoOptions): { client: MongoClient; connection: StoreConnection } {
+function open(
+  options: MongoOptions,
+  more: { readonly socketTimeoutMS?: number } = {},
+): { client: MongoClient; connection: StoreConnection } {
   const { uri, appName, databasePrefix = '', whenReachable } = options;
   const client = new MongoClient(uri, {
     ...limits,
+    ...more,
     appName,
     writeConcern: { w: 'majority', journal: true },
     readConcern: { level: 'majority' },
@@ -66,6 +70,16 @@ function open(options: MongoOptions): { client: MongoClient; connection: StoreCo
       return {
         collection: <T extends Document>(collection: string) =>
           bounded(database.collection<T>(collection) as unknown as StoreCollection<T>),
+        async forLongWork(work) {
+          // A server that goes away is noticed by the driver's monitoring, which ends the calls.
+          const long = open(options, { socketTimeoutMS: 0 });
+          try {
+            await long.client.connect();
+            return await work(long.connection.database(name));
+          } finally {
+            await long.client.close();
+          }
+        },
         ...(whenReachable && {
           whenReachable: (what, work) =>
             whenReachable(what, async () => {

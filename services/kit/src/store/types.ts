@@ -78,6 +78,11 @@ export interface Store {
    * Used while the process starts: retries until the database is available (start-up.ts). Absent: one try.
    */
   whenReachable?<R>(what: string, work: () => Promise<R>): Promise<R>;
+  /**
+   * Runs `work` on a connection of its own whose calls may take as long as they take (index builds). Absent:
+   * no call is limited.
+   */
+  forLongWork?<R>(work: (store: Store) => Promise<R>): Promise<R>;
 }
 
 /** Opens databases; knows when the server cannot be reached. */
@@ -89,17 +94,4 @@ export interface StoreConnection {
    */
   notReady(): string | undefined;
   close(): Promise<void>;
-}
-
-/** Creates the indexes, which each store's adapter declares, at start, once the database is available. */
-export async function ensureIndexes(
-  store: Store,
-  indexes: Readonly<Record<string, IndexDescription[]>>,
-): Promise<void> {
-  const create = async (): Promise<void> => {
-    for (const [name, list] of Object.entries(indexes)) {
-      if (list.length > 0) await store.collection(name).createIndexes(list);
-    }
-  };
-  await (store.whenReachable ? store.whenReachable('the indexes', create) : create());
 }

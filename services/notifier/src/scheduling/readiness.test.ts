@@ -1,10 +1,10 @@
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { ensureIndexes } from '@headset-cloud/kit/store/types.ts';
+import { createStepRunner } from '@headset-cloud/kit/schema/runner.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { MongoDeliveryStore } from '../store/deliveries.ts';
-import { notifierIndexes } from '../store/indexes.ts';
+import { notifierSteps } from '../store/steps.ts';
 import { openWorld, type World } from '../testing/world.ts';
 import { ChangeWriter } from './change-writer.ts';
 import { FinishedOrders } from './finished-orders.ts';
@@ -14,13 +14,14 @@ import { ReadinessCheck } from './readiness.ts';
 // while, or when events of an order key come to both.
 const leaseMs = 10_000;
 const lane = 'a-1/deviceEvent';
+const logger = createLogger({ service: 'notifier', level: 'silent' });
 let world: World;
 let a: ReturnType<typeof instance>;
 let b: ReturnType<typeof instance>;
 
 beforeEach(async () => {
   world = await openWorld();
-  await ensureIndexes(world.store, notifierIndexes);
+  await createStepRunner({ store: world.store, steps: notifierSteps, logger, holder: 'test' }).attempt();
   a = instance('a');
   b = instance('b');
 });
@@ -31,7 +32,6 @@ afterEach(async () => {
 
 function instance(instanceId: string) {
   const store = new MongoDeliveryStore(world.store, instanceId, { deliveredMs: 1000, deadMs: 1000 });
-  const logger = createLogger({ service: 'notifier', level: 'silent' });
   const writer = new ChangeWriter(store, logger, noFailpoints);
   const finished = new FinishedOrders();
   const readiness = new ReadinessCheck({ clock: systemClock, store, writer, finished, leaseMs });

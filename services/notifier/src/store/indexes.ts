@@ -3,7 +3,7 @@ import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 export const deliveriesCollection = 'deliveries';
 export const probesCollection = 'probes';
 
-/** Created at start (rule C3). */
+/** Made by step 1 (steps.ts). */
 export const notifierIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [deliveriesCollection]: [
     // Claims, the search for lanes with work, and lists of an application.

@@ -57,7 +57,7 @@ export const collections = {
   idempotency: 'idempotency',
 } as const;
 
-/** Created at start; every query of this service uses one of them or `_id`. */
+/** Made by step 1 (steps.ts); every query of this service uses one of them or `_id`. */
 export const updatesIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.artifacts]: [
     {

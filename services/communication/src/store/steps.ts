@@ -1,0 +1,8 @@
+import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
+import { communicationIndexes } from './documents.ts';
+
+/** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
+export const communicationSteps: ServiceSteps = {
+  service: 'communication',
+  steps: [{ number: 1, name: 'indexes', indexes: communicationIndexes }],
+};

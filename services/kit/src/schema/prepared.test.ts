@@ -1,0 +1,67 @@
+import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { createStartUp, type StartUp } from '../start-up.ts';
+import type { Store } from '../store/types.ts';
+import { waitFor } from '../testing/wait.ts';
+import { prepared, type StepsContext } from './prepared.ts';
+import { createStepRunner, type StepsDocument } from './runner.ts';
+import type { ServiceSteps } from './steps.ts';
+
+const steps: ServiceSteps = {
+  service: 'billing',
+  steps: [
+    { number: 1, name: 'indexes', indexes: { things: [{ name: 'number', key: { number: 1 } }] } },
+    { number: 2, name: 'colours', indexes: { things: [{ name: 'colour', key: { colour: 1 } }] } },
+  ],
+};
+const older: ServiceSteps = { service: 'billing', steps: steps.steps.slice(0, 1) };
+
+let bed: TestBed;
+let startUp: StartUp;
+let context: StepsContext;
+
+beforeEach(() => {
+  bed = openTestBed('billing');
+  startUp = createStartUp(bed.logger);
+  const store: Store = { ...bed.store, whenReachable: startUp.retry };
+  context = { ...bed.context({ channel: () => ({}) as never }), store };
+});
+afterEach(() => bed.remove());
+
+const state = () => bed.store.collection<StepsDocument>('schema').findOne({ _id: 'steps' });
+const run = (what: ServiceSteps) =>
+  createStepRunner({ store: bed.store, steps: what, logger: bed.logger, holder: 'prepare' }).attempt();
+
+test('a service makes its steps itself where nothing else is said', async () => {
+  await prepared(context, steps);
+  expect(await state()).toMatchObject({ done: 2 });
+});
+
+test('with wait it makes nothing, says which step is missing and what makes it, and goes on once it is done', async () => {
+  let ready = false;
+  const waiting = prepared({ ...context, schema: 'wait' }, steps).then(() => {
+    ready = true;
+  });
+  expect(await waitFor('the reason', () => startUp.waitsFor())).toMatch(
+    /step 1 \(indexes\) of the database of billing is not done\. This makes it: node services\/prepare\/src\/main\.ts/,
+  );
+  expect(await state()).toBeNull();
+  await run(older);
+  await waitFor('the next reason', () => startUp.waitsFor()?.includes('step 2 (colours)'));
+  expect(ready).toBe(false);
+  await run(steps);
+  await waiting;
+  expect(startUp.waitsFor()).toBeUndefined();
+});
+
+test('with wait a database that is newer than the service is enough', async () => {
+  await run(steps);
+  await prepared({ ...context, schema: 'wait' }, older);
+  expect(await state()).toMatchObject({ done: 2 });
+});
+
+test('a wait ends when the process is told to stop', async () => {
+  const waiting = prepared({ ...context, schema: 'wait' }, steps);
+  await waitFor('the reason', () => startUp.waitsFor());
+  startUp.stop();
+  await expect(waiting).rejects.toMatchObject({ name: 'StartStoppedError' });
+});

@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DomainError } from '../errors.ts';
+import type { ServiceContext } from '../service.ts';
+import type { Store } from '../store/types.ts';
+import { createStepRunner, type StepsDocument, stepsCollection, stepsId } from './runner.ts';
+import { nextStep, prepareCommand, type ServiceSteps, stepText } from './steps.ts';
+
+/** What of a service's context decides how it gets its steps. */
+export type StepsContext = Pick<
+  ServiceContext,
+  'store' | 'logger' | 'instanceId' | 'failpoints' | 'schema' | 'exclusive'
+>;
+
+/**
+ * Resolves when the service's database has all steps that this version of the service knows; a database that
+ * is newer has them. Runs them, or with SCHEMA=wait waits until `services/prepare` has run them.
+ */
+export async function prepared(ctx: StepsContext, steps: ServiceSteps): Promise<void> {
+  const { store, logger, failpoints, instanceId, exclusive = false } = ctx;
+  const runner = createStepRunner({ store, steps, logger, failpoints, holder: instanceId, alone: exclusive });
+  const attempt = ctx.schema === 'wait' ? () => requireSteps(store, steps) : () => runner.attempt();
+  await (store.whenReachable ?? untilDone)('the steps of the database', attempt);
+}
+
+/** Throws a transient DomainError, which says what is missing and what makes it, until the steps are done. */
+async function requireSteps(store: Store, steps: ServiceSteps): Promise<void> {
+  const found = await store.collection<StepsDocument>(stepsCollection).findOne({ _id: stepsId });
+  const step = nextStep(steps, found?.done ?? 0);
+  if (!step) return;
+  throw new DomainError(
+    'unavailable',
+    `${stepText(steps, step)} is not done. This makes it: ${prepareCommand} (services/prepare)`,
+  );
+}
+
+/** Where the host has no wait of its own (start-up.ts): tries again while another run holds the step. */
+async function untilDone(_what: string, attempt: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof DomainError && error.code === 'unavailable')) throw error;
+    }
+    await sleep(20);
+  }
+}

@@ -1,0 +1,11 @@
+import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
+import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
+import { notifierIndexes } from './indexes.ts';
+
+/** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
+export const notifierSteps: ServiceSteps = {
+  service: 'notifier',
+  steps: [
+    { number: 1, name: 'indexes', indexes: { ...notifierIndexes, [lettersCollection]: letterIndexes } },
+  ],
+};

@@ -1,0 +1,15 @@
+import { commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
+import type { ConfigOf } from '@headset-cloud/kit/config.ts';
+
+/** The services' own keys, as far as they say how to reach the stores and how topics are made. */
+export const prepareConfig = {
+  LOG_LEVEL: commonConfig.LOG_LEVEL,
+  FAILPOINTS: commonConfig.FAILPOINTS,
+  MONGODB_URI: distributedConfig.MONGODB_URI,
+  MONGODB_DATABASE_PREFIX: distributedConfig.MONGODB_DATABASE_PREFIX,
+  KAFKA_BROKERS: distributedConfig.KAFKA_BROKERS,
+  KAFKA_PARTITIONS: distributedConfig.KAFKA_PARTITIONS,
+  KAFKA_REPLICATION_FACTOR: distributedConfig.KAFKA_REPLICATION_FACTOR,
+} as const;
+
+export type PrepareConfig = ConfigOf<typeof prepareConfig>;

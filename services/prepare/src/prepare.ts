@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readConfig } from '@headset-cloud/kit/config.ts';
+import { connectKafka } from '@headset-cloud/kit/eventlog/kafka.ts';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
+import { untilSignal } from '@headset-cloud/kit/lifecycle.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { createStepRunner, stepFailpoints } from '@headset-cloud/kit/schema/runner.ts';
+import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
+import { databaseOf } from '@headset-cloud/kit/service.ts';
+import { createStartUp, StartStoppedError } from '@headset-cloud/kit/start-up.ts';
+import { openMongo } from '@headset-cloud/kit/store/mongo.ts';
+import { allSteps } from './all-steps.ts';
+import { prepareConfig } from './config.ts';
+
+/** How long work that was told to stop may take to give its step back, and connections to close. */
+const stopMs = 3000;
+
+/**
+ * Runs the missing steps of all databases and makes the missing topics. Waits for stores that are away and
+ * for other runs. Returns the signal that ended it before all was there. Throws a ConfigError, and whatever
+ * does not pass by itself (an index that contradicts an existing one).
+ */
+export async function prepare(
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<NodeJS.Signals | undefined> {
+  const config = readConfig(prepareConfig, env);
+  const logger = createLogger({ service: 'prepare', level: config.LOG_LEVEL });
+  const failpoints = createFailpoints(config.FAILPOINTS, stepFailpoints, env);
+  const startUp = createStartUp(logger);
+  const stop = new AbortController();
+  let told: NodeJS.Signals | undefined;
+  void untilSignal().then((signal) => {
+    told = signal;
+    stop.abort(new StartStoppedError('stopped before everything was prepared'));
+    startUp.stop();
+  });
+  const mongo = openMongo({
+    uri: config.MONGODB_URI,
+    databasePrefix: config.MONGODB_DATABASE_PREFIX,
+    appName: 'prepare',
+  });
+  const log = connectKafka({
+    brokers: config.KAFKA_BROKERS.split(','),
+    clientId: 'prepare',
+    logger,
+    partitions: config.KAFKA_PARTITIONS,
+    replicationFactor: config.KAFKA_REPLICATION_FACTOR,
+    onFatal: () => {},
+  });
+  const holder = `prepare-${randomUUID().slice(0, 8)}`;
+  const underWay = new Set<Promise<void>>();
+
+  async function database(steps: ServiceSteps): Promise<void> {
+    const store = mongo.database(databaseOf(steps.service));
+    const runner = createStepRunner({ store, steps, logger, failpoints, holder, signal: stop.signal });
+    await startUp.retry(`the steps of ${steps.service}`, () => {
+      const attempt = runner.attempt();
+      underWay.add(attempt);
+      attempt.catch(() => {}).finally(() => underWay.delete(attempt));
+      return attempt;
+    });
+  }
+  async function databases(): Promise<void> {
+    // One after the other, so that a live platform's database builds the indexes of one collection at a time.
+    for (const steps of Object.values(allSteps)) await database(steps);
+    logger.info('the databases are prepared');
+  }
+  async function allTopics(): Promise<void> {
+    await startUp.retry('the topics', () => log.ensureTopics(Object.values(topics)));
+    logger.info('the topics are prepared');
+  }
+
+  try {
+    await Promise.all([databases(), allTopics()]);
+    logger.info('everything is prepared');
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof StartStoppedError)) throw error;
+    await Promise.race([Promise.allSettled(underWay), sleep(stopMs)]);
+    logger.info({ signal: told }, 'told to stop before everything was prepared');
+    return told;
+  } finally {
+    await Promise.race([Promise.allSettled([mongo.close(), log.close()]), sleep(stopMs)]);
+  }
+}

@@ -1,0 +1,20 @@
+import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
+import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
+import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
+import { collections, transactionsIndexes } from './documents.ts';
+
+/** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
+export const transactionsSteps: ServiceSteps = {
+  service: 'transactions',
+  steps: [
+    {
+      number: 1,
+      name: 'indexes',
+      indexes: {
+        ...transactionsIndexes,
+        [collections.idempotency]: idempotencyIndexes,
+        [lettersCollection]: letterIndexes,
+      },
+    },
+  ],
+};

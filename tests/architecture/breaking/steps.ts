@@ -1,0 +1,23 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { StepsByService } from '@headset-cloud/kit/schema/additive.ts';
+import { allSteps } from '@headset-cloud/prepare/all-steps.ts';
+
+/** The databases' steps of the last release (ADR 0034). */
+export const releasedSteps = resolve(import.meta.dirname, '../../../services/prepare/released/steps.json');
+
+/** Today's steps, as they are kept: plain data. */
+export function stepsOfToday(): StepsByService {
+  const steps = Object.entries(allSteps).map(([name, service]) => [name, service.steps]);
+  return JSON.parse(JSON.stringify(Object.fromEntries(steps))) as StepsByService;
+}
+
+/** The steps that databases of the last release have. */
+export function stepsOfRelease(): StepsByService {
+  return JSON.parse(readFileSync(releasedSteps, 'utf8')) as StepsByService;
+}
+
+/** Keeps today's steps as those of the release that is being made (`make contract-release`). */
+export function keepSteps(): void {
+  writeFileSync(releasedSteps, `${JSON.stringify(stepsOfToday(), null, 2)}\n`);
+}
