@@ -135,6 +135,12 @@ export const distributedConfig = {
     pattern: /^[^,:\s]+:\d+(,[^,:\s]+:\d+)*$/,
     form: 'a list of host:port',
   }),
+  KAFKA_PREFIX: text({
+    doc: 'Begins the names of all topics and consumer groups, so that several platforms may share a broker; the same for all processes of a platform, none by default. Another prefix on a platform that runs makes new, empty topics.',
+    example: 'staging.',
+    pattern: /^[A-Za-z0-9._-]{1,64}$/,
+    form: '1 to 64 of A-Z, a-z, 0-9, ., _ and -',
+  }),
   KAFKA_PARTITIONS: integer({
     doc: 'Partitions of a topic when it is created.',
     example: '8',

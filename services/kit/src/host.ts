@@ -122,6 +122,7 @@ export async function hostService(
   const kafka = await connectKafka({
     brokers: common.KAFKA_BROKERS.split(','),
     clientId: name,
+    prefix: common.KAFKA_PREFIX,
     logger,
     partitions: common.KAFKA_PARTITIONS,
     replicationFactor: common.KAFKA_REPLICATION_FACTOR,
