@@ -108,6 +108,13 @@ export const addressConfig = {
 
 /** Keys of a process that runs one service on MongoDB and Kafka. */
 export const distributedConfig = {
+  RPC_CONNECTION_AGE_MS: integer({
+    doc: 'How old a connection of another service may become; then its calls end, and it is opened anew by DNS. So an added pod gets calls after this and the lifetime of the DNS answer; milliseconds.',
+    example: '60000',
+    default: 60_000,
+    min: 100,
+    max: 86_400_000,
+  }),
   GRPC_LISTEN: address({
     doc: 'Address on which this service listens for the other services (gRPC).',
     example: '0.0.0.0:9000',

@@ -12,7 +12,7 @@ import { withMetrics } from './eventlog/metrics.ts';
 import { createFailpoints } from './failpoints.ts';
 import { Lifecycle, untilSignal } from './lifecycle.ts';
 import { createLogger, type Logger } from './logger.ts';
-import { GrpcChannel, RpcServer } from './rpc/grpc.ts';
+import { connectionAge, GrpcChannel, RpcServer } from './rpc/grpc.ts';
 import type { Channel } from './rpc/types.ts';
 import { createSecretBox } from './secrets.ts';
 import type { ServiceDefinition, ServiceName } from './service.ts';
@@ -169,7 +169,7 @@ export async function hostService(
       logger,
     }),
   );
-  const server = new RpcServer(service.rpc, logger);
+  const server = new RpcServer(service.rpc, logger, connectionAge(common.RPC_CONNECTION_AGE_MS));
   // Starts before the service: calls are answered 'unavailable' while the service waits for its stores.
   await lifecycle.start({
     name: 'gRPC port',
