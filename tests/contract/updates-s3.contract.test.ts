@@ -1,12 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { close, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
+import { createBucket } from '@headset-cloud/demo/stack/bucket.ts';
 import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { type RunningS3, startS3, whyNoS3 } from '@headset-cloud/demo/stack/s3.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ArtifactState } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
+import { createS3Storage } from '@headset-cloud/updates/storage/s3.ts';
 import { callerOf, World } from '@headset-cloud/updates/testing/world.ts';
+import { pino } from 'pino';
 import { request } from 'undici';
 
 /** The updates service on S3, which tells nobody when an upload has arrived. */
@@ -121,5 +125,91 @@ const missing = orDemanded(
     });
     world.nowMs = Date.now();
     expect((await ask('5', 10)).urls).toHaveLength(1);
+  });
+
+  it('a bucket that is missing or away is named in the log and the metric, also when it goes later', async () => {
+    const lines: { level: number; msg: string }[] = [];
+    const logger = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) });
+    const other = new World(
+      { ...server.environment, S3_BUCKET: 'no-such-bucket', UPDATES_STORAGE_WATCH_MS: '100' },
+      { logger },
+    );
+    const gauge = async (of: World) =>
+      (await of.metrics.getSingleMetricAsString('headset_updates_storage_unavailable')).split(' ').at(-1);
+    const said = (msg: string) => lines.filter((line) => line.msg === msg);
+    await other.start();
+    try {
+      await waitFor('the metric', async () => (await gauge(other)) === '1');
+      expect(other.notReady()).toBeUndefined();
+      const { S3_ENDPOINT: endpoint } = server.environment;
+      expect(said('the object storage cannot be used')).toMatchObject([
+        {
+          level: 50,
+          bucket: 'no-such-bucket',
+          endpoint,
+          reason: expect.stringMatching(/no-such-bucket.*not found/),
+        },
+      ]);
+      await createBucket({
+        endpoint,
+        bucket: 'no-such-bucket',
+        region: server.environment.S3_REGION,
+        accessKeyId: server.environment.AWS_ACCESS_KEY_ID,
+        secretAccessKey: server.environment.AWS_SECRET_ACCESS_KEY,
+      });
+      await waitFor('the bucket to be seen', async () => (await gauge(other)) === '0');
+      expect(said('the object storage can be used again')).toHaveLength(1);
+      await server.kill();
+      await waitFor('the outage to be seen', async () => (await gauge(other)) === '1');
+      await server.restart();
+      await waitFor('the return to be seen', async () => (await gauge(other)) === '0');
+      expect(said('the object storage cannot be used')).toHaveLength(2);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('a full disk where uploads are checked puts the check off, loses nothing and leaves no part behind', async () => {
+    const { S3_ENDPOINT: endpoint, S3_BUCKET: bucket, S3_REGION: region } = server.environment;
+    const tempDir = join(directory, 'full');
+    // As a disk does that is full after a few bytes.
+    const openFile = (path: string) => {
+      const file = openSync(path, 'wx');
+      return new Writable({
+        write(chunk: Buffer, _encoding, done) {
+          writeSync(file, chunk.subarray(0, 3));
+          done(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }));
+        },
+        destroy: (error, done) => close(file, () => done(error)),
+      });
+    };
+    const at = { endpoint, publicEndpoint: undefined, bucket, region, tempDir };
+    const full = createS3Storage({ ...at, openFile });
+    const roomy = createS3Storage(at);
+    try {
+      await full.prepare();
+      const put = { key: 'uploads/0f', contentType: 'text/plain', sizeBytes: 1000 };
+      const url = await full.signUpload({
+        ...put,
+        startMs: Math.floor(Date.now() / 1000) * 1000,
+        seconds: 60,
+      });
+      const body = Buffer.alloc(1000, 'x');
+      const answer = await request(url, { method: 'PUT', body, headers: { 'content-type': 'text/plain' } });
+      await answer.body.dump();
+      const { tag = '' } = (await full.head(put.key)) ?? {};
+      await expect(full.fetch(put.key, tag)).rejects.toMatchObject({
+        code: 'unavailable',
+        retryAfterMs: 60_000,
+        internal: expect.stringContaining(tempDir),
+      });
+      expect(readdirSync(join(tempDir, 'headset-uploads'))).toEqual([]);
+      const copy = await roomy.fetch(put.key, tag);
+      expect(readFileSync(copy.path).equals(body)).toBe(true);
+      await copy.dispose();
+    } finally {
+      full.close();
+      roomy.close();
+    }
   });
 });

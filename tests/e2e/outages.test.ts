@@ -9,6 +9,7 @@ import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/inte
 import { createAdmin, provisionApplication, provisionDevice } from '@headset-cloud/demo/provision.ts';
 import { whyNoS3 } from '@headset-cloud/demo/stack/s3.ts';
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
+import { kafkaNames } from '@headset-cloud/kit/eventlog/kafka-names.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Kafka, logLevel, Partitioners } from 'kafkajs';
@@ -167,8 +168,9 @@ describeOnStack('outages behind the platform', () => {
       await producer.connect();
       // The same key as the device's own reports: what follows must not be held up behind it.
       const value = Buffer.from('not a protobuf message');
+      const kafkaName = kafkaNames(stack.backing?.kafkaPrefix).topic;
       for (const topic of [topics.transactionReports, topics.deviceReports]) {
-        await producer.send({ topic, messages: [{ key: deviceId, value }] });
+        await producer.send({ topic: kafkaName(topic), messages: [{ key: deviceId, value }] });
       }
       await producer.disconnect();
       await ended((await command()).body.transactionId);

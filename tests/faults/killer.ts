@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { kafkaNames } from '@headset-cloud/kit/eventlog/kafka-names.ts';
 import type { FailpointStep, Fault, Round } from './fault.ts';
 import { beAbsent, skew, swamp } from './injections/headset-talk.ts';
 import { type Poison, poison } from './injections/poison.ts';
@@ -41,6 +42,8 @@ export interface Tally {
 export function createKiller(world: World, ready: () => Promise<unknown>) {
   const { supervisor, network, clocks } = world;
   const { backing } = world.stack;
+  const brokers = backing?.kafkaBrokers ?? '';
+  const names = kafkaNames(backing?.kafkaPrefix);
   const tally: Tally = {
     ...{ faults: new Map(), reached: new Map(), unreached: [], outages: [], freezes: [], clocks: [] },
     ...{ restarts: [], poison: [], backlogs: [] },
@@ -146,9 +149,9 @@ export function createKiller(world: World, ready: () => Promise<unknown>) {
         tally.restarts.push(window());
         return [];
       case 'storm':
-        return storm(world.stack.backing?.kafkaBrokers ?? '', fault);
+        return storm(brokers, names, fault);
       case 'poison':
-        tally.poison.push(...(await poison(world.stack.backing?.kafkaBrokers ?? '', fault.topics)));
+        tally.poison.push(...(await poison(brokers, names, fault.topics)));
         return [];
       case 'backlog':
         tally.backlogs.push({ ...(await swamp(world, fault)), ...window() });

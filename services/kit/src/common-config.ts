@@ -109,6 +109,13 @@ export const addressConfig = {
 
 /** Keys of a process that runs one service on MongoDB and Kafka. */
 export const distributedConfig = {
+  RPC_CONNECTION_AGE_MS: integer({
+    doc: 'How old a connection of another service may become; then its calls end, and it is opened anew by DNS. So an added pod gets calls after this and the lifetime of the DNS answer; milliseconds.',
+    example: '60000',
+    default: 60_000,
+    min: 100,
+    max: 86_400_000,
+  }),
   GRPC_LISTEN: address({
     doc: 'Address on which this service listens for the other services (gRPC).',
     example: '0.0.0.0:9000',
@@ -141,6 +148,12 @@ export const distributedConfig = {
     required: true,
     pattern: /^[^,:\s]+:\d+(,[^,:\s]+:\d+)*$/,
     form: 'a list of host:port',
+  }),
+  KAFKA_PREFIX: text({
+    doc: 'Begins the names of all topics and consumer groups, so that several platforms may share a broker; the same for all processes of a platform, none by default. Another prefix on a platform that runs makes new, empty topics.',
+    example: 'staging.',
+    pattern: /^[A-Za-z0-9._-]{1,64}$/,
+    form: '1 to 64 of A-Z, a-z, 0-9, ., _ and -',
   }),
   KAFKA_PARTITIONS: integer({
     doc: 'Partitions of a topic when it is created.',

@@ -12,7 +12,7 @@ import { withMetrics } from './eventlog/metrics.ts';
 import { createFailpoints } from './failpoints.ts';
 import { Lifecycle, untilSignal } from './lifecycle.ts';
 import { createLogger, type Logger } from './logger.ts';
-import { GrpcChannel, RpcServer } from './rpc/grpc.ts';
+import { connectionAge, GrpcChannel, RpcServer } from './rpc/grpc.ts';
 import type { Channel } from './rpc/types.ts';
 import { createSecretBox } from './secrets.ts';
 import { databaseOf, type ServiceDefinition, type ServiceName } from './service.ts';
@@ -122,6 +122,7 @@ export async function hostService(
   const kafka = await connectKafka({
     brokers: common.KAFKA_BROKERS.split(','),
     clientId: name,
+    prefix: common.KAFKA_PREFIX,
     logger,
     partitions: common.KAFKA_PARTITIONS,
     replicationFactor: common.KAFKA_REPLICATION_FACTOR,
@@ -170,7 +171,7 @@ export async function hostService(
       logger,
     }),
   );
-  const server = new RpcServer(service.rpc, logger);
+  const server = new RpcServer(service.rpc, logger, connectionAge(common.RPC_CONNECTION_AGE_MS));
   // Starts before the service: calls are answered 'unavailable' while the service waits for its stores.
   await lifecycle.start({
     name: 'gRPC port',

@@ -1,10 +1,13 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { callerOf, World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
   // A long interval, so that the sweeper makes no checks of its own.
-  world = await new World({ UPDATES_SWEEP_INTERVAL_MS: '60000' }).start();
+  world = await new World({ UPDATES_SWEEP_INTERVAL_MS: '60000', UPDATES_STORAGE_WATCH_MS: '100' }).start();
 });
 afterEach(() => world.close());
 
@@ -38,6 +41,18 @@ test('uploads that wait for their check are counted, with the age of the oldest'
   expect(await samples('headset_updates_checks_oldest_due_age_seconds')).toEqual([
     'headset_updates_checks_oldest_due_age_seconds 6.5',
   ]);
+});
+
+test('a disk that can be used is no unavailable storage', async () => {
+  await waitFor('the first look', async () => {
+    const [line] = await samples('headset_updates_storage_unavailable');
+    return line === 'headset_updates_storage_unavailable 0';
+  });
+  rmSync(join(world.directory, 'artifacts'), { recursive: true });
+  await waitFor('the outage to be seen', async () => {
+    const [line] = await samples('headset_updates_storage_unavailable');
+    return line === 'headset_updates_storage_unavailable 1';
+  });
 });
 
 test('rejected uploads are counted by the rule they break', async () => {

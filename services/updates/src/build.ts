@@ -8,6 +8,7 @@ import type { UpdatesConfig } from './config.ts';
 import { rpcBindings } from './grpc/bindings.ts';
 import { createMetrics } from './metrics.ts';
 import { chooseStorage } from './storage/choose.ts';
+import { watchStorage } from './storage/watch.ts';
 import { createCatalogue } from './store/catalogue.ts';
 import {
   type ArtifactDocument,
@@ -44,11 +45,16 @@ export function buildUpdates(ctx: ServiceContext, config: UpdatesConfig): Servic
     return answerUpload(check, key.replace(/^uploads\//, ''));
   });
   const { storage } = files;
+  const { onOutcome, onNoRoom, onLook } = createMetrics(ctx.metrics, uploads, clock, logger);
+  const watch = watchStorage({
+    ...{ storage, logger, onLook, place: files.place },
+    intervalMs: config.UPDATES_STORAGE_WATCH_MS,
+  });
   const check: Checker = createChecker({
     ...{ catalogue, uploads, storage, clock, failpoints, logger },
     leaseMs: config.UPDATES_CHECK_LEASE_MS,
     lifetimeMs: config.UPDATES_UPLOAD_URL_SECONDS * 1000,
-    onOutcome: createMetrics(ctx.metrics, uploads, clock, logger),
+    ...{ onOutcome, onNoRoom },
   });
   const opener = createOpener({
     ...{ catalogue, uploads, storage, clock, failpoints },
@@ -82,15 +88,17 @@ export function buildUpdates(ctx: ServiceContext, config: UpdatesConfig): Servic
     async start() {
       await prepared(ctx, updatesSteps);
       await files.start();
+      watch.start();
       sweeper.start();
       started = true;
     },
     async stop() {
       started = false;
-      await sweeper.stop();
+      await Promise.all([sweeper.stop(), watch.stop()]);
       await files.stop();
     },
-    // Readiness does not depend on the object storage: lists, updates and downloads work without it.
+    // Readiness does not depend on the object storage: lists, updates and downloads work without it. The log
+    // and headset_updates_storage_unavailable tell that it is away (storage/watch.ts).
     notReady: () => (started ? undefined : 'not started'),
   };
 }

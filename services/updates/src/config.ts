@@ -41,6 +41,13 @@ export const updatesConfig = {
     doc: 'Folder in which an upload from S3 is checked; it needs room for UPDATES_MAX_BYTES. Default: the system’s.',
     example: '/tmp',
   }),
+  UPDATES_STORAGE_WATCH_MS: integer({
+    doc: 'How often the storage of packages and firmware is checked, for the log and headset_updates_storage_unavailable; milliseconds.',
+    example: '15000',
+    default: 15_000,
+    min: 100,
+    max: 600_000,
+  }),
   UPDATES_VENDOR_PREFIX: text({
     doc: 'Prefix of package names that integrators may not upload.',
     example: 'com.vendor.',

@@ -6,14 +6,15 @@ import type { CheckOutcome } from './uploads/checker.ts';
 
 /**
  * Registers the service's metrics (rule C18). Due checks are counted in the database at each scrape.
- * Returns the function that counts a check; checks that found nothing are not counted.
+ * Returns the functions that are told of checks (those that found nothing are not counted), of checks
+ * that were put off for want of room, and of looks at the storage.
  */
 export function createMetrics(
   registry: Registry,
   uploads: Pick<UploadStore, 'overdue'>,
   clock: Clock,
   logger: Logger,
-): (outcome: CheckOutcome) => void {
+): { onOutcome(outcome: CheckOutcome): void; onNoRoom(): void; onLook(available: boolean): void } {
   let looking: ReturnType<typeof uploads.overdue> | undefined;
   // One query for both gauges of a scrape.
   const look = () => {
@@ -57,9 +58,23 @@ export function createMetrics(
     labelNames: ['rule'],
     registers: [registry],
   });
-  return (outcome) => {
-    if (outcome.kind === 'absent' || outcome.kind === 'changed' || outcome.kind === 'busy') return;
-    checks.inc({ outcome: outcome.kind });
-    if (outcome.kind === 'rejected') rejections.inc({ rule: outcome.rule });
+  const noRoom = new Counter({
+    name: 'headset_updates_no_room_total',
+    help: 'Checks of uploads that were put off because the disk of UPDATES_TEMP_DIR is full.',
+    registers: [registry],
+  });
+  const away = new Gauge({
+    name: 'headset_updates_storage_unavailable',
+    help: '1 while this instance cannot use the storage of packages and firmware (missing bucket, no answer), else 0.',
+    registers: [registry],
+  });
+  return {
+    onOutcome(outcome) {
+      if (outcome.kind === 'absent' || outcome.kind === 'changed' || outcome.kind === 'busy') return;
+      checks.inc({ outcome: outcome.kind });
+      if (outcome.kind === 'rejected') rejections.inc({ rule: outcome.rule });
+    },
+    onNoRoom: () => noRoom.inc(),
+    onLook: (available) => away.set(available ? 0 : 1),
   };
 }

@@ -1,3 +1,4 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Artifact, ArtifactName } from './domain/artifact.ts';
 import type { RejectedFile, Upload } from './domain/upload.ts';
 
@@ -15,6 +16,18 @@ export interface LocalCopy {
 
 /** The content of an object changed between two steps: the check must be repeated. */
 export class ObjectChanged extends Error {}
+
+/** The disk of the folder in which an upload is checked is full: the check is repeated later. */
+export class NoRoomError extends DomainError {
+  /** `bytes`: what would have been needed, where that is known. */
+  constructor(folder: string, bytes: number | undefined, cause?: unknown) {
+    super('unavailable', 'There is no room to check the upload at the moment.', {
+      cause,
+      internal: `no room in ${folder} (UPDATES_TEMP_DIR)${bytes === undefined ? '' : ` for ${bytes} bytes`}`,
+      retryAfterMs: 60_000,
+    });
+  }
+}
 
 /**
  * Storage of packages and firmware (rule C16). Every call ends within a bounded time; unavailable storage

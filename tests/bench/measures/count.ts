@@ -2,7 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Backing } from '@headset-cloud/demo/stack/backing.ts';
 import type { Stack, StackKind } from '@headset-cloud/demo/stack/stack.ts';
+import { kafkaNames } from '@headset-cloud/kit/eventlog/kafka-names.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Kafka, logLevel } from 'kafkajs';
@@ -82,16 +84,21 @@ async function countsOf(stack: Stack, dir: string): Promise<Counts> {
     const label = (name: string) => new RegExp(`${name}="(\\w+)"`).exec(labels)?.[1];
     add(`stream ${label('direction')} ${label('kind')}`, Number(times));
   }
-  if (stack.backing) await addLogEvents(stack.backing.kafkaBrokers, add);
+  if (stack.backing) await addLogEvents(stack.backing, add);
   return total;
 }
 
-async function addLogEvents(brokers: string, add: (what: string, times: number) => void): Promise<void> {
-  const kafka = new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
+async function addLogEvents(
+  { kafkaBrokers, kafkaPrefix }: Backing,
+  add: (what: string, times: number) => void,
+): Promise<void> {
+  const names = kafkaNames(kafkaPrefix);
+  const kafka = new Kafka({ brokers: kafkaBrokers.split(','), logLevel: logLevel.NOTHING });
   const admin = kafka.admin();
   await admin.connect();
   for (const topic of Object.values(topics)) {
-    for (const { high } of await admin.fetchTopicOffsets(topic)) add(`kafka ${topic}, events`, Number(high));
+    for (const { high } of await admin.fetchTopicOffsets(names.topic(topic)))
+      add(`kafka ${topic}, events`, Number(high));
   }
   await admin.disconnect();
 }

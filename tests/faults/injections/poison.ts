@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { KafkaNames } from '@headset-cloud/kit/eventlog/kafka-names.ts';
 import { Kafka, logLevel, Partitioners } from 'kafkajs';
 
 /** An invalid event in a topic. */
@@ -13,7 +14,11 @@ const garbage = () => Buffer.concat([Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff])
 const each = 2;
 
 /** Puts invalid events into topics, between the events of the load. */
-export async function poison(brokers: string, topics: readonly string[]): Promise<Poison[]> {
+export async function poison(
+  brokers: string,
+  names: KafkaNames,
+  topics: readonly string[],
+): Promise<Poison[]> {
   const kafka = new Kafka({ brokers: brokers.split(','), clientId: 'poison', logLevel: logLevel.NOTHING });
   const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
   await producer.connect();
@@ -21,7 +26,10 @@ export async function poison(brokers: string, topics: readonly string[]): Promis
     const put: Poison[] = [];
     for (const topic of topics) {
       for (let i = 0; i < each; i++) {
-        const sent = await producer.send({ topic, messages: [{ key: `poison ${i}`, value: garbage() }] });
+        const sent = await producer.send({
+          topic: names.topic(topic),
+          messages: [{ key: `poison ${i}`, value: garbage() }],
+        });
         for (const { partition, baseOffset } of sent) {
           put.push({ topic, position: `${topic}/${partition}:${baseOffset}` });
         }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { kafkaGroupId } from '@headset-cloud/kit/eventlog/kafka-consumer.ts';
+import type { KafkaNames } from '@headset-cloud/kit/eventlog/kafka-names.ts';
 import { Kafka, logLevel } from 'kafkajs';
 import type { Fault } from '../fault.ts';
 
@@ -12,6 +12,7 @@ const stayMs = 700;
  */
 export async function storm(
   brokers: string,
+  names: KafkaNames,
   { group, topic, forMs }: Extract<Fault, { kind: 'storm' }>,
 ): Promise<string[]> {
   const kafka = new Kafka({ brokers: brokers.split(','), clientId: 'stranger', logLevel: logLevel.NOTHING });
@@ -19,13 +20,13 @@ export async function storm(
   let joined = 0;
   const stranger = async (): Promise<void> => {
     while (performance.now() < untilMs) {
-      const consumer = kafka.consumer({ groupId: kafkaGroupId(group, topic), sessionTimeout: 6000 });
+      const consumer = kafka.consumer({ groupId: names.group(group, topic), sessionTimeout: 6000 });
       consumer.on(consumer.events.GROUP_JOIN, () => {
         joined += 1;
       });
       try {
         await consumer.connect();
-        await consumer.subscribe({ topics: [topic], fromBeginning: true });
+        await consumer.subscribe({ topics: [names.topic(topic)], fromBeginning: true });
         await consumer.run({
           autoCommit: false,
           eachBatchAutoResolve: false,

@@ -4,13 +4,14 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_common_v1_callers } from "../../common/v1/callers_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file notifier/v1/service.proto.
  */
 export const file_notifier_v1_service: GenFile = /*@__PURE__*/
-  fileDesc("Chlub3RpZmllci92MS9zZXJ2aWNlLnByb3RvEhNoZWFkc2V0Lm5vdGlmaWVyLnYxImsKGFJlcXVlc3RTaWduZWRVcmxzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIPCgdzZXR0aW5nGAIgASgJEgwKBGJvZHkYAyABKAwSGAoQbWF4X2Fuc3dlcl9ieXRlcxgEIAEoDSIpChlSZXF1ZXN0U2lnbmVkVXJsc1Jlc3BvbnNlEgwKBGJvZHkYASABKAwyhwEKEVNpZ25lZFVybHNTZXJ2aWNlEnIKEVJlcXVlc3RTaWduZWRVcmxzEi0uaGVhZHNldC5ub3RpZmllci52MS5SZXF1ZXN0U2lnbmVkVXJsc1JlcXVlc3QaLi5oZWFkc2V0Lm5vdGlmaWVyLnYxLlJlcXVlc3RTaWduZWRVcmxzUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("Chlub3RpZmllci92MS9zZXJ2aWNlLnByb3RvEhNoZWFkc2V0Lm5vdGlmaWVyLnYxImsKGFJlcXVlc3RTaWduZWRVcmxzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIPCgdzZXR0aW5nGAIgASgJEgwKBGJvZHkYAyABKAwSGAoQbWF4X2Fuc3dlcl9ieXRlcxgEIAEoDSIpChlSZXF1ZXN0U2lnbmVkVXJsc1Jlc3BvbnNlEgwKBGJvZHkYASABKAwyjwEKEVNpZ25lZFVybHNTZXJ2aWNlEnoKEVJlcXVlc3RTaWduZWRVcmxzEi0uaGVhZHNldC5ub3RpZmllci52MS5SZXF1ZXN0U2lnbmVkVXJsc1JlcXVlc3QaLi5oZWFkc2V0Lm5vdGlmaWVyLnYxLlJlcXVlc3RTaWduZWRVcmxzUmVzcG9uc2UiBpK1GAICBmIGcHJvdG8z", [file_common_v1_callers]);
 
 /**
  * @generated from message headset.notifier.v1.RequestSignedUrlsRequest

@@ -9,6 +9,8 @@ import { givenS3, type S3Environment, startS3, whyNoS3 } from './s3.ts';
 export interface Backing {
   readonly mongodbUri: string;
   readonly kafkaBrokers: string;
+  /** KAFKA_PREFIX of this process: how the platform's names begin on a broker that it shares. */
+  readonly kafkaPrefix: string;
   /** Only servers that were started here can be killed. */
   readonly mongo: BackingServer | undefined;
   readonly kafka: BackingServer | undefined;
@@ -27,7 +29,7 @@ export function realStackMissing(): string | undefined {
   return reasons.length > 0 ? `${reasons.join('; ')}.` : undefined;
 }
 
-/** Takes MONGODB_URI, KAFKA_BROKERS and S3_ENDPOINT, or else starts programs found on this machine. */
+/** Takes MONGODB_URI, KAFKA_BROKERS (with KAFKA_PREFIX) and S3_ENDPOINT, or else starts programs found on this machine. */
 export async function startBacking(dir: string): Promise<Backing> {
   const missing = realStackMissing();
   if (missing) throw new Error(missing);
@@ -51,6 +53,7 @@ export async function startBacking(dir: string): Promise<Backing> {
   return {
     mongodbUri: givenMongo ?? mongo?.uri ?? '',
     kafkaBrokers: givenKafka ?? (kafka as KafkaBroker | undefined)?.brokers ?? '',
+    kafkaPrefix: process.env['KAFKA_PREFIX'] ?? '',
     mongo,
     kafka,
     s3,

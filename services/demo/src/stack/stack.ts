@@ -137,6 +137,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       ...grpcAddresses(instances, ports.grpc),
       MONGODB_URI: backing.mongodbUri,
       KAFKA_BROKERS: backing.kafkaBrokers,
+      ...(backing.kafkaPrefix && { KAFKA_PREFIX: backing.kafkaPrefix }),
       KAFKA_REPLICATION_FACTOR: '1',
     };
     processes['issuer'] = manageProcess({

@@ -3,7 +3,8 @@ import type { Admin, Kafka } from 'kafkajs';
 import type { Logger } from '../logger.ts';
 import { maxEventBytes, unavailable } from './events.ts';
 import { settle } from './kafka-client.ts';
-import { kafkaGroupId, toLogEvent } from './kafka-consumer.ts';
+import { toLogEvent } from './kafka-consumer.ts';
+import type { KafkaNames } from './kafka-names.ts';
 import type { LogEvent } from './types.ts';
 
 /** One topic to be created. */
@@ -29,16 +30,18 @@ const settlingErrors = new Set([
   'GROUP_LOAD_IN_PROGRESS',
 ]);
 
-/** Creates and inspects topics over one connection, which is opened on first use. */
+/** Creates and inspects topics over one connection, which is opened on first use. Takes the platform's names. */
 export class KafkaAdmin {
   /** A client of its own for each consumer (see createClient). */
   readonly #createClient: () => Kafka;
   readonly #logger: Logger;
+  readonly #names: KafkaNames;
   #admin: Promise<Admin> | undefined;
 
-  constructor(newClient: () => Kafka, logger: Logger) {
+  constructor(newClient: () => Kafka, logger: Logger, names: KafkaNames) {
     this.#createClient = newClient;
     this.#logger = logger;
+    this.#names = names;
   }
 
   /** Those of the topics that are not there. */
@@ -50,7 +53,8 @@ export class KafkaAdmin {
   }
 
   /** Creates missing topics; existing ones stay unchanged. */
-  async createTopics(wanted: readonly TopicSettings[]): Promise<void> {
+  async createTopics(settings: readonly TopicSettings[]): Promise<void> {
+    const wanted = settings.map((each) => ({ ...each, topic: this.#names.topic(each.topic) }));
     await this.#use(async (admin) => {
       const existing = new Set(await admin.listTopics());
       const missing = wanted.filter(({ topic }) => !existing.has(topic));
@@ -81,8 +85,11 @@ export class KafkaAdmin {
   lag(group: string, topic: string): Promise<number> {
     return this.#use(async (admin) => {
       const [offsets, [committed]] = await Promise.all([
-        admin.fetchTopicOffsets(topic),
-        admin.fetchOffsets({ groupId: kafkaGroupId(group, topic), topics: [topic] }),
+        admin.fetchTopicOffsets(this.#names.topic(topic)),
+        admin.fetchOffsets({
+          groupId: this.#names.group(group, topic),
+          topics: [this.#names.topic(topic)],
+        }),
       ]);
       const done = new Map(committed?.partitions.map((p) => [p.partition, Number(p.offset)]));
       return offsets.reduce((sum, { partition, high, low }) => {
@@ -95,12 +102,12 @@ export class KafkaAdmin {
   readNewest(topic: string, limit: number): Promise<LogEvent[]> {
     return this.#use(async (admin) => {
       const wanted = new Map<number, { from: number; to: number }>();
-      for (const { partition, high, low } of await admin.fetchTopicOffsets(topic)) {
+      for (const { partition, high, low } of await admin.fetchTopicOffsets(this.#names.topic(topic))) {
         const from = Math.max(Number(low), Number(high) - limit);
         if (from < Number(high)) wanted.set(partition, { from, to: Number(high) });
       }
       if (wanted.size === 0 || limit <= 0) return [];
-      const groupId = `read-newest-${randomUUID()}`;
+      const groupId = this.#names.ownGroup(`read-newest-${randomUUID()}`);
       const found = await this.#read(topic, groupId, wanted);
       await admin.deleteGroups([groupId]).catch(() => {});
       found.sort((a, b) => a.timestampMs - b.timestampMs || byPosition(a.position, b.position));
@@ -132,7 +139,8 @@ export class KafkaAdmin {
     const open = new Set(wanted.keys());
     try {
       await consumer.connect();
-      await consumer.subscribe({ topics: [topic], fromBeginning: true });
+      const named = this.#names.topic(topic);
+      await consumer.subscribe({ topics: [named], fromBeginning: true });
       const complete = new Promise<void>((resolve, reject) => {
         consumer.on(consumer.events.CRASH, ({ payload }) => {
           if (!payload.restart) reject(payload.error);
@@ -142,7 +150,7 @@ export class KafkaAdmin {
         consumer.on(consumer.events.GROUP_JOIN, () => {
           try {
             for (const [partition, { from }] of wanted) {
-              consumer.seek({ topic, partition, offset: String(from) });
+              consumer.seek({ topic: named, partition, offset: String(from) });
             }
           } catch (error) {
             reject(error);

@@ -9,6 +9,8 @@ export interface KafkaOptions {
   /** host:port of some brokers. */
   readonly brokers: readonly string[];
   readonly clientId: string;
+  /** Begins the names of all topics and groups, so that several platforms may share a broker; default none. */
+  readonly prefix?: string | undefined;
   readonly logger: Logger;
   /** A consumer has crashed and cannot start again by itself: end the process (rule C4). */
   readonly onFatal: (error: Error) => void;

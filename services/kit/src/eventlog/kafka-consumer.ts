@@ -1,6 +1,7 @@
 import type { Consumer, EachBatchPayload, IHeaders, Kafka, KafkaMessage } from 'kafkajs';
 import type { Logger } from '../logger.ts';
 import { isKafkaAway, settle } from './kafka-client.ts';
+import type { KafkaNames } from './kafka-names.ts';
 import { deliver } from './runtime.ts';
 import type { LogEvent, RunningSubscription, Subscription } from './types.ts';
 
@@ -8,6 +9,7 @@ import type { LogEvent, RunningSubscription, Subscription } from './types.ts';
 export interface ConsumerOptions {
   readonly kafka: Kafka;
   readonly logger: Logger;
+  readonly names: KafkaNames;
   readonly sessionTimeoutMs: number;
   /** Partitions that are handled at the same time. */
   readonly concurrency: number;
@@ -22,11 +24,6 @@ const commitIntervalMs = 250;
 const maxWaitMs = 250;
 /** How long a rejoin or an outage may last before it counts as not ready. */
 const graceMs = 10_000;
-
-/** The Kafka group of a subscription: offsets are kept by group and topic, so each pair is a group. */
-export function kafkaGroupId(group: string, topic: string): string {
-  return `${group}.${topic}`;
-}
 
 /** One member of a consumer group on one topic. */
 export class KafkaSubscription implements RunningSubscription {
@@ -86,7 +83,10 @@ export class KafkaSubscription implements RunningSubscription {
       const consumer = this.#create();
       try {
         await consumer.connect();
-        await consumer.subscribe({ topics: [this.#subscription.topic], fromBeginning: true });
+        await consumer.subscribe({
+          topics: [this.#options.names.topic(this.#subscription.topic)],
+          fromBeginning: true,
+        });
         await consumer.run({
           autoCommit: false,
           eachBatchAutoResolve: false,
@@ -107,9 +107,9 @@ export class KafkaSubscription implements RunningSubscription {
 
   #create(): Consumer {
     const { group, topic } = this.#subscription;
-    const { kafka, sessionTimeoutMs } = this.#options;
+    const { kafka, names, sessionTimeoutMs } = this.#options;
     const consumer = kafka.consumer({
-      groupId: kafkaGroupId(group, topic),
+      groupId: names.group(group, topic),
       sessionTimeout: sessionTimeoutMs,
       heartbeatInterval: Math.min(1000, Math.floor(sessionTimeoutMs / 4)),
       rebalanceTimeout: 30_000,
@@ -238,7 +238,7 @@ export class KafkaSubscription implements RunningSubscription {
   }
 }
 
-/** The event in a Kafka message. */
+/** The event in a Kafka message. `topic`: the platform's name. */
 export function toLogEvent(topic: string, partition: number, message: KafkaMessage): LogEvent {
   return {
     topic,

@@ -4,6 +4,7 @@ import { deadLetterOf, unavailable } from './events.ts';
 import { KafkaAdmin } from './kafka-admin.ts';
 import { createClient, defaultSessionTimeoutMs, type KafkaOptions } from './kafka-client.ts';
 import { KafkaSubscription } from './kafka-consumer.ts';
+import { type KafkaNames, kafkaNames } from './kafka-names.ts';
 import { KafkaPublisher } from './kafka-publisher.ts';
 import {
   deadLetterTopic,
@@ -29,6 +30,7 @@ export function connectKafka(options: KafkaOptions): EventLog {
 
 class KafkaLog implements EventLog {
   readonly #options: KafkaOptions;
+  readonly #names: KafkaNames;
   readonly #publisher: KafkaPublisher;
   readonly #admin: KafkaAdmin;
   readonly #subscriptions = new Set<KafkaSubscription>();
@@ -36,12 +38,13 @@ class KafkaLog implements EventLog {
 
   constructor(options: KafkaOptions) {
     this.#options = options;
+    this.#names = kafkaNames(options.prefix);
     this.#publisher = new KafkaPublisher(
       createClient(options),
       options.logger,
       options.publishTimeoutMs ?? 10_000,
     );
-    this.#admin = new KafkaAdmin(() => createClient(options), options.logger);
+    this.#admin = new KafkaAdmin(() => createClient(options), options.logger, this.#names);
   }
 
   async ensureTopics(topics: readonly string[]): Promise<void> {
@@ -71,7 +74,7 @@ class KafkaLog implements EventLog {
   }
 
   publish(topic: string, events: readonly OutgoingEvent[]): Promise<void> {
-    return this.#publisher.publish(topic, events);
+    return this.#publisher.publish(this.#names.topic(topic), events);
   }
 
   async subscribe(subscription: Subscription): Promise<RunningSubscription> {
@@ -80,6 +83,7 @@ class KafkaLog implements EventLog {
       // More retries: a new cluster needs some seconds until it has a coordinator for its first group.
       kafka: createClient(this.#options, 4),
       logger: this.#options.logger,
+      names: this.#names,
       sessionTimeoutMs: this.#options.sessionTimeoutMs ?? defaultSessionTimeoutMs,
       concurrency: this.#options.partitions ?? 8,
       onFatal: this.#options.onFatal,

@@ -4,6 +4,7 @@ import {
   type DescMethod,
   type DescMethodUnary,
   fromBinary,
+  getOption,
   type MessageInitShape,
   type MessageShape,
   toBinary,
@@ -20,6 +21,7 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import { repeatable } from '@headset-cloud/proto/common/v1/repeatable_pb.ts';
 import { HealthImplementation } from 'grpc-health-check';
 import type { ListenAddress } from '../config.ts';
 import { isRetry, late, timeLeft, withDeadline } from '../deadline.ts';
@@ -27,7 +29,7 @@ import { DomainError, isTransient, toDomainError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { currentTraceparent, inRpcSpan } from '../telemetry.ts';
 import { RetryBudget } from './retry-budget.ts';
-import { fromStatus, isAway, toStatus } from './status.ts';
+import { fromStatus, isAway, mayTryAgain, notBegun, toStatus } from './status.ts';
 import type { CallOptions, Channel, RpcBinding } from './types.ts';
 
 /** grpc-js's description of one method of a generated service: the adapter of rule C2. */
@@ -53,6 +55,14 @@ const commonOptions: ChannelOptions = {
   'grpc.max_receive_message_length': messageLimitBytes,
   'grpc.keepalive_time_ms': 20_000,
 };
+
+/** How long calls may go on on a connection that is too old; longer than any call's deadline. */
+const oldConnectionMs = 60_000;
+
+/** Options of a server whose connections end at this age, so that callers look for added instances. */
+export function connectionAge(ageMs: number): ChannelOptions {
+  return { 'grpc.max_connection_age_ms': ageMs, 'grpc.max_connection_age_grace_ms': oldConnectionMs };
+}
 
 /** A gRPC server with the health service; `start` answers the port it listens on. */
 export class RpcServer {
@@ -93,7 +103,7 @@ export class RpcServer {
     handler: RpcBinding['handlers'][string],
   ): handleUnaryCall<MessageShape<DescMessage>, MessageShape<DescMessage>> {
     return (call, callback) => {
-      if (!this.#serving) return callback(toStatus(starting()));
+      if (!this.#serving) return callback(notBegun(starting()));
       const waitsMs = Number(call.getDeadline()) - Date.now();
       // The call was queued here until its deadline passed: nobody would get the answer.
       if (waitsMs <= 0 || call.cancelled) return callback(toStatus(late()));
@@ -180,12 +190,20 @@ function heldBack(method: DescMethodUnary): DomainError {
   });
 }
 
-// grpc-js itself may retry read-only calls and calls that are idempotent by id; it retries only calls that
-// the server has not begun to answer. Other calls are retried by their callers, who know how.
+// grpc-js itself repeats only what a server refused before it began (a connection that was going away). The
+// one further try is made below; other repeats are the callers', who know how.
 const serviceConfig = JSON.stringify({
   loadBalancingConfig: [{ round_robin: {} }],
   methodConfig: [],
 });
+
+/**
+ * How long a call that did not reach its peer waits for a connection before its second try: a name is
+ * resolved, and one address of several is connected to. Milliseconds.
+ */
+const reconnectMs = 1500;
+/** A peer that has answered nothing for this long is away: calls to it fail at once. Milliseconds. */
+const awayAfterMs = 10_000;
 
 /** Reaches services at `target` (host:port, or dns:///name:port for a headless service). */
 export class GrpcChannel implements Channel {
@@ -200,6 +218,9 @@ export class GrpcChannel implements Channel {
       // server needs it: without it, grpc-js 1.14 loses track of the connections that forceShutdown has to
       // close.
       'grpc.enable_channelz': 0,
+      // An address is looked up again when a connection breaks; by default 30 s after the last time.
+      'grpc.dns_min_time_between_resolutions_ms': 500,
+      'grpc.service_config_disable_resolution': 1,
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 2_000,
       ...options,
@@ -209,20 +230,44 @@ export class GrpcChannel implements Channel {
   readonly #budget = new RetryBudget();
   readonly #definitions = new Map<DescMethodUnary, ReturnType<typeof methodDefinition>>();
 
-  unary(
+  /** When the peer last answered, by performance.now(); a refusal is an answer. */
+  #answeredAtMs = Number.NEGATIVE_INFINITY;
+
+  async unary(
     method: DescMethodUnary,
     request: MessageInitShape<DescMessage>,
     options: CallOptions,
   ): Promise<MessageShape<DescMessage>> {
     const left = timeLeft();
-    if (left !== undefined && left <= 0) return Promise.reject(late());
-    if (!this.#budget.begin(isRetry())) return Promise.reject(heldBack(method));
-    let definition = this.#definitions.get(method);
-    if (!definition) {
-      definition = methodDefinition(method);
-      this.#definitions.set(method, definition);
+    if (left !== undefined && left <= 0) throw late();
+    const retry = isRetry();
+    if (!this.#budget.begin(retry)) throw heldBack(method);
+    const endsAtMs = Date.now() + Math.min(options.deadlineMs ?? 5000, left ?? Number.POSITIVE_INFINITY);
+    const message = create(method.input, request);
+    try {
+      return await this.#try(method, message, endsAtMs, options.signal);
+    } catch (error) {
+      const failure = error as ServiceError;
+      const again = !retry && mayTryAgain(failure, getOption(method, repeatable));
+      if (!again || options.signal?.aborted || !(await this.#connected(endsAtMs))) {
+        throw fromStatus(failure, this.#definition(method).path);
+      }
     }
-    const { path, requestSerialize, responseDeserialize } = definition;
+    try {
+      return await this.#try(method, message, endsAtMs, options.signal);
+    } catch (error) {
+      throw fromStatus(error as ServiceError, this.#definition(method).path);
+    }
+  }
+
+  /** Rejects with a ServiceError. */
+  #try(
+    method: DescMethodUnary,
+    message: MessageShape<DescMessage>,
+    deadline: number,
+    signal: AbortSignal | undefined,
+  ): Promise<MessageShape<DescMessage>> {
+    const { path, requestSerialize, responseDeserialize } = this.#definition(method);
     const metadata = new Metadata();
     const traceparent = currentTraceparent();
     if (traceparent) metadata.set('traceparent', traceparent);
@@ -231,18 +276,36 @@ export class GrpcChannel implements Channel {
         path,
         requestSerialize,
         responseDeserialize,
-        create(method.input, request),
+        message,
         metadata,
-        { deadline: Date.now() + Math.min(options.deadlineMs ?? 5000, left ?? Number.POSITIVE_INFINITY) },
+        { deadline },
         (error: ServiceError | null, answer) => {
-          const failure = error && fromStatus(error, path);
-          this.#budget.end(error !== null && isAway(error));
-          if (failure) reject(failure);
+          const away = error !== null && isAway(error);
+          this.#budget.end(away);
+          if (!away) this.#answeredAtMs = performance.now();
+          if (error) reject(error);
           else resolve(answer as MessageShape<DescMessage>);
         },
       );
-      options.signal?.addEventListener('abort', () => call.cancel(), { once: true });
+      signal?.addEventListener('abort', () => call.cancel(), { once: true });
     });
+  }
+
+  /** Waits a short time for a connection to a peer that was there a moment ago; false: there is none. */
+  #connected(endsAtMs: number): Promise<boolean> {
+    if (performance.now() - this.#answeredAtMs > awayAfterMs) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      this.#client.waitForReady(Math.min(endsAtMs, Date.now() + reconnectMs), (error) => resolve(!error));
+    });
+  }
+
+  #definition(method: DescMethodUnary): ReturnType<typeof methodDefinition> {
+    let definition = this.#definitions.get(method);
+    if (!definition) {
+      definition = methodDefinition(method);
+      this.#definitions.set(method, definition);
+    }
+    return definition;
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@ import { DomainError, type ErrorCode, errorCatalogue, toDomainError } from '../e
 
 const codeKey = 'x-error-code';
 const retryKey = 'x-retry-after-ms';
+const notBegunKey = 'x-not-begun';
 
 /** DomainError → gRPC status: the catalogue's status, the public message, the stable code in the trailers. */
 export function toStatus(error: unknown): Partial<StatusObject> {
@@ -11,6 +12,32 @@ export function toStatus(error: unknown): Partial<StatusObject> {
   metadata.set(codeKey, e.code);
   if (e.retryAfterMs !== undefined) metadata.set(retryKey, String(e.retryAfterMs));
   return { code: errorCatalogue[e.code].grpc, details: e.message, metadata };
+}
+
+/** The status of a call that the server did not begin: another one, or the same later, may be asked at once. */
+export function notBegun(error: DomainError): Partial<StatusObject> {
+  const answer = toStatus(error);
+  answer.metadata?.set(notBegunKey, '1');
+  return answer;
+}
+
+/**
+ * How grpc-js's load balancers begin what they say when no connection was there to send a call on (version
+ * 1.14: UnavailablePicker, RoundRobinLoadBalancer, DnsResolver). It tells it in no other way.
+ */
+const unsent = /^((round_robin: )?No connection established|No addresses resolved|Name resolution failed)/;
+
+/**
+ * True when a call that failed may be made once more at once: no server has begun it, or it is repeatable
+ * and the connection broke.
+ */
+export function mayTryAgain(error: ServiceError, repeatable: boolean): boolean {
+  // CANCELLED, when the caller has not canceled: the server ended the connection at the end of its drain.
+  if (error.code !== status.UNAVAILABLE && error.code !== status.CANCELLED) return false;
+  if (error.metadata?.get(notBegunKey).length) return true;
+  // The answer of a server that has begun it.
+  if (error.metadata?.get(codeKey).length) return false;
+  return repeatable || unsent.test(error.details);
 }
 
 /**

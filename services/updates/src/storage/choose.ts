@@ -10,6 +10,8 @@ import { createS3Storage } from './s3.ts';
 /** The storage, and the components that run for it. */
 export interface ChosenStorage {
   readonly storage: ArtifactStorage;
+  /** Where it is, for the log. */
+  readonly place: Readonly<Record<string, string>>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -31,7 +33,12 @@ export function chooseStorage(
       region: config.S3_REGION,
       tempDir: config.UPDATES_TEMP_DIR,
     });
-    return { storage, start: () => storage.prepare(), stop: async () => storage.close() };
+    return {
+      storage,
+      place: { bucket: config.S3_BUCKET, endpoint: config.S3_ENDPOINT ?? `AWS, ${config.S3_REGION}` },
+      start: () => storage.prepare(),
+      stop: async () => storage.close(),
+    };
   }
   if (config.S3_ENDPOINT) {
     throw new ConfigError('S3_BUCKET is missing, but S3_ENDPOINT is set. Set both, or neither.');
@@ -44,8 +51,9 @@ export function chooseStorage(
     );
   }
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
+  const folder = join(config.DATA_DIR, 'artifacts');
   const storage = createLocalStorage({
-    folder: join(config.DATA_DIR, 'artifacts'),
+    folder,
     secrets,
     publicUrl: () => (publicUrl ?? `http://${host}:${server.port()}`).replace(/\/$/, ''),
   });
@@ -55,6 +63,7 @@ export function chooseStorage(
   });
   return {
     storage,
+    place: { folder },
     async start() {
       await storage.prepare();
       await server.start();

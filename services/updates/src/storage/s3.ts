@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
   CopyObjectCommand,
@@ -16,7 +16,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { type ArtifactStorage, ObjectChanged } from '../ports.ts';
+import { type ArtifactStorage, NoRoomError, ObjectChanged } from '../ports.ts';
 
 export interface S3Options {
   readonly endpoint: string | undefined;
@@ -25,6 +25,8 @@ export interface S3Options {
   readonly bucket: string;
   readonly region: string;
   readonly tempDir: string | undefined;
+  /** Opens a file for writing; tests replace it by one whose disk is full. */
+  readonly openFile?: (path: string) => Writable;
 }
 
 const connectTimeoutMs = 1000;
@@ -41,6 +43,13 @@ export interface S3Storage extends ArtifactStorage {
 /** An S3-compatible bucket. Signing needs no call; every call has a deadline. */
 export function createS3Storage(options: S3Options): S3Storage {
   const { bucket: Bucket } = options;
+  const openFile = options.openFile ?? ((path) => createWriteStream(path, { flags: 'wx', mode: 0o600 }));
+  const place = `bucket ${Bucket} at ${options.endpoint ?? `AWS, ${options.region}`}`;
+  const away = (error: unknown) => unavailable(error, place);
+  const changedOrAway = (error: unknown) => {
+    const status = statusOf(error);
+    return status === 404 || status === 412 ? new ObjectChanged('the object changed') : away(error);
+  };
   const folder = join(options.tempDir ?? tmpdir(), 'headset-uploads');
   const client = clientOf(options.endpoint, options.region);
   const signer = options.publicEndpoint ? clientOf(options.publicEndpoint, options.region) : client;
@@ -107,12 +116,21 @@ export function createS3Storage(options: S3Options): S3Storage {
         const found = await client.send(new GetObjectCommand({ Bucket, Key, IfMatch: tag }), {
           abortSignal: signal,
         });
-        await pipeline(found.Body as Readable, createWriteStream(path, { flags: 'wx', mode: 0o600 }), {
-          signal,
-        });
+        const body = found.Body as Readable;
+        try {
+          // Known before anything is written: a disk that is filled to its end harms others on it, too.
+          await requireRoom(folder, found.ContentLength ?? 0);
+        } catch (error) {
+          body.destroy();
+          throw error;
+        }
+        await pipeline(body, openFile(path), { signal });
         return { path, dispose };
       } catch (error) {
         await dispose();
+        if (error instanceof NoRoomError) throw error;
+        if (fullCodes.has((error as NodeJS.ErrnoException).code))
+          throw new NoRoomError(folder, undefined, error);
         throw changedOrAway(error);
       }
     },
@@ -160,14 +178,23 @@ function statusOf(error: unknown): number | undefined {
   return (error as { $metadata?: { httpStatusCode?: number } })?.$metadata?.httpStatusCode;
 }
 
-function changedOrAway(error: unknown): Error {
+function unavailable(error: unknown, place: string): DomainError {
   const status = statusOf(error);
-  return status === 404 || status === 412 ? new ObjectChanged('the object changed') : away(error);
-}
-
-function away(error: unknown): DomainError {
+  const { name, message } = error as Error;
+  const reason =
+    status === 404 ? 'not found' : status === undefined ? `${name}: ${message}` : `it answers ${status}`;
   return new DomainError('unavailable', 'The object storage cannot be reached.', {
     cause: error,
+    internal: `${place}: ${reason}`,
     retryAfterMs: 5000,
   });
+}
+
+/** Codes of the operating system for a disk, or a share of it, that is full. */
+const fullCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
+
+/** Throws NoRoomError while the folder's disk has not that many bytes left. */
+async function requireRoom(folder: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < bytes) throw new NoRoomError(folder, bytes);
 }

@@ -6,7 +6,7 @@ import { cutAtOf, openTestBed, type TestBed } from '@headset-cloud/embedded/test
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import type { Service } from '@headset-cloud/kit/service.ts';
+import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { UpdatesAdminService } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { DownloadsService, UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import { Registry } from 'prom-client';
@@ -29,10 +29,12 @@ export class World {
   bed!: TestBed;
   readonly #channel = new LocalChannel();
   readonly #env: Record<string, string>;
+  readonly #more: Partial<ServiceContext>;
   #service!: Service;
 
-  constructor(env: Record<string, string> = {}) {
+  constructor(env: Record<string, string> = {}, more: Pick<Partial<ServiceContext>, 'logger'> = {}) {
     this.#env = env;
+    this.#more = more;
     this.updates = createClient(UpdatesService, this.#channel);
     this.downloads = createClient(DownloadsService, this.#channel);
     this.admin = createClient(UpdatesAdminService, this.#channel);
@@ -55,12 +57,18 @@ export class World {
         metrics: this.metrics,
         failpoints: cutAtOf(() => this),
         instanceId: randomUUID(),
+        ...this.#more,
       }),
       readConfig(updatesConfig, env),
     );
     this.#channel.register([...this.devices.bindings, ...this.#service.rpc, ...this.#service.admin]);
     await this.#service.start();
     return this;
+  }
+
+  /** Why the service is not ready. */
+  notReady(): string | undefined {
+    return this.#service.notReady?.();
   }
 
   /** Ends the service and starts it again on the same data. */

@@ -5,7 +5,7 @@ import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.t
 import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import { artifactId, uploadKey } from '../domain/artifact.ts';
-import type { ArtifactStorage, Catalogue, UploadStore } from '../ports.ts';
+import { type ArtifactStorage, type Catalogue, NoRoomError, type UploadStore } from '../ports.ts';
 import { createLocalStorage, type LocalStorage } from '../storage/local.ts';
 import { createCatalogue } from '../store/catalogue.ts';
 import { collections, type UploadDocument } from '../store/documents.ts';
@@ -26,6 +26,7 @@ let uploads: UploadStore;
 let nowMs: number;
 let counted: CheckOutcome['kind'][];
 let fetches: number;
+let noRoom: number;
 /** Runs once, when a check has read the file. */
 let whenFetched: (() => Promise<void>) | undefined;
 let good: Buffer;
@@ -42,7 +43,7 @@ beforeEach(async () => {
   );
   uploads = createUploadStore(bed.store.collection(collections.uploads));
   nowMs = Date.now();
-  [counted, fetches, whenFetched] = [[], 0, undefined];
+  [counted, fetches, noRoom, whenFetched] = [[], 0, 0, undefined];
   good = await makeApk({ package: name.package, versionName: name.version });
   bad = Buffer.from(good).fill(0, good.length >> 1);
   await open();
@@ -79,6 +80,9 @@ function checkerOf({ keeping = false, storage = {} as Partial<ArtifactStorage> }
       },
       ...storage,
     },
+    onNoRoom: () => {
+      noRoom += 1;
+    },
     onOutcome: (outcome) => {
       if (outcome.kind !== 'absent') counted.push(outcome.kind);
     },
@@ -110,6 +114,15 @@ describe.each([
     expect(existsSync(disk.file(key))).toBe(false);
     expect(await uploads.unsettled({ artifactId: artifactId(name) }, 9)).toEqual([]);
     expect(counted).toEqual(['rejected']);
+  });
+
+  test('while the disk for checks is full, the check is put off, counted, and made when there is room', async () => {
+    await put(good);
+    const storage = { fetch: () => Promise.reject(new NoRoomError('/tmp', good.length)) };
+    await expect(checkerOf({ keeping, storage })(id)).rejects.toMatchObject({ code: 'unavailable' });
+    expect([noRoom, await state()]).toEqual([1, 'uploading']);
+    expect(await checkerOf({ keeping })(id)).toEqual({ kind: 'deliverable' });
+    expect(noRoom).toBe(1);
   });
 
   test('a rejected file leaves a version alone that is opened again', async () => {

@@ -7,7 +7,13 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { inspectPackage, type Rejection } from '../apk/inspect.ts';
 import { type Artifact, checkedKey, isOwnContent, openStates, uploadKey } from '../domain/artifact.ts';
 import { closesAtMs, farthestAheadMs, lastLookMs, nextLookMs, type Upload } from '../domain/upload.ts';
-import { type ArtifactStorage, type Catalogue, ObjectChanged, type UploadStore } from '../ports.ts';
+import {
+  type ArtifactStorage,
+  type Catalogue,
+  NoRoomError,
+  ObjectChanged,
+  type UploadStore,
+} from '../ports.ts';
 
 /** The result of a check. */
 export type CheckOutcome =
@@ -38,6 +44,7 @@ export interface CheckerDependencies {
   /** How long a URL is valid; an upload stays open for as long again after that. */
   readonly lifetimeMs: number;
   readonly onOutcome: (outcome: CheckOutcome) => void;
+  readonly onNoRoom: () => void;
 }
 
 /** Longest that one check may take. */
@@ -152,6 +159,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
       return outcome;
     } catch (error) {
       clearInterval(renewal);
+      if (error instanceof NoRoomError) deps.onNoRoom();
       const looks = upload.looks + 1;
       const atMs = nextLookMs({ ...upload, looks }, clock.now(), deps.lifetimeMs);
       await uploads.release(uploadId, { atMs, looks, settled: false });

@@ -1,0 +1,173 @@
+import { createRequire } from 'node:module';
+import { setTimeout as delay } from 'node:timers/promises';
+import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
+import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
+import { createLogger } from '../logger.ts';
+import { type DnsServer, startDns } from '../testing/dns-server.ts';
+import { waitFor } from '../testing/wait.ts';
+import { connectionAge, GrpcChannel, RpcServer } from './grpc.ts';
+import { bind, type Client, createClient, type Handlers } from './types.ts';
+
+const logger = createLogger({ service: 'test', level: 'silent' });
+const longAge = 3_600_000;
+
+/** Pods behind a headless Service: servers on addresses of their own, one port, found by a name. */
+let dns: DnsServer;
+let channel: GrpcChannel;
+let communication: Client<typeof CommunicationService>;
+let billing: Client<typeof BillingService>;
+let port: number;
+let running: RpcServer[];
+/** The addresses of the pods that were asked, in order. */
+let asked: string[];
+/** Awaited by every handler. */
+let work: (address: string) => Promise<void>;
+
+// grpc-js asks the server that a target names only in this mode; in the other the operating system is asked.
+const environment = createRequire(import.meta.url)('@grpc/grpc-js/build/src/environment.js') as {
+  GRPC_NODE_USE_ALTERNATIVE_RESOLVER: boolean;
+};
+const asBefore = environment.GRPC_NODE_USE_ALTERNATIVE_RESOLVER;
+beforeAll(() => {
+  environment.GRPC_NODE_USE_ALTERNATIVE_RESOLVER = true;
+});
+afterAll(() => {
+  environment.GRPC_NODE_USE_ALTERNATIVE_RESOLVER = asBefore;
+});
+
+beforeEach(async () => {
+  [port, running, asked, work] = [0, [], [], async () => {}];
+  dns = await startDns();
+});
+afterEach(async () => {
+  await channel.close();
+  await Promise.all(running.map((server) => server.stop(0)));
+  dns.close();
+});
+
+async function pod(address: string, { ageMs = longAge, serving = true } = {}): Promise<RpcServer> {
+  const handler = async () => {
+    asked.push(address);
+    await work(address);
+  };
+  const server = new RpcServer(
+    [
+      bind(CommunicationService, {
+        async createChannel() {
+          await handler();
+          return { channelId: address };
+        },
+      } as Partial<Handlers<typeof CommunicationService>> as Handlers<typeof CommunicationService>),
+      bind(BillingService, {
+        async getBill() {
+          await handler();
+          return {};
+        },
+      }),
+    ],
+    logger,
+    connectionAge(ageMs),
+  );
+  port = await server.listen({ host: address, port });
+  if (serving) server.serve();
+  running.push(server);
+  return server;
+}
+
+function connect(): void {
+  channel = new GrpcChannel(`dns://127.0.0.1:${dns.port}/pods.test:${port}`);
+  communication = createClient(CommunicationService, channel);
+  billing = createClient(BillingService, channel);
+}
+
+const [a, b, c, d] = ['127.0.1.1', '127.0.1.2', '127.0.1.3', '127.0.1.4'] as const;
+
+test('rolling two pods one by one loses no call and leaves no gap of 2 s', async () => {
+  const pods = new Map([
+    [a, await pod(a)],
+    [b, await pod(b)],
+  ]);
+  dns.addresses = [a, b];
+  connect();
+  work = async () => {
+    await delay(20);
+  };
+  const failures: unknown[] = [];
+  let [answeredAtMs, gapMs, over] = [performance.now(), 0, false];
+  // A call that may not be repeated once it has begun, again and again.
+  const load = async () => {
+    while (!over) {
+      try {
+        await communication.createChannel({});
+        gapMs = Math.max(gapMs, performance.now() - answeredAtMs);
+        answeredAtMs = performance.now();
+      } catch (error) {
+        failures.push(error);
+        await delay(20);
+      }
+    }
+  };
+  const loads = Array.from({ length: 5 }, load);
+  await waitFor('both to be asked', () => asked.includes(a) && asked.includes(b));
+  for (const [old, fresh] of [
+    [a, c],
+    [b, d],
+  ] as const) {
+    // As an orchestrator does that must not have three: the old one goes before the new one comes.
+    dns.addresses = dns.addresses.filter((address) => address !== old);
+    await pods.get(old)?.stop(2000);
+    await pod(fresh);
+    dns.addresses = [...dns.addresses, fresh];
+  }
+  const seen = asked.length;
+  await waitFor('the new ones to answer', () => asked.length > seen + 50);
+  over = true;
+  await Promise.all(loads);
+  expect(failures).toEqual([]);
+  expect(gapMs).toBeLessThan(2000);
+  expect(new Set(asked.slice(seen))).not.toContain(a);
+}, 20_000);
+
+test('an added pod gets calls when the connections to the others are old', async () => {
+  await pod(a, { ageMs: 500 });
+  dns.addresses = [a];
+  connect();
+  await communication.createChannel({});
+  await pod(b, { ageMs: 500 });
+  dns.addresses = [a, b];
+  await waitFor('the added one to be asked', async () => {
+    await communication.createChannel({});
+    return asked.includes(b);
+  });
+});
+
+test('a call that a pod has not begun goes to another', async () => {
+  await pod(a);
+  await pod(b, { serving: false });
+  dns.addresses = [a, b];
+  connect();
+  for (let i = 0; i < 10; i++) await communication.createChannel({});
+  expect(asked).toEqual(Array.from({ length: 10 }, () => a));
+});
+
+test.each([
+  ['a repeatable call goes to another', () => billing.getBill({}), 'answered', 2],
+  ['another call is not repeated', () => communication.createChannel({}), 'unavailable', 1],
+])('when a pod dies under a call, %s', async (_, call, outcome, times) => {
+  const pods = { [a]: await pod(a), [b]: await pod(b) };
+  dns.addresses = [a, b];
+  connect();
+  await communication.createChannel({});
+  asked = [];
+  work = async (address) => {
+    if (asked[0] === address) await new Promise(() => {});
+  };
+  const answered = call().then(
+    () => 'answered',
+    (error) => error.code,
+  );
+  await waitFor('the call to be under way', () => asked.length === 1);
+  await pods[asked[0] as typeof a]?.stop(0);
+  expect(await answered).toBe(outcome);
+  expect(asked).toHaveLength(times);
+});
