@@ -97,6 +97,28 @@ function contract(stack: LogStack): void {
     expect((await log.readNewest(other, 5)).map(text)).toEqual(['1']);
   });
 
+  // The embedded log has nobody beside it who could make them.
+  if (stack.name === 'Kafka') {
+    test('a log that makes no topics says which are missing and what makes them, until they are there', async () => {
+      const other = `t-${randomUUID()}`;
+      const waiting = await openLog(stack.address(), { makeTopics: false });
+      try {
+        await waiting.log.ensureTopics([topic]);
+        const error = await waiting.log.ensureTopics([topic, other]).catch((e: unknown) => e);
+        expect(isTransient(error)).toBe(true);
+        expect(error).toMatchObject({
+          message:
+            `Topics are missing: ${other}, ${deadLetterTopic(other)}. ` +
+            'This makes them: node services/prepare/src/main.ts (services/prepare)',
+        });
+        await log.ensureTopics([other]);
+        await waiting.log.ensureTopics([topic, other]);
+      } finally {
+        await waiting.close();
+      }
+    });
+  }
+
   test('events of a key keep their order under concurrent publishers', async () => {
     const keys = numbers(12).map((n) => `device-${n}`);
     const got = collect();

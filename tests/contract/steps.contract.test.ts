@@ -1,0 +1,180 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
+import { type RunningMongo, startMongo, whyNoMongo } from '@headset-cloud/demo/stack/mongo.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import {
+  createStepRunner,
+  type StepRunner,
+  type StepRunnerOptions,
+  type StepsDocument,
+} from '@headset-cloud/kit/schema/runner.ts';
+import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
+import type { Store, StoreConnection } from '@headset-cloud/kit/store/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { expect, jest } from '@jest/globals';
+import { contractSteps } from './steps-of-test.ts';
+
+jest.setTimeout(90_000);
+
+const missing = orDemanded(whyNoMongo());
+if (missing) process.stderr.write(`Steps are not run on a MongoDB server: ${missing}.\n`);
+
+(missing ? describe.skip : describe)('the steps of a database on a MongoDB server (ADR 0034)', () => {
+  const logger = createLogger({ service: 'contract', level: process.env['LOG_LEVEL'] ?? 'silent' });
+  let directory: string;
+  let server: RunningMongo;
+  let databasePrefix: string;
+  let connections: StoreConnection[];
+  let store: Store;
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'steps-contract-'));
+    server = await startMongo(directory);
+  });
+  afterAll(async () => {
+    await server.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    databasePrefix = `steps-${randomUUID().slice(0, 8)}-`;
+    connections = [];
+    store = await open();
+  });
+  afterEach(() => Promise.all(connections.map((connection) => connection.close())));
+
+  /** The database over a connection of its own. */
+  async function open(uri = server.uri): Promise<Store> {
+    const connection = await connectMongo({ uri, databasePrefix, appName: 'steps-contract' });
+    connections.push(connection);
+    return connection.database('billing');
+  }
+  const runner = (more: Partial<StepRunnerOptions> = {}) =>
+    createStepRunner({ store, steps: contractSteps, logger, holder: 'test', ...more });
+  const state = () => store.collection<StepsDocument>('schema').findOne({ _id: 'steps' });
+  const things = () => store.collection<{ _id: number; number: number }>('things');
+  const isHeld = (error: unknown) => error instanceof DomainError && error.code === 'unavailable';
+
+  /** Tries until the steps are done; returns how often another run held them. */
+  async function finish(one: StepRunner): Promise<number> {
+    let held = 0;
+    await waitFor('the steps', async () => {
+      try {
+        await one.attempt();
+        return true;
+      } catch (error) {
+        if (!isHeld(error)) throw error;
+        held += 1;
+        return false;
+      }
+    });
+    return held;
+  }
+  async function expectDone(): Promise<void> {
+    expect(await state()).toMatchObject({ done: 2 });
+    expect(await state()).not.toHaveProperty('holder');
+    await things().insertOne({ _id: 101, number: 101 });
+    await expect(things().insertOne({ _id: 102, number: 101 })).rejects.toMatchObject({ code: 11000 });
+  }
+
+  test('several at once: each step is run by one of them, and all end', async () => {
+    const stores = await Promise.all([open(), open(), open()]);
+    await Promise.all(stores.map((one, i) => finish(runner({ store: one, holder: `run-${i}` }))));
+    // One claim for each step; with leases of 10 s none of them lapsed.
+    expect(await state()).toEqual({ _id: 'steps', done: 2, beat: 2 });
+    await expectDone();
+  });
+
+  test.each(['steps.claimed', 'steps.made'])(
+    'a run that is killed (SIGKILL) at %s is continued when its lease has lapsed',
+    async (failpoint) => {
+      const child = spawn(
+        process.execPath,
+        [join(import.meta.dirname, 'steps-runner.ts'), server.uri, databasePrefix, failpoint],
+        { stdio: ['ignore', 'ignore', 'inherit'] },
+      );
+      expect((await once(child, 'exit'))[1]).toBe('SIGKILL');
+      expect(await state()).toEqual({ _id: 'steps', done: 0, holder: 'child', beat: 1 });
+      expect(await finish(runner({ leaseMs: 300 }))).toBeGreaterThan(0);
+      await expectDone();
+    },
+  );
+
+  test('indexes that were made before there were steps are found, and the documents stay', async () => {
+    for (const { indexes } of contractSteps.steps) {
+      for (const [name, list] of Object.entries(indexes))
+        await store.collection(name).createIndexes([...list]);
+    }
+    await things().insertOne({ _id: 1, number: 1 });
+    await runner().attempt();
+    expect(await things().findOne({ _id: 1 })).toEqual({ _id: 1, number: 1 });
+    await expectDone();
+  });
+
+  test('an index that contradicts an existing one is an error that no try repairs', async () => {
+    await store.collection('things').createIndexes([{ name: 'number', key: { number: -1 } }]);
+    const error = await runner()
+      .attempt()
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: 'MongoServerError' });
+    expect(isHeld(error)).toBe(false);
+    expect(await state()).toEqual({ _id: 'steps', done: 0, beat: 1 });
+  });
+
+  describe('when the building of an index takes longer than the time-out of a call', () => {
+    /** Longer than the socket's time-out of calls, 10 s. */
+    const buildMs = 11_000;
+    let relay: Server;
+
+    beforeEach(async () => {
+      relay = createServer((client) => {
+        const upstream = connect(Number(new URL(server.uri).port), '127.0.0.1');
+        let late = false;
+        client.on('data', (chunk) => {
+          late ||= chunk.includes('createIndexes');
+          upstream.write(chunk);
+        });
+        upstream.on('data', (chunk) => {
+          if (!late) return void client.write(chunk);
+          late = false;
+          setTimeout(() => client.write(chunk), buildMs);
+        });
+        for (const [one, other] of [
+          [client, upstream],
+          [upstream, client],
+        ] as const) {
+          one.on('close', () => other.destroy());
+          one.on('error', () => other.destroy());
+        }
+      });
+      relay.listen(0, '127.0.0.1');
+      await once(relay, 'listening');
+    });
+    afterEach(() => {
+      relay.close();
+    });
+
+    test('a step waits for it, its beat rises meanwhile, and a call would have failed', async () => {
+      const uri = new URL(server.uri);
+      uri.port = String((relay.address() as AddressInfo).port);
+      const slow = await open(uri.href);
+      const failed = slow
+        .collection('others')
+        .createIndexes([{ name: 'n', key: { n: 1 } }])
+        .catch((error: unknown) => error);
+      const [first] = contractSteps.steps;
+      const steps = { ...contractSteps, steps: first ? [first] : [] };
+      await runner({ store: slow, steps, leaseMs: 4000 }).attempt();
+      const { done, beat } = (await state()) ?? {};
+      expect(done).toBe(1);
+      expect(beat).toBeGreaterThan(5);
+      expect(await failed).toMatchObject({ name: 'MongoNetworkTimeoutError' });
+    });
+  });
+});
