@@ -89,6 +89,7 @@ function buildah(): Builder {
         '--isolation',
         'chroot',
         '--layers',
+        '--no-cache',
         '--pull-never',
         '--timestamp',
         '0',

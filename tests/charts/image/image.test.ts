@@ -272,7 +272,7 @@ suite('the image of all processes', () => {
     const folder = join(work, 'root');
     unpack(inside, folder);
     const inImage = (...args: string[]) =>
-      promisify(execFile)('chroot', ['--userspec=65532:65532', folder, ...args], {
+      promisify(execFile)('/usr/sbin/chroot', ['--userspec=65532:65532', folder, ...args], {
         env: { NODE_ENV: 'production', LOG_LEVEL: 'loud' },
       });
     const node = image.config.Entrypoint ?? [];
