@@ -59,7 +59,8 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/same-package-waits',
-    sentence: 'transactions behind it may overtake it, except those for the same package',
+    sentence:
+      'except in two cases: … both are for the same package: the later one is an update_app, an uninstall or a command with the package of the update',
     prove: async (stage) => {
       const link = await stage.begin();
       await link.run(stage.id(), stage.update());
