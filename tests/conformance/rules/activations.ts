@@ -84,7 +84,7 @@ export const activations: readonly Rule[] = [
   {
     id: 'activations/activate',
     sentence:
-      'the headset reports everything once: one state_change with every field it knows and one inventory, both with snapshot true and the new epoch',
+      'the headset reports everything once: one state_change with every field it knows … and one inventory, both with snapshot true and the new epoch',
     prove: async (stage) => {
       const link = await stage.begin();
       must((await link.run(stage.id(), activate(firstApplication))).value.success, 'activate failed');

@@ -7,7 +7,7 @@ export const updates: readonly Rule[] = [
   {
     id: 'updates/installs',
     sentence:
-      'Load with plain HTTP GET, without any header of authorization. … Report the inventory, then the result',
+      'Load with plain HTTP GET, without any header of authorization … Report the inventory, then the result',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = stage.id();

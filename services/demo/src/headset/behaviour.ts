@@ -166,8 +166,10 @@ export interface Behaviour {
   corruptDownloads: number;
   /** The wait after an interrupted download, doubled each time up to 30 s; milliseconds. */
   downloadRetryMs: number;
-  /** An update fails when no byte arrives for this long although the headset had URLs; milliseconds. */
+  /** An update fails when no byte arrives in this time, without the time in which it has no URL; milliseconds. */
   downloadPatienceMs: number;
+  /** An upload fails when no byte of it or of the answer moves for this long; milliseconds. */
+  putIdleMs: number;
   /** How long a reset keeps the headset offline; milliseconds. */
   resetMs: number;
   /** The result of a reset is forgotten: the next hello no longer holds the transaction. */
@@ -202,6 +204,7 @@ export const normalBehaviour: Behaviour = {
   corruptDownloads: 0,
   downloadRetryMs: 1000,
   downloadPatienceMs: 3_600_000,
+  putIdleMs: 60_000,
   resetMs: 0,
   loseResetResult: false,
   statusCode: 0,

@@ -140,6 +140,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
       point: (point, id) => this.#point(point, id),
       onEffect: (id, operation) => this.emit('effect', id, operation),
       restart: () => this.stayAway(this.behaviour.resetMs),
+      activationChanged: () => this.#uploads.stopEnded(),
     });
   }
 
@@ -346,7 +347,6 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.#waitFor(retryAfterMs);
     // A draining server is no failure, so the headset reconnects as soon as the server allows.
     if (reason === GoAwayReason.DRAINING) this.#backoff.reset();
-    else this.#backoff.sentAway();
     call.end();
     this.#ended(call, { code: status.OK, details: 'go away' });
   }

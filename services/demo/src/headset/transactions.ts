@@ -26,6 +26,8 @@ export interface TransactionParts {
   onEffect(transactionId: number, operation: string): void;
   /** Ends the session and comes back, as after a reset. */
   restart(): void;
+  /** The activation may be another one, and uploads may have ended with it. */
+  activationChanged(): void;
 }
 
 /** Started work of this process: waiting for its turn, loading, or having its effect. */
@@ -77,7 +79,8 @@ export class Transactions {
 
   /** On a change of the activation: downloads of the former one end, and their bytes are deleted. */
   onActivation(): void {
-    const { journal, installer } = this.#parts;
+    const { journal, installer, activationChanged } = this.#parts;
+    activationChanged();
     for (const [id, held] of journal.held) {
       const isOld = Number(held.offer.activationEpoch) < journal.activationEpoch;
       if (!isOld || !isUpdate(held) || held.state === 'finished') continue;
