@@ -99,10 +99,11 @@ site-pictures: ## Take a picture of every route of the built site: three widths,
 	@exec $(NODE) docs-site/tests/pictures.ts $(FOLDER)
 
 .PHONY: generate
-generate: install ## Generate proto/gen, docs/configuration.md and docs/specification.md
+generate: install ## Generate proto/gen, docs/configuration.md, docs/specification.md and tests/conformance/RULES.md
 	cd proto && buf generate
 	$(NODE) tests/architecture/configuration.ts
 	$(NODE) tests/specification/document.ts
+	$(NODE) tests/conformance/table.ts
 
 .PHONY: contract-release
 contract-release: install ## Keep the OpenAPI documents and protocols of a release; later changes must not break them

@@ -113,6 +113,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     });
     this.#line = new Line(options.server, {
       ...(breaks(this.behaviour, 'no-pings') && { 'grpc.keepalive_time_ms': 2 ** 31 - 1 }),
+      ...(breaks(this.behaviour, 'pings-rarely') && { 'grpc.keepalive_time_ms': 25_000 }),
       ...options.channelOptions,
     });
     const signal = this.#closed.signal;

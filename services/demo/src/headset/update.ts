@@ -97,7 +97,8 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
     if (end === 'cut' && breaks(behaviour, 'fresh-address-each-time')) address = undefined;
     if (end === 'cut' && breaks(behaviour, 'loads-anew')) await rm(path, { force: true });
     if (end !== 'refused' || refused > 1) {
-      const waitMs = Math.min(longestRetryMs, behaviour.downloadRetryMs * 2 ** Math.min(cuts, 10));
+      const doublings = breaks(behaviour, 'waits-alike') ? 0 : Math.min(cuts, 10);
+      const waitMs = Math.min(longestRetryMs, behaviour.downloadRetryMs * 2 ** doublings);
       cuts += 1;
       const patienceMs = behaviour.downloadPatienceMs - idleMs - (performance.now() - sinceMs);
       if (waitMs > patienceMs) return 'The update could not be loaded.';

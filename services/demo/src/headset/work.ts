@@ -131,7 +131,7 @@ function perform(kind: Operation['kind'], { journal, behaviour, device }: Workpl
       if (apps.length === state.apps.length) {
         return { success: false, message: 'The package is not installed.' };
       }
-      return done('uninstall success.', { apps });
+      return done('uninstall success.', breaks(behaviour, 'keeps-uninstalled') ? undefined : { apps });
     }
     case 'reset':
       return done('reset', device.wiped());
