@@ -24,6 +24,7 @@ const by = (rule: string, ...faults: Fault[]): Sabotage => ({
 /** Every rule at least once. */
 export const sabotages: readonly Sabotage[] = [
   { rule: 'session/token', name: 'another audience', defect: { options: '--audience another' } },
+  by('session/token', 'reuses-token'),
   {
     rule: 'session/hello',
     name: 'no languages',

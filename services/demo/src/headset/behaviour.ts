@@ -33,6 +33,7 @@ export const faultRules = {
   'no-backoff': 'reconnects at once after each end, ignoring every requested wait',
   'welcome-resets-backoff': 'resets its back-off after each welcome',
   'ignores-retry-after': 'backs off, but not as long as retry_after_ms and x-retry-after-ms ask for',
+  'reuses-token': 'signs one token for all connections',
   'uncorrected-clock': 'signs tokens and dates reports by its own clock, ignoring corrections by the server',
   'waits-for-welcome-forever': 'waits for ever for a welcome on a connection',
   'reports-before-welcome': 'sends its reports right after hello',

@@ -94,6 +94,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   #timer: NodeJS.Timeout | undefined;
   #unwelcome: NodeJS.Timeout | undefined;
   #clockCorrectionMs = 0;
+  /** For the faults. */
+  #firstToken: string | undefined;
   readonly #backoff: Backoff;
 
   constructor(options: HeadsetOptions) {
@@ -244,7 +246,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     if (!this.#wanted || this.#call) return;
     const audience = this.#options.audience ?? 'headset-cloud/device-link';
     const token = mintToken(this.#options.identity, audience, this.now() + this.#clockCorrectionMs);
-    const call = this.#line.connect(token);
+    this.#firstToken ??= token;
+    const call = this.#line.connect(breaks(this.behaviour, 'reuses-token') ? this.#firstToken : token);
     this.#call = call;
     // A connection that was accepted and then stays silent never ends by itself.
     if (!breaks(this.behaviour, 'waits-for-welcome-forever')) {
