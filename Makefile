@@ -115,10 +115,11 @@ test-charts: install $(if $(wildcard docs-site/dist/server.mjs),,site-build) ## 
 	$(JEST) -c tests/jest.charts.config.js --runInBand $(ARGS)
 
 .PHONY: generate
-generate: install ## Generate proto/gen, docs/configuration.md and docs/specification.md
+generate: install ## Generate proto/gen, docs/configuration.md, docs/specification.md and tests/conformance/RULES.md
 	cd proto && buf generate
 	$(NODE) tests/architecture/configuration.ts
 	$(NODE) tests/specification/document.ts
+	$(NODE) tests/conformance/table.ts
 
 .PHONY: contract-release
 contract-release: install ## Keep the OpenAPI documents, protocols and databases' steps of a release; later changes must not break them

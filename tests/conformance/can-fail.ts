@@ -24,6 +24,7 @@ const by = (rule: string, ...faults: Fault[]): Sabotage => ({
 /** Every rule at least once. */
 export const sabotages: readonly Sabotage[] = [
   { rule: 'session/token', name: 'another audience', defect: { options: '--audience another' } },
+  by('session/token', 'reuses-token'),
   {
     rule: 'session/hello',
     name: 'no languages',
@@ -42,6 +43,15 @@ export const sabotages: readonly Sabotage[] = [
   by('session/retry-after-trailer', 'ignores-retry-after'),
   by('session/welcome-awaited', 'waits-for-welcome-forever'),
   by('session/silent-cloud', 'no-pings'),
+  by('session/silent-cloud', 'pings-rarely'),
+  {
+    rule: 'session/sleep',
+    name: 'a restart after a jump of the clock',
+    defect: {
+      beside:
+        'then=$(date +%s); while sleep 0.2; do now=$(date +%s); [ $((now - then)) -lt 5 ] || { kill -9 $1; break; }; then=$now; done',
+    },
+  },
   {
     rule: 'session/pings-answered',
     name: 'stops responding after its first effect',
@@ -60,6 +70,7 @@ export const sabotages: readonly Sabotage[] = [
   by('offers/order', 'newest-first'),
   { rule: 'offers/start-repeated', name: 'two results', defect: { options: '--result twice' } },
   by('offers/start-repeated', 'start-repeats-work'),
+  by('offers/only-loads-overtaken', 'overtakes-commands'),
   by('offers/start-of-remembered', 'silent-when-done'),
   by('offers/start-of-remembered', 'dates-anew'),
   by('offers/held', 'hides-held'),
@@ -119,9 +130,21 @@ export const sabotages: readonly Sabotage[] = [
   by('activations/same-change', 'snapshots-again'),
   by('activations/same-again', 'erases-after-break'),
   by('activations/erased', 'activation-not-erased'),
+  by('activations/deactivated', 'no-inventory'),
+  by('activations/deactivated', 'activation-not-erased'),
 
   by('operations/unknown', 'succeeds-unknown'),
   by('operations/extras', 'extras-as-doubles'),
+  by('operations/unfit-extras', 'extras-as-doubles'),
+  by('operations/languages', 'no-inventory'),
+  by('operations/uninstall', 'keeps-uninstalled'),
+  by('operations/uninstall', 'no-inventory'),
+  {
+    rule: 'operations/pairing',
+    name: 'no reports of connections',
+    defect: { behaviour: { connectionNotices: false } },
+  },
+  by('operations/reset', 'tells-reset-at-once'),
   by('operations/launch-type', 'runs-unknown-launch-type'),
   by('operations/app-answer', 'no-report-repeat'),
   by('operations/one-answer', 'answers-twice'),
@@ -157,6 +180,7 @@ export const sabotages: readonly Sabotage[] = [
   by('updates/wrong-hash', 'ignores-wrong-hash'),
   by('updates/address-used-up', 'keeps-refused-address'),
   by('updates/server-trouble', 'fresh-address-each-time'),
+  by('updates/waits-doubled', 'waits-alike'),
   by('updates/too-many-requests', 'refused-by-429'),
   by('updates/addresses-refused', 'asks-for-ever'),
   by('updates/expired-address', 'uses-expired-address'),
@@ -165,14 +189,22 @@ export const sabotages: readonly Sabotage[] = [
   by('updates/progress', 'progress-after-result'),
   by('updates/load-survives-cut', 'start-repeats-work'),
   by('updates/no-older-firmware', 'downgrades-firmware'),
+  by('updates/no-older-firmware', 'loads-older-firmware'),
   by('updates/no-older-firmware', 'refuses-equal-firmware'),
 
   by('addresses/ids', 'same-request-id'),
   by('addresses/unavailable', 'asks-at-once'),
   by('addresses/asked-again', 'asks-once'),
+  by('addresses/asked-again-in-session', 'never-asks-again'),
   by('addresses/eight-open', 'asks-all-at-once'),
   by('uploads/one-put', 'puts-content-type'),
   by('uploads/put-failed', 'puts-again'),
+  {
+    rule: 'uploads/silent-storage',
+    name: 'a PUT without an end',
+    defect: { behaviour: { putIdleMs: 0 } },
+  },
+  by('uploads/one-path', 'asks-all-at-once'),
   by('uploads/redirected', 'follows-put-redirect'),
   by('uploads/unknown-refusal', 'repeats-unknown-refusal'),
   by('uploads/refused', 'no-upload-report'),

@@ -86,6 +86,22 @@ export class Client {
     await gone;
   }
 
+  /** Suspends the whole group, as when the headset sleeps; `wake` lets it run again. */
+  suspend(): void {
+    this.#options.exchange.note('suspends the client');
+    this.#signal('SIGSTOP');
+  }
+
+  wake(): void {
+    this.#options.exchange.note('lets the client run again');
+    this.#signal('SIGCONT');
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const pid = this.#child?.pid;
+    if (pid !== undefined) process.kill(-pid, signal);
+  }
+
   async restart(): Promise<void> {
     await this.kill();
     this.start();

@@ -12,6 +12,8 @@ export interface FileRequest {
   readonly from: number;
   /** Only for a PUT. */
   readonly body: Buffer;
+  /** When it was received, by the clock of `performance.now`; milliseconds. */
+  readonly atMs: number;
   /** Number of bytes of the file that were sent. */
   sentBytes: number;
   closed: boolean;
@@ -27,9 +29,11 @@ export type FileAnswer =
   | { readonly status: number }
   /** 302, or 307 for a PUT, to another address. */
   | 'elsewhere'
+  /** There is no answer, and the connection stays. */
+  | 'silent'
   /** The connection breaks after this many bytes of the answer. */
   | { readonly cutAfter: number }
-  /** The rest is sent after `release`. */
+  /** The rest, or the answer to a PUT, is sent after `release`. */
   | { readonly holdAfter: number };
 
 const pathPrefix = '/file/';
@@ -93,6 +97,7 @@ export class Files {
     const { method = '', url = '', headers } = incoming;
     const request: FileRequest = {
       ...{ method, path: url, headers, body: Buffer.concat(parts), sentBytes: 0, closed: false },
+      atMs: performance.now(),
       from: Number(/^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1] ?? 0),
     };
     response.on('close', () => {
@@ -101,17 +106,20 @@ export class Files {
     this.requests.push(request);
     const answer = this.answer(request, this.of(method).length);
     this.#exchange.note(`${method} ${headers.range ?? ''} is answered ${JSON.stringify(answer)}`);
+    if (answer === 'silent') return;
     if (typeof answer === 'object' && 'status' in answer) response.writeHead(answer.status).end();
     else if (answer === 'elsewhere')
       response.writeHead(method === 'PUT' ? 307 : 302, { location: this.address() }).end();
-    else if (method === 'PUT') response.writeHead(200).end();
+    else if (method === 'PUT' && typeof answer === 'object' && 'holdAfter' in answer) {
+      this.#held.add(() => response.writeHead(200).end());
+    } else if (method === 'PUT') response.writeHead(200).end();
     else this.#sendFile(request, response, answer);
   }
 
   #sendFile(
     request: FileRequest,
     response: ServerResponse,
-    answer: Exclude<FileAnswer, { status: number }>,
+    answer: Exclude<FileAnswer, { status: number } | 'silent'>,
   ): void {
     const size = this.content.length;
     const content = answer === 'wrong-bytes' ? this.content.map((byte) => byte ^ 1) : this.content;

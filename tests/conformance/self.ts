@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { fillCompileCache } from '@headset-cloud/demo/headset/testing/headset-process.ts';
-import { root } from '@headset-cloud/demo/stack/process.ts';
 import { type Sabotage, sabotages } from './can-fail.ts';
 import { type Judgement, judge, judgeAll } from './judge.ts';
+import { partsOf, readSections, sectionOf } from './page.ts';
 import { rules } from './rules/all.ts';
 import { simulator } from './simulator.ts';
+import { renderTable, tableFile } from './table.ts';
 
 /**
  * Runs the kit against the simulated headset: every rule must hold, and every rule must fail for a simulated
@@ -48,28 +48,23 @@ async function holds(): Promise<void> {
   }
 }
 
-/** The text without markup and white space, for comparison. */
-function plain(text: string): string {
-  return text
-    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/[*`_|]/g, ' ')
-    .replace(/\s+/g, '')
-    .toLowerCase();
-}
-
 /** Checks that each sentence is on the page; `…` joins parts that are apart there. */
 function sentencesArePages(): void {
-  const page = plain(readFileSync(join(root, 'proto/device_link/v1/README.md'), 'utf8'));
+  const sections = readSections();
   const missing = rules.flatMap(({ id, sentence }) =>
-    sentence
-      .split('…')
-      .filter((part) => !page.includes(plain(part)))
+    partsOf(sentence)
+      .filter((part) => !sectionOf(part, sections))
       .map((part) => `${id}: ${part}`),
   );
   count(
     missing.length === 0,
     `the page says what the rules say${missing.map((part) => `\n    not: ${part}`).join('')}`,
   );
+}
+
+function tableIsCurrent(): void {
+  const isCurrent = readFileSync(tableFile, 'utf8') === renderTable();
+  count(isCurrent, 'RULES.md lists the rules as they are (else: make generate)');
 }
 
 /** Checks that each sabotaged headset fails its rule. */
@@ -103,6 +98,7 @@ async function canFail(): Promise<void> {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 fillCompileCache();
 sentencesArePages();
+tableIsCurrent();
 await Promise.all([holds(), process.env['CAN_FAIL'] === '0' || canFail()]);
 say(`\n${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;

@@ -17,13 +17,14 @@ export interface Defect {
 
 /** The command that starts the simulated headset for the kit (README.md). */
 export function simulator({ behaviour, options = '', before, beside }: Defect = {}): string {
+  const told = { connectionNotices: true, ...behaviour };
   const start = [
     `export NODE_OPTIONS= NODE_COMPILE_CACHE='${compileCache}';`,
     ...(beside ? [] : ['exec']),
     `'${process.execPath}' --disable-warning=ExperimentalWarning '${main}'`,
     '--server "$HEADSET_SERVER" --key-file "$HEADSET_IDENTITY" --state "$HEADSET_DATA"',
     '--audience "$HEADSET_AUDIENCE" --stdin --quiet',
-    ...(behaviour ? [`--behaviour '${JSON.stringify(behaviour)}'`] : []),
+    `--behaviour '${JSON.stringify(told)}'`,
     options,
   ].join(' ');
   const run = beside ? `${start} & set -- $!; ${beside}; wait` : start;

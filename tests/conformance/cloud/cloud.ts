@@ -157,10 +157,7 @@ export class Cloud implements LinkOwner {
     const token = readToken(headers.authorization, this.#registration);
     this.exchange.note(`stream ${this.links.length + 1} is opened; token iat ${token.iat}, exp ${token.exp}`);
     const link = new Link(this, stream, gate, token);
-    this.monitor.opened(
-      link,
-      this.links.map((l) => l.token.text),
-    );
+    this.monitor.opened(link, this.links);
     this.links.push(link);
   }
 }

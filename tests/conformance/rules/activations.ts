@@ -84,7 +84,7 @@ export const activations: readonly Rule[] = [
   {
     id: 'activations/activate',
     sentence:
-      'the headset reports everything once: one state_change with every field it knows and one inventory, both with snapshot true and the new epoch',
+      'the headset reports everything once: one state_change with every field it knows … and one inventory, both with snapshot true and the new epoch',
     prove: async (stage) => {
       const link = await stage.begin();
       must((await link.run(stage.id(), activate(firstApplication))).value.success, 'activate failed');
@@ -192,6 +192,28 @@ export const activations: readonly Rule[] = [
       const inventory = snapshots(next).find(({ body }) => body.case === 'inventory')?.body;
       const kept = inventory?.case === 'inventory' && inventory.value.languages.includes('eo');
       must(kept, 'the languages of the application, which has the headset again, are gone');
+    },
+  },
+  {
+    id: 'activations/deactivated',
+    sentence:
+      'if the erasure has changed the languages, an ordinary inventory of the new epoch takes its place',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      await link.run(stage.id(), activate(firstApplication), { epoch: 3n });
+      const languages = ['eo'];
+      await link.run(stage.id(), { case: 'applyLanguages', value: { languages } }, { epoch: 3n });
+      const deactivate = { case: 'deactivate', value: { applicationId: firstApplication } } as const;
+      const { report, value } = await link.run(stage.id(), deactivate, { epoch: 4n });
+      must(value.success, `the deactivation failed: ${value.message}`);
+      const told = link
+        .reportsOf('inventory')
+        .find((one) => one.report.activationEpoch === 4n && one.report.reportId < report.reportId);
+      must(told, 'no inventory of the new epoch came before the result');
+      must(!told.report.snapshot, 'the inventory is marked as a snapshot');
+      must(!told.value.languages.includes('eo'), 'the languages of the application are still in force');
+      const { hello } = await stage.afterCut(link);
+      must(String(hello.languages) === String(told.value.languages), `hello tells ${hello.languages}`);
     },
   },
   {

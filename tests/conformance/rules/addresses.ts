@@ -7,6 +7,10 @@ import { must } from '../verdict.ts';
 import { activate, firstApplication } from './activations.ts';
 
 const sizeBytes = 2048;
+/** After this time a request without an answer is repeated; milliseconds. */
+const repeatMs = 30_000;
+/** After this silence a PUT has failed; milliseconds. */
+const silenceMs = 60_000;
 
 /** A session of an activated headset that was told to upload a file; returns the file's path. */
 async function uploading(stage: Stage, answer?: FileAnswer): Promise<{ link: Link; file: string }> {
@@ -16,9 +20,9 @@ async function uploading(stage: Stage, answer?: FileAnswer): Promise<{ link: Lin
   return { link, file: upload(stage, 'one.bin') };
 }
 
-function upload(stage: Stage, name: string): string {
+function upload(stage: Stage, name: string, bytes = sizeBytes): string {
   const file = `${firstApplication}/${stage.imei}/upload_files/conformance/${name}`;
-  stage.client.tell({ action: 'upload', file, sizeBytes });
+  stage.client.tell({ action: 'upload', file, sizeBytes: bytes });
   return file;
 }
 
@@ -80,6 +84,31 @@ export const addresses: readonly Rule[] = [
       const next = await stage.afterCut(first);
       next.start(id);
       must((await next.result(id)).value.success, 'it failed');
+    },
+  },
+  {
+    id: 'addresses/asked-again-in-session',
+    sentence: 'or after 30 s, is made again. Within the session repeat it unchanged',
+    seconds: 30,
+    prove: async (stage) => {
+      const times: number[] = [];
+      stage.cloud.onUrl = () => {
+        times.push(performance.now());
+        return times.length > 1 ? { url: stage.files.address() } : undefined;
+      };
+      const link = await stage.begin();
+      const id = stage.id();
+      link.offer(id, stage.update());
+      await link.ready(id);
+      link.start(id);
+      await link.until('the second request', () => times.length > 1, repeatMs);
+      const waitedMs = (times[1] ?? 0) - (times[0] ?? 0);
+      must(waitedMs > repeatMs - 500, `asked again after ${waitedMs.toFixed(0)} ms, not ${repeatMs}`);
+      const [first, second] = link.urlRequests.map(({ about }) =>
+        about.case === 'downloadTicket' ? Buffer.from(about.value).toString() : about.case,
+      );
+      must(first === second, 'another address was asked for');
+      must((await link.result(id)).value.success, 'it failed');
     },
   },
   {
@@ -148,6 +177,42 @@ export const addresses: readonly Rule[] = [
       must(value.failure === UrlRefusal.NO_SIGNED_URL, `failure is ${value.failure}`);
       await once(stage, link, file);
       must(stage.files.of('PUT').length === 0, 'something was put');
+    },
+  },
+  {
+    id: 'uploads/silent-storage',
+    sentence:
+      'Nothing for 60 s means: in 60 s no byte of the file could be sent, and no byte of the answer came.',
+    seconds: 60,
+    prove: async (stage) => {
+      const { link, file } = await uploading(stage, 'silent');
+      const put = await link.until('the PUT', () => stage.files.of('PUT')[0]);
+      const report = () => link.reportsOf('fileUpload').find((one) => one.value.file === file);
+      const { value } = await link.until('the report of the upload', report, silenceMs);
+      const waitedMs = performance.now() - put.atMs;
+      must(value.failure === UrlRefusal.UPLOAD_FAILED, `failure is ${value.failure}`);
+      must(waitedMs > silenceMs - 1000, `given up after ${waitedMs.toFixed(0)} ms, not ${silenceMs}`);
+      must(stage.files.of('PUT').length === 1, `${stage.files.of('PUT').length} PUTs`);
+    },
+  },
+  {
+    id: 'uploads/one-path',
+    sentence:
+      'Uploads of one path are done one after the other, in the order in which the files were handed over',
+    prove: async (stage) => {
+      const { link, file } = await uploading(stage, { holdAfter: 0 });
+      upload(stage, 'one.bin', 2 * sizeBytes);
+      await link.until('the PUT', () => stage.files.of('PUT').length > 0);
+      stage.client.tell({ action: 'report', customData: { success: true, customData: 'after the uploads' } });
+      await link.until('the report after the uploads', () => link.reportsOf('customData').length > 0);
+      await stage.fence(link, 3n);
+      const { length } = link.urlRequests;
+      must(length === 1, `${length} requests for addresses of one path at the same time`);
+      stage.files.release();
+      const reports = () => link.reportsOf('fileUpload').filter(({ value }) => value.file === file);
+      await link.until('the reports of both uploads', () => reports().length > 1);
+      const sizes = stage.files.of('PUT').map(({ body }) => body.length);
+      must(String(sizes) === String([sizeBytes, 2 * sizeBytes]), `the PUTs had ${sizes} bytes`);
     },
   },
   {

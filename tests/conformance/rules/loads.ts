@@ -172,6 +172,29 @@ export const loads: readonly Rule[] = [
     },
   },
   {
+    id: 'updates/waits-doubled',
+    sentence: 'wait (1 s, doubled each time, 30 s at most) … new bytes reset the wait to 1 s',
+    seconds: 8,
+    prove: async (stage) => {
+      stage.files.answer = (_, n) => {
+        if (n <= 3) return { status: 503 };
+        return n === 4 ? { cutAfter: part } : 'well';
+      };
+      const link = await stage.begin();
+      const id = stage.id();
+      await start(link, id, stage.update());
+      const gets = () => stage.files.of('GET');
+      await link.until('the fifth GET', () => gets().length > 4, 12_000);
+      const waits = gets().map(({ atMs }, n) => (atMs - (gets()[n - 1]?.atMs ?? atMs)) / 1000);
+      const told = waits.slice(1).map((seconds) => `${seconds.toFixed(1)} s`);
+      for (const [n, least] of [1, 2, 4].entries()) {
+        must((waits[n + 1] ?? 0) > least - 0.05, `waited ${told.join(', ')}; 1, 2 and 4 s are due`);
+      }
+      must((waits[4] ?? 0) < 6, `waited ${told.join(', ')}; after new bytes 1 s is due`);
+      must((await link.result(id)).value.success, 'it failed');
+    },
+  },
+  {
     id: 'updates/too-many-requests',
     sentence: '408, 429, 5xx, nothing for 30 s, cut off | wait (1 s, doubled each time, 30 s at most)',
     prove: async (stage) => {

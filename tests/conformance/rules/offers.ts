@@ -121,6 +121,25 @@ export const offers: readonly Rule[] = [
     },
   },
   {
+    id: 'offers/only-loads-overtaken',
+    sentence: 'nothing overtakes a command, a setting or a query, whatever that waits for',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      // The command is for the package of the update, so it waits for the load.
+      const ids = [await stage.startHeldUpdate(link), stage.id(), stage.id()] as const;
+      const [, command, setting] = ids;
+      link.offer(command, stage.command());
+      link.offer(setting, { case: 'applyLanguages', value: { languages: ['eo'] } });
+      for (const id of [command, setting]) await link.ready(id);
+      for (const id of [command, setting]) link.start(id);
+      await stage.readyFence(link);
+      stage.files.release();
+      for (const id of ids) must((await link.result(id)).value.success, `${id} failed`);
+      const order = stage.client.effects().map(({ transactionId }) => transactionId);
+      must(String(order) === String(ids), `started ${ids}, took effect ${order}`);
+    },
+  },
+  {
     id: 'offers/start-repeated',
     sentence:
       'STARTED, waits for its turn or loads | store its content anew, ready | nothing … nothing: the report is on its way',

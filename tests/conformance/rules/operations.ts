@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import {
+  BluetoothMode,
   ConnectivityTarget,
   ConnectResponseSchema,
   ExtraType,
@@ -9,7 +10,7 @@ import {
 import type { Link, OperationKind } from '../cloud/link.ts';
 import type { Rule } from '../rule.ts';
 import type { Stage } from '../stage.ts';
-import { must } from '../verdict.ts';
+import { must, NotApplicable } from '../verdict.ts';
 import { activate, firstApplication } from './activations.ts';
 import { mustHold } from './offers.ts';
 
@@ -80,6 +81,68 @@ export const operations: readonly Rule[] = [
       for (const [name, right] of Object.entries(asReceived)) {
         must(right(extras[name]), `the app got ${name} as ${extras[name]}`);
       }
+    },
+  },
+  {
+    id: 'operations/unfit-extras',
+    sentence: 'The cloud sends no other; if one comes (1.5, 1e3), the command fails without a call.',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      for (const [text, type] of [
+        ['1.5', ExtraType.INTEGER],
+        ['1e3', ExtraType.LONG],
+        ['2147483648', ExtraType.INTEGER],
+        ['9223372036854775808', ExtraType.LONG],
+      ] as const) {
+        const id = stage.id();
+        const extras = { extrasJson: `{"page":${text}}`, extraTypes: { page: type } };
+        const { value } = await link.run(id, stage.command(extras));
+        must(!value.success && stage.effects(id) === 0, `an app was called with ${text} as a whole number`);
+      }
+      await stage.fence(link);
+    },
+  },
+  {
+    id: 'operations/languages',
+    sentence:
+      'firmware, apps or languages have changed | all three, complete, as they are now; before the result of what changed them',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      for (const languages of [['eo'], ['en', 'ja']]) {
+        const id = stage.id();
+        const { report, value } = await link.run(id, { case: 'applyLanguages', value: { languages } });
+        must(value.success && stage.effects(id) === 1, `it failed: ${value.message}`);
+        const told = link.reportsOf('inventory').at(-1);
+        must(told && told.report.reportId < report.reportId, 'no inventory came before the result');
+        must(
+          String(told.value.languages) === String(languages),
+          `the inventory tells ${told.value.languages}`,
+        );
+        must(told.value.firmwareVersion === link.hello.firmwareVersion, 'the inventory is not complete');
+      }
+      const { hello } = await stage.afterCut(link);
+      must(String(hello.languages) === 'en,ja', `hello tells ${hello.languages}`);
+    },
+  },
+  {
+    id: 'operations/uninstall',
+    sentence: 'removes package; messages uninstall success., or why not',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const update = stage.update();
+      await link.run(stage.id(), update);
+      const id = stage.id();
+      const { package: name = '' } = update.value;
+      const { report, value } = await link.run(id, { case: 'uninstall', value: { package: name } });
+      must(value.success && stage.effects(id) === 1, `it failed: ${value.message}`);
+      must(value.message === 'uninstall success.', `the message is "${value.message}"`);
+      const told = link.reportsOf('inventory').filter((one) => one.report.reportId < report.reportId);
+      const left = (apps: readonly { package: string }[]) => apps.some((one) => one.package === name);
+      must(
+        told.length > 1 && !left(told.at(-1)?.value.apps ?? []),
+        'no inventory without it came before the result',
+      );
+      must(!left((await stage.afterKill()).hello.apps), 'hello still lists it');
     },
   },
   {
@@ -190,6 +253,58 @@ export const operations: readonly Rule[] = [
     },
   },
   {
+    id: 'operations/pairing',
+    sentence:
+      'A pairing operation that connects or disconnects a device is followed by a bluetooth_connection report with its transaction_id: it comes after the result',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const device = { name: 'Speaker', alias: 'speaker', address: '02:00:00:00:00:0A' };
+      const bluetoothDevices = [{ ...device, paired: false, connected: false }];
+      stage.client.tell({ action: 'content', content: { bluetoothDevices } });
+      const macAddress = device.address;
+      let connected = false;
+      const pairing = async (kind: OperationKind, modes: readonly BluetoothMode[]) => {
+        const id = stage.id();
+        const { report, value } = await link.run(id, kind);
+        const found = value.connectivity;
+        if (kind.case === 'addPairing' && found?.statusCode !== 200)
+          throw new NotApplicable('the client offers no Bluetooth device that can be paired');
+        must(value.success && found?.statusCode === 200, `${kind.case} ends with ${found?.statusCode}`);
+        const [one] = found.devices;
+        const same = found.devices.length === 1 && one?.address.toUpperCase() === macAddress;
+        must(same, `${kind.case} tells other devices than the one it is about`);
+        must(modes.includes(one.mode), `the mode after ${kind.case} is ${one.mode}, not one of ${modes}`);
+        must(one.registered === (kind.case !== 'deletePairing'), `registered is ${one.registered}`);
+        must(stage.effects(id) === 1, `${stage.effects(id)} effects of ${kind.case}`);
+        const isConnected = one.mode === BluetoothMode.CONNECTED;
+        await stage.fence(link);
+        const told = link.reportsOf('bluetoothConnection').filter((r) => r.value.transactionId === id);
+        const expected = isConnected === connected ? 0 : 1;
+        must(
+          told.length === expected,
+          `${told.length} bluetooth_connection of ${kind.case}, not ${expected}`,
+        );
+        for (const notice of told) {
+          const mode = isConnected ? BluetoothMode.CONNECTED : BluetoothMode.DISCONNECTED;
+          const right = notice.value.statusCode === 200 && notice.value.devices[0]?.mode === mode;
+          must(right, `the connection after ${kind.case} is told with another mode or code`);
+          must(notice.report.reportId > report.reportId, 'it does not come after the result');
+        }
+        connected = isConnected;
+      };
+      const { CONNECTED, DISCONNECTED, DELETED } = BluetoothMode;
+      const change = (connect: boolean) =>
+        pairing({ case: 'changePairing', value: { macAddress, connect } }, [
+          connect ? CONNECTED : DISCONNECTED,
+        ]);
+      await pairing({ case: 'addPairing', value: { macAddress } }, [CONNECTED, DISCONNECTED]);
+      await change(!connected);
+      await change(!connected);
+      await change(true);
+      await pairing({ case: 'deletePairing', value: { macAddress } }, [DELETED]);
+    },
+  },
+  {
     id: 'operations/reset-ends-uploads',
     sentence: 'An upload whose file is gone is reported as failed (URL_REFUSAL_UPLOAD_FAILED).',
     prove: async (stage) => {
@@ -218,7 +333,7 @@ export const operations: readonly Rule[] = [
   {
     id: 'operations/reset',
     sentence:
-      'What must survive is stored outside the area that a reset, or the uninstallation of the client, wipes',
+      "What must survive is stored outside the area that a reset, or the uninstallation of the client, wipes … The result is sent after that session's welcome, never in the session of the start.",
     prove: async (stage) => {
       const link = await stage.begin();
       const done = stage.id();
@@ -233,6 +348,8 @@ export const operations: readonly Rule[] = [
       await link.ready(reset);
       link.start(reset);
       const next = await stage.cloud.online(60_000);
+      const early = link.reportsOf('result').some((one) => one.value.transactionId === reset);
+      must(!early, 'the result of the reset came in the session of its start');
       mustHold(stage, next, {
         [String(kept.value.transactionId)]: 'FINISHED',
         [String(offered)]: 'OFFERED',

@@ -117,7 +117,7 @@ export const reports: readonly Rule[] = [
   {
     id: 'reports/numbers-after-welcome',
     sentence:
-      'Only a welcome shows the loss. So after each boot assign numbers only at the first welcome; until then, store reports without a number, in their order.',
+      'Only a welcome shows the loss. So after each start of the client assign numbers only at the first welcome; until then, store reports without a number, in their order.',
     prove: async (stage) => {
       const link = await stage.begin();
       await stage.fence(link);

@@ -2,6 +2,7 @@ import { create, type UnknownField } from '@bufbuild/protobuf';
 import { ConnectResponseSchema, GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Rule } from '../rule.ts';
 import { must, NotApplicable } from '../verdict.ts';
+import { mustHold } from './offers.ts';
 
 const dayMs = 86_400_000;
 /** Maximum difference of two readings of one clock on a slow machine. */
@@ -10,6 +11,11 @@ const unavailable = 14;
 const invalidArgument = 3;
 /** Longer than any wait after a reset of the back-off, including the time of a connection on a slow machine. */
 const backedOffMs = 1500;
+/** A silent cloud is noticed within this time, and the first wait of the back-off is no longer than that. */
+const noticeMs = 30_000;
+const firstWaitMs = 500;
+/** How long the client is suspended; shorter than the silence after which a load is interrupted. */
+const sleepMs = 20_000;
 /** An unknown bytes field, as a later version may add. */
 const unknownField: UnknownField = { no: 99, wireType: 2, data: Uint8Array.from([2, 8, 1]) };
 
@@ -20,7 +26,10 @@ export const session: readonly Rule[] = [
       'For each connection the headset signs a new JWT and sends it in the metadata as authorization: Bearer <JWT>',
     prove: async (stage) => {
       const second = await stage.afterCut(await stage.begin());
-      await stage.fence(await stage.afterCut(second));
+      // Tokens of one second may be equal, so the next connection comes later.
+      second.send({ case: 'goAway', value: { reason: GoAwayReason.DRAINING, retryAfterMs: 2500 } });
+      second.end();
+      await stage.fence(await stage.cloud.online(2500));
     },
   },
   {
@@ -187,8 +196,39 @@ export const session: readonly Rule[] = [
       const link = await stage.begin();
       await stage.readyFence(link);
       stage.exchange.note('falls silent; the connection stays');
+      const silentMs = performance.now();
       link.gate.freeze();
-      await stage.fence(await stage.cloud.online(30_000));
+      const next = await stage.cloud.online(30_000);
+      const noticedMs = next.openedMs - silentMs;
+      must(
+        noticedMs <= noticeMs + firstWaitMs,
+        `connected again ${(noticedMs / 1000).toFixed(1)} s after the cloud fell silent`,
+      );
+      await stage.fence(next);
+    },
+  },
+  {
+    id: 'session/sleep',
+    sentence: 'Sleep is no restart: while the headset sleeps, or the client is suspended, every state stays.',
+    seconds: 20,
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const id = await stage.startHeldUpdate(link);
+      stage.client.suspend();
+      await new Promise((resolve) => setTimeout(resolve, sleepMs));
+      link.cut();
+      stage.client.wake();
+      const next = await stage.cloud.online();
+      mustHold(stage, next, { [String(id)]: 'STARTED' });
+      next.start(id);
+      stage.files.release();
+      const { value } = await next.result(id);
+      must(
+        value.success && stage.effects(id) === 1,
+        `success ${value.success}, ${stage.effects(id)} effects`,
+      );
+      const gets = stage.files.of('GET').length;
+      must(gets === 1, `${gets} GETs; the pause had interrupted none`);
     },
   },
   {

@@ -7,7 +7,7 @@ export const updates: readonly Rule[] = [
   {
     id: 'updates/installs',
     sentence:
-      'Load with plain HTTP GET, without any header of authorization. … Report the inventory, then the result',
+      'Load with plain HTTP GET, without any header of authorization … Report the inventory, then the result',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = stage.id();
@@ -59,7 +59,8 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/same-package-waits',
-    sentence: 'transactions behind it may overtake it, except those for the same package',
+    sentence:
+      'except in two cases: … both are for the same package: the later one is an update_app, an uninstall or a command with the package of the update',
     prove: async (stage) => {
       const link = await stage.begin();
       await link.run(stage.id(), stage.update());
@@ -142,7 +143,7 @@ export const updates: readonly Rule[] = [
   {
     id: 'updates/no-older-firmware',
     sentence:
-      'update_firmware to a version below the installed one (compared part by part as numbers; an equal version is no downgrade) fails',
+      'update_firmware to a version below the installed one (compared part by part as numbers; an equal version is no downgrade) fails … A downgrade is not loaded: ask for no address.',
     prove: async (stage) => {
       const link = await stage.begin();
       const artifact = stage.files.artifact();
@@ -151,8 +152,14 @@ export const updates: readonly Rule[] = [
       const { link: next, value: first } = await stage.resultOverRestarts(link, newer);
       must(first.success, `the newer firmware was not installed: ${first.message}`);
       const id = stage.id();
+      let asked = 0;
+      stage.cloud.onUrl = () => {
+        asked += 1;
+        return { url: stage.files.address() };
+      };
       await start(next, id, { case: 'updateFirmware', value: { version: '99.002.0', artifact } });
       const { value } = await stage.resultOverRestarts(next, id);
+      must(asked === 0, 'an address of an older firmware was asked for');
       must(!value.success && stage.effects(id) === 0, 'an older firmware was installed');
       const equal = stage.id();
       await start(next, equal, { case: 'updateFirmware', value: { version: '99.010.0', artifact } });

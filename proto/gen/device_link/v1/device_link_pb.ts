@@ -583,7 +583,8 @@ export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 9);
 
 /**
- * An application has the headset now: the headset erases what another application stored, then stores this.
+ * An application has the headset now: the headset erases what another application stored, then stores this. The
+ * effect begins with the erasure, or else when this is stored.
  *
  * @generated from message headset.device_link.v1.Activate
  */
@@ -669,7 +670,8 @@ export type Command = Message<"headset.device_link.v1.Command"> & {
   extrasJson: string;
 
   /**
-   * The type of each top-level extra, by name. Numbers inside arrays and objects are doubles.
+   * The type of each top-level extra, by name. Numbers inside arrays and objects are doubles. With an INTEGER or a
+   * LONG that has more than a sign and digits, or is out of range, the command fails.
    *
    * @generated from field: map<string, headset.device_link.v1.ExtraType> extra_types = 6;
    */
@@ -997,7 +999,7 @@ export const UpdateFirmwareSchema: GenMessage<UpdateFirmware> = /*@__PURE__*/
 
 /**
  * Wipes the headset to its factory state. It keeps the firmware, its key, its memory of transactions and of
- * unacknowledged reports with their counter, and the activation.
+ * unacknowledged reports with their counter, and the activation. The result is sent in the next session.
  *
  * @generated from message headset.device_link.v1.Reset
  */
@@ -1188,7 +1190,7 @@ export const ReadySchema: GenMessage<Ready> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 31);
 
 /**
- * Permission to have the effect. The cloud repeats it when Ready is repeated. For a transaction that hello
+ * Permission to have the effect, in the order of the starts; only a loading update may be overtaken. The cloud repeats it when Ready is repeated. For a transaction that hello
  * held as STARTED, it comes in each session without an Offer; interrupted work goes on then, and not before.
  *
  * @generated from message headset.device_link.v1.Start
@@ -1683,7 +1685,7 @@ export const AppAnswerSchema: GenMessage<AppAnswer> = /*@__PURE__*/
  */
 export type StateChange = Message<"headset.device_link.v1.StateChange"> & {
   /**
-   * "started" or "finished".
+   * "started" or "finished": the headset was switched on, or is about to be switched off.
    *
    * @generated from field: optional string power = 1;
    */
@@ -2020,7 +2022,7 @@ export const SpeechUsageSchema: GenMessage<SpeechUsage> = /*@__PURE__*/
  */
 export type UrlRequest = Message<"headset.device_link.v1.UrlRequest"> & {
   /**
-   * Chosen by the headset, unique in a session.
+   * Chosen by the headset, unique in a session. A repeat with the same id is the same request; it is answered once.
    *
    * @generated from field: uint64 request_id = 1;
    */

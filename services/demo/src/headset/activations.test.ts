@@ -97,6 +97,22 @@ describe('an activation by a transaction', () => {
   });
 });
 
+it.each([
+  ['another application', activate('B')],
+  ['no application', { case: 'deactivate', value: { applicationId: 'A' } } as const],
+])('the erasure for %s reports no disconnection, whose names are the former one’s', async (_, kind) => {
+  const glove = { name: 'Glove of A', alias: 'g', address: '02:00:00:00:00:0C' };
+  const content = { bluetoothDevices: [{ ...glove, paired: true, connected: true }] };
+  const made = await cloud.online({ content, behaviour: { connectionNotices: true } });
+  cloud.offer(1, activate('A'), 'activate', 1);
+  await cloud.result(1);
+  cloud.offer(2, kind, 'next', 2);
+  await cloud.result(2);
+  await settled(made);
+  expect(made.device.state.bluetoothDevices).toEqual([{ ...glove, paired: false, connected: false }]);
+  expect(cloud.reported('bluetoothConnection')).toEqual([]);
+});
+
 describe('an activation in welcome', () => {
   it('by no application tells the languages that its erasure has changed in an ordinary inventory', async () => {
     const made = await ofA();

@@ -32,11 +32,6 @@ export class Backoff {
     this.#failures = 0;
   }
 
-  /** The cloud told the headset to back off. */
-  sentAway(): void {
-    this.#failures += 1;
-  }
-
   /** A session or a connection attempt has ended. Returns how long to wait; milliseconds. */
   ended(): number {
     const lastedMs = this.#welcomedMs === undefined ? 0 : performance.now() - this.#welcomedMs;

@@ -33,11 +33,13 @@ export const faultRules = {
   'no-backoff': 'reconnects at once after each end, ignoring every requested wait',
   'welcome-resets-backoff': 'resets its back-off after each welcome',
   'ignores-retry-after': 'backs off, but not as long as retry_after_ms and x-retry-after-ms ask for',
+  'reuses-token': 'signs one token for all connections',
   'uncorrected-clock': 'signs tokens and dates reports by its own clock, ignoring corrections by the server',
   'waits-for-welcome-forever': 'waits for ever for a welcome on a connection',
   'reports-before-welcome': 'sends its reports right after hello',
   'corrects-hello-clock': 'sends its corrected clock in hello',
   'no-pings': 'sends no pings',
+  'pings-rarely': 'sends a ping each 25 s only',
   'ends-on-unknown': 'ends its session at a message of an unknown kind',
   'hides-held': 'lists no held transaction in hello',
   'tells-older-counter': 'always says 0 as its last report id in hello',
@@ -55,6 +57,7 @@ export const faultRules = {
   'repeats-interrupted': 'repeats the work of unacknowledged transactions after a restart',
   'answers-unknown-start': 'reports a failure for the start of a transaction that it does not hold',
   'works-in-parallel': 'works on several transactions at the same time',
+  'overtakes-commands': 'does what is no command and no update at once, whatever waits before it',
   'newest-first': 'works on the last started transaction first',
   'silent-when-done': 'does not answer the start or revoke of a transaction that it remembers as done',
   'ignores-drop': 'does not forget dropped transactions',
@@ -70,6 +73,8 @@ export const faultRules = {
   'runs-unknown-launch-type': 'starts an activity where it does not know the launch type',
   'answers-twice': 'reports every answer of an app to a command, not only the first',
   'resets-keep-uploads': 'continues uploads whose files a reset has wiped',
+  'tells-reset-at-once': 'sends the result of a reset in the session of its start',
+  'keeps-uninstalled': 'reports that it has uninstalled an app, and keeps it',
   'lists-anything': 'returns a list for a kind of network that has none',
   'extras-as-doubles': 'reads every number in the extras as a double',
   // Reports.
@@ -98,6 +103,8 @@ export const faultRules = {
   'follows-endlessly': 'follows any number of redirects',
   'refused-by-429': 'treats 429 as a refused address',
   'expires-by-own-clock': 'uses its uncorrected clock for the expiry of an address',
+  'loads-older-firmware': 'compares the version of firmware only when it is loaded',
+  'waits-alike': 'waits equally long after each interruption of a load',
   'downgrades-firmware': 'installs a firmware older than its own',
   'appends-whole': 'appends a whole file to the existing part when the server ignores its range',
   'follows-no-redirect': 'treats a redirect as a refused address',
@@ -107,6 +114,7 @@ export const faultRules = {
   'asks-for-ever': 'asks for addresses for ever, after any refusal',
   'same-request-id': 'uses the same id for all requests for addresses',
   'asks-at-once': 'asks for an address again at once, ignoring the requested wait',
+  'never-asks-again': 'does not repeat a request for an address that has no answer in its session',
   'asks-once': 'does not ask again for an address in a new session',
   // Activations.
   'ignores-welcome-activation': 'ignores the activation in welcome',
@@ -166,8 +174,10 @@ export interface Behaviour {
   corruptDownloads: number;
   /** The wait after an interrupted download, doubled each time up to 30 s; milliseconds. */
   downloadRetryMs: number;
-  /** An update fails when no byte arrives for this long although the headset had URLs; milliseconds. */
+  /** An update fails when no byte arrives in this time, without the time in which it has no URL; milliseconds. */
   downloadPatienceMs: number;
+  /** An upload fails when no byte of it or of the answer moves for this long; milliseconds. */
+  putIdleMs: number;
   /** How long a reset keeps the headset offline; milliseconds. */
   resetMs: number;
   /** The result of a reset is forgotten: the next hello no longer holds the transaction. */
@@ -202,6 +212,7 @@ export const normalBehaviour: Behaviour = {
   corruptDownloads: 0,
   downloadRetryMs: 1000,
   downloadPatienceMs: 3_600_000,
+  putIdleMs: 60_000,
   resetMs: 0,
   loseResetResult: false,
   statusCode: 0,

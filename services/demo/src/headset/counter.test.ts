@@ -32,6 +32,25 @@ function boot() {
   return { journal, outbox, level, told };
 }
 
+describe('what has ended', () => {
+  it('is remembered for 30 days, and longer where less than 10,000 have ended since', () => {
+    const { journal, outbox } = boot();
+    const end = (id: number, occurredAtMs: number) => {
+      const result = { case: 'result' as const, value: { transactionId: BigInt(id) } };
+      const report = outbox.draft(result, 0, { occurredAtMs });
+      journal.finished(id, { success: true, message: 'called' }, [report]);
+    };
+    const monthMs = 30 * 86_400_000;
+    for (let id = 1; id <= 10_010; id += 1) end(id, nowMs);
+    expect(journal.outcomes.size).toBe(10_010);
+    end(10_011, nowMs + monthMs);
+    expect(journal.outcomes.has(1)).toBe(true);
+    end(10_012, nowMs + monthMs + 1);
+    expect([...journal.outcomes.keys()].at(0)).toBe(13);
+    expect(journal.outcomes.size).toBe(10_000);
+  });
+});
+
 describe('the numbers of reports', () => {
   it('begin at the clock where there is no state', () => {
     const { outbox, level, told } = boot();

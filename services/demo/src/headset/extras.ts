@@ -9,10 +9,41 @@ class Digits {
   }
 }
 
+/** Bounds of the types that have digits only. */
+const wholeTypes: ReadonlyMap<ExtraType | undefined, { readonly name: string; readonly bits: number }> =
+  new Map([
+    [ExtraType.INTEGER, { name: 'INTEGER', bits: 32 }],
+    [ExtraType.LONG, { name: 'LONG', bits: 64 }],
+  ]);
+
+/** Why a command's extras cannot be given to an app; undefined if they can (protocol page, "Commands"). */
+export function unfitExtras({ extrasJson, extraTypes }: Command): string | undefined {
+  if (extrasJson === '') return undefined;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(extrasJson, withDigits);
+  } catch {
+    return 'The extras are not JSON.';
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    return 'The extras are no object.';
+  for (const [name, value] of Object.entries(parsed)) {
+    const whole = wholeTypes.get(extraTypes[name]);
+    if (whole && !(value instanceof Digits && fits(value.text, whole.bits))) {
+      return `The extra ${name} is no ${whole.name}.`;
+    }
+  }
+  return undefined;
+}
+
+function fits(text: string, bits: number): boolean {
+  return /^-?\d+$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
+}
+
 /**
  * Each top-level extra of a command as the called app gets it, as text (protocol page, "Commands"): numbers
  * are read from their original digits, because a long may exceed 2⁵³. Undefined if there are no extras.
- * `asDoubles`: for a headset that reads all numbers as doubles.
+ * `asDoubles`: for a headset that reads all numbers as doubles. Call it only for extras that fit.
  */
 export function receivedExtras(offer: Offer, asDoubles = false): Record<string, string> | undefined {
   const kind = offer.operation?.kind;

@@ -94,6 +94,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   #timer: NodeJS.Timeout | undefined;
   #unwelcome: NodeJS.Timeout | undefined;
   #clockCorrectionMs = 0;
+  /** For the faults. */
+  #firstToken: string | undefined;
   readonly #backoff: Backoff;
 
   constructor(options: HeadsetOptions) {
@@ -113,6 +115,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     });
     this.#line = new Line(options.server, {
       ...(breaks(this.behaviour, 'no-pings') && { 'grpc.keepalive_time_ms': 2 ** 31 - 1 }),
+      ...(breaks(this.behaviour, 'pings-rarely') && { 'grpc.keepalive_time_ms': 25_000 }),
       ...options.channelOptions,
     });
     const signal = this.#closed.signal;
@@ -140,6 +143,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
       point: (point, id) => this.#point(point, id),
       onEffect: (id, operation) => this.emit('effect', id, operation),
       restart: () => this.stayAway(this.behaviour.resetMs),
+      activationChanged: () => this.#uploads.stopEnded(),
     });
   }
 
@@ -242,7 +246,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     if (!this.#wanted || this.#call) return;
     const audience = this.#options.audience ?? 'headset-cloud/device-link';
     const token = mintToken(this.#options.identity, audience, this.now() + this.#clockCorrectionMs);
-    const call = this.#line.connect(token);
+    this.#firstToken ??= token;
+    const call = this.#line.connect(breaks(this.behaviour, 'reuses-token') ? this.#firstToken : token);
     this.#call = call;
     // A connection that was accepted and then stays silent never ends by itself.
     if (!breaks(this.behaviour, 'waits-for-welcome-forever')) {
@@ -346,7 +351,6 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.#waitFor(retryAfterMs);
     // A draining server is no failure, so the headset reconnects as soon as the server allows.
     if (reason === GoAwayReason.DRAINING) this.#backoff.reset();
-    else this.#backoff.sentAway();
     call.end();
     this.#ended(call, { code: status.OK, details: 'go away' });
   }

@@ -50,8 +50,9 @@ interface SnapshotHeld {
   resultReportId: number;
 }
 
-/** Outcomes that are remembered, newest last. */
+/** Outcomes that are remembered: so many, and those of so long before the newest; milliseconds. */
 const rememberedOutcomes = 10_000;
+const rememberedMs = 30 * 86_400_000;
 /** A journal longer than this is rewritten when it is opened; lines. */
 const compactAboveLines = 1000;
 
@@ -296,10 +297,10 @@ export class Journal {
 
   #remember(id: number, outcome: Outcome): void {
     this.outcomes.set(id, outcome);
-    if (this.outcomes.size <= rememberedOutcomes) return;
-    for (const oldest of this.outcomes.keys()) {
+    const before = (outcome.ended?.occurredAtMs ?? 0) - rememberedMs;
+    for (const [oldest, { ended }] of this.outcomes) {
+      if (this.outcomes.size <= rememberedOutcomes || (ended?.occurredAtMs ?? 0) >= before) break;
       this.outcomes.delete(oldest);
-      break;
     }
   }
 

@@ -4,6 +4,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import {
   BluetoothMode,
   ConnectivityTarget,
+  ExtraType,
   HeldState,
   type LaunchType,
   NetworkMode,
@@ -140,6 +141,34 @@ describe('a command', () => {
     });
     expect(await run({ case: 'command', value: {} })).toEqual({ success: true, message: 'called' });
     expect(cloud.effects()).toHaveLength(1);
+  });
+});
+
+describe('the extras of a command', () => {
+  const types = { count: ExtraType.INTEGER, serial: ExtraType.LONG };
+  it.each([
+    ['{"count":1.5}', 'The extra count is no INTEGER.'],
+    ['{"count":1e3}', 'The extra count is no INTEGER.'],
+    ['{"count":2147483648}', 'The extra count is no INTEGER.'],
+    ['{"count":"1"}', 'The extra count is no INTEGER.'],
+    ['{"serial":9223372036854775808}', 'The extra serial is no LONG.'],
+    ['[1]', 'The extras are no object.'],
+    ['{', 'The extras are not JSON.'],
+  ])('%s do not fit: the command fails without a call', async (extrasJson, message) => {
+    await cloud.online();
+    expect(await run({ case: 'command', value: { extrasJson, extraTypes: types } })).toEqual({
+      ...{ success: false, message },
+    });
+    expect(cloud.effects()).toEqual([]);
+  });
+
+  it('come exactly as they are at the ends of their ranges', async () => {
+    await cloud.online();
+    const extrasJson = '{"count":-2147483648,"serial":9223372036854775807}';
+    await run({ case: 'command', value: { extrasJson, extraTypes: types } });
+    expect(cloud.effects()).toMatchObject([
+      { extras: { count: '-2147483648', serial: '9223372036854775807' } },
+    ]);
   });
 });
 

@@ -109,7 +109,9 @@ export function resultReports(end: {
   if (appSays && appAnswerDelayMs === 0) bodies.push(appSays);
   const isPairing = kind === 'addPairing' || kind === 'changePairing' || kind === 'deletePairing';
   const notice = connectionNotice(end.before, state, isPairing ? id : 0);
-  if (notice && kind !== 'reset' && behaviour.connectionNotices) bodies.push(notice);
+  // What an erasure or a wipe disconnects bears names that belong to the former application.
+  const erases = kind === 'reset' || kind === 'activate' || kind === 'deactivate';
+  if (notice && !erases && behaviour.connectionNotices) bodies.push(notice);
   return {
     now: [...end.first, ...bodies.map((body, further) => end.draft(body, end.first.length + further))],
     later: appAnswerDelayMs > 0 ? appSays : undefined,

@@ -26,6 +26,8 @@ export interface TransactionParts {
   onEffect(transactionId: number, operation: string): void;
   /** Ends the session and comes back, as after a reset. */
   restart(): void;
+  /** The activation may be another one, and uploads may have ended with it. */
+  activationChanged(): void;
 }
 
 /** Started work of this process: waiting for its turn, loading, or having its effect. */
@@ -77,7 +79,8 @@ export class Transactions {
 
   /** On a change of the activation: downloads of the former one end, and their bytes are deleted. */
   onActivation(): void {
-    const { journal, installer } = this.#parts;
+    const { journal, installer, activationChanged } = this.#parts;
+    activationChanged();
     for (const [id, held] of journal.held) {
       const isOld = Number(held.offer.activationEpoch) < journal.activationEpoch;
       if (!isOld || !isUpdate(held) || held.state === 'finished') continue;
@@ -200,6 +203,11 @@ export class Transactions {
       setTimeout(() => void this.#newestLast.pop()?.(), 300);
       return;
     }
+    const waits = isUpdate(held) || held.offer.operation?.kind.case === 'command';
+    if (!waits && breaks(this.#parts.behaviour, 'overtakes-commands')) {
+      void run();
+      return;
+    }
     const done = breaks(this.#parts.behaviour, 'works-in-parallel') ? run() : this.#working.then(run);
     this.#working = done;
   }
@@ -242,7 +250,7 @@ export class Transactions {
     const { kind } = offer.operation ?? { kind: { case: undefined } };
     if (kind.case === 'updateApp' || kind.case === 'updateFirmware') {
       const reason = refusal(offer, this.#parts);
-      if (reason !== undefined) return reason;
+      if (reason !== undefined && !breaks(behaviour, 'loads-older-firmware')) return reason;
       const begins = () => {
         hand.begun = true;
         point('installing', id);
@@ -279,10 +287,11 @@ export class Transactions {
       journal.dropped(id);
     } else {
       // The end of a reset is reported in the next session; this session is over.
-      if (isReset) this.#parts.outbox.close();
+      if (isReset && !breaks(behaviour, 'tells-reset-at-once')) this.#parts.outbox.close();
       this.#keepResult(id, held, outcome, before);
     }
-    if (isReset) this.#parts.restart();
+    if (isReset && breaks(behaviour, 'tells-reset-at-once')) setTimeout(this.#parts.restart, 300);
+    else if (isReset) this.#parts.restart();
     if (isUpdate(held) && breaks(behaviour, 'progress-after-result')) {
       this.#report({ case: 'progress', value: { transactionId: BigInt(id), progress: 1 } });
     }

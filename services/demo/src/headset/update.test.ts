@@ -200,15 +200,26 @@ describe('an update', () => {
     expect(cloud.effects()).toEqual([]);
   });
 
-  it('fails when no byte comes for longer than it is patient, and not before', async () => {
-    files.oddities.push(...Array(20).fill({ status: 503 }));
-    await cloud.online({ behaviour: { downloadRetryMs: 1, downloadPatienceMs: 15 } });
+  it('fails when no byte comes for longer than it is patient, waiting for answers included', async () => {
+    files.oddities.push({ status: 503, afterMs: 300 }, ...Array(20).fill({ status: 503 }));
+    await cloud.online({ behaviour: { downloadRetryMs: 1, downloadPatienceMs: 250 } });
     update();
     expect(await cloud.result(1)).toMatchObject({
       ...{ success: false, message: 'The update could not be loaded.' },
     });
-    // The waits of 1, 2, 4 and 8 ms are within the limit; the next one would exceed it.
-    expect(files.requests).toHaveLength(5);
+    expect(files.requests).toHaveLength(1);
+  });
+
+  it('is patient again after each byte, and while it has no address', async () => {
+    cloud.onUrl = () =>
+      cloud.urlRequests.length === 1
+        ? { refusal: UrlRefusal.UNAVAILABLE, retryAfterMs: 1200 }
+        : { url: files.url('app') };
+    files.oddities.push({ status: 503, afterMs: 600 }, { cutAfter: 1000 }, { status: 503, afterMs: 600 });
+    await cloud.online({ behaviour: { downloadRetryMs: 1, downloadPatienceMs: 1100 } });
+    update();
+    expect(await cloud.result(1)).toMatchObject(installed);
+    expect(files.requests).toHaveLength(4);
   });
 
   it.each([undefined, { sizeBytes: 0n }])(

@@ -43,7 +43,8 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
   const sizeBytes = Number(artifact.sizeBytes);
   let address: { url: string; expiresAtMs: number } | undefined;
   let [wrong, refused, cuts] = [0, 0, 0];
-  let waitedMs = 0;
+  // Without the time in which there is no address, as in a headset that is offline.
+  let idleMs = 0;
   for (;;) {
     const expires = address?.expiresAtMs || Number.POSITIVE_INFINITY;
     const expired = expires <= loading.nowMs() && !breaks(behaviour, 'uses-expired-address');
@@ -59,6 +60,7 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
       address = { url: answer.url, expiresAtMs: Number(answer.expiresAtMs) };
     }
     const before = await sizeOf(path);
+    let sinceMs = performance.now();
     const end = await load({
       ...{ url: address.url, path, sizeBytes, signal },
       followsNoRedirect: breaks(behaviour, 'follows-no-redirect'),
@@ -73,12 +75,13 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
           const limit = behaviour.cutDownloadAtBytes;
           const cut = limit > 0 && last < limit && bytes >= limit;
           last = bytes;
+          sinceMs = performance.now();
           loading.onBytes(bytes);
           return !cut;
         };
       })(),
     });
-    if ((await sizeOf(path)) > before) [refused, cuts, waitedMs] = [0, 0, 0];
+    if ((await sizeOf(path)) > before) [refused, cuts, idleMs] = [0, 0, 0];
     if (end === 'whole' && (await hashIsRight(loading))) return undefined;
     if (end === 'whole' || end === 'wrong') {
       if (end === 'whole' || !breaks(behaviour, 'keeps-part')) await rm(path, { force: true });
@@ -94,12 +97,14 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
     if (end === 'cut' && breaks(behaviour, 'fresh-address-each-time')) address = undefined;
     if (end === 'cut' && breaks(behaviour, 'loads-anew')) await rm(path, { force: true });
     if (end !== 'refused' || refused > 1) {
-      const waitMs = Math.min(longestRetryMs, behaviour.downloadRetryMs * 2 ** Math.min(cuts, 10));
+      const doublings = breaks(behaviour, 'waits-alike') ? 0 : Math.min(cuts, 10);
+      const waitMs = Math.min(longestRetryMs, behaviour.downloadRetryMs * 2 ** doublings);
       cuts += 1;
-      waitedMs += waitMs;
-      if (waitedMs > behaviour.downloadPatienceMs) return 'The update could not be loaded.';
+      const patienceMs = behaviour.downloadPatienceMs - idleMs - (performance.now() - sinceMs);
+      if (waitMs > patienceMs) return 'The update could not be loaded.';
       await sleep(waitMs, undefined, { signal });
     }
+    idleMs += performance.now() - sinceMs;
   }
 }
 

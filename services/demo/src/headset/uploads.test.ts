@@ -103,6 +103,46 @@ describe('an upload', () => {
     expect(new Set(cloud.urlRequests.map(({ requestId }) => requestId)).size).toBe(2);
   });
 
+  it('fails when nothing moves for too long; while the answer comes it goes on', async () => {
+    files.oddities.push({ dripMs: 10 }, { silent: true });
+    const made = await cloud.online({ behaviour: { putIdleMs: 200 } });
+    const started = performance.now();
+    made.upload({ file, sizeBytes: 5 });
+    expect(await ended(made, 1)).toEqual([uploaded()]);
+    expect(performance.now() - started).toBeGreaterThan(200);
+    made.upload({ file, sizeBytes: 5 });
+    expect((await ended(made, 2))[1]).toEqual({ ...uploaded(), failure: UrlRefusal.UPLOAD_FAILED });
+  });
+
+  it('fails without a PUT when its file has another size by then', async () => {
+    cloud.onUrl = () => undefined;
+    const path = cloud.file('growing.log', 'bytes');
+    const made = await cloud.online();
+    made.upload({ file, path });
+    await waitFor('the request', () => cloud.urlRequests.length === 1);
+    cloud.file('growing.log', 'more bytes');
+    const requestId = cloud.urlRequests[0]?.requestId ?? 0n;
+    cloud.send({ case: 'urlAnswer', value: { requestId, url: files.url('signed') } });
+    expect(await ended(made, 1)).toEqual([{ ...uploaded(), failure: UrlRefusal.UPLOAD_FAILED }]);
+    expect(files.requests).toEqual([]);
+  });
+
+  it('that is going on is aborted when another application has the headset', async () => {
+    files.oddities.push({ silent: true });
+    const made = await cloud.online();
+    cloud.offer(7, { case: 'activate', value: { applicationId: 'app-1' } }, 'activate', 3);
+    await cloud.result(7);
+    made.upload({ file, sizeBytes: 5 });
+    await waitFor('the PUT', () => files.requests.length === 1);
+    cloud.offer(8, { case: 'activate', value: { applicationId: 'app-2' } }, 'activate', 4);
+    await cloud.result(8);
+    await waitFor('the end of the PUT', () => files.requests[0]?.closed === true);
+    expect(await ended(made, 1)).toEqual([{ ...uploaded(), failure: UrlRefusal.UPLOAD_FAILED }]);
+    // The next upload does not wait for it.
+    made.upload({ file, sizeBytes: 6 });
+    expect((await ended(made, 2))[1]).toEqual(uploaded(file, 6n));
+  });
+
   it('ends as failed, with its own epoch, when a reset wipes its file', async () => {
     cloud.onUrl = () => undefined;
     const made = await cloud.online();

@@ -4,10 +4,8 @@ import { type Behaviour, breaks } from './behaviour.ts';
 import type { Journal } from './journal.ts';
 import type { PendingUpload } from './kept.ts';
 import type { Outbox } from './outbox.ts';
+import { put } from './put.ts';
 import type { UrlRequests } from './urls.ts';
-
-/** An upload without an answer for this long has failed; milliseconds. */
-const putTimeoutMs = 60_000;
 
 /**
  * Refusals of a URL that the report repeats as they are; every other refusal is reported as a failed
@@ -35,6 +33,8 @@ export class Uploads {
   readonly #nowMs: () => number;
   readonly #atUploaded: (upload: PendingUpload) => void;
   #working: Promise<void> = Promise.resolve();
+  /** Ends the upload that is going on. */
+  readonly #stops = new Map<number, AbortController>();
 
   /**
    * Continues the uploads in the journal. `atUploaded` is called when the bytes are stored and the end is
@@ -74,6 +74,11 @@ export class Uploads {
     return kept.id;
   }
 
+  /** Stops uploads that have ended with their activation, and aborts a PUT that is going on. */
+  stopEnded(): void {
+    for (const [id, stop] of this.#stops) if (!this.#journal.uploads.has(id)) stop.abort();
+  }
+
   /** Waits until no more writes happen; call it only after the signal is aborted. */
   async close(): Promise<void> {
     await this.#working;
@@ -83,20 +88,30 @@ export class Uploads {
     const before = breaks(this.#behaviour, 'asks-all-at-once') ? Promise.resolve() : this.#working;
     this.#working = before
       .then(() => this.#run(upload))
-      // The headset is closed: its journal still holds the upload.
+      // The headset is closed: its journal still holds the upload. Or the upload has ended with its activation.
       .catch((error) => {
-        if (!this.#signal.aborted) throw error;
+        if (!this.#signal.aborted && this.#isWanted(upload)) throw error;
       });
   }
 
   async #run(upload: PendingUpload): Promise<void> {
-    const { file, sizeBytes, epoch } = upload;
     if (!this.#isWanted(upload)) return;
+    const stop = new AbortController();
+    this.#stops.set(upload.id, stop);
+    try {
+      await this.#upload(upload, AbortSignal.any([this.#signal, stop.signal]));
+    } finally {
+      this.#stops.delete(upload.id);
+    }
+  }
+
+  async #upload(upload: PendingUpload, signal: AbortSignal): Promise<void> {
+    const { file, sizeBytes, epoch } = upload;
     const about = {
       case: 'upload' as const,
       value: { file, sizeBytes: BigInt(sizeBytes), activationEpoch: BigInt(epoch) },
     };
-    const answer = await this.#urls.ask(about, this.#signal, (expiresAtMs) => expiresAtMs > this.#nowMs());
+    const answer = await this.#urls.ask(about, signal, (expiresAtMs) => expiresAtMs > this.#nowMs());
     let failure = answer.refusal;
     const isTold = toldRefusals.includes(failure) || breaks(this.#behaviour, 'repeats-unknown-refusal');
     if (!isTold) failure = UrlRefusal.UPLOAD_FAILED;
@@ -104,7 +119,8 @@ export class Uploads {
     if (failure === UrlRefusal.UNSPECIFIED) {
       const again = breaks(this.#behaviour, 'puts-again');
       const isThere =
-        (await this.#put(upload, answer.url)) || (again && (await this.#put(upload, answer.url)));
+        (await this.#put(upload, answer.url, signal)) ||
+        (again && (await this.#put(upload, answer.url, signal)));
       if (!isThere) failure = UrlRefusal.UPLOAD_FAILED;
     }
     if (failure === UrlRefusal.UNSPECIFIED) this.#atUploaded(upload);
@@ -124,21 +140,21 @@ export class Uploads {
   }
 
   /** One try only, because a signed URL that refuses once refuses again. */
-  async #put({ path, sizeBytes }: PendingUpload, url: string): Promise<boolean> {
+  async #put({ path, sizeBytes }: PendingUpload, url: string, signal: AbortSignal): Promise<boolean> {
+    const behaviour = this.#behaviour;
     try {
-      const body = path === undefined ? generatedBytes(sizeBytes) : await readFile(path);
-      const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(putTimeoutMs)]);
-      const response = await fetch(url, {
-        method: 'PUT',
-        ...(breaks(this.#behaviour, 'puts-content-type') && { headers: { 'content-type': 'text/plain' } }),
-        redirect: breaks(this.#behaviour, 'follows-put-redirect') ? 'follow' : 'manual',
-        body: Uint8Array.from(body),
-        signal,
-      });
-      await response.body?.cancel();
-      return response.ok;
+      const bytes = path === undefined ? generatedBytes(sizeBytes) : await readFile(path);
+      // The address was asked for another file.
+      if (bytes.length !== sizeBytes) return false;
+      const contentType = breaks(behaviour, 'puts-content-type') ? 'text/plain' : undefined;
+      const options = { signal, idleMs: behaviour.putIdleMs, contentType };
+      let { status, location } = await put(url, bytes, options);
+      if (location !== undefined && breaks(behaviour, 'follows-put-redirect')) {
+        ({ status, location } = await put(location, bytes, options));
+      }
+      return status >= 200 && status < 300;
     } catch (error) {
-      if (this.#signal.aborted) throw error;
+      if (signal.aborted) throw error;
       return false;
     }
   }

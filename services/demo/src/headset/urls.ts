@@ -66,7 +66,9 @@ export class UrlRequests {
       const send = () => {
         if (this.#open) this.#send({ requestId, about });
       };
-      const repeat = setInterval(send, repeatAfterMs);
+      const repeat = setInterval(() => {
+        if (!breaks(this.#behaviour, 'never-asks-again')) send();
+      }, repeatAfterMs);
       const done = () => {
         clearInterval(repeat);
         signal.removeEventListener('abort', stop);

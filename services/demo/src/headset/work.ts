@@ -2,6 +2,7 @@ import { toJson } from '@bufbuild/protobuf';
 import { isOlder } from '@headset-cloud/kit/version.ts';
 import {
   ApnSchema,
+  type Command,
   LaunchTypeSchema,
   type Offer,
   type Operation,
@@ -13,7 +14,7 @@ import { connectivity } from './connectivity.ts';
 import type { DeviceState, InstalledApp } from './content.ts';
 import type { Device } from './device.ts';
 import type { Effects } from './effects.ts';
-import { receivedExtras } from './extras.ts';
+import { receivedExtras, unfitExtras } from './extras.ts';
 import type { Journal } from './journal.ts';
 import type { Outcome } from './kept.ts';
 
@@ -59,11 +60,7 @@ export function refusal(offer: Offer, { journal, behaviour, device }: Workplace)
  */
 export function work(offer: Offer, at: Workplace): Outcome & { readonly tookPlace: boolean } {
   const { journal, device, effects } = at;
-  const extras = receivedExtras(offer, breaks(at.behaviour, 'extras-as-doubles'));
-  const effect = {
-    ...{ transactionId: Number(offer.transactionId), operation: offer.operationId },
-    ...(extras && { extras }),
-  };
+  const effect = { transactionId: Number(offer.transactionId), operation: offer.operationId };
   // After a death between the change and its effect line, the change is recorded.
   const recorded = device.outcomeOf(effect.transactionId);
   if (recorded) return { ...recorded, tookPlace: effects.apply(effect) };
@@ -80,7 +77,8 @@ export function work(offer: Offer, at: Workplace): Outcome & { readonly tookPlac
   const { state, ...outcome } = perform(kind, at);
   if (!outcome.success) return { ...outcome, tookPlace: false };
   if (state) device.change(state, effect.transactionId, outcome);
-  return { ...outcome, tookPlace: effects.apply(effect) };
+  const extras = receivedExtras(offer, breaks(at.behaviour, 'extras-as-doubles'));
+  return { ...outcome, tookPlace: effects.apply({ ...effect, ...(extras && { extras }) }) };
 }
 
 /** A failed connectivity operation still says so in its own form. */
@@ -109,7 +107,7 @@ function perform(kind: Operation['kind'], { journal, behaviour, device }: Workpl
       if (!LaunchTypeSchema.value[kind.value.launchType] && !breaks(behaviour, 'runs-unknown-launch-type')) {
         return { success: false, message: 'This client does not know the launch type.' };
       }
-      return done('called');
+      return called(kind.value, behaviour) ?? done('called');
     case 'applyApns':
       return done('applied', {
         apns: kind.value.apns.map((apn) => toJson(ApnSchema, apn) as Record<string, unknown>),
@@ -133,7 +131,7 @@ function perform(kind: Operation['kind'], { journal, behaviour, device }: Workpl
       if (apps.length === state.apps.length) {
         return { success: false, message: 'The package is not installed.' };
       }
-      return done('uninstall success.', { apps });
+      return done('uninstall success.', breaks(behaviour, 'keeps-uninstalled') ? undefined : { apps });
     }
     case 'reset':
       return done('reset', device.wiped());
@@ -145,6 +143,12 @@ function perform(kind: Operation['kind'], { journal, behaviour, device }: Workpl
         : { success: false, message: 'This client does not know the operation.' };
     }
   }
+}
+
+/** Why an app cannot be called; undefined if it can. */
+function called(command: Command, behaviour: Behaviour): Outcome | undefined {
+  const unfit = breaks(behaviour, 'extras-as-doubles') ? undefined : unfitExtras(command);
+  return unfit === undefined ? undefined : { success: false, message: unfit };
 }
 
 function installed(apps: readonly InstalledApp[], name: string, version: string): InstalledApp[] {

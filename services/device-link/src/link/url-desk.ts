@@ -35,7 +35,9 @@ export class UrlDesk {
   readonly #deviceId: string;
   readonly #services: UrlServices;
   readonly #failed: (error: unknown, inARow: number) => void;
-  readonly #open = new Set<AbortController>();
+  readonly #open = new Map<bigint, AbortController>();
+  /** The ids that were answered last: a repeated request may have crossed its answer. */
+  readonly #answered = new Set<bigint>();
   #failures = 0;
 
   constructor(deviceId: string, services: UrlServices, failed: (error: unknown, inARow: number) => void) {
@@ -44,24 +46,39 @@ export class UrlDesk {
     this.#failed = failed;
   }
 
-  /** Calls `answer` once, unless the session ends before. */
+  /**
+   * Calls `answer` once, unless the session ends before. A request that comes again with its id is the same
+   * request (protocol page, "Addresses"): it is not counted, asked or answered a second time.
+   */
   ask(request: UrlRequest, answer: (answer: MessageInitShape<typeof UrlAnswerSchema>) => void): void {
     const { requestId } = request;
+    if (this.#open.has(requestId) || this.#answered.has(requestId)) return;
     if (this.#open.size >= limits.maxUrlsInFlight) {
+      this.#noteAnswered(requestId);
       answer({ requestId, ...unavailable(busyRetryMs) });
       return;
     }
     const asking = new AbortController();
-    this.#open.add(asking);
+    this.#open.set(requestId, asking);
     void this.#find(request, asking.signal).then((found) => {
-      this.#open.delete(asking);
+      this.#open.delete(requestId);
+      this.#noteAnswered(requestId);
       if (!asking.signal.aborted) answer({ requestId, ...found });
     });
   }
 
   /** The session is over: nobody waits for the answers. */
   close(): void {
-    for (const asking of this.#open) asking.abort();
+    for (const asking of this.#open.values()) asking.abort();
+  }
+
+  /** No more requests are open at a headset than here, so no more repeats can be on their way. */
+  #noteAnswered(requestId: bigint): void {
+    this.#answered.add(requestId);
+    for (const oldest of this.#answered) {
+      if (this.#answered.size <= limits.maxUrlsInFlight) break;
+      this.#answered.delete(oldest);
+    }
   }
 
   async #find(request: UrlRequest, signal: AbortSignal): Promise<Answer> {

@@ -106,6 +106,24 @@ describe('requests for addresses', () => {
     await waitFor('the next', () => answers().some((a) => a.requestId === 10n && a.url !== ''));
   });
 
+  it('that come again with their id are the same request: asked, counted and answered once', async () => {
+    const slow = Promise.withResolvers<{ url: string }>();
+    world.onUpload = () => slow.promise;
+    for (let id = 1n; id <= 8n; id += 1n) askUpload(id);
+    for (let id = 1n; id <= 8n; id += 1n) askUpload(id);
+    headset.result(1, 1);
+    await waitFor('the ack', () => headset.received.some((b) => b.case === 'reportAck'));
+    expect(answers()).toEqual([]);
+    slow.resolve({ url: 'https://files.example/put' });
+    await waitFor('the answers', () => answers().length === 8);
+    // These have crossed their answers.
+    for (let id = 1n; id <= 8n; id += 1n) askUpload(id);
+    askDownload(9n);
+    await waitFor('the next answer', () => answers().some(({ requestId }) => requestId === 9n));
+    expect(answers()).toHaveLength(9);
+    expect(world.uploads).toHaveLength(8);
+  });
+
   it('are given up with their session', async () => {
     let aborted = false;
     world.onUpload = (_, signal) =>

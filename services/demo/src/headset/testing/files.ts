@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface FileRequest {
   readonly method: string;
@@ -9,11 +10,17 @@ export interface FileRequest {
   readonly authorization: string | undefined;
   /** Body of a PUT. */
   readonly body: Buffer;
+  /** The connection of its answer is closed. */
+  closed: boolean;
 }
 
 /** What the server does with one request instead of serving the file correctly. */
 export type Oddity =
-  | { readonly status: number; readonly location?: string }
+  | { readonly status: number; readonly location?: string; readonly afterMs?: number }
+  /** It is never answered. */
+  | { readonly silent: true }
+  /** 200, one byte of the answer after the other, in these intervals. */
+  | { readonly dripMs: number }
   /** The connection is cut after this many bytes. */
   | { readonly cutAfter: number }
   /** The same number of other bytes. */
@@ -59,15 +66,29 @@ export class FileServer {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const { method = '', url = '', headers } = request;
-    this.requests.push({
+    const seen: FileRequest = {
       method,
       url,
       range: headers.range,
       authorization: headers.authorization,
       body: Buffer.concat(parts),
+      closed: false,
+    };
+    this.requests.push(seen);
+    response.on('close', () => {
+      seen.closed = true;
     });
     const oddity = this.oddities.shift();
+    if (oddity && 'silent' in oddity) return;
+    if (oddity && 'dripMs' in oddity) {
+      for (const byte of 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n') {
+        await sleep(oddity.dripMs);
+        request.socket.write(byte);
+      }
+      return;
+    }
     if (oddity && 'status' in oddity) {
+      if (oddity.afterMs !== undefined) await sleep(oddity.afterMs);
       response.writeHead(oddity.status, oddity.location ? { location: oddity.location } : {}).end();
       return;
     }
