@@ -1,5 +1,13 @@
 import { after, test } from 'node:test';
-import { chromePath, closeBrowser, noChrome, type Visit, type VisitOptions, visit } from './browser.ts';
+import {
+  chromePath,
+  closeBrowser,
+  noChrome,
+  patienceMs,
+  type Visit,
+  type VisitOptions,
+  visit,
+} from './browser.ts';
 import { type Front, startFront } from './front.ts';
 import { type Site, startSite } from './site.ts';
 
@@ -23,13 +31,16 @@ export const phone = { viewport: { width: 390, height: 800 }, hasTouch: true } a
 // CI demands what it has installed: there a missing Chromium is a failure, not a skip.
 const skip = chromePath() || process.env['REQUIRE_REAL_STACK'] ? false : noChrome;
 
+/** What waits for a request that never comes ends as well. */
+const timeout = 10 * patienceMs;
+
 /** A test with a page of its own in real Chromium. */
 export function check(
   name: string,
   options: VisitOptions,
   use: (visit: Visit & { readonly site: Site }) => Promise<void>,
 ): void {
-  test(name, { skip }, async () => {
+  test(name, { skip, timeout }, async () => {
     const site = await sharedSite();
     await visit(site.url, options, (one) => use({ ...one, site }));
   });
@@ -41,7 +52,7 @@ export function disturbed(
   options: VisitOptions,
   use: (visit: Visit & { readonly site: Site; readonly front: Front }) => Promise<void>,
 ): void {
-  test(name, { skip }, async () => {
+  test(name, { skip, timeout }, async () => {
     const site = await sharedSite();
     const front = await startFront(site.url);
     try {
