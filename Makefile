@@ -81,9 +81,8 @@ site-dev: install docs-site/node_modules/.installed ## The documentation site fo
 	$(SITE_BUILD) exec gatsby develop --host 127.0.0.1 --port $(SITE_PORT)
 
 .PHONY: site-test
-site-test: site-build ## Build the documentation site and run its checks (ARGS=part of a file's path)
-	node_modules/.bin/tsc --noEmit -p docs-site
-	@exec $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/main.ts $(ARGS)
+site-test: install docs-site/node_modules/.installed ## Build the documentation site and run its checks (ARGS=part of a file's path)
+	@exec $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/main.ts --build $(ARGS)
 
 .PHONY: site-breaks
 site-breaks: site-build ## Show that no check of the site is empty: each must fail under a seeded break or mutant (an hour)

@@ -1,20 +1,19 @@
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
-import { chromePath } from '../tests/support/browser.ts';
+import { chromePath, panels } from '../tests/support/browser.ts';
 
 const run = promisify(execFile);
 const cli = createRequire(import.meta.url).resolve('lighthouse/cli/index.js');
-/** Debian's Chromium fills its address bar's panel while the page loads: up to half a second of processor time. */
-const panels = 'WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,PreloadTopChromeWebUI';
 const flags = `--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-features=${panels},Translate,OptimizationHints,MediaRouter`;
 /** Lighthouse gives up now and then before it has begun (NO_NAVSTART). */
 const tries = 3;
 
 export const categories = ['performance', 'accessibility', 'best-practices', 'seo'] as const;
 export const goal = 95;
+type Category = (typeof categories)[number];
 /** Of 100. */
-export type Scores = Record<(typeof categories)[number], number>;
+export type Scores<C extends Category = Category> = Record<C, number>;
 
 interface Report {
   readonly categories: Record<string, { readonly score: number | null }>;
@@ -34,22 +33,40 @@ export async function lighthouse(url: string): Promise<Scores> {
   const all: Scores[] = [];
   if (less === slowdown) all.push(first.scores);
   while (all.length < 3) all.push((await measure(url, less)).scores);
-  return scores((name) => all.map((one) => one[name]).sort((a, b) => a - b)[1] ?? 0);
+  return scores(categories, (name) => all.map((one) => one[name]).sort((a, b) => a - b)[1] ?? 0);
 }
 
 /** One run. */
-export async function measure(
+async function measure(
   url: string,
-  multiplier = slowdown,
+  multiplier: number,
 ): Promise<{ readonly scores: Scores; readonly benchmarkIndex: number }> {
+  const args = [`--throttling.cpuSlowdownMultiplier=${multiplier}`];
+  const { categories: found, environment } = await report(url, categories, args);
+  return {
+    scores: scores(categories, (name) => score(found, name)),
+    benchmarkIndex: environment.benchmarkIndex,
+  };
+}
+
+/**
+ * What one run says of these categories alone. Without performance it records no trace, so that nothing depends on how
+ * fast or busy the machine is; the picture of the whole page would be for a reader of the report.
+ */
+export async function judge<C extends Category>(url: string, only: readonly C[]): Promise<Scores<C>> {
+  const { categories: found } = await report(url, only, ['--disable-full-page-screenshot']);
+  return scores(only, (name) => score(found, name));
+}
+
+async function report(url: string, only: readonly Category[], more: readonly string[]): Promise<Report> {
   const args = [
     cli,
     url,
     '--output=json',
     '--quiet',
     `--chrome-flags=${flags}`,
-    `--only-categories=${categories.join(',')}`,
-    `--throttling.cpuSlowdownMultiplier=${multiplier}`,
+    `--only-categories=${only.join(',')}`,
+    ...more,
   ];
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -58,17 +75,16 @@ export async function measure(
         maxBuffer: 2 ** 28,
         timeout: 180_000,
       });
-      const { categories: found, environment } = JSON.parse(stdout) as Report;
-      return {
-        scores: scores((name) => Math.round((found[name]?.score ?? 0) * 100)),
-        benchmarkIndex: environment.benchmarkIndex,
-      };
+      return JSON.parse(stdout) as Report;
     } catch (error) {
       if (attempt === tries) throw error;
     }
   }
 }
 
-function scores(of: (name: keyof Scores) => number): Scores {
-  return Object.fromEntries(categories.map((name) => [name, of(name)])) as Scores;
+const score = (found: Report['categories'], name: Category): number =>
+  Math.round((found[name]?.score ?? 0) * 100);
+
+function scores<C extends Category>(only: readonly C[], of: (name: C) => number): Scores<C> {
+  return Object.fromEntries(only.map((name) => [name, of(name)])) as Scores<C>;
 }

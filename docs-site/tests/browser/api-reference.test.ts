@@ -4,6 +4,7 @@ import { after, describe, test } from 'node:test';
 import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
 import { chromePath, closeBrowser, noChrome, openBrowser } from '../support/browser.ts';
+import { replies, startFront } from '../support/front.ts';
 import { jsonBody, oneCall, render, renderReal, root } from '../unit/api-support.ts';
 
 /** The reference alone, without Gatsby: its HTML, the site's style sheets, its own behaviour. */
@@ -31,16 +32,23 @@ async function open(html: string, { width = 1280, javaScriptEnabled = true } = {
   const context = await browser.newContext({ viewport: { width, height: 900 }, javaScriptEnabled });
   const page = await context.newPage();
   // A page of its own origin: WebCrypto works in secure contexts only.
-  await page.route('http://localhost/**', (route) =>
-    route.fulfill({
-      contentType: 'text/html; charset=utf-8',
-      body: `<!doctype html><html lang="ja" data-theme="light"${javaScriptEnabled ? ' class="js"' : ''}><meta name="viewport" content="width=device-width"><title>T</title><style>${styles}</style><main style="padding:1rem"><h1>T</h1><div class="prose prose--api">${html}</div></main><script>${script}</script></html>`,
-    }),
+  const front = await startFront();
+  front.on(
+    /^\/$/,
+    replies(
+      `<!doctype html><html lang="ja" data-theme="light"${javaScriptEnabled ? ' class="js"' : ''}><meta name="viewport" content="width=device-width"><title>T</title><style>${styles}</style><main style="padding:1rem"><h1>T</h1><div class="prose prose--api">${html}</div></main><script>${script}</script></html>`,
+      { type: 'text/html; charset=utf-8' },
+    ),
   );
   const requests: string[] = [];
   page.on('request', (one) => requests.push(one.url()));
-  await page.goto('http://localhost/');
-  return { page, requests, close: () => context.close() };
+  const address = `${front.url}/`;
+  await page.goto(address);
+  const close = async () => {
+    await context.close();
+    await front.stop();
+  };
+  return { page, address, requests, close };
 }
 
 describe('an API reference in a real browser', { skip: chromePath() ? false : noChrome }, () => {
@@ -120,7 +128,7 @@ describe('an API reference in a real browser', { skip: chromePath() ? false : no
   test('the calculator signs the test vector, compares, notes a changed body, and sends nothing', async () => {
     const { html } = await renderReal('cws_notification');
     const section = /<section class="api-signature"[\s\S]*?<\/section>/.exec(html)?.[0] ?? '';
-    const { page, requests, close } = await open(`<div class="api">${section}</div>`);
+    const { page, address, requests, close } = await open(`<div class="api">${section}</div>`);
     const form = page.locator('form[data-signature]');
     const say = form.locator('[data-signature-say]');
     await form.locator('[data-signature-use]').click();
@@ -138,7 +146,7 @@ describe('an API reference in a real browser', { skip: chromePath() ? false : no
     await form.locator('[type=reset]').click();
     await say.filter({ hasText: 'ここに署名が出ます' }).waitFor();
     assert.ok(await form.locator('.api-signature__values').isHidden());
-    assert.deepEqual(requests, ['http://localhost/']);
+    assert.deepEqual(requests, [address]);
     assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length]), [0, 0]);
     await close();
   });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
-import { check, desktop, phone } from '../support/check.ts';
+import { check, desktop, disturbed, phone } from '../support/check.ts';
+import { changes, type Front } from '../support/front.ts';
 
 const sample = '/docs/components';
 const guides = ['about', 'preparation', 'authentication', 'tutorial', 'sora'].map(
@@ -332,13 +333,13 @@ describe('versions', () => {
       main: '/next/docs',
     },
   ];
-  const asVersion = async (page: Page, version: string) => {
-    await page.route('**/page-data/docs/introduction/about/page-data.json', async (route) => {
-      const response = await route.fetch();
-      const data = await response.json();
-      Object.assign(data.result.pageContext, { versions, version });
-      await route.fulfill({ response, json: data });
-    });
+  const asVersion = async (page: Page, front: Front, version: string) => {
+    front.on(
+      /^\/page-data\/docs\/introduction\/about\/page-data\.json$/,
+      changes<{ result: { pageContext: object } }>(({ result }) =>
+        Object.assign(result.pageContext, { versions, version }),
+      ),
+    );
     await open(page, '/docs');
     await page.evaluate(() =>
       (window as unknown as { ___navigate(path: string): void }).___navigate('/docs/introduction/about'),
@@ -349,11 +350,11 @@ describe('versions', () => {
     ['old', /これはバージョンv0の.*のドキュメントで現在はメンテナンスされていません。/],
     ['next', /これはリリース前のバージョンv2の.*のドキュメントです。/],
   ] as const) {
-    check(
+    disturbed(
       `a page of the version ${version} says what it is and leads to the latest`,
       desktop,
-      async ({ page }) => {
-        await asVersion(page, version);
+      async ({ page, front }) => {
+        await asVersion(page, front, version);
         const banner = page.locator('.version-banner');
         assert.match(await banner.innerText(), text);
         assert.match(
@@ -364,11 +365,11 @@ describe('versions', () => {
       },
     );
   }
-  check(
+  disturbed(
     'the latest bears no banner; the dropdown leads to the same page, or to the version’s main page',
     desktop,
-    async ({ page }) => {
-      await asVersion(page, 'current');
+    async ({ page, front }) => {
+      await asVersion(page, front, 'current');
       assert.equal(await page.locator('.version-banner').count(), 0);
       await page.locator('[data-dropdown=version] > button').click();
       const links = await page

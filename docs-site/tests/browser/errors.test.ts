@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
-import { check, desktop } from '../support/check.ts';
+import { check, desktop, disturbed } from '../support/check.ts';
+import { breaksOff, changes, type Front, fails, passes, replies } from '../support/front.ts';
 
 const about = '/docs/introduction/about';
 const tutorial = '/docs/introduction/tutorial';
@@ -12,19 +13,16 @@ async function open(page: Page, route = '/'): Promise<void> {
   await hydrated(page);
 }
 
-/** Changes the data of one page on its way to the browser: the page throws while it is rendered. */
-async function breakPage(
-  page: Page,
-  route: string,
-  change: (context: Record<string, unknown>) => void,
-): Promise<void> {
-  await page.route(`**/page-data${route}/page-data.json`, async (answer) => {
-    const response = await answer.fetch();
-    const data = await response.json();
-    change(data.result.pageContext);
-    await answer.fulfill({ response, json: data });
-  });
+interface PageData {
+  readonly result: { readonly pageContext: Record<string, unknown> };
 }
+
+/** Changes the data of one page on its way to the browser: the page throws while it is rendered. */
+const breakPage = (front: Front, route: string, change: (context: Record<string, unknown>) => void) =>
+  front.on(
+    new RegExp(`^/page-data${route}/page-data\\.json$`),
+    changes<PageData>(({ result }) => change(result.pageContext)),
+  );
 
 const goTo = (page: Page, route: string) =>
   page.evaluate(
@@ -52,14 +50,12 @@ describe('not found', () => {
       `${about}?a=1#b`,
     );
   });
-  check(
+  disturbed(
     'under another server, which answers a suffix with the not-found page, the page redirects',
     desktop,
-    async ({ page, site }) => {
+    async ({ page, site, front }) => {
       const missing = await (await fetch(`${site.url}/404-is-no-page`)).text();
-      await page.route('**/about.html', (route) =>
-        route.fulfill({ status: 404, contentType: 'text/html', body: missing }),
-      );
+      front.on(/\/about\.html$/, replies(missing, { status: 404, type: 'text/html' }));
       await page.goto(`${about}.html`);
       await page.waitForURL((url) => url.pathname === about);
       await page.locator('h1', { hasText: '概要' }).waitFor();
@@ -69,11 +65,11 @@ describe('not found', () => {
 
 // proves site/error-pages
 describe('error boundary', () => {
-  check(
+  disturbed(
     'a page that throws keeps navigation and footer; trying again renders it',
     desktop,
-    async ({ page }) => {
-      await breakPage(page, tutorial, (context) => {
+    async ({ page, front }) => {
+      breakPage(front, tutorial, (context) => {
         context['breadcrumbs'] = null;
       });
       await open(page);
@@ -98,8 +94,8 @@ describe('error boundary', () => {
       await page.locator('h1', { hasText: 'チュートリアル' }).waitFor();
     },
   );
-  check('another page is rendered after one that threw', desktop, async ({ page }) => {
-    await breakPage(page, tutorial, (context) => {
+  disturbed('another page is rendered after one that threw', desktop, async ({ page, front }) => {
+    breakPage(front, tutorial, (context) => {
       context['breadcrumbs'] = null;
     });
     await open(page);
@@ -108,11 +104,11 @@ describe('error boundary', () => {
     await goTo(page, about);
     await page.locator('h1', { hasText: '概要' }).waitFor();
   });
-  check(
+  disturbed(
     'where the navigation itself throws, the whole page says so and offers to try again',
     desktop,
-    async ({ page }) => {
-      await breakPage(page, tutorial, (context) => {
+    async ({ page, front }) => {
+      breakPage(front, tutorial, (context) => {
         context['sidebar'] = 5;
       });
       await open(page);
@@ -127,32 +123,32 @@ describe('error boundary', () => {
 
 // proves site/loading
 describe('loading', () => {
-  check(
+  disturbed(
     'a page that fails once is warned of once and loaded as a whole',
     desktop,
-    async ({ page, complaints }) => {
+    async ({ page, complaints, front }) => {
       await open(page);
-      let failed = 0;
-      await page.route('**/fragments/**', (route) => (failed++ === 0 ? route.abort() : route.continue()));
+      let asked = 0;
+      front.on(/^\/fragments\//, (one) => (asked++ === 0 ? breaksOff(one) : passes(one)));
       await goTo(page, about);
       await page.waitForURL(`**${about}`);
       await hydrated(page);
       await page.locator('h1', { hasText: '概要' }).waitFor();
       assert.equal(complaints.filter((one) => one.startsWith('warning:')).length, 1);
-      assert.equal(failed, 1);
+      assert.equal(asked, 1);
       assert.equal(await page.locator('.load-failure').count(), 0);
     },
   );
-  check(
+  disturbed(
     'a chunk that fails twice ends with Retry and no loop; Retry brings the page',
     desktop,
-    async ({ page, complaints }) => {
+    async ({ page, complaints, front }) => {
       await open(page);
       let loads = 0;
       page.on('framenavigated', (frame) => {
         if (frame === page.mainFrame()) loads++;
       });
-      await page.route('**/component---src-templates-document*.js', (route) => route.abort());
+      const mend = front.on(/^\/component---src-templates-document[^/]*\.js$/, fails);
       await goTo(page, about);
       const box = page.locator('.load-failure');
       await box.waitFor();
@@ -161,39 +157,32 @@ describe('loading', () => {
       assert.equal(complaints.filter((one) => one.startsWith('warning: The page')).length, 1);
       // The text is there all the same.
       assert.equal(await page.locator('h1', { hasText: '概要' }).isVisible(), true);
-      await page.unroute('**/component---src-templates-document*.js');
+      mend();
       await box.getByRole('button', { name: /Retry/ }).click();
       await hydrated(page);
       assert.equal(await box.count(), 0);
     },
   );
-  check(
+  disturbed(
     'offline, a navigation ends with Retry or the browser’s own page, never with an empty one',
     desktop,
-    async ({ page }) => {
+    async ({ page, front }) => {
       await open(page);
-      await page.route('**/page-data/**', (route) => route.abort('internetdisconnected'));
-      await page.route(`**${about}`, (route) => route.abort('internetdisconnected'));
+      front.on(/^\/page-data\//, fails);
+      front.on(new RegExp(`^${about}$`), fails);
       await goTo(page, about);
       await page.waitForFunction(
         () => document.readyState === 'complete' && document.body.innerText.trim() !== '',
       );
     },
   );
-  check('a page that takes long shows a spinner until it is there', desktop, async ({ page }) => {
+  disturbed('a page that takes long shows a spinner until it is there', desktop, async ({ page, front }) => {
     await open(page);
-    let release: () => void = () => undefined;
-    const held = new Promise<void>((done) => {
-      release = done;
-    });
-    await page.route('**/fragments/**', async (route) => {
-      await held;
-      await route.continue();
-    });
+    const held = front.hold(/^\/fragments\//);
     await goTo(page, about);
     await page.locator('.loading .spinner').waitFor();
     assert.match((await page.locator('.loading').textContent()) ?? '', /読み込み中/);
-    release();
+    await held.release();
     await page.locator('h1', { hasText: '概要' }).waitFor();
     await page.locator('.loading .spinner').waitFor({ state: 'detached' });
   });

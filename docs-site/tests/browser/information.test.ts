@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import type { Page, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { ja } from '../../src/strings/ja.ts';
 import { mostBytes } from '../../src/theme/Announcements/load.ts';
 import { parserLoadTimeoutMs, parseTimeoutMs } from '../../src/theme/Announcements/parser.ts';
 import { hydrated } from '../support/browser.ts';
-import { check, desktop } from '../support/check.ts';
+import { check, desktop, disturbed } from '../support/check.ts';
+import { type Front, fails, replies } from '../support/front.ts';
 
-const address = '**/announcements/production.md';
-const parser = '**/announcement-parser-*.js';
-const markdown = (body: string) => (route: Route) =>
-  route.fulfill({ contentType: 'text/markdown; charset=utf-8', body });
+const address = /^\/announcements\/production\.md$/;
+const parser = /^\/announcement-parser-[^/]*\.js$/;
+const markdown = (body: string) => replies(body, { type: 'text/markdown; charset=utf-8' });
 
 const hostile = `# お知らせ
 
@@ -68,21 +68,14 @@ async function isHarmless(page: Page): Promise<void> {
 
 // proves site/information
 describe('announcements', () => {
-  const show = async (page: Page, body: string) => {
-    await page.route(address, markdown(body));
+  const show = async (page: Page, front: Front, body: string) => {
+    front.on(address, markdown(body));
     await page.goto('/information');
     await loaded(page);
   };
   /** Milliseconds of processor time that the page takes from the document's coming to its next frame. */
-  async function costOf(page: Page, body: string): Promise<number> {
-    let release: () => void = () => undefined;
-    const held = new Promise<void>((done) => {
-      release = done;
-    });
-    await page.route(address, async (route) => {
-      await held;
-      await markdown(body)(route);
-    });
+  async function costOf(page: Page, front: Front, body: string): Promise<number> {
+    const held = front.hold(address, markdown(body));
     await page.goto('/information');
     await hydrated(page);
     await page.getByText('お知らせを読み込んでいます。').waitFor();
@@ -92,7 +85,7 @@ describe('announcements', () => {
       ((await client.send('Performance.getMetrics')).metrics.find((one) => one.name === 'TaskDuration')
         ?.value ?? 0) * 1000;
     const before = await used();
-    release();
+    await held.release();
     await loaded(page);
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
     return (await used()) - before;
@@ -122,42 +115,50 @@ describe('announcements', () => {
     ['emphasis in emphasis', `${'*'.repeat(32_000)}a${'*'.repeat(32_000)}`],
     ['links', filled('[a](b)')],
   ] as const) {
-    check(`the largest document of ${name} does not hold the page up`, desktop, async ({ page }) => {
-      const ms = await costOf(page, body);
-      process.stdout.write(`    ${name}: ${ms.toFixed(0)} ms\n`);
-      // Which of the two depends on the machine's speed; how much of a document is shown, the unit test tells.
-      assert.ok((await outcome(page)).length > 0);
-      // Less than 200 ms on an idle machine.
-      assert.ok(ms > 0 && ms < 600, `${ms} ms`);
-    });
+    disturbed(
+      `the largest document of ${name} does not hold the page up`,
+      desktop,
+      async ({ page, front }) => {
+        const ms = await costOf(page, front, body);
+        process.stdout.write(`    ${name}: ${ms.toFixed(0)} ms\n`);
+        // Which of the two depends on the machine's speed; how much of a document is shown, the unit test tells.
+        assert.ok((await outcome(page)).length > 0);
+        // Less than 200 ms on an idle machine.
+        assert.ok(ms > 0 && ms < 600, `${ms} ms`);
+      },
+    );
   }
-  check('a document that takes too long fails, and the page answers meanwhile', desktop, async ({ page }) => {
-    await page.route(address, markdown('*a_'.repeat(8000)));
-    const worker = page.waitForEvent('worker');
-    await page.goto('/information');
-    await hydrated(page);
-    const ended = (await worker).waitForEvent('close');
-    const begun = Date.now();
-    await page.getByRole('button', { name: /^ダークモードを切り替える/ }).click();
-    await page.waitForFunction(() => document.documentElement.dataset['theme'] === 'dark');
-    const answeredMs = Date.now() - begun;
-    assert.equal(await page.locator('.information__content').getAttribute('aria-busy'), 'true');
-    await page.getByText(new RegExp(ja.information.tooComplex)).waitFor();
-    process.stdout.write(`    answered after ${answeredMs} ms, failed after ${Date.now() - begun} ms\n`);
-    await ended;
-    await page.unroute(address);
-    await page.locator('.information__error').getByRole('button', { name: /Retry/ }).click();
-    await page.locator('.information .prose').waitFor();
-  });
-  check(
+  disturbed(
+    'a document that takes too long fails, and the page answers meanwhile',
+    desktop,
+    async ({ page, front }) => {
+      const mend = front.on(address, markdown('*a_'.repeat(8000)));
+      const worker = page.waitForEvent('worker');
+      await page.goto('/information');
+      await hydrated(page);
+      const ended = (await worker).waitForEvent('close');
+      const begun = Date.now();
+      await page.getByRole('button', { name: /^ダークモードを切り替える/ }).click();
+      await page.waitForFunction(() => document.documentElement.dataset['theme'] === 'dark');
+      const answeredMs = Date.now() - begun;
+      assert.equal(await page.locator('.information__content').getAttribute('aria-busy'), 'true');
+      await page.getByText(new RegExp(ja.information.tooComplex)).waitFor();
+      process.stdout.write(`    answered after ${answeredMs} ms, failed after ${Date.now() - begun} ms\n`);
+      await ended;
+      mend();
+      await page.locator('.information__error').getByRole('button', { name: /Retry/ }).click();
+      await page.locator('.information .prose').waitFor();
+    },
+  );
+  disturbed(
     'leaving the page ends its parser',
     {
       ...desktop,
       // Its time never ends: only leaving can end it.
       before: `const real=setTimeout;window.setTimeout=(f,ms,...rest)=>real(f,ms===${parseTimeoutMs}?1e6:ms,...rest)`,
     },
-    async ({ page }) => {
-      await page.route(address, markdown('*a_'.repeat(8000)));
+    async ({ page, front }) => {
+      front.on(address, markdown('*a_'.repeat(8000)));
       const worker = page.waitForEvent('worker');
       await page.goto('/information');
       await hydrated(page);
@@ -171,45 +172,40 @@ describe('announcements', () => {
     },
   );
   for (const [what, answer] of [
-    ['does not come', (route: Route) => route.abort()],
-    ['is not there', (route: Route) => route.fulfill({ status: 404, body: 'no' })],
-    [
-      'is another script',
-      (route: Route) => route.fulfill({ contentType: 'text/javascript', body: 'throw new Error()' }),
-    ],
+    ['does not come', fails],
+    ['is not there', replies('no', { status: 404 })],
+    ['is another script', replies('throw new Error()', { type: 'text/javascript' })],
   ] as const) {
-    check(`a parser whose script ${what} is a failure; Retry loads it`, desktop, async ({ page }) => {
-      await page.route(parser, answer);
-      await page.goto('/information');
-      await page.getByText(new RegExp(ja.information.noParser)).waitFor();
-      await page.unroute(parser);
-      await page.locator('.information__error').getByRole('button', { name: /Retry/ }).click();
-      await page.locator('.information .prose').waitFor();
-    });
+    disturbed(
+      `a parser whose script ${what} is a failure; Retry loads it`,
+      desktop,
+      async ({ page, front }) => {
+        const mend = front.on(parser, answer);
+        await page.goto('/information');
+        await page.getByText(new RegExp(ja.information.noParser)).waitFor();
+        mend();
+        await page.locator('.information__error').getByRole('button', { name: /Retry/ }).click();
+        await page.locator('.information .prose').waitFor();
+      },
+    );
   }
-  check(
+  disturbed(
     'the time of a document does not count while the parser loads, whose own time ends',
     desktop,
-    async ({ page }) => {
+    async ({ page, front }) => {
       await page.clock.install();
       for (const [passedMs, end] of [
         [parserLoadTimeoutMs - 1000, page.locator('.information .prose')],
         [parserLoadTimeoutMs, page.getByText(new RegExp(ja.information.noParser))],
       ] as const) {
         assert.ok(passedMs > parseTimeoutMs);
-        const { promise: held, resolve: release } = Promise.withResolvers<void>();
-        await page.route(parser, async (route) => {
-          await held;
-          await route.continue().catch(() => undefined);
-        });
-        const asked = page.waitForRequest(parser);
+        const held = front.hold(parser);
         await page.goto('/information');
-        await asked;
+        await held.asked;
         await page.clock.fastForward(passedMs);
-        if (passedMs < parserLoadTimeoutMs) release();
+        if (passedMs < parserLoadTimeoutMs) await held.release();
         await end.waitFor();
-        release();
-        await page.unroute(parser);
+        await held.release();
       }
     },
   );
@@ -221,7 +217,7 @@ describe('announcements', () => {
       page.on('response', (response) => {
         if (response.url().includes('parser')) scripts.push(new URL(response.url()).pathname);
       });
-      const answer = page.waitForResponse(parser);
+      const answer = page.waitForResponse((one) => parser.test(new URL(one.url()).pathname));
       await page.goto('/information');
       await loaded(page);
       const headers = await (await answer).allHeaders();
@@ -239,26 +235,24 @@ describe('announcements', () => {
       assert.equal(refused, 'worker-src');
     },
   );
-  check('more than 64 KiB is not read to its end', desktop, async ({ page }) => {
-    await show(page, 'a'.repeat(mostBytes + 1));
+  disturbed('more than 64 KiB is not read to its end', desktop, async ({ page, front }) => {
+    await show(page, front, 'a'.repeat(mostBytes + 1));
     await page.getByText(/文書が大きすぎます/).waitFor();
-    await page.unroute(address);
-    await show(page, 'a'.repeat(mostBytes));
+    await show(page, front, 'a'.repeat(mostBytes));
     assert.equal(await page.locator('.information .prose').count(), 1);
   });
   for (const contentType of ['text/html; charset=utf-8', 'application/json', '']) {
-    check(`an answer of the type '${contentType}' is an error`, desktop, async ({ page }) => {
-      await page.route(address, (route) =>
-        route.fulfill({ headers: { 'content-type': contentType }, body: '## Sign in' }),
-      );
+    disturbed(`an answer of the type '${contentType}' is an error`, desktop, async ({ page, front }) => {
+      front.on(address, replies('## Sign in', { type: contentType }));
       await page.goto('/information');
       await page.getByText(/お知らせの文書ではない応答です/).waitFor();
       assert.equal(await page.getByText('Sign in').count(), 0);
     });
   }
-  check('addresses are seen from the document', desktop, async ({ page }) => {
+  disturbed('addresses are seen from the document', desktop, async ({ page, front }) => {
     await show(
       page,
+      front,
       [
         '![絵](pic.png) [近く](next.md#a) [ここ](#b) [よそ](//other.example/x) [メール](mailto:a@b.example)',
         '[ガイド](/docs/introduction/about) https://example.com/をご覧 ![なし](javascript:1)',
@@ -279,9 +273,10 @@ describe('announcements', () => {
     assert.equal(await image.getAttribute('src'), '/announcements/pic.png');
     assert.match(await page.locator('.information .prose').innerText(), /なし/);
   });
-  check('what announcements are made of is shown as it is meant', desktop, async ({ page }) => {
+  disturbed('what announcements are made of is shown as it is meant', desktop, async ({ page, front }) => {
     await show(
       page,
+      front,
       `# お知らせ
 
 ## 見出し ##
@@ -343,75 +338,60 @@ describe('announcements', () => {
     assert.equal(await page.locator('h1').count(), 1);
     assert.ok((await page.locator('.information .prose h2').count()) > 0);
   });
-  check('while it loads it says so', desktop, async ({ page }) => {
-    let release: () => void = () => undefined;
-    const held = new Promise<void>((done) => {
-      release = done;
-    });
-    await page.route(address, async (route) => {
-      await held;
-      await route.continue();
-    });
+  disturbed('while it loads it says so', desktop, async ({ page, front }) => {
+    const held = front.hold(address);
     await page.goto('/information');
     await page.getByText('お知らせを読み込んでいます。').waitFor();
-    release();
+    await held.release();
     await loaded(page);
   });
-  check('a failure is shown with its reason; Retry loads it', desktop, async ({ page }) => {
-    await page.route(address, (route) => route.fulfill({ status: 404, body: 'no' }));
+  disturbed('a failure is shown with its reason; Retry loads it', desktop, async ({ page, front }) => {
+    const mend = front.on(address, replies('no', { status: 404 }));
     await page.goto('/information');
     const error = page.locator('.information__error');
     await error.waitFor();
     assert.match(await error.innerText(), /An error occurred/);
     assert.match(await error.innerText(), /404/);
-    await page.unroute(address);
+    mend();
     await error.getByRole('button', { name: /Retry/ }).click();
     await page.locator('.information .prose').waitFor();
     assert.equal(await error.count(), 0);
   });
-  check('offline is named', desktop, async ({ page }) => {
-    await page.route(address, (route) => route.abort('internetdisconnected'));
+  disturbed('offline is named', desktop, async ({ page, front }) => {
+    front.on(address, fails);
     await page.goto('/information');
     await page.getByText(/ネットワークに接続できませんでした/).waitFor();
   });
-  check(
+  disturbed(
     'an answer that does not come ends with the time-out’s message',
     {
       ...desktop,
       before:
         'const real=AbortSignal.timeout.bind(AbortSignal);AbortSignal.timeout=(ms)=>{window.asked=ms;return real(100)}',
     },
-    async ({ page }) => {
-      let release: () => void = () => undefined;
-      const held = new Promise<void>((done) => {
-        release = done;
-      });
-      await page.route(address, async (route) => {
-        await held;
-        await route.abort().catch(() => undefined);
-      });
+    async ({ page, front }) => {
+      front.hold(address);
       await page.goto('/information');
       await page.getByText(/時間内に応答がありませんでした/).waitFor();
       assert.equal(await page.evaluate(() => (window as unknown as { asked: number }).asked), 10_000);
-      release();
     },
   );
-  check('an empty document says that there is nothing', desktop, async ({ page }) => {
-    await page.route(address, markdown('# お知らせ\n'));
+  disturbed('an empty document says that there is nothing', desktop, async ({ page, front }) => {
+    front.on(address, markdown('# お知らせ\n'));
     await page.goto('/information');
     await page.getByText('現在お知らせはありません。').waitFor();
   });
-  check('hostile markdown is text, with the policy on', desktop, async ({ page, complaints }) => {
-    await page.route(address, markdown(hostile));
+  disturbed('hostile markdown is text, with the policy on', desktop, async ({ page, complaints, front }) => {
+    front.on(address, markdown(hostile));
     await page.goto('/information');
     await isHarmless(page);
     assert.deepEqual(complaints, []);
   });
-  check(
+  disturbed(
     'hostile markdown is text, with the policy off',
     { ...desktop, bypassCSP: true },
-    async ({ page }) => {
-      await page.route(address, markdown(hostile));
+    async ({ page, front }) => {
+      front.on(address, markdown(hostile));
       await page.goto('/information');
       // The policy is off indeed: an inline script runs.
       await page.evaluate(() => {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
-import { check, desktop } from '../support/check.ts';
+import { check, desktop, disturbed } from '../support/check.ts';
+import { fails } from '../support/front.ts';
 
 const about = '/docs/introduction/about';
 
@@ -173,7 +174,7 @@ describe('colour', () => {
       );
     },
   );
-  check('the choice is kept, and stands before the first paint', desktop, async ({ page }) => {
+  disturbed('the choice is kept, and stands before the first paint', desktop, async ({ page, front }) => {
     await open(page);
     await page.locator('[data-colour-toggle]').click();
     assert.equal(await theme(page), 'dark');
@@ -182,7 +183,7 @@ describe('colour', () => {
       /ダークモード\)$/,
     );
     // Without the application only the head's script can have set it.
-    await page.route('**/*.js', (route) => route.abort());
+    front.on(/\.js$/, fails);
     await page.reload({ waitUntil: 'commit' });
     await page.waitForFunction(() => document.body !== null);
     assert.equal(await theme(page), 'dark');
@@ -253,16 +254,21 @@ describe('skip link, back to top, announcement bar', () => {
     await page.locator('.back-to-top').waitFor({ state: 'hidden' });
   });
   // proves site/announcement-bar
-  check('the bar stays closed over a reload, hidden before hydration', desktop, async ({ page }) => {
-    await open(page);
-    const bar = page.locator('.announcement-bar');
-    assert.equal(await bar.isVisible(), true);
-    await bar.locator('button').click();
-    await bar.waitFor({ state: 'detached' });
-    await page.route('**/*.js', (route) => route.abort());
-    await page.reload();
-    assert.equal(await bar.isVisible(), false);
-  });
+  disturbed(
+    'the bar stays closed over a reload, hidden before hydration',
+    desktop,
+    async ({ page, front }) => {
+      await open(page);
+      const bar = page.locator('.announcement-bar');
+      assert.equal(await bar.isVisible(), true);
+      await bar.locator('button').click();
+      await bar.waitFor({ state: 'detached' });
+      front.on(/\.js$/, fails);
+      await page.reload();
+      assert.equal(await page.evaluate(() => document.documentElement.dataset['ready']), undefined);
+      assert.equal(await bar.isVisible(), false);
+    },
+  );
   check('a new id shows the bar again', desktop, async ({ page }) => {
     await open(page);
     await page.locator('.announcement-bar button').click();

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import type { Page, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
-import { check, desktop, phone } from '../support/check.ts';
+import { check, desktop, disturbed, phone } from '../support/check.ts';
+import { type Front, fails, type Held, passes, replies } from '../support/front.ts';
 
 const about = '/docs/introduction/about';
 const tutorial = '/docs/introduction/tutorial';
@@ -14,78 +15,58 @@ const goTo = (page: Page, route: string) =>
     route,
   );
 
-/** Holds what matches until it is let go. */
-async function hold(page: Page, pattern: string, end: (route: Route) => Promise<void>) {
-  let letGo: () => void = () => undefined;
-  let seen: () => void = () => undefined;
-  const free = new Promise<void>((done) => {
-    letGo = done;
-  });
-  const asked = new Promise<void>((done) => {
-    seen = done;
-  });
-  let ended: Promise<void> = Promise.resolve();
-  await page.route(pattern, (route) => {
-    seen();
-    ended = free.then(() => end(route)).catch(() => undefined);
-    return ended;
-  });
-  return {
-    asked,
-    /** Lets go, and waits until the page has had time to follow. */
-    async release() {
-      letGo();
-      await ended;
-      await page.evaluate(() => new Promise((done) => setTimeout(done, 500)));
-    },
-  };
+/** Lets go, and waits until the page has had time to follow. */
+async function release(page: Page, held: Held): Promise<void> {
+  await held.release();
+  await page.evaluate(() => new Promise((done) => setTimeout(done, 500)));
 }
-
-const goesOn = (route: Route) => route.continue();
-const fails = (route: Route) => route.abort();
 
 // proves site/loading
 describe('a navigation that another has overtaken', () => {
   for (const [how, end] of [
-    ['comes late', goesOn],
+    ['comes late', passes],
     ['fails late', fails],
   ] as const) {
-    check(`by a click: the older page ${how} and changes nothing`, desktop, async ({ page, complaints }) => {
+    disturbed(
+      `by a click: the older page ${how} and changes nothing`,
+      desktop,
+      async ({ page, complaints, front }) => {
+        await page.goto(tutorial);
+        await hydrated(page);
+        const held = front.hold(/^\/fragments\/[^/]*sora/, end);
+        await goTo(page, sora);
+        await held.asked;
+        await goTo(page, about);
+        await page.locator('h1', { hasText: '概要' }).waitFor();
+        await release(page, held);
+        assert.equal(new URL(page.url()).pathname, about);
+        assert.equal(await page.locator('h1').textContent(), '概要');
+        assert.deepEqual(
+          complaints.filter((one) => one.startsWith('warning')),
+          [],
+        );
+        assert.equal(await page.locator('.load-failure').count(), 0);
+      },
+    );
+    disturbed(`by Back: the older page ${how} and changes nothing`, desktop, async ({ page, front }) => {
       await page.goto(tutorial);
       await hydrated(page);
-      const held = await hold(page, '**/fragments/*sora*', end);
-      await goTo(page, sora);
-      await held.asked;
       await goTo(page, about);
       await page.locator('h1', { hasText: '概要' }).waitFor();
-      await held.release();
-      assert.equal(new URL(page.url()).pathname, about);
-      assert.equal(await page.locator('h1').textContent(), '概要');
-      assert.deepEqual(
-        complaints.filter((one) => one.startsWith('warning')),
-        [],
-      );
-      assert.equal(await page.locator('.load-failure').count(), 0);
-    });
-    check(`by Back: the older page ${how} and changes nothing`, desktop, async ({ page }) => {
-      await page.goto(tutorial);
-      await hydrated(page);
-      await goTo(page, about);
-      await page.locator('h1', { hasText: '概要' }).waitFor();
-      const held = await hold(page, '**/fragments/*sora*', end);
+      const held = front.hold(/^\/fragments\/[^/]*sora/, end);
       await goTo(page, sora);
       await held.asked;
       await page.goBack();
       await page.locator('h1', { hasText: 'チュートリアル' }).waitFor();
-      await held.release();
+      await release(page, held);
       assert.equal(new URL(page.url()).pathname, tutorial);
       assert.equal(await page.locator('h1').textContent(), 'チュートリアル');
     });
   }
-  check('leaves no spinner', desktop, async ({ page }) => {
+  disturbed('leaves no spinner', desktop, async ({ page, front }) => {
     await page.goto(tutorial);
     await hydrated(page);
-    const held = await hold(page, '**/fragments/*sora*', goesOn);
+    const held = front.hold(/^\/fragments\/[^/]*sora/);
     await goTo(page, sora);
     await held.asked;
     await goTo(page, about);
@@ -93,53 +74,50 @@ describe('a navigation that another has overtaken', () => {
     // Gatsby tells of a delay after one second.
     await page.evaluate(() => new Promise((done) => setTimeout(done, 1200)));
     assert.equal(await page.locator('.loading .spinner').count(), 0);
-    await held.release();
+    await release(page, held);
   });
-  check('a second click on the same link leads there', desktop, async ({ page }) => {
+  disturbed('a second click on the same link leads there', desktop, async ({ page, front }) => {
     await page.goto(tutorial);
     await hydrated(page);
-    const held = await hold(page, '**/fragments/*sora*', goesOn);
+    const held = front.hold(/^\/fragments\/[^/]*sora/);
     await goTo(page, sora);
     await held.asked;
     await goTo(page, sora);
-    await held.release();
+    await release(page, held);
     await page.waitForURL(`**${sora}`);
   });
 });
 
 describe('a fragment that is not what the address promises', () => {
   for (const [name, answer] of [
-    ['empty', { contentType: 'text/plain; charset=utf-8', body: '' }],
-    ['changed', { contentType: 'text/plain; charset=utf-8', body: '<p>another</p>' }],
-    ['the page of a portal', { contentType: 'text/html', body: '<h2>Sign in to the network</h2>' }],
+    ['empty', replies('')],
+    ['changed', replies('<p>another</p>')],
+    ['the page of a portal', replies('<h2>Sign in to the network</h2>', { type: 'text/html' })],
   ] as const) {
-    check(`${name}: is not shown; the page is loaded as a whole`, desktop, async ({ page, complaints }) => {
-      await page.goto(tutorial);
-      await hydrated(page);
-      await page.route('**/fragments/*about*', (route) => route.fulfill({ status: 200, ...answer }));
-      await goTo(page, about);
-      await page.locator('h1', { hasText: '概要' }).waitFor();
-      await hydrated(page);
-      assert.ok((await page.locator('.prose > *').count()) > 3);
-      assert.equal(await page.getByText('Sign in to the network').count(), 0);
-      assert.equal(complaints.filter((one) => one.startsWith('warning: The page')).length, 1);
-    });
+    disturbed(
+      `${name}: is not shown; the page is loaded as a whole`,
+      desktop,
+      async ({ page, complaints, front }) => {
+        await page.goto(tutorial);
+        await hydrated(page);
+        front.on(/^\/fragments\/[^/]*about/, answer);
+        await goTo(page, about);
+        await page.locator('h1', { hasText: '概要' }).waitFor();
+        await hydrated(page);
+        assert.ok((await page.locator('.prose > *').count()) > 3);
+        assert.equal(await page.getByText('Sign in to the network').count(), 0);
+        assert.equal(complaints.filter((one) => one.startsWith('warning: The page')).length, 1);
+      },
+    );
   }
 });
 
 describe('where the network is down', () => {
-  const down = async (page: Page) => {
-    await page.route('**/page-data/docs/**', fails);
-    await page.route('**/docs/**', fails);
-  };
-  const up = async (page: Page) => {
-    await page.unroute('**/page-data/docs/**');
-    await page.unroute('**/docs/**');
-  };
-  check('a click stays on the page and says so; Retry goes on', desktop, async ({ page }) => {
+  const down = (front: Front) => front.on(/^\/(?:page-data\/)?docs\//, fails);
+  disturbed('a click stays on the page and says so; Retry goes on', desktop, async ({ page, front }) => {
     await page.goto('/information');
     await hydrated(page);
-    await down(page);
+    const up = down(front);
     await page.locator('.footer a[href="/docs/introduction/sora"]').click();
     const box = page.locator('.load-failure');
     await box.waitFor();
@@ -151,24 +129,24 @@ describe('where the network is down', () => {
     await page.waitForFunction(() => document.querySelector('.load-failure')?.textContent !== '');
     assert.equal(new URL(page.url()).pathname, '/information');
     await box.getByRole('button', { name: /Retry/ }).waitFor();
-    await up(page);
+    up();
     await box.getByRole('button', { name: /Retry/ }).click();
     await page.locator('h1', { hasText: '遠隔支援' }).waitFor();
     assert.equal(await box.count(), 0);
   });
-  check('the notice can be closed', desktop, async ({ page }) => {
+  disturbed('the notice can be closed', desktop, async ({ page, front }) => {
     await page.goto('/information');
     await hydrated(page);
-    await down(page);
+    down(front);
     await page.locator('.footer a[href="/docs/introduction/sora"]').click();
     const box = page.locator('.load-failure');
     await box.getByRole('button', { name: '閉じる' }).click();
     assert.equal(await box.count(), 0);
   });
-  check('a later page that comes takes the notice away', desktop, async ({ page }) => {
+  disturbed('a later page that comes takes the notice away', desktop, async ({ page, front }) => {
     await page.goto('/information');
     await hydrated(page);
-    await down(page);
+    down(front);
     await page.locator('.footer a[href="/docs/introduction/sora"]').click();
     await page.locator('.load-failure').waitFor();
     await goTo(page, '/');
@@ -180,43 +158,47 @@ describe('where the network is down', () => {
 describe('a page that came without its data', () => {
   for (const [name, answer] of [
     ['cut off', fails],
-    ['answered with 503', (route: Route) => route.fulfill({ status: 503 })],
+    ['answered with 503', replies('', { status: 503 })],
   ] as const) {
     for (const [device, options] of [
       ['desktop', desktop],
       ['phone', phone],
     ] as const) {
-      check(`${name}, ${device}: the notice covers nothing and can be closed`, options, async ({ page }) => {
-        await page.route('**/page-data/docs/introduction/about/**', answer);
-        await page.goto(about);
-        const box = page.locator('.load-failure');
-        await box.waitFor();
-        const notice = await box.boundingBox();
-        assert.ok(notice);
-        for (const part of ['.navbar', 'h1', '.prose > :first-child']) {
-          const other = await page.locator(part).first().boundingBox();
-          assert.ok(other && other.y >= notice.y + notice.height - 1, `${part} is covered`);
-        }
-        for (const english of await box.getByText(/An error occurred|Retry/).all())
-          assert.equal(await english.evaluate((node) => node.closest('[lang=en]') !== null), true);
-        await box.getByRole('button', { name: '閉じる' }).click();
-        assert.equal(await box.count(), 0);
-        assert.equal(await page.locator('h1', { hasText: '概要' }).isVisible(), true);
-      });
+      disturbed(
+        `${name}, ${device}: the notice covers nothing and can be closed`,
+        options,
+        async ({ page, front }) => {
+          front.on(/^\/page-data\/docs\/introduction\/about\//, answer);
+          await page.goto(about);
+          const box = page.locator('.load-failure');
+          await box.waitFor();
+          const notice = await box.boundingBox();
+          assert.ok(notice);
+          for (const part of ['.navbar', 'h1', '.prose > :first-child']) {
+            const other = await page.locator(part).first().boundingBox();
+            assert.ok(other && other.y >= notice.y + notice.height - 1, `${part} is covered`);
+          }
+          for (const english of await box.getByText(/An error occurred|Retry/).all())
+            assert.equal(await english.evaluate((node) => node.closest('[lang=en]') !== null), true);
+          await box.getByRole('button', { name: '閉じる' }).click();
+          assert.equal(await box.count(), 0);
+          assert.equal(await page.locator('h1', { hasText: '概要' }).isVisible(), true);
+        },
+      );
     }
   }
   for (const chunk of ['framework', 'app']) {
-    check(
+    disturbed(
       `whose script ${chunk} does not come, says so and offers to load again`,
       desktop,
-      async ({ page }) => {
-        await page.route(`**/${chunk}-*.js`, fails);
+      async ({ page, front }) => {
+        const mend = front.on(new RegExp(`^/${chunk}-[^/]*\\.js$`), fails);
         await page.goto(about);
         const box = page.locator('.load-failure');
         await box.waitFor();
         assert.match(await box.innerText(), /一部の機能/);
         assert.equal(await page.locator('h1', { hasText: '概要' }).isVisible(), true);
-        await page.unroute(`**/${chunk}-*.js`);
+        mend();
         await box.getByRole('button', { name: '再読み込み' }).click();
         await hydrated(page);
         assert.equal(await box.count(), 0);
@@ -226,55 +208,57 @@ describe('a page that came without its data', () => {
 });
 
 describe('a click before the page is taken over', () => {
-  const early = async (page: Page, route: string, click: () => Promise<void>) => {
-    const held = await hold(page, '**/app-*.js', goesOn);
+  const early = async (page: Page, front: Front, route: string, click: () => Promise<void>) => {
+    const held = front.hold(/^\/app-[^/]*\.js$/);
     await page.goto(route, { waitUntil: 'commit' });
     await held.asked;
     await page.locator('.footer').waitFor({ state: 'attached' });
     await click();
-    await held.release();
+    await release(page, held);
     await hydrated(page);
   };
-  check('the colour is changed', desktop, async ({ page }) => {
-    await early(page, about, () => page.locator('[data-colour-toggle]').click());
+  disturbed('the colour is changed', desktop, async ({ page, front }) => {
+    await early(page, front, about, () => page.locator('[data-colour-toggle]').click());
     await page.waitForFunction(() => document.documentElement.dataset['theme'] === 'dark');
   });
-  check('the dropdown opens', desktop, async ({ page }) => {
-    await early(page, about, () => page.locator('[data-dropdown=guides] > button').click());
+  disturbed('the dropdown opens', desktop, async ({ page, front }) => {
+    await early(page, front, about, () => page.locator('[data-dropdown=guides] > button').click());
     await page.locator('[data-dropdown=guides] > ul').waitFor({ state: 'visible' });
   });
-  check('a category of the sidebar opens', desktop, async ({ page }) => {
+  disturbed('a category of the sidebar opens', desktop, async ({ page, front }) => {
     const category = page.locator('.doc-sidebar__toggle').nth(2);
-    await early(page, '/apis/v1/cws_api', () => category.click());
+    await early(page, front, '/apis/v1/cws_api', () => category.click());
     await page.waitForFunction(
       () => document.querySelectorAll('.doc-sidebar__toggle')[2]?.getAttribute('aria-expanded') === 'true',
     );
   });
-  check('the sidebar is hidden', desktop, async ({ page }) => {
-    await early(page, about, () => page.locator('.doc-sidebar__hide').click());
+  disturbed('the sidebar is hidden', desktop, async ({ page, front }) => {
+    await early(page, front, about, () => page.locator('.doc-sidebar__hide').click());
     await page.locator('.doc-sidebar__scroll').waitFor({ state: 'hidden' });
   });
-  check('the mobile menu opens', phone, async ({ page }) => {
-    await early(page, about, () => page.locator('.navbar__menu').click());
+  disturbed('the mobile menu opens', phone, async ({ page, front }) => {
+    await early(page, front, about, () => page.locator('.navbar__menu').click());
     await page.locator('dialog.mobile-menu[open]').waitFor();
   });
-  check('a language is chosen', desktop, async ({ page }) => {
-    await early(page, '/docs/components', () => page.getByRole('tab', { name: 'Python' }).first().click());
+  disturbed('a language is chosen', desktop, async ({ page, front }) => {
+    await early(page, front, '/docs/components', () =>
+      page.getByRole('tab', { name: 'Python' }).first().click(),
+    );
     await page.locator('.tabs__panel[data-language=python]').first().waitFor({ state: 'visible' });
     assert.equal(await page.locator('.tabs__panel[data-language=bash]').first().isVisible(), false);
   });
-  check('a click elsewhere afterwards takes it back', desktop, async ({ page }) => {
-    await early(page, about, async () => {
+  disturbed('a click elsewhere afterwards takes it back', desktop, async ({ page, front }) => {
+    await early(page, front, about, async () => {
       await page.locator('[data-dropdown=guides] > button').click();
       await page.locator('h1').click();
     });
     assert.equal(await page.locator('[data-dropdown=guides] > ul').isVisible(), false);
   });
-  check('an old click is not repeated', desktop, async ({ page }) => {
+  disturbed('an old click is not repeated', desktop, async ({ page, front }) => {
     await page.addInitScript(
       'const now = performance.now.bind(performance); performance.now = () => now() + (window.later ?? 0);',
     );
-    await early(page, about, async () => {
+    await early(page, front, about, async () => {
       await page.locator('[data-colour-toggle]').click();
       await page.evaluate('window.later = 60000');
     });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
-import { check } from '../support/check.ts';
+import { check, disturbed } from '../support/check.ts';
+import { fails } from '../support/front.ts';
 
 /** The width of A4 without its margins, at 96 dots an inch. */
 const paper = { viewport: { width: 688, height: 1009 } } as const;
@@ -40,8 +41,8 @@ describe('on paper', () => {
     assert.ok(panels.every(({ height }) => height > 10));
   });
 
-  check('also before the page has loaded its scripts', paper, async ({ page }) => {
-    await page.route('**/*.js', (route) => route.abort());
+  disturbed('also before the page has loaded its scripts', paper, async ({ page, front }) => {
+    front.on(/\.js$/, fails);
     await page.goto('/docs/introduction/sora');
     await page.emulateMedia({ media: 'print' });
     assert.equal(await shown(page, '.tabs__panel'), await page.locator('.tabs__panel').count());

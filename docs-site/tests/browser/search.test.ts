@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
-import { check, desktop, phone } from '../support/check.ts';
+import { check, desktop, disturbed, phone } from '../support/check.ts';
+import { fails } from '../support/front.ts';
 import { queries } from '../unit/search-queries.ts';
 
 const input = (page: Page) => page.locator('.search__input');
@@ -117,25 +118,25 @@ describe('search', () => {
     assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 本文'), paths.join('\n'));
     assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 応答 200'));
   });
-  check('a failed index is told of and can be tried again', phone, async ({ page }) => {
-    await page.route('**/search.json', (route) => route.abort());
+  disturbed('a failed index is told of and can be tried again', phone, async ({ page, front }) => {
+    const mend = front.on(/^\/search\.json$/, fails);
     await open(page);
     await page.getByRole('button', { name: 'ドキュメントを検索' }).click();
     await status(page).getByText('検索の準備に失敗しました。').waitFor();
-    await page.unroute('**/search.json');
+    mend();
     await page.getByRole('button', { name: '再試行' }).click();
     await status(page).getByText('検索できます').waitFor();
   });
-  check(
+  disturbed(
     'an engine that cannot be loaded leaves the page as it is, and can be tried again',
     desktop,
-    async ({ page }) => {
+    async ({ page, front }) => {
       await open(page);
-      await page.route('**/*.js', (route) => route.abort());
+      const mend = front.on(/\.js$/, fails);
       await page.keyboard.press('/');
       await status(page).getByText('検索の準備に失敗しました。').waitFor();
       assert.equal(await page.locator('.status--crash').count(), 0);
-      await page.unroute('**/*.js');
+      mend();
       await page.getByRole('button', { name: '再試行' }).click();
       await status(page).getByText('検索できます').waitFor();
     },

@@ -22,10 +22,21 @@ export const chromePath = (): string | undefined =>
 export const noChrome = 'no Chromium here: set CHROME_PATH, or install the package chromium';
 
 /** The machine may be slow: a condition that never comes true fails, one that comes late does not. */
-const patienceMs = Number(process.env['CHECK_TIMEOUT_MS'] || 30_000);
+export const patienceMs = Number(process.env['CHECK_TIMEOUT_MS'] || 30_000);
 
 /** The seeded break under which the checks run (tests/breaks); none in other runs. */
 const seeded: Break | undefined = process.env['CHECK_BREAK'] && JSON.parse(process.env['CHECK_BREAK']);
+
+/** Debian's Chromium fills its address bar's panels for each new window: up to half a second of processor time. */
+export const panels = 'WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,PreloadTopChromeWebUI';
+
+/** The browser heeds the last such list only: after the panels comes what Playwright switches off. */
+const unneeded = [
+  ...[panels, 'Translate', 'AvoidUnnecessaryBeforeUnloadCheckSync', 'DestroyProfileOnBrowserClose'],
+  ...['HttpsUpgrades', 'HttpsFirstBalancedModeAutoEnable', 'LensOverlay', 'MediaRouter', 'PaintHolding'],
+  ...['OptimizationHints', 'ThirdPartyStoragePartitioning', 'NetworkTimeServiceQuerying', 'AimEnabled'],
+  'PreconnectToSearch',
+].join(',');
 
 let shared: Promise<Browser> | undefined;
 
@@ -43,6 +54,7 @@ export function openBrowser(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      `--disable-features=${unneeded}`,
     ],
   });
   return shared;
