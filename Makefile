@@ -99,10 +99,16 @@ site-pictures: ## Take a picture of every route of the built site: three widths,
 	@exec $(NODE) docs-site/tests/pictures.ts $(FOLDER)
 
 .PHONY: generate
-generate: install ## Generate proto/gen, docs/configuration.md and docs/specification.md
+generate: install ## Generate proto/gen, docs/configuration.md, docs/specification.md, and the chart's schema and README
 	cd proto && buf generate
 	$(NODE) tests/architecture/configuration.ts
 	$(NODE) tests/specification/document.ts
+	$(NODE) tests/charts/headset-cloud/schema.ts
+	$(NODE) tests/charts/headset-cloud/readme.ts
+
+.PHONY: test-charts
+test-charts: install ## Check the image and the chart (ARGS=path to choose); with TEST_KUBE_CONTEXT on that cluster
+	$(JEST) -c tests/jest.charts.config.js --runInBand $(ARGS)
 
 .PHONY: contract-release
 contract-release: install ## Keep the OpenAPI documents and protocols of a release; later changes must not break them
