@@ -1,4 +1,6 @@
 import { suite } from './jest.base.js';
 
-/** Images and the chart: what can be judged without a cluster, and what needs the one of TEST_KUBE_CONTEXT. */
-export default suite(['<rootDir>/tests/charts/**/*.test.ts'], { testTimeout: 120_000 });
+export default suite(['<rootDir>/tests/charts/**/*.test.ts'], {
+  // Images are staged and built before the tests of a file.
+  testTimeout: 240_000,
+});

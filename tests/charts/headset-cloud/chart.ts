@@ -52,8 +52,17 @@ export interface Rendering {
   readonly kubeVersion?: string;
 }
 
-/** The chart's manifests. Throws with Helm's message where it refuses the values. */
+const rendered = new Map<string, string>();
+
+/** The chart's manifests; the same values are rendered once. Throws with Helm's message where it refuses them. */
 export function render(of: Rendering = {}): string {
+  const key = JSON.stringify(of);
+  const text = rendered.get(key) ?? renderAnew(of);
+  rendered.set(key, text);
+  return text;
+}
+
+function renderAnew(of: Rendering): string {
   const args = ['template', of.release ?? 'trial', chartFolder, '--namespace', 'headset'];
   args.push('--kube-version', of.kubeVersion ?? kubeVersions[1]);
   for (const file of of.files ?? []) args.push('--values', join(chartFolder, file));
