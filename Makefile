@@ -106,10 +106,6 @@ generate: install ## Generate proto/gen, docs/configuration.md, docs/specificati
 	$(NODE) tests/charts/headset-cloud/schema.ts
 	$(NODE) tests/charts/headset-cloud/readme.ts
 
-.PHONY: test-charts
-test-charts: install ## Check the image and the chart (ARGS=path to choose); with TEST_KUBE_CONTEXT on that cluster
-	$(JEST) -c tests/jest.charts.config.js --runInBand $(ARGS)
-
 .PHONY: contract-release
 contract-release: install ## Keep the OpenAPI documents and protocols of a release; later changes must not break them
 	$(NODE) tests/architecture/breaking/releases.ts
