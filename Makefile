@@ -114,11 +114,13 @@ test-charts: install $(if $(wildcard docs-site/dist/server.mjs),,site-build) ## 
 	$(JEST) -c tests/jest.charts.config.js --runInBand $(ARGS)
 
 .PHONY: generate
-generate: install ## Generate proto/gen, docs/configuration.md, docs/specification.md and tests/conformance/RULES.md
+generate: install ## Generate proto/gen, docs/configuration.md, docs/specification.md, tests/conformance/RULES.md, and the chart's schema and README
 	cd proto && buf generate
 	$(NODE) tests/architecture/configuration.ts
 	$(NODE) tests/specification/document.ts
 	$(NODE) tests/conformance/table.ts
+	$(NODE) tests/charts/headset-cloud/schema.ts
+	$(NODE) tests/charts/headset-cloud/readme.ts
 
 .PHONY: contract-release
 contract-release: install ## Keep the OpenAPI documents, protocols and databases' steps of a release; later changes must not break them

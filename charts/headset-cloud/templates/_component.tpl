@@ -1,0 +1,156 @@
+{{/* All resources of one component; arguments: root, name, component (files/components.yaml with its values). */}}
+
+{{- define "hc.component" -}}
+{{- $v := .component.values -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  {{- include "hc.metadata" . | nindent 2 }}
+  {{- with $v.serviceAccountAnnotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+automountServiceAccountToken: false
+---
+apiVersion: v1
+kind: Service
+metadata: {{- include "hc.metadata" . | nindent 2 }}
+spec:
+  {{- if .component.stores }}
+  # Callers balance their calls themselves, over the addresses of all ready pods.
+  clusterIP: None
+  {{- end }}
+  selector: {{- include "hc.selector" . | nindent 4 }}
+  ports: {{- include "hc.component.ports" (merge (dict "key" "port") .) | trim | nindent 4 }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {{- include "hc.metadata" . | nindent 2 }}
+spec:
+  # One by one, also where there is one only; pods that are not ready hinder no eviction.
+  maxUnavailable: 1
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels: {{- include "hc.selector" . | nindent 6 }}
+---
+{{ include "hc.component.deployment" . }}
+{{- if $v.maxReplicas }}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {{- include "hc.metadata" . | nindent 2 }}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: {{ include "hc.name" . }}}
+  minReplicas: {{ $v.replicas }}
+  maxReplicas: {{ $v.maxReplicas }}
+  metrics:
+    - type: Resource
+      # A process uses one core at most.
+      resource: {name: cpu, target: {type: AverageValue, averageValue: 600m}}
+  behavior:
+    scaleDown: {stabilizationWindowSeconds: 300}
+{{- end }}
+{{- end -}}
+
+{{/* Ports of the component, as those of a container or of a Service; argument key: containerPort or port. */}}
+{{- define "hc.component.ports" -}}
+{{- if .component.stores }}
+- {name: grpc, {{ .key }}: 9000, protocol: TCP{{ if eq .key "port" }}, targetPort: grpc, appProtocol: kubernetes.io/h2c{{ end }}}
+{{- end }}
+{{- with .component.public }}
+- {name: {{ .name }}, {{ $.key }}: {{ .port }}, protocol: TCP{{ if eq $.key "port" }}, targetPort: {{ .name }}{{ end }}}
+{{- end }}
+{{- if and (eq .name "updates") (not .root.Values.s3.bucket) }}
+- {name: files, {{ .key }}: 8084, protocol: TCP{{ if eq .key "port" }}, targetPort: files{{ end }}}
+{{- end }}
+- {name: admin, {{ .key }}: 9100, protocol: TCP{{ if eq .key "port" }}, targetPort: admin{{ end }}}
+{{- end -}}
+
+{{- define "hc.component.deployment" -}}
+{{- $v := .component.values -}}
+{{- $secrets := splitList " " (include "hc.secretsOf" .) -}}
+{{- $args := merge (dict "secrets" $secrets) . -}}
+{{- $image := ternary .root.Values.site.image .root.Values.image (eq .name "site") -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{- include "hc.metadata" . | nindent 2 }}
+spec:
+  {{- if not $v.maxReplicas }}
+  replicas: {{ $v.replicas }}
+  {{- end }}
+  revisionHistoryLimit: 3
+  # Longer than DNS answers live, so that callers know a new pod before an old one goes.
+  minReadySeconds: 10
+  strategy:
+    rollingUpdate: {maxSurge: 1, maxUnavailable: 0}
+  selector:
+    matchLabels: {{- include "hc.selector" . | nindent 6 }}
+  template:
+    metadata:
+      labels: {{- include "hc.labels" . | nindent 8 }}
+      annotations:
+        headset-cloud/secrets: {{ include "hc.secretsRevision" .root | quote }}
+    spec:
+      {{- include "hc.pod.common" . | nindent 6 }}
+      terminationGracePeriodSeconds: {{ .root.Values.terminationGracePeriodSeconds }}
+      topologySpreadConstraints:
+        {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+        - maxSkew: 1
+          topologyKey: {{ . }}
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector:
+            matchLabels: {{- include "hc.selector" $ | nindent 14 }}
+          matchLabelKeys: [pod-template-hash]
+        {{- end }}
+      containers:
+        - name: {{ .name }}
+          image: {{ include "hc.image" $image | quote }}
+          imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+          {{- with .component.entry }}
+          args: [{{ . }}]
+          {{- end }}
+          env:
+            {{- if eq .name "device-link" }}
+            - name: POD_IP
+              valueFrom: {fieldRef: {fieldPath: status.podIP}}
+            {{- end }}
+            {{- range $key, $value := include "hc.settings.component" $args | fromYaml }}
+            - {name: {{ $key }}, value: {{ $value | quote }}}
+            {{- end }}
+          ports: {{- include "hc.component.ports" (merge (dict "key" "containerPort") .) | trim | nindent 12 }}
+          # The admin port answers first, also while a store is away; then /readyz says what is missing.
+          startupProbe:
+            httpGet: {path: /livez, port: admin}
+            periodSeconds: 1
+            timeoutSeconds: 2
+            failureThreshold: 60
+          livenessProbe:
+            httpGet: {path: /livez, port: admin}
+            periodSeconds: 10
+            timeoutSeconds: 5
+            failureThreshold: 3
+          readinessProbe:
+            httpGet: {path: /readyz, port: admin}
+            periodSeconds: 2
+            timeoutSeconds: 2
+            failureThreshold: 2
+          lifecycle:
+            preStop:
+              # Endpoints, load balancers and DNS forget the pod before it is told to stop.
+              sleep: {seconds: 5}
+          resources:
+            requests: {{- toYaml (merge (dict "ephemeral-storage" "64Mi") $v.resources.requests) | nindent 14 }}
+            # Logs count as storage too. The room for uploads is a volume with a limit of its own.
+            limits: {{- toYaml (merge (dict "ephemeral-storage" "256Mi") $v.resources.limits) | nindent 14 }}
+          securityContext: {{- include "hc.container.security" . | nindent 12 }}
+          volumeMounts:
+            {{- include "hc.mounts" $args | nindent 12 }}
+            {{- if $v.tempSize }}
+            - {name: uploads, mountPath: /var/lib/headset-cloud/uploads}
+            {{- end }}
+      volumes:
+        {{- include "hc.volumes" $args | nindent 8 }}
+        {{- with $v.tempSize }}
+        - name: uploads
+          emptyDir: {sizeLimit: {{ . }}}
+        {{- end }}
+{{- end -}}

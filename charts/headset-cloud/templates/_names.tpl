@@ -1,0 +1,76 @@
+{{/* Names, labels and the parts of the chart that several templates need. */}}
+
+{{/* The components of this installation: files/components.yaml, joined with their values; a map by name. */}}
+{{- define "hc.components" -}}
+{{- $all := .Files.Get "files/components.yaml" | fromYaml -}}
+{{- if not .Values.site.enabled }}{{ $all = omit $all "site" }}{{ end -}}
+{{- range $name, $component := $all -}}
+{{- $values := ternary $.Values.site (index $.Values.components $name) (eq $name "site") -}}
+{{- $_ := set $component "values" $values -}}
+{{- end -}}
+{{- $all | toYaml -}}
+{{- end -}}
+
+{{/* The resource name of a component; arguments: root, name. */}}
+{{- define "hc.name" -}}
+{{ .root.Release.Name }}-{{ .name }}
+{{- end -}}
+
+{{/* Labels that select a component's pods; arguments: root, name. */}}
+{{- define "hc.selector" -}}
+app.kubernetes.io/name: headset-cloud
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .name }}
+{{- end -}}
+
+{{- define "hc.labels" -}}
+{{ include "hc.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+{{- end -}}
+
+{{/* name, namespace and labels of a resource; arguments: root, name. */}}
+{{- define "hc.metadata" -}}
+name: {{ include "hc.name" . }}
+namespace: {{ .root.Release.Namespace }}
+labels: {{- include "hc.labels" . | nindent 2 }}
+{{- end -}}
+
+{{/* An image's reference; argument: an image's values. */}}
+{{- define "hc.image" -}}
+{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag }}{{ end }}
+{{- end -}}
+
+{{/* The Secrets by the name of the setting that reads them. In a trial with stores, the one that the chart makes. */}}
+{{- define "hc.secrets" -}}
+{{- $s := .Values.secrets -}}
+{{- $made := dict "name" (printf "%s-trial" .Release.Name) -}}
+{{- $refs := dict "MONGODB_URI" $s.mongodbUri "SECRET_KEY" $s.secretKey "ADMIN_TOKEN" $s.adminToken "AWS_SHARED_CREDENTIALS" $s.s3Credentials -}}
+{{- range $key, $ref := $refs -}}
+{{- if and $.Values.trial.stores (not $ref.name) (ne $key "AWS_SHARED_CREDENTIALS") -}}
+{{- $_ := set $refs $key (merge (dict "key" $ref.key) $made) -}}
+{{- end -}}
+{{- end -}}
+{{- $refs | toYaml -}}
+{{- end -}}
+
+{{/*
+A text that changes when one of the Secrets does, so that pods read the new one: processes read secrets at
+their start. It is empty where Helm has no cluster to look at; then secrets.revision is the way.
+*/}}
+{{- define "hc.secretsRevision" -}}
+{{- $seen := list .Values.secrets.revision -}}
+{{- range $_, $ref := include "hc.secrets" . | fromYaml -}}
+{{- if $ref.name -}}
+{{- $secret := lookup "v1" "Secret" $.Release.Namespace $ref.name -}}
+{{- if $secret }}{{ $seen = append $seen (printf "%s=%s" $ref.name $secret.metadata.resourceVersion) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{ $seen | uniq | sortAlpha | join "," | sha256sum | trunc 16 }}
+{{- end -}}
+
+{{/* Where the brokers are. */}}
+{{- define "hc.brokers" -}}
+{{- if .Values.trial.stores }}{{ .Release.Name }}-trial-kafka:9092{{ else }}{{ .Values.kafka.brokers }}{{ end -}}
+{{- end -}}

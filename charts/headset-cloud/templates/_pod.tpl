@@ -1,0 +1,156 @@
+{{/* The parts that every pod of the platform has, in the form that restricted Pod Security demands. */}}
+
+{{- define "hc.pod.security" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
+{{- define "hc.container.security" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{/* Fields of the pod beside its containers and volumes; arguments: root, name. */}}
+{{- define "hc.pod.common" -}}
+serviceAccountName: {{ include "hc.name" . }}
+automountServiceAccountToken: false
+# Variables of all Services in the namespace would only be noise, and could hide a setting.
+enableServiceLinks: false
+securityContext: {{- include "hc.pod.security" . | nindent 2 }}
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- with .root.Values.scheduling }}
+{{- with .nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/*
+Settings of a process as YAML, name to text; arguments: root, name, component, secrets (settings that are
+read from files). Extra settings of the values never replace what the chart sets: the schema refuses them.
+*/}}
+{{- define "hc.settings" -}}
+{{- $v := .root.Values -}}
+{{- $c := .component -}}
+{{- $env := dict "NODE_OPTIONS" "--max-old-space-size-percentage=65" -}}
+{{- if $v.caBundleConfigMap }}{{ $_ := set $env "NODE_EXTRA_CA_CERTS" "/etc/headset-cloud/ca/ca.crt" }}{{ end -}}
+{{- range .secrets }}{{ $_ := set $env (printf "%s_FILE" .) (printf "/etc/headset-cloud/secrets/%s" .) }}{{ end -}}
+{{- if $c.stores -}}
+{{- $_ := set $env "MONGODB_DATABASE_PREFIX" $v.mongodb.databasePrefix -}}
+{{- $_ := set $env "KAFKA_BROKERS" (include "hc.brokers" .root) -}}
+{{- $_ := set $env "KAFKA_PARTITIONS" (toString $v.kafka.partitions) -}}
+{{- $_ := set $env "KAFKA_REPLICATION_FACTOR" (toString $v.kafka.replicationFactor) -}}
+{{- if $v.kafka.prefix }}{{ $_ := set $env "KAFKA_PREFIX" $v.kafka.prefix }}{{ end -}}
+{{- end -}}
+{{- $env | toYaml -}}
+{{- end -}}
+
+{{/* The same for a component's Deployment: what it listens on, whom it calls, how it stops. */}}
+{{- define "hc.settings.component" -}}
+{{- $v := .root.Values -}}
+{{- $c := .component -}}
+{{- $env := include "hc.settings" . | fromYaml -}}
+{{- $_ := set $env "ADMIN_LISTEN" "0.0.0.0:9100" -}}
+{{- with $c.public }}{{ $_ := set $env .setting (printf "0.0.0.0:%v" .port) }}{{ end -}}
+{{- if ne .name "site" -}}
+{{- if $v.tracesEndpoint }}{{ $_ := set $env "OTEL_EXPORTER_OTLP_ENDPOINT" $v.tracesEndpoint }}{{ end -}}
+{{- /* The pause before SIGTERM (5 s), turning callers away, and the stop fit into the pod's grace. */ -}}
+{{- $_ := set $env "TURN_AWAY_MS" "3000" -}}
+{{- $_ := set $env "STOP_GRACE_MS" (toString (mul 1000 (sub $v.terminationGracePeriodSeconds 15))) -}}
+{{- range $c.calls -}}
+{{- if ne . $.name -}}
+{{- $address := printf "dns:///%s:9000" (include "hc.name" (dict "root" $.root "name" .)) -}}
+{{- $_ := set $env (printf "%s_ADDRESS" (. | upper | replace "-" "_")) $address -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if $c.stores -}}
+{{- $_ := set $env "GRPC_LISTEN" "0.0.0.0:9000" -}}
+{{- $_ := set $env "SCHEMA" "wait" -}}
+{{- end -}}
+{{- if eq .name "gateway" -}}
+{{- $_ := set $env "OIDC_ISSUER" (include "hc.issuer" .root) -}}
+{{- $_ := set $env "OIDC_AUDIENCE" (ternary "urn:headset-cloud:api" $v.oidc.audience $v.trial.issuer) -}}
+{{- with $v.oidc.jwksUri }}{{ $_ := set $env "OIDC_JWKS_URI" . }}{{ end -}}
+{{- end -}}
+{{- if eq .name "device-link" }}{{ $_ := set $env "ADVERTISE_ADDRESS" "$(POD_IP):9000" }}{{ end -}}
+{{- if eq .name "updates" -}}
+{{- $_ := set $env "UPDATES_TEMP_DIR" "/var/lib/headset-cloud/uploads" -}}
+{{- if $v.s3.bucket -}}
+{{- $_ := set $env "S3_BUCKET" $v.s3.bucket -}}
+{{- $_ := set $env "S3_REGION" $v.s3.region -}}
+{{- with $v.s3.endpoint }}{{ $_ := set $env "S3_ENDPOINT" . }}{{ end -}}
+{{- with $v.s3.publicEndpoint }}{{ $_ := set $env "S3_PUBLIC_ENDPOINT" . }}{{ end -}}
+{{- else -}}
+{{- $_ := set $env "DATA_DIR" "/var/lib/headset-cloud/uploads" -}}
+{{- $_ := set $env "UPDATES_LISTEN" "0.0.0.0:8084" -}}
+{{- $_ := set $env "UPDATES_PUBLIC_URL" (printf "http://%s:8084" (include "hc.name" .)) -}}
+{{- end -}}
+{{- end -}}
+{{- with $v.callbacks.allowAddresses -}}
+{{- if eq $.name "notifier" }}{{ $_ := set $env "NOTIFIER_ALLOW_ADDRESSES" (join "," .) }}{{ end -}}
+{{- if eq $.name "communication" }}{{ $_ := set $env "COMMUNICATION_ALLOW_ADDRESSES" (join "," .) }}{{ end -}}
+{{- end -}}
+{{- $common := ternary dict $v.settings (eq .name "site") -}}
+{{- range $key, $value := merge (deepCopy ($c.values.settings | default dict)) (deepCopy $common) }}{{ $_ := set $env $key (include "hc.text" $value) }}{{ end -}}
+{{- $env | toYaml -}}
+{{- end -}}
+
+{{/* A setting as text. Helm reads every number as a float, whose text would be 1.073741824e+09. */}}
+{{- define "hc.text" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ toString . }}{{ end -}}
+{{- end -}}
+
+{{- define "hc.issuer" -}}
+{{- if .Values.trial.issuer }}http://{{ .Release.Name }}-trial-issuer:8081{{ else }}{{ .Values.oidc.issuer }}{{ end -}}
+{{- end -}}
+
+{{/* The mounts and volumes of files that hold secrets and certificates; arguments: root, secrets. */}}
+{{- define "hc.mounts" -}}
+- {name: secrets, mountPath: /etc/headset-cloud/secrets, readOnly: true}
+{{- if .root.Values.caBundleConfigMap }}
+- {name: ca, mountPath: /etc/headset-cloud/ca, readOnly: true}
+{{- end }}
+{{- end -}}
+
+{{- define "hc.volumes" -}}
+{{- $refs := include "hc.secrets" .root | fromYaml -}}
+- name: secrets
+  projected:
+    defaultMode: 0440
+    sources:
+      {{- range .secrets }}
+      - secret:
+          name: {{ (index $refs .).name }}
+          items: [{key: {{ (index $refs .).key }}, path: {{ . }}}]
+      {{- end }}
+{{- with .root.Values.caBundleConfigMap }}
+- name: ca
+  configMap: {name: {{ . }}}
+{{- end }}
+{{- end -}}
+
+{{/* The names of the settings that a component reads from Secrets, divided by blanks; arguments: root, name, component. */}}
+{{- define "hc.secretsOf" -}}
+ADMIN_TOKEN
+{{- if .component.stores }} MONGODB_URI SECRET_KEY{{ end -}}
+{{- if and (eq .name "updates") .root.Values.s3.bucket .root.Values.secrets.s3Credentials.name }} AWS_SHARED_CREDENTIALS{{ end -}}
+{{- end -}}

@@ -1,0 +1,61 @@
+{{/*
+What the schema cannot say: values that belong together. All problems at once, each with its path and what to do.
+*/}}
+{{- define "hc.validate" -}}
+{{- $v := .Values -}}
+{{- $production := not $v.trial.enabled -}}
+{{- $p := list -}}
+
+{{- $images := list (dict "path" "image" "image" $v.image) -}}
+{{- if $v.site.enabled }}{{ $images = append $images (dict "path" "site.image" "image" $v.site.image) }}{{ end -}}
+{{- if $v.trial.issuer }}{{ $images = append $images (dict "path" "trial.image" "image" $v.trial.image) }}{{ end -}}
+{{- range $images -}}
+{{- if not .image.repository }}{{ $p = append $p (printf "%s.repository is missing: name the image, for example registry.example.com/headset-cloud." .path) }}{{ end -}}
+{{- if and $production (not .image.digest) }}{{ $p = append $p (printf "%s.digest is missing: production runs images by digest (sha256:…), because a tag may move. A tag is for trial.enabled=true." .path) }}{{ end -}}
+{{- if not (or .image.digest .image.tag) }}{{ $p = append $p (printf "%s has neither digest nor tag: give one." .path) }}{{ end -}}
+{{- end -}}
+
+{{- $refs := include "hc.secrets" . | fromYaml -}}
+{{- range $path, $key := dict "secrets.mongodbUri" "MONGODB_URI" "secrets.secretKey" "SECRET_KEY" "secrets.adminToken" "ADMIN_TOKEN" -}}
+{{- if not (index $refs $key).name }}{{ $p = append $p (printf "%s.name is missing: make a Secret whose key %s holds %s, and name it here." $path (index $refs $key).key $key) }}{{ end -}}
+{{- end -}}
+
+{{- if $v.trial.stores -}}
+{{- if or $v.kafka.brokers }}{{ $p = append $p "kafka.brokers and trial.stores exclude each other: remove one." }}{{ end -}}
+{{- else if not $v.kafka.brokers }}{{ $p = append $p "kafka.brokers is missing: name bootstrap brokers, for example kafka-0.example.com:9092,kafka-1.example.com:9092." }}{{ end -}}
+{{- if and $production (lt (int $v.kafka.replicationFactor) 3) }}{{ $p = append $p (printf "kafka.replicationFactor is %v: production needs 3 at least, because with fewer the loss of one broker stops every write or loses acknowledged events." $v.kafka.replicationFactor) }}{{ end -}}
+
+{{- if $v.s3.bucket -}}
+{{- if not (or $v.secrets.s3Credentials.name $v.components.updates.serviceAccountAnnotations) }}{{ $p = append $p "s3.bucket is set, but nobody may use it: name secrets.s3Credentials.name, or give workload identity by components.updates.serviceAccountAnnotations." }}{{ end -}}
+{{- else if $production }}{{ $p = append $p "s3.bucket is missing: name the bucket of packages and firmware; it must exist." -}}
+{{- else if gt (int $v.components.updates.replicas) 1 }}{{ $p = append $p (printf "components.updates.replicas is %v: without s3.bucket files lie on one pod's disk, so it must be 1." $v.components.updates.replicas) }}{{ end -}}
+
+{{- if $v.trial.issuer -}}
+{{- if $v.oidc.issuer }}{{ $p = append $p "oidc.issuer and trial.issuer exclude each other: remove one." }}{{ end -}}
+{{- else -}}
+{{- if not $v.oidc.issuer }}{{ $p = append $p "oidc.issuer is missing: the issuer of the access tokens, exactly as in their iss claim, for example https://id.example.com." }}{{ end -}}
+{{- if not $v.oidc.audience }}{{ $p = append $p "oidc.audience is missing: the audience that access tokens name, for example https://api.example.com." }}{{ end -}}
+{{- if and $production $v.oidc.issuer (not (hasPrefix "https://" $v.oidc.issuer)) }}{{ $p = append $p (printf "oidc.issuer is %s: production demands https, because its keys decide who may call." $v.oidc.issuer) }}{{ end -}}
+{{- end -}}
+
+{{- range $what := list "stores" "issuer" -}}
+{{- if and $production (index $v.trial $what) }}{{ $p = append $p (printf "trial.%s is set without trial.enabled: it is for trials, never for production." $what) }}{{ end -}}
+{{- end -}}
+{{- if and $production $v.callbacks.allowAddresses }}{{ $p = append $p "callbacks.allowAddresses is for trials: in production integrators could make the platform call private addresses. Remove it, or set trial.enabled=true." }}{{ end -}}
+
+{{- range $name, $component := include "hc.components" . | fromYaml -}}
+{{- $replicas := int $component.values.replicas -}}
+{{- $most := max $replicas (int $component.values.maxReplicas) -}}
+{{- $path := printf "components.%s" $name -}}
+{{- if and $component.values.maxReplicas (lt (int $component.values.maxReplicas) $replicas) }}{{ $p = append $p (printf "%s.maxReplicas (%v) is below %s.replicas (%d): raise it, or set it to 0 for a fixed number." $path $component.values.maxReplicas $path $replicas) }}{{ end -}}
+{{- if and $component.consumes (gt $most (int $v.kafka.partitions)) }}{{ $p = append $p (printf "%s may have %d replicas, but topics have %v partitions: a consumer more than partitions is idle. Lower %s.replicas or maxReplicas, or create the topics with more partitions and raise kafka.partitions." $path $most $v.kafka.partitions $path) }}{{ end -}}
+{{- end -}}
+
+{{- $e := $v.expose -}}
+{{- if and (ne $e.kind "none") (not $e.api.host) }}{{ $p = append $p (printf "expose.api.host is missing, but expose.kind is %s: give the API's host name." $e.kind) }}{{ end -}}
+{{- if and (eq $e.kind "gateway") (not $e.gateway.name) }}{{ $p = append $p "expose.gateway.name is missing: name the Gateway that the HTTPRoutes belong to." }}{{ end -}}
+{{- if and $e.site.host (not $v.site.enabled) }}{{ $p = append $p "expose.site.host is set, but the site is off: set site.enabled=true, or remove the host." }}{{ end -}}
+{{- if gt (len .Release.Name) 40 }}{{ $p = append $p (printf "The release's name has %d characters; names of Services end at 63, so take at most 40." (len .Release.Name)) }}{{ end -}}
+
+{{- if $p }}{{ fail (printf "\n\nThese values cannot work:\n  - %s\n" (join "\n  - " $p)) }}{{ end -}}
+{{- end -}}

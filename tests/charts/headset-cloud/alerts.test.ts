@@ -1,0 +1,245 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { root } from '@headset-cloud/demo/stack/process.ts';
+import { stringify } from 'yaml';
+import { chartFolder, chartYaml, describeWith, type Resource, resources } from './chart.ts';
+import { scenarios } from './scenarios.ts';
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly reason: string };
+}
+type Series = Readonly<Record<string, string>>;
+interface Example {
+  readonly alert: string;
+  /** Series, one value each minute, for 60 minutes, under which it fires for `labels`. */
+  readonly fires: Series;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Series that are close to it and right. */
+  readonly quiet: Series;
+}
+
+const rulesFile = join(chartFolder, 'files/alerts.yaml');
+const rules: readonly Rule[] = chartYaml('files/alerts.yaml').groups[0].rules;
+
+const calls = (status: string, each: number) => ({
+  [`headset_gateway_request_duration_seconds_count{namespace="hc",pod="a",status="${status}"}`]: `0+${each}x60`,
+});
+/** 100 calls a minute, of which `slow` take longer than 1 s, none longer than 2.5 s. */
+const latencies = (slow: number) => ({
+  'headset_gateway_request_duration_seconds_bucket{namespace="hc",le="1"}': `0+${100 - slow}x60`,
+  'headset_gateway_request_duration_seconds_bucket{namespace="hc",le="2.5"}': '0+100x60',
+  'headset_gateway_request_duration_seconds_bucket{namespace="hc",le="+Inf"}': '0+100x60',
+});
+const bothReplicas = (metric: string, labels: string, values: string): Series =>
+  Object.fromEntries(['a', 'b'].map((pod) => [`${metric}{namespace="hc",pod="${pod}"${labels}}`, values]));
+const delivered = (each: number) => ({
+  'headset_callback_attempts_total{namespace="hc",outcome="delivered"}': `0+${each}x60`,
+});
+const lag = (values: string) =>
+  bothReplicas('headset_consumer_lag_events', ',group="notifier",topic="notifications"', values);
+const ready = (pod: string, value: string) => ({
+  [`kube_pod_status_ready{namespace="hc",pod="${pod}",condition="true"}`]: value,
+});
+
+const examples: readonly Example[] = [
+  {
+    alert: 'HeadsetCloudApiErrors',
+    fires: { ...calls('200', 97), ...calls('503', 3) },
+    quiet: { ...calls('200', 99), ...calls('503', 1), ...calls('404', 50) },
+  },
+  { alert: 'HeadsetCloudApiSlow', fires: latencies(5), quiet: latencies(0.5) },
+  {
+    alert: 'HeadsetCloudTransactionsStuck',
+    fires: bothReplicas('headset_transactions_oldest_open_age_seconds', ',state="created"', '0+60x60'),
+    labels: { state: 'created' },
+    // Waits for its headset, for days where need be.
+    quiet: bothReplicas('headset_transactions_oldest_open_age_seconds', ',state="published"', '0+6000x60'),
+  },
+  {
+    alert: 'HeadsetCloudActivationsStuck',
+    fires: bothReplicas('headset_devices_pending_changes', '', '11x60'),
+    quiet: bothReplicas('headset_devices_pending_changes', '', '6x60'),
+  },
+  {
+    alert: 'HeadsetCloudCallbacksLate',
+    fires: { ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'), ...delivered(0) },
+    // One integrator's server is away; the others take theirs.
+    quiet: { ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'), ...delivered(5) },
+  },
+  {
+    alert: 'HeadsetCloudConsumerLag',
+    fires: lag('2000+100x60'),
+    labels: { group: 'notifier', topic: 'notifications' },
+    quiet: lag('90000-1000x60'),
+  },
+  {
+    alert: 'HeadsetCloudDeadLetters',
+    fires: bothReplicas('headset_dead_letters', ',service="notifier",waits_for="operator"', '1x60'),
+    labels: { service: 'notifier' },
+    // Taken up by itself when the newer version runs.
+    quiet: bothReplicas('headset_dead_letters', ',service="notifier",waits_for="upgrade"', '1x60'),
+  },
+  {
+    alert: 'HeadsetCloudHeadsetsGone',
+    fires: bothReplicas('headset_sessions', '', '100x51 30x10'),
+    quiet: {
+      'headset_sessions{namespace="hc",pod="a"}': '100x51 0x10',
+      'headset_sessions{namespace="hc",pod="b"}': '100x51 195x10',
+    },
+  },
+  {
+    alert: 'HeadsetCloudUploadsUnchecked',
+    fires: bothReplicas('headset_updates_checks_oldest_due_age_seconds', '', '0+60x60'),
+    quiet: bothReplicas('headset_updates_checks_oldest_due_age_seconds', '', '300x60'),
+  },
+  {
+    alert: 'HeadsetCloudRecordingsLate',
+    fires: bothReplicas('headset_recordings_oldest_open_age_seconds', ',state="uploading"', '15000+60x60'),
+    quiet: bothReplicas('headset_recordings_oldest_open_age_seconds', ',state="waiting"', '15000+60x60'),
+  },
+  {
+    alert: 'HeadsetCloudSoraFull',
+    fires: {
+      ...bothReplicas('headset_sora_places_taken', ',endpoint="e"', '95x60'),
+      ...bothReplicas('headset_sora_places_limit', ',endpoint="e"', '100x60'),
+    },
+    // Two replicas report the same places: their sum would be above the limit.
+    quiet: {
+      ...bothReplicas('headset_sora_places_taken', ',endpoint="e"', '60x60'),
+      'headset_sora_places_limit{namespace="hc",pod="a",endpoint="e"}': '100x60',
+    },
+  },
+  {
+    alert: 'HeadsetCloudPodsNotReady',
+    fires: ready('x-devices-7c9d8f6b5-abcde', '0x60'),
+    labels: { pod: 'x-devices-7c9d8f6b5-abcde' },
+    quiet: {
+      ...ready('x-devices-7c9d8f6b5-abcde', '0x5 1x55'),
+      ...ready('x-prepare-0123456789-abcde', '0x60'),
+    },
+  },
+];
+
+/** promtool's test of one example: what fires after an hour. */
+function promTest({ alert, labels }: Example, series: Series, fires: boolean) {
+  const severity = rules.find((rule) => rule.alert === alert)?.labels.severity;
+  const all = { alertname: alert, alertstate: 'firing', namespace: 'hc', severity, ...labels };
+  const text = Object.entries(all).map(([name, value]) => `${name}="${value}"`);
+  return {
+    name: `${alert} ${fires ? 'fires' : 'is quiet'}`,
+    interval: '1m',
+    input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+    promql_expr_test: [
+      {
+        expr: `ALERTS{alertname="${alert}",alertstate="firing"}`,
+        eval_time: '60m',
+        exp_samples: fires ? [{ labels: `ALERTS{${text.join(',')}}`, value: 1 }] : [],
+      },
+    ],
+  };
+}
+
+describeWith(['promtool'], 'the alerts, by promtool', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'headset-cloud-alerts-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('are well formed', () => {
+    const check = spawnSync('promtool', ['check', 'rules', rulesFile], { encoding: 'utf8' });
+    expect(check.stdout).toContain(`SUCCESS: ${rules.length} rules found`);
+  });
+
+  it.each(examples.map((example) => [example.alert, example] as const))(
+    '%s fires when it should, and only then',
+    (_, example) => {
+      const file = join(folder, 'test.yaml');
+      const tests = [promTest(example, example.fires, true), promTest(example, example.quiet, false)];
+      writeFileSync(file, stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests }));
+      const run = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+      expect(run.stdout + run.stderr).toContain('SUCCESS');
+      expect(run.status).toBe(0);
+    },
+  );
+});
+
+describe('alerts and dashboard', () => {
+  /** Every metric's name that the platform's source has as a text. */
+  const known = new Set(
+    ['services', 'gateway']
+      .flatMap((folder) =>
+        readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
+          join(root, folder, file),
+        ),
+      )
+      .filter(
+        (file) =>
+          file.endsWith('.ts') &&
+          file.includes('/src/') &&
+          !file.includes('node_modules') &&
+          !file.endsWith('.test.ts'),
+      )
+      .flatMap((file) =>
+        [...readFileSync(file, 'utf8').matchAll(/name: '(headset_[a-z_]+)'/g)].map(
+          (match) => match[1] as string,
+        ),
+      ),
+  );
+  const metricsOf = (expr: string) =>
+    [...expr.matchAll(/headset_[a-z_]+/g)].map(([name]) =>
+      name.replace(/_(bucket|count|sum)$/, (suffix) => (known.has(name) ? suffix : '')),
+    );
+
+  it('every alert has an example', () => {
+    expect(examples.map(({ alert }) => alert).sort()).toEqual(rules.map(({ alert }) => alert).sort());
+  });
+
+  it.each(rules.map((rule) => [rule.alert, rule] as const))(
+    '%s speaks of metrics that exist, has a reason, and a runbook',
+    (alert, rule) => {
+      expect(metricsOf(rule.expr).filter((name) => !known.has(name))).toEqual([]);
+      expect(rule.annotations.summary.length).toBeGreaterThan(20);
+      expect(rule.annotations.reason.length).toBeGreaterThan(40);
+      const runbooks = readFileSync(join(root, 'docs/operations.md'), 'utf8');
+      expect(runbooks).toContain(`\n### ${alert}\n`);
+    },
+  );
+
+  it('every panel speaks of metrics that exist', () => {
+    const { panels } = chartYaml('files/dashboard.yaml') as {
+      panels: { title: string; queries: { expr: string }[] }[];
+    };
+    expect(panels.length).toBeGreaterThan(10);
+    for (const { queries } of panels) {
+      for (const { expr } of queries) expect(metricsOf(expr).filter((name) => !known.has(name))).toEqual([]);
+    }
+  });
+});
+
+describeWith(['helm'], 'alerts and dashboard in the chart', () => {
+  const of = (kind: string): Resource[] => resources(scenarios['production']).filter((r) => r.kind === kind);
+
+  it('each alert links to its own runbook', () => {
+    const [rule] = of('PrometheusRule');
+    const links = rule?.['spec'].groups[0].rules.map(
+      (r: { annotations: Record<string, string> }) => r.annotations['runbook_url'],
+    );
+    expect(links).toEqual(
+      rules.map(({ alert }) => `https://docs.example.com/operations.html#${alert.toLowerCase()}`),
+    );
+    expect(rule?.['spec'].groups[0].rules[0].annotations.summary).toContain('{{ $labels.namespace }}');
+  });
+
+  it('the dashboard is JSON with every panel', () => {
+    const [map] = of('ConfigMap');
+    const dashboard = JSON.parse(map?.['data']['headset-cloud.json']);
+    expect(dashboard.panels).toHaveLength(chartYaml('files/dashboard.yaml').panels.length);
+    expect(dashboard.panels[0].targets[0]).toMatchObject({ refId: 'A', legendFormat: '{{route}}' });
+  });
+});

@@ -1,0 +1,120 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { chartFolder, describeWith, kubeVersions, missingTools, render, schemasFolder } from './chart.ts';
+import { scenarios } from './scenarios.ts';
+
+/** Kinds that the cluster learns from others; their schemas are not among Kubernetes' own. */
+const foreignKinds = 'HTTPRoute,ServiceMonitor,PrometheusRule';
+
+/** CRITICAL findings of kube-score that are accepted: their text, of which objects, and why. */
+const accepted: readonly { text: RegExp; of: RegExp; why: string }[] = [
+  {
+    text: /CPU limit is not set/,
+    of: /./,
+    why: 'throttling makes calls late; requests share the CPU fairly',
+  },
+  {
+    text: /ImagePullPolicy is not set to Always/,
+    of: /./,
+    why: 'images are named by digest, so a node never has another one of that name',
+  },
+  {
+    text: /low (user|group) ID/,
+    of: /trial-(mongodb|kafka)/,
+    why: 'the official images own their data by these numbers; a trial only',
+  },
+  {
+    text: /writable root filesystem/,
+    of: /trial-kafka/,
+    why: 'the official image writes its configuration at the start; a trial only',
+  },
+];
+
+describeWith(['helm'], 'the chart', () => {
+  it.each(['values-production.yaml', 'values-trial.yaml'])('passes helm lint with %s', (file) => {
+    const args = [
+      'lint',
+      '--strict',
+      '--kube-version',
+      kubeVersions[1],
+      chartFolder,
+      '--values',
+      join(chartFolder, file),
+    ];
+    const lint = spawnSync('helm', args, { encoding: 'utf8' });
+    expect({ status: lint.status, said: lint.status === 0 ? '' : lint.stdout + lint.stderr }).toEqual({
+      status: 0,
+      said: '',
+    });
+  });
+
+  it('is refused below Kubernetes 1.30, and accepted with a suffix of a provider', () => {
+    const { production } = scenarios;
+    expect(() => render({ ...production, kubeVersion: '1.29.9' })).toThrow(
+      'requires kubeVersion: >=1.30.0-0',
+    );
+    expect(render({ ...production, kubeVersion: '1.30.4-gke.1' })).toContain('kind: Deployment');
+  });
+
+  it('names two releases in one namespace apart', () => {
+    const names = (release: string) =>
+      render({ files: ['values-trial.yaml'], release })
+        .split(/^---$/m)
+        .map((text) => parse(text))
+        .filter((resource) => resource !== null)
+        .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    const blue = new Set(names('blue'));
+    expect(blue.size).toBeGreaterThan(50);
+    expect(names('green').filter((name) => blue.has(name))).toEqual([]);
+  });
+});
+
+describeWith(['helm', 'kubeconform'], 'kubeconform (strict)', () => {
+  const noSchemas = schemasFolder ? undefined : missingTools('KUBE_SCHEMAS');
+  (noSchemas ? it.skip : it).each(Object.keys(scenarios))('accepts every resource: %s', (scenario) => {
+    const location = `${schemasFolder}/{{ .ResourceKind }}{{ .KindSuffix }}.json`;
+    const args = [
+      '-strict',
+      '-summary',
+      '-output',
+      'json',
+      '-schema-location',
+      location,
+      '-skip',
+      foreignKinds,
+    ];
+    const input = render(scenarios[scenario]);
+    const report = JSON.parse(spawnSync('kubeconform', args, { input, encoding: 'utf8' }).stdout);
+    expect(report.resources).toEqual([]);
+    expect(report.summary.valid).toBeGreaterThan(50);
+  });
+});
+
+describeWith(['helm', 'kube-score'], 'kube-score', () => {
+  it.each(Object.keys(scenarios))('finds nothing critical that is not accepted: %s', (scenario) => {
+    const args = ['score', '--kubernetes-version', 'v1.30', '--output-format', 'ci', '-'];
+    const found = spawnSync('kube-score', args, {
+      input: render(scenarios[scenario]),
+      encoding: 'utf8',
+    }).stdout;
+    expect(found).toContain('[OK]');
+    const critical = found.split('\n').filter((line) => line.startsWith('[CRITICAL]'));
+    const open = critical.filter(
+      (line) => !accepted.some(({ text, of }) => text.test(line) && of.test(line)),
+    );
+    expect(open).toEqual([]);
+  });
+
+  it('every accepted finding still occurs', () => {
+    const args = ['score', '--kubernetes-version', 'v1.30', '--output-format', 'ci', '-'];
+    const found = spawnSync('kube-score', args, {
+      input: render(scenarios['trial']),
+      encoding: 'utf8',
+    }).stdout;
+    const lines = found.split('\n').filter((line) => line.startsWith('[CRITICAL]'));
+    for (const { text, of } of accepted) {
+      expect(lines.filter((line) => text.test(line) && of.test(line))).not.toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,133 @@
+import { chartYaml, componentOf, describeWith, type Resource, resources } from './chart.ts';
+import { scenarios } from './scenarios.ts';
+
+/**
+ * Who calls whom over gRPC, as issue "Kubernetes" lists it. To be replaced by the edges that the protocols
+ * name (tests/architecture/callers.ts) as soon as they are there.
+ */
+const calls: Readonly<Record<string, readonly string[]>> = {
+  gateway: ['billing', 'communication', 'connectivity', 'devices', 'transactions', 'updates'],
+  devices: ['notifier', 'transactions'],
+  transactions: ['device-link', 'devices'],
+  'device-link': ['device-link', 'devices', 'transactions', 'updates'],
+  communication: ['devices', 'notifier'],
+  notifier: ['devices'],
+  updates: ['devices'],
+  connectivity: ['devices'],
+};
+const edges = Object.entries(calls)
+  .flatMap(([from, tos]) => tos.map((to) => `${from} → ${to}`))
+  .sort();
+
+interface Peer {
+  readonly podSelector?: { readonly matchLabels: Record<string, string> };
+  readonly ipBlock?: { readonly cidr: string };
+}
+interface Rule {
+  readonly from?: readonly Peer[];
+  readonly to?: readonly Peer[];
+  readonly ports?: readonly { readonly port: number }[];
+}
+
+const policies = (all: readonly Resource[]) => all.filter((r) => r.kind === 'NetworkPolicy');
+const about = (policy: Resource) => componentOf(policy['spec'].podSelector.matchLabels);
+
+/** Edges of one direction at one port, as `from → to`. */
+function allowed(all: readonly Resource[], direction: 'ingress' | 'egress', port: number): string[] {
+  return policies(all)
+    .filter((policy) => about(policy) !== '')
+    .flatMap((policy) =>
+      ((policy['spec'][direction] ?? []) as Rule[])
+        .filter((rule) => !rule.ports || rule.ports.some((p) => p.port === port))
+        .flatMap((rule) => {
+          const peers = direction === 'ingress' ? rule.from : rule.to;
+          if (!peers) return ['anybody'];
+          return peers.flatMap((peer) =>
+            peer.podSelector ? [componentOf(peer.podSelector.matchLabels) || 'other pods'] : [],
+          );
+        })
+        .map((peer) =>
+          direction === 'ingress' ? `${peer} → ${about(policy)}` : `${about(policy)} → ${peer}`,
+        ),
+    )
+    .sort();
+}
+
+describeWith(['helm'], 'NetworkPolicies', () => {
+  const all = Object.keys(scenarios).map((name) => [name, resources(scenarios[name])] as const);
+
+  it("the components' own list of calls is the list", () => {
+    const own = Object.entries(chartYaml('files/components.yaml') as Record<string, { calls: string[] }>)
+      .flatMap(([from, component]) => component.calls.map((to) => `${from} → ${to}`))
+      .sort();
+    expect(own).toEqual(edges);
+  });
+
+  it.each(all)('%s: callers may leave and arrive exactly as the list says', (_, found) => {
+    expect(allowed(found, 'egress', 9000)).toEqual(edges);
+    expect(allowed(found, 'ingress', 9000)).toEqual(edges);
+  });
+
+  it.each(all)('%s: every pod is denied everything first, and has one policy of its own', (_, found) => {
+    const deny = policies(found).filter((policy) => about(policy) === '');
+    expect(deny.map((policy) => policy['spec'])).toEqual([
+      {
+        podSelector: {
+          matchLabels: { 'app.kubernetes.io/name': 'headset-cloud', 'app.kubernetes.io/instance': 'trial' },
+        },
+        policyTypes: ['Ingress', 'Egress'],
+      },
+    ]);
+    const pods = found
+      .filter((r) => ['Deployment', 'StatefulSet', 'Job', 'CronJob'].includes(r.kind))
+      .map((r) => componentOf((r['spec'].jobTemplate ?? r)['spec'].template.metadata.labels));
+    const own = policies(found)
+      .map(about)
+      .filter((name) => name !== '');
+    expect(own.sort()).toEqual(pods.sort());
+  });
+
+  it.each(all)('%s: operators reach every service, and nobody reaches them', (_, found) => {
+    const services = Object.keys(chartYaml('files/components.yaml')).filter(
+      (name) => !['gateway', 'site'].includes(name),
+    );
+    expect(allowed(found, 'egress', 9100).filter((edge) => edge.startsWith('operator'))).toEqual(
+      services.map((name) => `operator → ${name}`).sort(),
+    );
+    const operator = policies(found).find((policy) => about(policy) === 'operator');
+    expect(operator?.['spec'].ingress).toBeUndefined();
+  });
+
+  it.each(all)(
+    '%s: only notifier and communication go to public addresses, and never to private ones unasked',
+    (name, found) => {
+      const anywhere = policies(found).filter((policy) =>
+        ((policy['spec'].egress ?? []) as Rule[]).some((rule) =>
+          rule.to?.some((peer) => peer.ipBlock?.cidr === '0.0.0.0/0'),
+        ),
+      );
+      expect(anywhere.map(about).sort()).toEqual(['communication', 'notifier']);
+      for (const policy of anywhere) {
+        const blocks = (policy['spec'].egress as Rule[])
+          .flatMap((rule) => rule.to ?? [])
+          .map((peer) => peer.ipBlock?.cidr);
+        expect(blocks.includes('10.0.0.0/8')).toBe(name.startsWith('trial'));
+      }
+    },
+  );
+
+  it('an empty target is anywhere on its ports; a given one only there', () => {
+    const found = resources({ ...scenarios['production'], values: { tracesEndpoint: 'http://c:4318' } });
+    const rule = (of: string, port: number) =>
+      policies(found)
+        .filter((policy) => about(policy) === of)
+        .flatMap((policy) => policy['spec'].egress as Rule[])
+        .find((r) => r.ports?.[0]?.port === port);
+    expect(rule('devices', 27017)?.to).toEqual([{ ipBlock: { cidr: '10.20.0.0/24' } }]);
+    expect(rule('updates', 443)).toEqual({ ports: [{ port: 443, protocol: 'TCP' }] });
+    expect(rule('gateway', 443)).toEqual({ ports: [{ port: 443, protocol: 'TCP' }] });
+    expect(rule('devices', 443)).toBeUndefined();
+    expect(rule('gateway', 27017)).toBeUndefined();
+    expect(rule('billing', 4318)).toBeDefined();
+  });
+});

@@ -1,0 +1,55 @@
+import type { Rendering } from './chart.ts';
+
+const production = ['values-production.yaml'];
+
+/** Everything that can be switched on at once, beside what the production example has. */
+export const everything = {
+  imagePullSecrets: ['registry'],
+  secrets: { revision: '2026-11-24' },
+  kafka: { prefix: 'blue.' },
+  s3: { endpoint: 'https://s3.example.com', publicEndpoint: 'https://files.example.com' },
+  oidc: { jwksUri: 'https://id.example.com/jwks' },
+  caBundleConfigMap: 'authorities',
+  tracesEndpoint: 'http://collector.monitoring:4318',
+  settings: { LOG_LEVEL: 'debug' },
+  components: {
+    updates: {
+      serviceAccountAnnotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/updates' },
+      settings: { UPDATES_MAX_BYTES: 2_147_483_648 },
+    },
+    notifier: { settings: { NOTIFIER_MAX_AGE_HOURS: 48 } },
+  },
+  scheduling: {
+    nodeSelector: { pool: 'platform' },
+    tolerations: [{ key: 'platform', operator: 'Exists' }],
+    priorityClassName: 'platform',
+  },
+  expose: { annotations: { example: 'true' } },
+  headsets: { annotations: { example: 'true' }, sourceRanges: ['203.0.113.0/24'] },
+  monitoring: { labels: { release: 'prometheus' } },
+};
+
+/** The installations that every check looks at. */
+export const scenarios: Readonly<Record<string, Rendering>> = {
+  production: { files: production },
+  'production, everything on': { files: production, values: everything },
+  'production behind a Gateway': {
+    files: production,
+    values: {
+      expose: { kind: 'gateway', gateway: { name: 'public', namespace: 'gateways', sectionName: 'https' } },
+    },
+  },
+  trial: { files: ['values-trial.yaml'] },
+  'trial with stores from outside': {
+    files: ['values-trial.yaml'],
+    values: {
+      trial: { stores: false },
+      kafka: { brokers: '10.200.0.2:9092' },
+      secrets: {
+        mongodbUri: { name: 'stores' },
+        secretKey: { name: 'stores' },
+        adminToken: { name: 'stores' },
+      },
+    },
+  },
+};

@@ -1,0 +1,164 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
+import { chartFolder } from './chart.ts';
+import { chartSettings, commonSettings, ownSettings, settingSchema } from './settings.ts';
+
+export const schemaFile = join(chartFolder, 'values.schema.json');
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const object = (properties: Record<string, Schema>): Schema => ({
+  type: 'object',
+  additionalProperties: false,
+  properties,
+});
+const list = (items: Schema): Schema => ({ type: 'array', items });
+const map: Schema = { type: 'object', additionalProperties: { type: 'string' } };
+const text: Schema = { type: 'string' };
+const bool: Schema = { type: 'boolean' };
+const count = (minimum: number, maximum: number): Schema => ({ type: 'integer', minimum, maximum });
+/** Empty, or of the form; that it is missing is said by the chart, with what to do. */
+const optional = (pattern: string): Schema => ({ type: 'string', pattern: `^(${pattern})?$` });
+
+const port = count(1, 65_535);
+const name = optional('[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?');
+const host = optional('(\\*\\.)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?');
+const url = optional('https?://[^\\s]+');
+const cidr: Schema = { type: 'string', pattern: '^[0-9a-fA-F:.]+/\\d{1,3}$' };
+const cpu: Schema = { type: 'string', pattern: '^(\\d+m|\\d+(\\.\\d+)?)$' };
+const memory: Schema = { type: 'string', pattern: '^\\d+(Ki|Mi|Gi|K|M|G)$' };
+const image = object({
+  repository: optional('[a-z0-9]([a-z0-9._/:-]*[a-z0-9])?'),
+  digest: optional('sha256:[0-9a-f]{64}'),
+  tag: optional('[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}'),
+});
+const withPull = (it: Schema): Schema => ({
+  ...it,
+  properties: {
+    ...(it['properties'] as object),
+    pullPolicy: { enum: ['IfNotPresent', 'Always', 'Never'] },
+  },
+});
+const reference = object({ name, key: { type: 'string', pattern: '^[A-Za-z0-9._-]+$' } });
+const resources: Schema = object({
+  requests: { ...object({ cpu, memory }), required: ['cpu', 'memory'] },
+  // The heap is a part of the memory limit, so there has to be one.
+  limits: { ...object({ cpu, memory }), required: ['memory'] },
+});
+/** Kubernetes' own NetworkPolicyPeer: what is in the selectors is judged by the API server. */
+const peers = list({
+  ...object({
+    ipBlock: { ...object({ cidr, except: list(cidr) }), required: ['cidr'] },
+    namespaceSelector: { type: 'object' },
+    podSelector: { type: 'object' },
+  }),
+  minProperties: 1,
+});
+const target = object({ to: peers, ports: { ...list(port), minItems: 1 } });
+const way = object({ host, tlsSecret: name });
+
+const settings = (spec: ConfigSpec): Schema =>
+  object(
+    Object.fromEntries(
+      Object.entries(spec)
+        .filter(([key]) => !chartSettings.has(key))
+        .map(([key, k]) => [key, settingSchema(k)]),
+    ),
+  );
+
+/** Those whose work follows the number of calls; the others' follows events, which partitions divide. */
+const scaled = new Set(['gateway', 'devices', 'transactions']);
+
+const component = (id: string): Schema =>
+  object({
+    replicas: count(1, 100),
+    ...(scaled.has(id) ? { maxReplicas: count(0, 100) } : {}),
+    resources,
+    ...(id === 'updates' ? { tempSize: memory, serviceAccountAnnotations: map } : {}),
+    settings: settings(ownSettings[id] ?? {}),
+  });
+
+const values: Schema = {
+  $schema: 'http://json-schema.org/draft-07/schema#',
+  $comment: 'Written by `make generate` (tests/charts/headset-cloud/schema.ts): do not edit.',
+  ...object({
+    // Helm's own, for charts that use this one.
+    global: { type: 'object' },
+    image: withPull(image),
+    imagePullSecrets: list({ type: 'string', minLength: 1 }),
+    secrets: object({
+      mongodbUri: reference,
+      secretKey: reference,
+      adminToken: reference,
+      s3Credentials: reference,
+      revision: text,
+    }),
+    mongodb: object({ databasePrefix: { type: 'string', pattern: '^[a-z0-9_-]{1,30}$' } }),
+    kafka: object({
+      brokers: optional('[^,:\\s]+:\\d+(,[^,:\\s]+:\\d+)*'),
+      partitions: count(1, 1000),
+      replicationFactor: count(1, 9),
+      prefix: optional('[A-Za-z0-9._-]{1,64}'),
+    }),
+    s3: object({
+      bucket: optional('[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]'),
+      region: { type: 'string', minLength: 1 },
+      endpoint: optional('https?://[^/]+/?'),
+      publicEndpoint: optional('https?://[^/]+/?'),
+    }),
+    oidc: object({ issuer: url, audience: text, jwksUri: url }),
+    callbacks: object({ allowAddresses: list(cidr) }),
+    caBundleConfigMap: name,
+    tracesEndpoint: url,
+    settings: settings(commonSettings),
+    components: object(Object.fromEntries(Object.keys(ownSettings).map((id) => [id, component(id)]))),
+    site: object({ enabled: bool, image, replicas: count(1, 100), resources }),
+    // The pause before the stop, turning callers away and cutting off what is left take 15 s of it.
+    terminationGracePeriodSeconds: count(20, 600),
+    scheduling: object({
+      nodeSelector: map,
+      tolerations: list({ type: 'object' }),
+      priorityClassName: name,
+    }),
+    expose: object({
+      kind: { enum: ['none', 'ingress', 'gateway'] },
+      className: name,
+      annotations: map,
+      gateway: object({ name, namespace: name, sectionName: name }),
+      api: way,
+      site: way,
+      sora: way,
+    }),
+    headsets: object({
+      type: { enum: ['LoadBalancer', 'NodePort', 'ClusterIP'] },
+      port,
+      annotations: map,
+      sourceRanges: list(cidr),
+    }),
+    networkPolicy: object({
+      enabled: bool,
+      dns: peers,
+      mongodb: target,
+      kafka: target,
+      s3: target,
+      issuer: target,
+      traces: target,
+      scrapes: { ...peers, minItems: 1 },
+      ingress: peers,
+    }),
+    monitoring: object({
+      serviceMonitor: bool,
+      alerts: bool,
+      dashboard: bool,
+      labels: map,
+      runbooks: { type: 'string', minLength: 1 },
+    }),
+    trial: object({ enabled: bool, stores: bool, issuer: bool, image }),
+  }),
+};
+
+/** values.schema.json: what each value may be; settings as the services' own specifications have them. */
+export const schemaDocument = (): string => `${JSON.stringify(values, undefined, 2)}\n`;
+
+if (import.meta.main) writeFileSync(schemaFile, schemaDocument());

@@ -1,0 +1,109 @@
+import { billingConfig } from '@headset-cloud/billing/config.ts';
+import { communicationConfig } from '@headset-cloud/communication/config.ts';
+import { connectivityConfig } from '@headset-cloud/connectivity/config.ts';
+import { deviceLinkConfig } from '@headset-cloud/device-link/config.ts';
+import { devicesConfig } from '@headset-cloud/devices/config.ts';
+import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
+import { addressConfig, commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
+import type { ConfigKey, ConfigSpec } from '@headset-cloud/kit/config.ts';
+import { notifierConfig } from '@headset-cloud/notifier/config.ts';
+import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
+import { updatesConfig } from '@headset-cloud/updates/config.ts';
+
+const { SECRET_KEY, ...gatewayCommon } = commonConfig;
+
+/** What every service reads beside its own settings. */
+const serviceCommon: ConfigSpec = { ...commonConfig, ...distributedConfig };
+
+/** The settings that are a component's own. */
+export const ownSettings: Readonly<Record<string, ConfigSpec>> = {
+  gateway: gatewayConfig,
+  devices: devicesConfig,
+  transactions: transactionsConfig,
+  updates: updatesConfig,
+  connectivity: connectivityConfig,
+  communication: communicationConfig,
+  billing: billingConfig,
+  notifier: notifierConfig,
+  'device-link': deviceLinkConfig,
+};
+
+/** Every setting that a component's process reads. */
+export function settingsOf(component: string): ConfigSpec {
+  const common = component === 'gateway' ? { ...gatewayCommon, ...addressConfig } : serviceCommon;
+  return { ...common, ...ownSettings[component] };
+}
+
+/** Settings that all processes read, and that the chart leaves to the values. */
+export const commonSettings: ConfigSpec = { ...gatewayCommon, ...addressConfig };
+
+/** Read by Node, the AWS SDK and OpenTelemetry themselves. */
+export const foreignSettings: ReadonlySet<string> = new Set([
+  'NODE_OPTIONS',
+  'NODE_EXTRA_CA_CERTS',
+  'AWS_SHARED_CREDENTIALS_FILE',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  // Read by no process: the kubelet puts it into ADVERTISE_ADDRESS.
+  'POD_IP',
+]);
+
+/** Settings that the chart itself gives, or that a pod cannot use; the values cannot change them. */
+export const chartSettings: ReadonlySet<string> = new Set([
+  ...Object.keys(ownSettings).map((name) => `${name.toUpperCase().replaceAll('-', '_')}_ADDRESS`),
+  'ADMIN_LISTEN',
+  'ADMIN_TOKEN',
+  'ADVERTISE_ADDRESS',
+  'COMMUNICATION_ALLOW_ADDRESSES',
+  'COMMUNICATION_LISTEN',
+  'DATA_DIR',
+  'DEVICE_LINK_LISTEN',
+  'FAILPOINTS',
+  'GATEWAY_LISTEN',
+  'GRPC_LISTEN',
+  'KAFKA_BROKERS',
+  'KAFKA_PARTITIONS',
+  'KAFKA_PREFIX',
+  'KAFKA_REPLICATION_FACTOR',
+  'MONGODB_DATABASE_PREFIX',
+  'MONGODB_URI',
+  'NOTIFIER_ALLOW_ADDRESSES',
+  'OIDC_AUDIENCE',
+  'OIDC_ISSUER',
+  'OIDC_JWKS_URI',
+  'S3_BUCKET',
+  'S3_ENDPOINT',
+  'S3_PUBLIC_ENDPOINT',
+  'S3_REGION',
+  'SCHEMA',
+  'SECRET_KEY',
+  'STOP_GRACE_MS',
+  'TURN_AWAY_MS',
+  'UPDATES_LISTEN',
+  'UPDATES_PUBLIC_URL',
+  'UPDATES_TEMP_DIR',
+]);
+
+type Bounds = { min?: number; max?: number; words?: readonly string[]; pattern?: RegExp };
+
+/** JSON schema of one setting, as its specification has it. */
+export function settingSchema(key: ConfigKey<unknown>): Record<string, unknown> {
+  const { min, max, words, pattern } = key as ConfigKey<unknown> & Bounds;
+  const description = key.doc;
+  if (words) return { description, enum: words };
+  if (min !== undefined && max !== undefined) {
+    const whole = /^\d+$/.test(key.example);
+    return {
+      description,
+      type: whole ? 'integer' : 'number',
+      minimum: key.productionMin ?? min,
+      maximum: max,
+    };
+  }
+  // Patterns of Go have no flags; a text's own check says the rest at the start.
+  return {
+    description,
+    type: 'string',
+    minLength: 1,
+    ...(pattern && pattern.flags === '' ? { pattern: pattern.source } : {}),
+  };
+}

@@ -1,0 +1,199 @@
+import { describeWith, render } from './chart.ts';
+import { scenarios } from './scenarios.ts';
+
+interface Case {
+  readonly values: unknown;
+  readonly said: readonly string[];
+}
+type Wrong = readonly [what: string, values: unknown, ...said: string[]];
+
+/** What is said: the path, and what is wrong or what to do. */
+const refusals = (scenario: string, wrong: readonly Wrong[]) =>
+  it.each(wrong.map(([what, values, ...said]): [string, Case] => [what, { values, said }]))(
+    '%s',
+    (_, { values, said }) => {
+      const refused = () => render({ ...scenarios[scenario], values });
+      for (const words of said) expect(refused).toThrow(words);
+    },
+  );
+
+const digestless = { digest: '', tag: 'v1' };
+
+describeWith(['helm'], 'wrong values stop an installation in production', () => {
+  refusals('production', [
+    ['no image', { image: { repository: '' } }, 'image.repository is missing: name the image'],
+    [
+      'a tag instead of a digest',
+      { image: digestless },
+      'image.digest is missing: production runs images by digest',
+    ],
+    [
+      'a digest that is none',
+      { image: { digest: 'sha256:12' } },
+      "'/image/digest'",
+      'does not match pattern',
+    ],
+    ['an unknown value', { gatway: {} }, "additional properties 'gatway' not allowed"],
+    ['an unknown value deeper', { kafka: { broker: 'a:1' } }, "at '/kafka'", "'broker' not allowed"],
+    [
+      'no MongoDB',
+      { secrets: { mongodbUri: { name: '' } } },
+      'secrets.mongodbUri.name is missing: make a Secret whose key mongodb-uri',
+    ],
+    ['no secret key', { secrets: { secretKey: { name: '' } } }, 'secrets.secretKey.name is missing'],
+    ['no admin token', { secrets: { adminToken: { name: '' } } }, 'secrets.adminToken.name is missing'],
+    [
+      'a secret instead of its name',
+      { secrets: { secretKey: 'abcdef' } },
+      "'/secrets/secretKey'",
+      'got string, want object',
+    ],
+    ['no Kafka', { kafka: { brokers: '' } }, 'kafka.brokers is missing: name bootstrap brokers'],
+    [
+      'brokers without ports',
+      { kafka: { brokers: 'kafka-0,kafka-1' } },
+      "'/kafka/brokers'",
+      'does not match pattern',
+    ],
+    [
+      'two replicas of topics',
+      { kafka: { replicationFactor: 2 } },
+      'kafka.replicationFactor is 2: production needs 3',
+    ],
+    ['no bucket', { s3: { bucket: '' } }, 's3.bucket is missing: name the bucket'],
+    [
+      'a bucket that nobody may use',
+      { secrets: { s3Credentials: { name: '' } } },
+      's3.bucket is set, but nobody may use it',
+    ],
+    ['no issuer', { oidc: { issuer: '' } }, 'oidc.issuer is missing'],
+    [
+      'an issuer without TLS',
+      { oidc: { issuer: 'http://id.example.com' } },
+      'oidc.issuer is http://id.example.com: production demands https',
+    ],
+    ['no audience', { oidc: { audience: '' } }, 'oidc.audience is missing'],
+    ['stores of a trial', { trial: { stores: true } }, 'trial.stores is set without trial.enabled'],
+    ['the issuer of a trial', { trial: { issuer: true } }, 'trial.issuer is set without trial.enabled'],
+    [
+      'callbacks to private addresses',
+      { callbacks: { allowAddresses: ['10.0.0.0/8'] } },
+      'callbacks.allowAddresses is for trials',
+    ],
+    [
+      'more consumers than partitions',
+      { components: { notifier: { replicas: 9 } } },
+      'notifier may have 9 replicas, but topics have 8 partitions',
+    ],
+    [
+      'autoscaling beyond the partitions',
+      { components: { devices: { maxReplicas: 12 } } },
+      'devices may have 12 replicas, but topics have 8 partitions',
+    ],
+    [
+      'autoscaling below the replicas',
+      { components: { gateway: { replicas: 4, maxReplicas: 3 } } },
+      'components.gateway.maxReplicas (3) is below components.gateway.replicas (4)',
+    ],
+    [
+      'autoscaling of what follows events',
+      { components: { billing: { maxReplicas: 3 } } },
+      "'/components/billing'",
+      "'maxReplicas' not allowed",
+    ],
+    [
+      'no memory limit',
+      { components: { billing: { resources: { limits: { memory: null } } } } },
+      "'/components/billing/resources/limits'",
+      "missing property 'memory'",
+    ],
+    [
+      'memory without a unit',
+      { components: { billing: { resources: { limits: { memory: '512' } } } } },
+      "'/components/billing/resources/limits/memory'",
+    ],
+    [
+      'a setting of another component',
+      { components: { billing: { settings: { NOTIFIER_MAX_AGE_HOURS: 1 } } } },
+      "'NOTIFIER_MAX_AGE_HOURS' not allowed",
+    ],
+    [
+      'a setting that is too small for production',
+      { components: { notifier: { settings: { NOTIFIER_LEASE_MS: 100 } } } },
+      "'/components/notifier/settings/NOTIFIER_LEASE_MS'",
+      'minimum: got 100, want 3,000',
+    ],
+    ['a test switch', { settings: { FAILPOINTS: 'x=1' } }, "'FAILPOINTS' not allowed"],
+    [
+      'a level that does not exist',
+      { settings: { LOG_LEVEL: 'loud' } },
+      "'/settings/LOG_LEVEL'",
+      'must be one of',
+    ],
+    [
+      'a grace that is too short',
+      { terminationGracePeriodSeconds: 5 },
+      "'/terminationGracePeriodSeconds'",
+      'minimum: got 5, want 20',
+    ],
+    [
+      'a way in without a host',
+      { expose: { api: { host: '' } } },
+      'expose.api.host is missing, but expose.kind is ingress',
+    ],
+    ['routes without their Gateway', { expose: { kind: 'gateway' } }, 'expose.gateway.name is missing'],
+    [
+      'a host of a site that is off',
+      { site: { enabled: false } },
+      'expose.site.host is set, but the site is off',
+    ],
+    [
+      'a peer that selects nothing',
+      { networkPolicy: { kafka: { to: [{}] } } },
+      "'/networkPolicy/kafka/to/0'",
+    ],
+    ['a network that is none', { headsets: { sourceRanges: ['everywhere'] } }, "'/headsets/sourceRanges/0'"],
+  ]);
+
+  it('all at once, each with its path', () => {
+    const refused = () => render({});
+    for (const path of [
+      'image.repository',
+      'secrets.mongodbUri.name',
+      'kafka.brokers',
+      's3.bucket',
+      'oidc.issuer',
+    ]) {
+      expect(refused).toThrow(`- ${path} is missing`);
+    }
+  });
+
+  it('a release whose name is too long', () => {
+    expect(() => render({ ...scenarios['production'], release: 'r'.repeat(41) })).toThrow('take at most 40');
+  });
+});
+
+describeWith(['helm'], 'wrong values stop a trial', () => {
+  refusals('trial', [
+    ['two brokers', { kafka: { brokers: 'a:1' } }, 'kafka.brokers and trial.stores exclude each other'],
+    [
+      'two issuers',
+      { oidc: { issuer: 'https://id.example.com' } },
+      'oidc.issuer and trial.issuer exclude each other',
+    ],
+    ['no test image', { trial: { image: { repository: '' } } }, 'trial.image.repository is missing'],
+    [
+      'two pods with files of their own',
+      { components: { updates: { replicas: 2 } } },
+      'components.updates.replicas is 2',
+    ],
+  ]);
+
+  it('workload identity may stand in place of S3 credentials', () => {
+    const values = {
+      secrets: { s3Credentials: { name: '' } },
+      components: { updates: { serviceAccountAnnotations: { 'example.com/role': 'updates' } } },
+    };
+    expect(render({ ...scenarios['production'], values })).not.toContain('AWS_SHARED_CREDENTIALS');
+  });
+});

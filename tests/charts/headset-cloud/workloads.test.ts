@@ -1,0 +1,258 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '@headset-cloud/demo/stack/process.ts';
+import { chartYaml, componentOf, describeWith, type Resource, resources } from './chart.ts';
+import { everything, scenarios } from './scenarios.ts';
+import { ownSettings } from './settings.ts';
+
+const production = () => resources(scenarios['production']);
+const kind = (all: readonly Resource[], wanted: string) => all.filter((r) => r.kind === wanted);
+const named = (all: readonly Resource[], wanted: string, component: string): Resource => {
+  const found = kind(all, wanted).find((r) => componentOf(r.metadata.labels) === component);
+  if (!found) throw new Error(`There is no ${wanted} of ${component}.`);
+  return found;
+};
+
+/** Pods of every kind of workload. */
+const pods = (all: readonly Resource[]) =>
+  all
+    .filter((r) => ['Deployment', 'StatefulSet', 'Job', 'CronJob'].includes(r.kind))
+    .map(
+      (r) => [componentOf(r.metadata.labels), (r['spec'].jobTemplate ?? r)['spec'].template.spec] as const,
+    );
+
+const mebibytes = (quantity: string) => Number.parseInt(quantity, 10) * (quantity.endsWith('Gi') ? 1024 : 1);
+
+describeWith(['helm'], 'workloads', () => {
+  const components = [...Object.keys(ownSettings), 'site'];
+
+  it.each(Object.keys(scenarios))(
+    '%s: every pod has the form of restricted Pod Security, and no token',
+    (scenario) => {
+      for (const [, pod] of pods(resources(scenarios[scenario]))) {
+        expect(pod).toMatchObject({
+          automountServiceAccountToken: false,
+          enableServiceLinks: false,
+          securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+        });
+        expect(pod.securityContext.runAsUser).toBeGreaterThan(0);
+        for (const container of pod.containers) {
+          expect(container.securityContext).toMatchObject({
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: !container.image.startsWith('apache/kafka:'),
+            capabilities: { drop: ['ALL'] },
+          });
+          expect(container.resources.requests).toMatchObject({
+            cpu: expect.any(String),
+            memory: expect.any(String),
+          });
+          expect(container.resources.limits.memory).toEqual(expect.any(String));
+        }
+      }
+    },
+  );
+
+  it('no ServiceAccount has a token, and only updates may have an identity', () => {
+    const accounts = kind(resources(scenarios['production, everything on']), 'ServiceAccount');
+    expect(accounts.map((r) => componentOf(r.metadata.labels)).sort()).toEqual(
+      [...components, 'operator', 'prepare'].sort(),
+    );
+    expect(accounts.filter((r) => r['automountServiceAccountToken'] !== false)).toEqual([]);
+    const known = accounts.filter((r) => (r.metadata as { annotations?: unknown }).annotations);
+    expect(known.map((r) => componentOf(r.metadata.labels))).toEqual(['updates']);
+  });
+
+  it.each(components)('%s stops within its grace, may be evicted one by one, and is spread', (component) => {
+    const all = production();
+    const { spec } = named(all, 'Deployment', component)['spec'].template;
+    const [container] = spec.containers;
+    const setting = (name: string) =>
+      Number(container.env.find((e: { name: string }) => e.name === name)?.value ?? 0) / 1000;
+    const pause = container.lifecycle.preStop.sleep.seconds;
+    expect(pause).toBeGreaterThan(0);
+    expect(spec.terminationGracePeriodSeconds).toBe(60);
+    expect(pause + setting('TURN_AWAY_MS') + setting('STOP_GRACE_MS')).toBeLessThan(60);
+    for (const probe of ['startupProbe', 'livenessProbe'])
+      expect(container[probe].httpGet).toEqual({ path: '/livez', port: 'admin' });
+    expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'admin' });
+    expect(named(all, 'PodDisruptionBudget', component)['spec'].maxUnavailable).toBe(1);
+    const keys = spec.topologySpreadConstraints.map((c: { topologyKey: string }) => c.topologyKey);
+    expect(keys).toEqual(['kubernetes.io/hostname', 'topology.kubernetes.io/zone']);
+  });
+
+  it('grace and stop move together', () => {
+    const all = resources({ ...scenarios['production'], values: { terminationGracePeriodSeconds: 120 } });
+    const [container] = named(all, 'Deployment', 'devices')['spec'].template.spec.containers;
+    expect(container.env).toContainEqual({ name: 'STOP_GRACE_MS', value: '105000' });
+  });
+
+  it.each(components)('%s has a heap that its memory limit leaves room for', (component) => {
+    const [container] = named(production(), 'Deployment', component)['spec'].template.spec.containers;
+    expect(container.env).toContainEqual({
+      name: 'NODE_OPTIONS',
+      value: '--max-old-space-size-percentage=65',
+    });
+    // What is not heap - code, buffers, stacks - was at most 110 MiB of the 218 MiB measured.
+    const limit = mebibytes(container.resources.limits.memory);
+    if (component !== 'site') expect(limit * 0.35).toBeGreaterThan(110);
+    expect(limit).toBeGreaterThan(mebibytes(container.resources.requests.memory));
+  });
+
+  it.each(Object.keys(ownSettings).filter((name) => name !== 'gateway'))(
+    '%s has a headless Service with its gRPC port',
+    (component) => {
+      const service = named(production(), 'Service', component);
+      expect(service['spec'].clusterIP).toBe('None');
+      expect(service['spec'].ports.map((p: { port: number }) => p.port)).toEqual(
+        expect.arrayContaining([9000, 9100]),
+      );
+      expect(service['spec'].publishNotReadyAddresses).toBeUndefined();
+    },
+  );
+
+  it('autoscaling rules gateway, devices and transactions, whose Deployments then have no replicas', () => {
+    const all = production();
+    const scaled = kind(all, 'HorizontalPodAutoscaler').map((r) => componentOf(r.metadata.labels));
+    expect(scaled.sort()).toEqual(['devices', 'gateway', 'transactions']);
+    for (const component of components) {
+      expect('replicas' in named(all, 'Deployment', component)['spec']).toBe(!scaled.includes(component));
+    }
+    const fixed = resources({
+      ...scenarios['production'],
+      values: { components: { gateway: { maxReplicas: 0 } } },
+    });
+    expect(named(fixed, 'Deployment', 'gateway')['spec'].replicas).toBe(2);
+  });
+
+  it('consumers are the services that subscribe to the event log', () => {
+    const subscribes = (service: string) =>
+      readFileSync(join(root, 'services', service, 'src/build.ts'), 'utf8').includes('log.subscribe(');
+    const services = Object.keys(ownSettings).filter((name) => name !== 'gateway');
+    const own = chartYaml('files/components.yaml') as Record<string, { consumes?: boolean }>;
+    expect(services.filter((name) => own[name]?.consumes).sort()).toEqual(services.filter(subscribes).sort());
+  });
+
+  it.each(Object.keys(scenarios))(
+    '%s: each pod mounts only the secrets that it reads, and none is in its environment',
+    (scenario) => {
+      const secretsOf: Record<string, string[]> = {
+        gateway: ['ADMIN_TOKEN'],
+        site: ['ADMIN_TOKEN'],
+        operator: ['ADMIN_TOKEN'],
+        prepare: ['MONGODB_URI'],
+      };
+      for (const [component, pod] of pods(resources(scenarios[scenario]))) {
+        expect(JSON.stringify(pod.containers)).not.toContain('secretKeyRef');
+        if (component.startsWith('trial-')) continue;
+        const sources = pod.volumes.find((v: { name: string }) => v.name === 'secrets').projected.sources;
+        const paths = sources.map((s: { secret: { items: { path: string }[] } }) => s.secret.items[0]?.path);
+        const aws =
+          component === 'updates' && scenario.startsWith('production') ? ['AWS_SHARED_CREDENTIALS'] : [];
+        expect(paths).toEqual(secretsOf[component] ?? ['ADMIN_TOKEN', 'MONGODB_URI', 'SECRET_KEY', ...aws]);
+      }
+    },
+  );
+
+  it('production makes no Secret', () => {
+    expect(kind(resources(scenarios['production, everything on']), 'Secret')).toEqual([]);
+  });
+
+  it('a new revision of the secrets rolls every pod, and the Job not', () => {
+    const templates = (revision: string) => {
+      const all = resources({ ...scenarios['production'], values: { secrets: { revision } } });
+      return kind(all, 'Deployment').map((r) => JSON.stringify(r['spec'].template));
+    };
+    const before = templates('1');
+    expect(templates('2').filter((template) => before.includes(template))).toEqual([]);
+    expect(templates('1')).toEqual(before);
+  });
+
+  it("the Job's name changes exactly when its specification does", () => {
+    const job = (values: unknown) => {
+      const [found] = kind(resources({ ...scenarios['production'], values }), 'Job');
+      return { name: found?.metadata.name, spec: JSON.stringify(found?.['spec']) };
+    };
+    const first = job({});
+    expect(job({ components: { devices: { replicas: 3 } }, secrets: { revision: '2' } })).toEqual(first);
+    const other = job({ kafka: { partitions: 16 } });
+    expect(other.name).not.toBe(first.name);
+    expect(other.spec).not.toBe(first.spec);
+    expect(first.name).toMatch(/^trial-prepare-[0-9a-f]{10}$/);
+  });
+
+  it('no resource is a hook', () => {
+    expect(JSON.stringify(production())).not.toContain('helm.sh/hook');
+  });
+
+  it('device-link advertises the address of its pod, and headsets reach it through layer 4', () => {
+    const all = production();
+    const [container] = named(all, 'Deployment', 'device-link')['spec'].template.spec.containers;
+    expect(container.env[0]).toEqual({
+      name: 'POD_IP',
+      valueFrom: { fieldRef: { fieldPath: 'status.podIP' } },
+    });
+    expect(container.env).toContainEqual({ name: 'ADVERTISE_ADDRESS', value: '$(POD_IP):9000' });
+    const headsets = named(all, 'Service', 'headsets')['spec'];
+    expect(headsets).toMatchObject({ type: 'LoadBalancer', externalTrafficPolicy: 'Local' });
+    expect(componentOf(headsets.selector)).toBe('device-link');
+    expect(headsets.ports[0].targetPort).toBe('headsets');
+  });
+
+  it('API, site and webhooks are reached by Ingress or by HTTPRoute', () => {
+    for (const [scenario, kindOf] of [
+      ['production', 'Ingress'],
+      ['production behind a Gateway', 'HTTPRoute'],
+    ] as const) {
+      const found = kind(resources(scenarios[scenario]), kindOf);
+      expect(found.map((r) => componentOf(r.metadata.labels)).sort()).toEqual([
+        'communication',
+        'gateway',
+        'site',
+      ]);
+      const hosts = found.map((r) => r['spec'].hostnames?.[0] ?? r['spec'].rules[0].host);
+      expect(hosts.sort()).toEqual(['api.example.com', 'docs.example.com', 'sora.example.com']);
+    }
+  });
+
+  it('uploads are checked in a volume with a limit, which is UPDATES_TEMP_DIR', () => {
+    const { spec } = named(production(), 'Deployment', 'updates')['spec'].template;
+    expect(spec.volumes).toContainEqual({ name: 'uploads', emptyDir: { sizeLimit: '4Gi' } });
+    const [{ env, volumeMounts }] = spec.containers;
+    const folder = env.find((e: { name: string }) => e.name === 'UPDATES_TEMP_DIR').value;
+    expect(volumeMounts).toContainEqual({ name: 'uploads', mountPath: folder });
+  });
+
+  it('every entry is a file, and every image in production has its digest', () => {
+    const entries = new Set(readdirSync(join(root, 'services')));
+    for (const [component, pod] of pods(production())) {
+      const [container] = pod.containers;
+      expect(container.image).toMatch(/@sha256:[0-9a-f]{64}$/);
+      const [entry] = container.args ?? [];
+      // services/prepare comes with the numbered steps of the database.
+      if (
+        component === 'site' ||
+        component === 'operator' ||
+        (component === 'prepare' && !entries.has('prepare'))
+      )
+        continue;
+      expect(readFileSync(join(root, entry), 'utf8')).toContain('main(');
+    }
+  });
+
+  it('own authorities and a collector of traces reach every process of the platform', () => {
+    const all = resources({ ...scenarios['production'], values: everything });
+    for (const component of Object.keys(ownSettings)) {
+      const { spec } = named(all, 'Deployment', component)['spec'].template;
+      expect(spec.containers[0].env).toContainEqual({
+        name: 'NODE_EXTRA_CA_CERTS',
+        value: '/etc/headset-cloud/ca/ca.crt',
+      });
+      expect(spec.containers[0].env).toContainEqual({
+        name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+        value: 'http://collector.monitoring:4318',
+      });
+      expect(spec.volumes).toContainEqual({ name: 'ca', configMap: { name: 'authorities' } });
+      expect(spec.imagePullSecrets).toEqual([{ name: 'registry' }]);
+    }
+  });
+});
