@@ -47,7 +47,7 @@ export function proofsOf(text: string, file: string): Proof[] {
   });
 }
 
-const opening = /^\s*(?:await )?(?:test|it|check|describe\w*)\b[\w.]*(?:<[^(]*>)?/;
+const opening = /^\s*(?:await )?(?:test|it|check|disturbed|describe\w*)\b[\w.]*(?:<[^(]*>)?/;
 
 /** The title of the test that stands at this place: the first text of its last call, past `.each(…)`. */
 function titleAt(text: string, from: number): string | undefined {
