@@ -168,6 +168,33 @@ test('nothing is handled that still comes on a stream that go_away has ended', a
   }
 });
 
+test.each([
+  ['a right clock stays right', 0],
+  ['a wrong one is off by the time under way at most', -3_600_000],
+])('where a welcome was under way for long, %s', async (_, skewMs) => {
+  const cloud = new Cloud();
+  await cloud.start();
+  try {
+    cloud.welcomes = false;
+    const made = cloud.headset({ behaviour: { skewMs } });
+    await waitFor('the hello', () => cloud.hellos.length === 1);
+    // The server read its clock just after it had the hello; the line held the welcome.
+    const serverTimeMs = BigInt(Date.now());
+    await waitFor('time to pass', () => Date.now() - Number(serverTimeMs) >= 500);
+    cloud.send({ case: 'welcome', value: { sessionEpoch: 1n, serverTimeMs } });
+    await waitFor('the session', () => made.sessionEpoch === 1);
+    const underWayMs = Date.now() - Number(serverTimeMs);
+    const before = Date.now();
+    made.report({ case: 'stateChange', value: { power: 'started' } });
+    await waitFor('the report', () => cloud.reports.length === 1);
+    const occurredAtMs = Number(cloud.reports[0]?.occurredAtMs);
+    expect(occurredAtMs).toBeGreaterThanOrEqual(skewMs === 0 ? before : before - underWayMs);
+    expect(occurredAtMs).toBeLessThanOrEqual(Date.now());
+  } finally {
+    await cloud.close();
+  }
+});
+
 test('a connection that is taken and then stays silent is given up for a new one', async () => {
   const connections: Socket[] = [];
   const silent = createServer((socket) => {

@@ -94,6 +94,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   #timer: NodeJS.Timeout | undefined;
   #unwelcome: NodeJS.Timeout | undefined;
   #clockCorrectionMs = 0;
+  /** When the running connection was opened, by the monotonic clock; milliseconds. */
+  #openedAtMs = 0;
   /** For the faults. */
   #firstToken: string | undefined;
   readonly #backoff: Backoff;
@@ -249,6 +251,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.#firstToken ??= token;
     const call = this.#line.connect(breaks(this.behaviour, 'reuses-token') ? this.#firstToken : token);
     this.#call = call;
+    this.#openedAtMs = performance.now();
     // A connection that was accepted and then stays silent never ends by itself.
     if (!breaks(this.behaviour, 'waits-for-welcome-forever')) {
       this.#unwelcome = setTimeout(() => {
@@ -283,8 +286,12 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     if (this.#wanted) this.#schedule(this.#backoff.ended());
   }
 
+  /** The server read its clock since the connection was opened: a correction that may be right is kept. */
   #correctClock(serverTimeMs: number): void {
-    if (!breaks(this.behaviour, 'uncorrected-clock')) this.#clockCorrectionMs = serverTimeMs - this.now();
+    if (breaks(this.behaviour, 'uncorrected-clock')) return;
+    const leastMs = serverTimeMs - this.now();
+    const mostMs = leastMs + performance.now() - this.#openedAtMs;
+    this.#clockCorrectionMs = Math.round(Math.min(mostMs, Math.max(leastMs, this.#clockCorrectionMs)));
   }
 
   /** Connects no sooner than after `ms`. */
