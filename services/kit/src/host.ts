@@ -163,6 +163,7 @@ export async function hostService(
   });
   await lifecycle.start(
     createAdminServer({
+      service: name,
       listen: common.ADMIN_LISTEN,
       token: common.ADMIN_TOKEN,
       bindings: [...service.admin, deadLettersAdmin([keeping.deadLetters])],

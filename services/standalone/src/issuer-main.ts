@@ -17,6 +17,7 @@ await main(async () => {
   });
   await lifecycle.start(
     createAdminServer({
+      service: 'issuer',
       listen: config.ADMIN_LISTEN,
       token: config.ADMIN_TOKEN,
       bindings: [],

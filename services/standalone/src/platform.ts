@@ -129,6 +129,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
 
   await lifecycle.start(
     createAdminServer({
+      service: 'platform',
       listen: config.ADMIN_LISTEN,
       token: config.ADMIN_TOKEN,
       bindings: [...services.flatMap((s) => s.admin), deadLettersAdmin(deadLetters)],
