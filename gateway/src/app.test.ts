@@ -262,6 +262,15 @@ describe('observability', () => {
     });
     expect(JSON.stringify(suite.gateway.logs)).not.toMatch(/hush-hush|Bearer|eyJ/);
   });
+  test("the age of the issuer's keys is measured", async () => {
+    await suite.gateway.request('GET', app);
+    const text = await suite.gateway.metrics.getSingleMetricAsString(
+      'headset_gateway_issuer_keys_age_seconds',
+    );
+    const age = Number(/^headset_gateway_issuer_keys_age_seconds (\S+)$/m.exec(text)?.[1]);
+    expect(age).toBeGreaterThanOrEqual(0);
+    expect(age).toBeLessThan(600);
+  });
   test('requests are measured by route, method and status, unknown paths together', async () => {
     await suite.gateway.request('GET', '/v1/nonsense');
     await suite.gateway.request('GET', app);

@@ -2,7 +2,7 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Channel } from '@headset-cloud/kit/rpc/types.ts';
 import type { ServiceName } from '@headset-cloud/kit/service.ts';
-import type { Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
 import { buildGateway } from './app.ts';
 import { createGatewayClients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
@@ -25,6 +25,16 @@ export function assembleGateway(
 ): GatewayServer {
   const { logger, clock, metrics } = host;
   const keys = new KeySet({ issuer: config.OIDC_ISSUER, jwksUri: config.OIDC_JWKS_URI, logger, clock });
+  new Gauge({
+    name: 'headset_gateway_issuer_keys_age_seconds',
+    help: "Time since this instance last fetched the issuer's keys, which it does each 10 minutes; absent before the first token.",
+    registers: [metrics],
+    collect() {
+      const age = keys.ageSeconds;
+      if (age === undefined) this.reset();
+      else this.set(age);
+    },
+  });
   const gateway = buildGateway({
     clients: createGatewayClients(host.channel, config.UPSTREAM_DEADLINE_MS),
     tokens: createTokenVerifier({

@@ -29,6 +29,7 @@ await main(async () => {
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
   await lifecycle.start(
     createAdminServer({
+      service: 'gateway',
       listen: common.ADMIN_LISTEN,
       token: common.ADMIN_TOKEN,
       bindings: [],

@@ -4,12 +4,9 @@ import { readConfig } from '@headset-cloud/kit/config.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { buildGateway } from '../app.ts';
-import { createGatewayClients } from '../clients.ts';
+import { assembleGateway } from '../assemble.ts';
 import { gatewayConfig } from '../config.ts';
-import { createGatewayServer, type GatewayServer } from '../server.ts';
-import { KeySet } from '../tokens/key-set.ts';
-import { createTokenVerifier } from '../tokens/verifier.ts';
+import type { GatewayServer } from '../server.ts';
 import { answerCheck, type HttpAnswer } from './contract.ts';
 import { createFakes, type Fakes } from './fakes.ts';
 import { signToken, startTestIssuer, type TestIssuer, type TestKey, testKey } from './keys.ts';
@@ -59,17 +56,7 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
   const channel = new LocalChannel();
   channel.register(fakes.bindings);
   const metrics = new Registry();
-  const clock = systemClock;
-  const keys = new KeySet({ issuer: issuer.url, logger, clock });
-  const gateway = buildGateway({
-    clients: createGatewayClients(() => channel, config.UPSTREAM_DEADLINE_MS),
-    tokens: createTokenVerifier({ issuer: issuer.url, audience: config.OIDC_AUDIENCE, keys, clock }),
-    config,
-    logger,
-    clock,
-    metrics,
-  });
-  const server = createGatewayServer(gateway, config, logger);
+  const server = assembleGateway(config, { channel: () => channel, logger, clock: systemClock, metrics });
   try {
     await server.start();
   } catch (error) {

@@ -54,6 +54,12 @@ export class KeySet {
     return this.#generation;
   }
 
+  /** Age of the keys since they were last fetched; undefined before the first time. */
+  get ageSeconds(): number | undefined {
+    if (!this.#keys) return undefined;
+    return Math.max(0, this.#options.clock.now() - this.#fetchedAt) / 1000;
+  }
+
   /**
    * The key for a token's header, or undefined when the issuer has none. Throws unavailable when no keys
    * can be fetched, or when the last fetch for an unknown key failed.

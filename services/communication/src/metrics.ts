@@ -34,7 +34,7 @@ export function createMetrics(
 
   new Gauge({
     name: 'headset_recordings_open',
-    help: 'Recordings that have not ended, by state: waiting (for news of Sora), uploading, untold (its notification is owed).',
+    help: 'Recordings that have not ended, by state: waiting (for news of Sora), uploading, untold (its notification is owed). Whole platform: use max, not sum.',
     ...{ labelNames: ['state'], registers },
     async collect() {
       const open = await backlog();
@@ -43,7 +43,7 @@ export function createMetrics(
   });
   new Gauge({
     name: 'headset_recordings_oldest_open_age_seconds',
-    help: 'Age of the oldest such recording, since the first news of it; 0 when there is none.',
+    help: 'Age of the oldest such recording, since the first news of it; 0 when there is none. Whole platform: use max, not sum.',
     ...{ labelNames: ['state'], registers },
     async collect() {
       const open = await backlog();
@@ -55,7 +55,7 @@ export function createMetrics(
   });
   new Gauge({
     name: 'headset_sora_places_taken',
-    help: 'Places taken on each endpoint of Sora that takes channels: reservations and connections.',
+    help: 'Places taken on each endpoint of Sora that takes channels: reservations and connections. Whole platform: use max, not sum.',
     ...{ labelNames: ['endpoint'], registers },
     async collect() {
       const all = await endpoints();
@@ -67,7 +67,7 @@ export function createMetrics(
   });
   new Gauge({
     name: 'headset_sora_places_limit',
-    help: 'Connection limit of each endpoint of Sora that takes channels.',
+    help: 'Connection limit of each endpoint of Sora that takes channels. Whole platform: use max, not sum.',
     ...{ labelNames: ['endpoint'], registers },
     async collect() {
       const all = await endpoints();

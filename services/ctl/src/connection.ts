@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { DescService } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
+import type { ProcessStatus } from '@headset-cloud/kit/admin-server.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
 
 /** The services that have an operators' door. */
@@ -14,6 +16,9 @@ export type AdminService =
   | 'communication'
   | 'billing';
 
+/** The processes that `ctl status` asks: those services, and the ones without calls for operators. */
+export type AdminProcess = AdminService | 'device-link' | 'gateway';
+
 /** The admin addresses given on the command line. */
 export interface ConnectionOptions {
   readonly admin?: string;
@@ -24,6 +29,8 @@ export interface ConnectionOptions {
   readonly connectivityAdmin?: string;
   readonly communicationAdmin?: string;
   readonly billingAdmin?: string;
+  readonly deviceLinkAdmin?: string;
+  readonly gatewayAdmin?: string;
   readonly tokenFile?: string;
   readonly timeoutMs: number;
 }
@@ -32,10 +39,12 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** The whole platform in one process, as `make up` starts it. */
 const onePort = 'http://127.0.0.1:9100';
-/** One process per service, as `make up STACK=real` starts them. */
-const ownPorts: Record<AdminService, string> = {
+/** One process per service, by the usual ports. */
+const ownPorts: Record<AdminProcess, string> = {
+  gateway: 'http://127.0.0.1:9100',
   devices: 'http://127.0.0.1:9101',
   transactions: 'http://127.0.0.1:9102',
+  'device-link': 'http://127.0.0.1:9103',
   notifier: 'http://127.0.0.1:9104',
   updates: 'http://127.0.0.1:9105',
   connectivity: 'http://127.0.0.1:9106',
@@ -43,18 +52,34 @@ const ownPorts: Record<AdminService, string> = {
   billing: 'http://127.0.0.1:9108',
 };
 
+/** Where `make up` writes the doors of the platform that it runs; CTL_DOORS_FILE names another. */
+const doorsFile = resolve(import.meta.dirname, '../../../.data/doors.json');
+
+/** The doors that `make up` has written, by process; none where nothing runs. */
+function writtenDoors(env: Env): Readonly<Record<string, string>> {
+  try {
+    return JSON.parse(readFileSync(env['CTL_DOORS_FILE'] || doorsFile, 'utf8')) as Record<string, string>;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    const reason = (cause as Error).message;
+    throw new CtlError(exitCodes.usage, `The file of the doors cannot be read: ${reason}`, { cause });
+  }
+}
+
 /**
- * Addresses to try for a service: the most specific setting wins, flags before the environment. Without a
- * setting: the default addresses of both stacks on this machine.
+ * Addresses to try for a process: the most specific setting wins, flags before the environment. Without a
+ * setting: the door that `make up` has written, then the usual addresses on this machine.
  */
-export function adminAddresses(service: AdminService, options: ConnectionOptions, env: Env): string[] {
-  const variable = `${service.toUpperCase()}_ADMIN`;
+export function adminAddresses(service: AdminProcess, options: ConnectionOptions, env: Env): string[] {
+  const variable = `${service.toUpperCase().replace('-', '_')}_ADMIN`;
+  const flag = `${service === 'device-link' ? 'deviceLink' : service}Admin` as const;
   const given =
-    options[`${service}Admin`] ??
-    options.admin ??
-    (env[variable] || undefined) ??
-    (env['ADMIN_URL'] || undefined);
-  if (given === undefined) return [onePort, ownPorts[service]];
+    options[flag] ?? options.admin ?? (env[variable] || undefined) ?? (env['ADMIN_URL'] || undefined);
+  if (given === undefined) {
+    const written = writtenDoors(env);
+    const door = written[service] ?? written['platform'];
+    return door ? [door] : [...new Set([onePort, ownPorts[service]])];
+  }
   if (!/^https?:\/\/[^/]/i.test(given) || !URL.canParse(given)) {
     throw new CtlError(
       exitCodes.usage,
@@ -112,6 +137,29 @@ export function callAdmin<S extends DescService, A>(
     }
   };
   return tried(0);
+}
+
+/** What a process tells of itself; a text: why it cannot be asked. Never rejects. */
+export async function askStatus(
+  addresses: readonly string[],
+  token: string | undefined,
+  timeoutMs: number,
+): Promise<ProcessStatus | string> {
+  let reason = '';
+  for (const address of addresses) {
+    try {
+      const answer = await fetch(`${address.replace(/\/$/, '')}/status`, {
+        headers: token ? { authorization: `Bearer ${token}` } : {},
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      if (answer.ok) return (await answer.json()) as ProcessStatus;
+      reason = `${address} answers ${answer.status}`;
+    } catch (error) {
+      reason = `${address}: ${networkReason(error) ?? (error as Error).message}`;
+      if (!refusedConnection(error)) return reason;
+    }
+  }
+  return reason;
 }
 
 function refusedConnection(error: unknown): boolean {

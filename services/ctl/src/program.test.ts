@@ -2,6 +2,7 @@ import { createHash, createPublicKey, createSign, createVerify } from 'node:cryp
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { platformVersion } from '@headset-cloud/kit/build-info.ts';
 import { runCtl } from './program.ts';
 import { type Door, openDoor } from './testing/door.ts';
 
@@ -390,7 +391,7 @@ describe('failures say what to do, each with its exit code', () => {
 
 test('the most specific address wins', async () => {
   door = await openDoor();
-  const nobody = 'http://127.0.0.1:1';
+  const nobody = 'http://127.0.0.1:2';
   expect((await ctl('developers list', { ADMIN_URL: nobody, DEVICES_ADMIN: door.url })).code).toBe(0);
   expect((await ctl(`developers list --admin ${door.url}`, { DEVICES_ADMIN: nobody })).code).toBe(0);
   expect((await ctl(`developers list --admin ${nobody} --devices-admin ${door.url}`, {})).code).toBe(0);
@@ -400,4 +401,65 @@ test('--help lists the commands, with examples', async () => {
   const { code, out } = await ctl('--help', {});
   expect(code).toBe(0);
   for (const word of ['developers', 'deliveries', 'Examples:', 'Exit codes:']) expect(out).toContain(word);
+});
+
+test('--version prints the version of the platform', async () => {
+  expect(await ctl('--version', {})).toEqual({ code: 0, out: `${platformVersion()}\n`, err: '' });
+});
+
+describe('status', () => {
+  test('shows one process that is the whole platform once', async () => {
+    door = await openDoor();
+    const { code, out } = await ctl('status');
+    expect(code).toBe(0);
+    const [head, line, ...rest] = out.trimEnd().split('\n');
+    expect(head).toMatch(/^SERVICE +VERSION +READY +SINCE +REASON$/);
+    const since = /^platform +(\S+) +yes +(\S+Z) +-$/.exec(line ?? '');
+    expect(since?.[1]).toBe(platformVersion());
+    expect(Math.abs(Date.parse(since?.[2] ?? '') - (Date.now() - process.uptime() * 1000))).toBeLessThan(
+      5000,
+    );
+    expect(rest).toEqual([]);
+  });
+
+  test('shows each of several processes, why one is not ready, and which cannot be reached', async () => {
+    door = await openDoor({ service: 'devices', notReady: ['starting: waits for the indexes'] });
+    const away = 'http://127.0.0.1:2';
+    const { code, out, err } = await ctl(`--admin ${away} --devices-admin ${door.url} status --json`, {});
+    expect([code, err]).toEqual([1, 'Not all services are ready.\n']);
+    const { services } = JSON.parse(out);
+    expect(services).toHaveLength(9);
+    expect(services).toContainEqual(
+      expect.objectContaining({
+        service: 'devices',
+        ready: false,
+        reason: 'starting: waits for the indexes',
+      }),
+    );
+    expect(services).toContainEqual({
+      ...{ service: 'gateway', version: '', ready: false, since: '' },
+      reason: `${away}: ECONNREFUSED`,
+    });
+  });
+
+  test('needs the admin token, as all calls do', async () => {
+    door = await openDoor({ token: 'a token of sixteen' });
+    expect((await ctl('status')).out).toContain('answers 401');
+    const { code } = await ctl('status', { ADMIN_URL: door.url, ADMIN_TOKEN: 'a token of sixteen' });
+    expect(code).toBe(0);
+  });
+});
+
+test('without addresses the doors are those that make up has written', async () => {
+  door = await openDoor();
+  const file = join(directory, 'doors.json');
+  const env = { CTL_DOORS_FILE: file };
+  writeFileSync(file, JSON.stringify({ devices: door.url, gateway: 'http://127.0.0.1:2' }));
+  expect((await ctl('developers list', env)).out).toContain('acme');
+  expect((await ctl('status --json', env)).out).toContain('http://127.0.0.1:2: ECONNREFUSED');
+  writeFileSync(file, '{');
+  expect(await ctl('developers list', env)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('The file of the doors cannot be read'),
+  });
 });

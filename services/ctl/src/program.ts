@@ -1,3 +1,4 @@
+import { platformVersion } from '@headset-cloud/kit/build-info.ts';
 import { Command, CommanderError } from 'commander';
 import { addApplications } from './commands/applications.ts';
 import { addArtifacts } from './commands/artifacts.ts';
@@ -12,6 +13,7 @@ import { addHardware } from './commands/hardware.ts';
 import { addPlans } from './commands/plans.ts';
 import { addRecordings } from './commands/recordings.ts';
 import { addSora } from './commands/sora.ts';
+import { addStatus } from './commands/status.ts';
 import { addTransactions } from './commands/transactions.ts';
 import { addUsage } from './commands/usage.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
@@ -30,6 +32,7 @@ Examples:
     $ ctl firmware put com.vendor.firmware 9.002.0 firmware.bin
 
   Look after what goes on:
+    $ ctl status
     $ ctl transactions list 356938035643809 --open
     $ ctl deliveries list --application acme-field --status dead
     $ ctl deliveries redeliver NOTIFICATION
@@ -42,7 +45,8 @@ Examples:
     $ ctl bill show acme-field --month 2026-11
 
 Addresses:
-  Without any, http://127.0.0.1:9100 (the whole platform in one process), then the services' own ports
+  Without any, the doors that make up has written to .data/doors.json (CTL_DOORS_FILE names another file), else
+  http://127.0.0.1:9100 (the whole platform in one process), then the services' own ports
   (devices 9101, transactions 9102, notifier 9104, updates 9105, connectivity 9106,
   communication 9107, billing 9108).
   Flags win over ADMIN_URL, and over DEVICES_ADMIN, TRANSACTIONS_ADMIN and so on. The admin token comes from ADMIN_TOKEN or ADMIN_TOKEN_FILE.
@@ -59,6 +63,7 @@ export async function runCtl(
 ): Promise<number> {
   const program = new Command('ctl')
     .description("The operators' command line of Headset Cloud (rule C17).")
+    .version(platformVersion(), '--version', 'print the version')
     .option('--admin <url>', "the operators' door of all services")
     .option('--devices-admin <url>', "devices' own")
     .option('--transactions-admin <url>', "transactions' own")
@@ -67,6 +72,8 @@ export async function runCtl(
     .option('--connectivity-admin <url>', "connectivity's own")
     .option('--communication-admin <url>', "communication's own")
     .option('--billing-admin <url>', "billing's own")
+    .option('--device-link-admin <url>', "device-link's own")
+    .option('--gateway-admin <url>', "the gateway's own")
     .option('--token-file <path>', 'file that holds the admin token')
     .option('--timeout-ms <ms>', 'how long to wait for an answer', wholeNumber, 10_000)
     .option('--json', 'print answers as JSON')
@@ -88,6 +95,7 @@ export async function runCtl(
   addSora(program, session);
   addRecordings(program, session);
   addDeadLetters(program, session);
+  addStatus(program, session);
   settle(program, terminal);
 
   try {

@@ -1,10 +1,13 @@
 import type { DescMessage, DescService, MessageShape } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
+import type { ProcessStatus } from '@headset-cloud/kit/admin-server.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import {
+  type AdminProcess,
   type AdminService,
   adminAddresses,
   adminToken,
+  askStatus,
   type ConnectionOptions,
   callAdmin,
 } from './connection.ts';
@@ -19,6 +22,8 @@ export interface Session {
     description: S,
     call: (client: Client<S>) => Promise<A>,
   ): Promise<A>;
+  /** Asks a process how it is; a text: why it cannot be asked. */
+  status(of: AdminProcess): Promise<ProcessStatus | string>;
   /** Prints an answer: as JSON with --json, otherwise as text made by `text`. */
   show<S extends DescMessage>(
     schema: S,
@@ -50,6 +55,10 @@ export function createSession(
         timeoutMs: given.timeoutMs,
       };
       return callAdmin(connection, description, call);
+    },
+    async status(of) {
+      const given = options();
+      return askStatus(adminAddresses(of, given, env), adminToken(given, env), given.timeoutMs);
     },
     show(schema, message, text) {
       terminal.out(this.json ? json(schema, message) : text(message));

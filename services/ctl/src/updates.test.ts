@@ -52,6 +52,7 @@ beforeEach(async () => {
     updatedAtMs: 1000n,
   };
   door = createAdminServer({
+    service: 'updates',
     listen: { host: '127.0.0.1', port: 0 },
     token: undefined,
     bindings: [

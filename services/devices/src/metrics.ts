@@ -21,7 +21,7 @@ export function createMetrics(
 ): DevicesMetrics {
   new Gauge({
     name: 'headset_devices_pending_changes',
-    help: 'Devices with an activation, deactivation or reset that has work left; more than a few that stay mean that transactions or the log is away.',
+    help: 'Devices with an activation, deactivation or reset that has work left; more than a few that stay mean that transactions or the log is away. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
       try {

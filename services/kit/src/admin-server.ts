@@ -4,6 +4,7 @@ import type { DescService } from '@bufbuild/protobuf';
 import { type Code, ConnectError, type ConnectRouter, type ServiceImpl } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { Registry } from 'prom-client';
+import { platformVersion } from './build-info.ts';
 import { ConfigError, type ListenAddress } from './config.ts';
 import { errorCatalogue, toDomainError } from './errors.ts';
 import { closeNow, listenOn, portOf } from './http-listen.ts';
@@ -12,6 +13,8 @@ import type { Logger } from './logger.ts';
 import type { RpcBinding } from './rpc/types.ts';
 
 export interface AdminServerOptions {
+  /** The process, as `ctl status` shows it. */
+  readonly service: string;
   readonly listen: ListenAddress;
   /**
    * Bearer token that every path but the health checks demands; required when listening beyond loopback.
@@ -24,9 +27,20 @@ export interface AdminServerOptions {
   readonly logger: Logger;
 }
 
+/** What a process tells operators of itself, as JSON. */
+export interface ProcessStatus {
+  readonly service: string;
+  /** The platform's version that it runs. */
+  readonly version: string;
+  /** Milliseconds since 1970. */
+  readonly startedAtMs: number;
+  /** Why it is not ready; empty when it is. */
+  readonly notReady: readonly string[];
+}
+
 /**
- * The admin port (rules C17, C18): /livez, /readyz with the reasons, /metrics, and the operators' door over
- * Connect. It never shares a port with the public API.
+ * The admin port (rules C17, C18): /livez, /readyz with the reasons, /metrics, /status (ProcessStatus), and
+ * the operators' door over Connect. It never shares a port with the public API.
  */
 export function createAdminServer(options: AdminServerOptions): Component & { port(): number } {
   const { listen, token, metrics, notReady, logger } = options;
@@ -66,6 +80,15 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
         'application/json',
         '{"code":"unauthenticated","message":"The admin token is missing or wrong."}',
       );
+    }
+    if (path === '/status') {
+      const status: ProcessStatus = {
+        service: options.service,
+        version: platformVersion(),
+        startedAtMs: Math.round(Date.now() - process.uptime() * 1000),
+        notReady: notReady(),
+      };
+      return send(response, 200, 'application/json', JSON.stringify(status));
     }
     if (path === '/metrics') return send(response, 200, metrics.contentType, await metrics.metrics());
     connect(request, response);

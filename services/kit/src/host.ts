@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ChannelOptions } from '@grpc/grpc-js';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { createAdminServer } from './admin-server.ts';
+import { platformVersion } from './build-info.ts';
 import { systemClock } from './clock.ts';
 import { type addressConfig, commonConfig, distributedConfig } from './common-config.ts';
 import { ConfigError, type ConfigOf, readConfig } from './config.ts';
@@ -13,6 +14,7 @@ import { createFailpoints } from './failpoints.ts';
 import { Lifecycle, untilSignal } from './lifecycle.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { connectionAge, GrpcChannel, RpcServer } from './rpc/grpc.ts';
+import { registerRpcMetrics } from './rpc/metrics.ts';
 import type { Channel } from './rpc/types.ts';
 import { createSecretBox } from './secrets.ts';
 import { databaseOf, type ServiceDefinition, type ServiceName } from './service.ts';
@@ -163,6 +165,7 @@ export async function hostService(
   });
   await lifecycle.start(
     createAdminServer({
+      service: name,
       listen: common.ADMIN_LISTEN,
       token: common.ADMIN_TOKEN,
       bindings: [...service.admin, deadLettersAdmin([keeping.deadLetters])],
@@ -171,7 +174,12 @@ export async function hostService(
       logger,
     }),
   );
-  const server = new RpcServer(service.rpc, logger, connectionAge(common.RPC_CONNECTION_AGE_MS));
+  const server = new RpcServer(
+    service.rpc,
+    logger,
+    connectionAge(common.RPC_CONNECTION_AGE_MS),
+    registerRpcMetrics(metrics),
+  );
   // Starts before the service: calls are answered 'unavailable' while the service waits for its stores.
   await lifecycle.start({
     name: 'gRPC port',
@@ -204,11 +212,17 @@ export async function hostService(
   }
 }
 
-/** A registry with the process's own metrics, labelled with the service. */
+/** A registry with the process's own metrics and its version, labelled with the service. */
 export function createMetrics(service: string): Registry {
   const metrics = new Registry();
   metrics.setDefaultLabels({ service });
   collectDefaultMetrics({ register: metrics });
+  new Gauge({
+    name: 'headset_build_info',
+    help: 'Always 1; the version of the platform and of Node.js that this process runs.',
+    labelNames: ['version', 'node'],
+    registers: [metrics],
+  }).set({ version: platformVersion(), node: process.versions.node }, 1);
   return metrics;
 }
 

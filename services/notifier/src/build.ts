@@ -111,6 +111,7 @@ export function buildNotifier(
   });
   const scheduler = new Scheduler({
     ...{ clock, logger, random, instanceId, store, writer, finished, attempts, healths, leaseMs },
+    onDead: () => metrics.dead.inc(),
     lanes: {
       limit,
       orderWaitMs: config.NOTIFIER_ORDER_WAIT_MS,

@@ -8,6 +8,8 @@ export interface NotifierMetrics {
   readonly attempts: Pick<Counter<'outcome'>, 'inc'>;
   /** From the notification's creation to the answer that took it. */
   readonly deliverySeconds: Pick<Histogram, 'observe'>;
+  /** Deliveries that were given up. */
+  readonly dead: Pick<Counter, 'inc'>;
   /** By outcome: answered, failed, not_set. */
   readonly signedUrlRequests: Pick<Counter<'outcome'>, 'inc'>;
 }
@@ -33,7 +35,7 @@ export function createMetrics(
   };
   new Gauge({
     name: 'headset_callbacks_due',
-    help: 'Callbacks that are undelivered: due, on their way, or waiting for their next attempt.',
+    help: 'Callbacks that are undelivered: due, on their way, or waiting for their next attempt. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
       const backlog = await look();
@@ -42,7 +44,7 @@ export function createMetrics(
   });
   new Gauge({
     name: 'headset_callbacks_oldest_due_age_seconds',
-    help: 'Age of the oldest undelivered callback, since its creation; 0 when there is none.',
+    help: 'Age of the oldest undelivered callback, since its creation; 0 when there is none. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
       const backlog = await look();
@@ -56,6 +58,11 @@ export function createMetrics(
       name: 'headset_signed_url_requests_total',
       help: 'Requests for signed URLs to integrators, by outcome: answered, failed, not_set.',
       labelNames: ['outcome'],
+      registers: [registry],
+    }),
+    dead: new Counter({
+      name: 'headset_callbacks_dead_total',
+      help: 'Callbacks that were given up undelivered: their time was over, or their destination refuses them for good.',
       registers: [registry],
     }),
     attempts: new Counter({

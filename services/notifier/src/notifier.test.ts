@@ -159,6 +159,7 @@ test('410 ends a callback at once; an operator can have it sent again under the 
   expect(deliveries).toMatchObject([
     { notificationId: 'n-1', lastOutcome: 'answered 410', nextAttemptAtMs: 0n },
   ]);
+  expect(await notifier.metrics.metrics()).toContain('\nheadset_callbacks_dead_total 1\n');
 
   code = 204;
   await notifier.admin.redeliverDelivery({ notificationId: 'n-1' });

@@ -18,7 +18,7 @@ const scopes = [
 
 /** The issuer with its clients from a file, which is read at each token request. */
 export function createBuiltinIssuer(
-  config: Pick<StandaloneConfig, 'ISSUER_LISTEN' | 'ISSUER_CLIENTS_FILE' | 'DATA_DIR'>,
+  config: Pick<StandaloneConfig, 'ISSUER_LISTEN' | 'ISSUER_PUBLIC_URL' | 'ISSUER_CLIENTS_FILE' | 'DATA_DIR'>,
   logger: Logger,
 ): Component {
   let issuer: Issuer | undefined;
@@ -27,6 +27,7 @@ export function createBuiltinIssuer(
     async start() {
       issuer = await startIssuer({
         listen: config.ISSUER_LISTEN,
+        publicUrl: config.ISSUER_PUBLIC_URL?.replace(/\/$/, ''),
         clients: () => readClients(config.ISSUER_CLIENTS_FILE),
         audience: issuerAudience,
         scopes,
@@ -36,7 +37,9 @@ export function createBuiltinIssuer(
     },
     async stop() {
       await issuer?.close();
+      issuer = undefined;
     },
+    notReady: () => (issuer ? undefined : 'not started'),
   };
 }
 

@@ -17,6 +17,12 @@ export const standaloneConfig = {
     example: '127.0.0.1:8081',
     default: { host: '127.0.0.1', port: 8081 },
   }),
+  ISSUER_PUBLIC_URL: text({
+    doc: 'Address of the built-in identity provider for its clients: the `iss` of its tokens, and so the gateway’s OIDC_ISSUER. Default: http:// and ISSUER_LISTEN. A gateway that does not reach it there is given OIDC_JWKS_URI.',
+    example: 'https://id.example.com',
+    pattern: /^https?:\/\/[^/?#\s]+\/?$/i,
+    form: 'an http or https address without a path',
+  }),
   ISSUER_CLIENTS_FILE: text({
     doc: 'JSON file of the built-in identity provider’s clients: [{"clientId", "clientSecret"}].',
     example: '.data/issuer-clients.json',

@@ -1,16 +1,34 @@
+import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
-import { main } from '@headset-cloud/kit/host.ts';
-import { untilSignal } from '@headset-cloud/kit/lifecycle.ts';
+import { createMetrics, main } from '@headset-cloud/kit/host.ts';
+import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { createBuiltinIssuer } from './builtin-issuer.ts';
 import { standaloneConfig } from './config.ts';
 
-// The issuer alone, for `make up STACK=real`, in place of a customer's identity provider.
+// The issuer alone, for `make up STACK=real` and trials, in place of a customer's identity provider.
 await main(async () => {
   const signal = untilSignal();
   const config = readConfig(standaloneConfig, process.env);
-  const issuer = createBuiltinIssuer(config, createLogger({ service: 'issuer', level: config.LOG_LEVEL }));
-  await issuer.start();
-  await signal;
-  await issuer.stop();
+  const logger = createLogger({ service: 'issuer', level: config.LOG_LEVEL });
+  const lifecycle = new Lifecycle(logger, {
+    turnAwayMs: config.TURN_AWAY_MS,
+    stopGraceMs: config.STOP_GRACE_MS,
+  });
+  await lifecycle.start(
+    createAdminServer({
+      service: 'issuer',
+      listen: config.ADMIN_LISTEN,
+      token: config.ADMIN_TOKEN,
+      bindings: [],
+      metrics: createMetrics('issuer'),
+      notReady: () => lifecycle.notReady(),
+      logger,
+    }),
+  );
+  await lifecycle.start(createBuiltinIssuer(config, logger));
+  lifecycle.complete();
+  logger.info('ready');
+  logger.info({ signal: await signal }, 'stopping');
+  await lifecycle.stop();
 });

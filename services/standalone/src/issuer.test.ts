@@ -1,9 +1,12 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
+import { manageProcess } from '@headset-cloud/demo/stack/process.ts';
 import { KeySet } from '@headset-cloud/gateway/tokens/key-set.ts';
 import { createTokenVerifier } from '@headset-cloud/gateway/tokens/verifier.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { type Issuer, type IssuerClient, startIssuer } from './issuer.ts';
@@ -25,8 +28,9 @@ beforeAll(() => {
 afterAll(() => {
   jest.restoreAllMocks();
 });
-const start = (port = 0) =>
+const start = (port = 0, publicUrl?: string) =>
   startIssuer({
+    publicUrl,
     listen: { host: '127.0.0.1', port },
     clients: () => clients,
     audience,
@@ -103,4 +107,55 @@ test('nothing secret is logged, and nothing is printed', async () => {
   await ask('client-1', 'wrong-secret');
   expect(lines.join('\n')).not.toMatch(/secret-of|wrong-secret|eyJ/);
   expect(printed).toEqual([]);
+});
+
+test('with a public address, its tokens and addresses name that one, however it is asked', async () => {
+  await issuer.close();
+  issuer = await start(0, 'https://id.example.com');
+  const { listensAt } = issuer;
+  const discovery = await (await fetch(`${listensAt}/.well-known/openid-configuration`)).json();
+  expect(discovery).toMatchObject({
+    issuer: 'https://id.example.com',
+    jwks_uri: 'https://id.example.com/jwks',
+    token_endpoint: 'https://id.example.com/token',
+  });
+  const response = await fetch(`${listensAt}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from('client-1:secret-of-client-1').toString('base64')}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials', scope: scopes.join(' ') }),
+  });
+  const token = await tokenOf(response);
+  // As a gateway that reaches the keys inside the cluster only.
+  const keys = new KeySet({
+    ...{ issuer: issuer.issuer, jwksUri: `${listensAt}/jwks`, logger, clock: systemClock },
+  });
+  const verifier = createTokenVerifier({ issuer: issuer.issuer, audience, keys, clock: systemClock });
+  expect(await verifier.verify(token)).toMatchObject({ clientId: 'client-1' });
+});
+
+test('alone as a process it has an admin port with health, and ends when told to', async () => {
+  const [listen, admin] = await freePorts(2);
+  const alone = manageProcess({
+    name: 'issuer',
+    entry: 'services/standalone/src/issuer-main.ts',
+    env: {
+      DATA_DIR: dataDir,
+      ISSUER_LISTEN: `127.0.0.1:${listen}`,
+      ISSUER_PUBLIC_URL: 'https://id.example.com/',
+      ADMIN_LISTEN: `127.0.0.1:${admin}`,
+    },
+    logFile: join(dataDir, 'issuer.log'),
+  });
+  const at = `http://127.0.0.1:${admin}`;
+  alone.start();
+  try {
+    await waitFor('it to be ready', async () => (await fetch(`${at}/readyz`).catch(() => undefined))?.ok);
+    expect((await fetch(`${at}/livez`)).status).toBe(200);
+    expect(await (await fetch(`${at}/metrics`)).text()).toContain('headset_build_info{');
+    const discovery = await fetch(`http://127.0.0.1:${listen}/.well-known/openid-configuration`);
+    expect(await discovery.json()).toMatchObject({ issuer: 'https://id.example.com' });
+  } finally {
+    expect(await alone.stop()).toBe(true);
+  }
+  expect(await alone.exited).toBe('0');
 });

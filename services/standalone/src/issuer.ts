@@ -14,6 +14,8 @@ export interface IssuerClient {
 export interface IssuerOptions {
   /** Port 0 lets the system choose; a fixed port keeps tokens valid over a restart. */
   readonly listen: ListenAddress;
+  /** Its address for clients, without a slash at the end; default: where it listens. */
+  readonly publicUrl?: string | undefined;
   /** Returns the current clients; called at each token request, so that new ones need no restart. */
   readonly clients: () => readonly IssuerClient[] | Promise<readonly IssuerClient[]>;
   /** The audience of the access tokens: the gateway's OIDC_AUDIENCE. */
@@ -32,6 +34,8 @@ export interface Issuer {
   /** The `iss` of its tokens: the gateway's OIDC_ISSUER. */
   readonly issuer: string;
   readonly tokenUrl: string;
+  /** Where it listens. */
+  readonly listensAt: string;
   close(): Promise<void>;
 }
 
@@ -71,13 +75,24 @@ export async function startIssuer(options: IssuerOptions): Promise<Issuer> {
   );
   const port = await listenOn(server, listen, 'ISSUER_LISTEN');
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
-  const issuer = `http://${host}:${port}`;
+  const own = `http://${host}:${port}`;
+  const issuer = options.publicUrl ?? own;
   const provider = new library.Provider(issuer, configuration(options, secrets, library.errors));
   provider.on('server_error', (_, error) => logger.error({ err: error }, 'the issuer failed'));
   provider.on('grant.error', (_, error) => logger.info({ error: error.error }, 'token request refused'));
-  handle = provider.callback();
+  // The library names its addresses by the request; behind a proxy, or asked by another name, it must name the
+  // public ones.
+  provider.proxy = true;
+  const { host: publicHost, protocol } = new URL(issuer);
+  const answer = provider.callback();
+  handle = (req, res) => {
+    req.headers['x-forwarded-host'] = publicHost;
+    req.headers['x-forwarded-proto'] = protocol.slice(0, -1);
+    return answer(req, res);
+  };
   return {
     issuer,
+    listensAt: own,
     tokenUrl: `${issuer}/token`,
     close: () => closeNow(server),
   };

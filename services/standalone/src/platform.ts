@@ -51,7 +51,9 @@ const definitions: readonly ServiceDefinition[] = [
 /** The whole platform in one process on the embedded default (rule C5), until a signal. */
 export async function runPlatform(given: Record<string, string | undefined>): Promise<void> {
   const config = readConfig(standaloneConfig, given);
-  const issuerUrl = `http://${config.ISSUER_LISTEN.host}:${config.ISSUER_LISTEN.port}`;
+  const issuerUrl =
+    config.ISSUER_PUBLIC_URL?.replace(/\/$/, '') ??
+    `http://${config.ISSUER_LISTEN.host}:${config.ISSUER_LISTEN.port}`;
   // The built-in issuer is the default one; addresses on this machine may receive callbacks and recordings.
   const env = {
     OIDC_ISSUER: issuerUrl,
@@ -127,6 +129,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
 
   await lifecycle.start(
     createAdminServer({
+      service: 'platform',
       listen: config.ADMIN_LISTEN,
       token: config.ADMIN_TOKEN,
       bindings: [...services.flatMap((s) => s.admin), deadLettersAdmin(deadLetters)],

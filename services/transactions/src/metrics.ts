@@ -7,7 +7,7 @@ import type { Queries } from './ports.ts';
 export function registerMetrics(registry: Registry, store: Queries, clock: Clock): void {
   new Gauge({
     name: 'headset_transactions_open',
-    help: 'Unprocessed transactions by state.',
+    help: 'Unprocessed transactions by state. Whole platform: use max, not sum.',
     labelNames: ['state'],
     registers: [registry],
     async collect() {
@@ -16,7 +16,7 @@ export function registerMetrics(registry: Registry, store: Queries, clock: Clock
   });
   new Gauge({
     name: 'headset_transactions_revocations_open',
-    help: 'Started transactions that the cloud wishes to cancel and whose headset has not answered.',
+    help: 'Started transactions that the cloud wishes to cancel and whose headset has not answered. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
       this.set(await store.countWishes());
@@ -24,7 +24,7 @@ export function registerMetrics(registry: Registry, store: Queries, clock: Clock
   });
   new Gauge({
     name: 'headset_transactions_due',
-    help: 'Transactions that the sweeper has to look at, now or later; 0 when nothing is under way.',
+    help: 'Transactions that the sweeper has to look at, now or later; 0 when nothing is under way. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
       this.set(await store.countDue());
@@ -32,7 +32,7 @@ export function registerMetrics(registry: Registry, store: Queries, clock: Clock
   });
   new Gauge({
     name: 'headset_transactions_oldest_open_age_seconds',
-    help: 'Age of the oldest unprocessed transaction by state; 0 when there is none.',
+    help: 'Age of the oldest unprocessed transaction by state; 0 when there is none. Whole platform: use max, not sum.',
     labelNames: ['state'],
     registers: [registry],
     async collect() {

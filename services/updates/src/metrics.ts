@@ -29,7 +29,7 @@ export function createMetrics(
   };
   new Gauge({
     name: 'headset_updates_checks_due',
-    help: 'Uploads whose next look is due and that nobody looks at yet.',
+    help: 'Uploads whose next look is due and that nobody looks at yet. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
       const due = await look();
@@ -38,7 +38,7 @@ export function createMetrics(
   });
   new Gauge({
     name: 'headset_updates_checks_oldest_due_age_seconds',
-    help: 'For how long the oldest of them has been due; 0 when there is none.',
+    help: 'For how long the oldest of them has been due; 0 when there is none. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
       const due = await look();

@@ -40,6 +40,9 @@ export async function openDoor(
   options: {
     token?: string;
     only?: 'devices';
+    /** As what the process presents itself, and why it is not ready. */
+    service?: string;
+    notReady?: string[];
     keyIdOf?: (publicKeyPem: string) => string;
     /** What `devices show` is answered. */
     device?: MessageInitShape<typeof DeviceSchema>;
@@ -170,11 +173,12 @@ export async function openDoor(
     ? [devices]
     : [devices, transactions, notifier, billing, communication];
   const server = createAdminServer({
+    service: options.service ?? 'platform',
     listen: { host: '127.0.0.1', port: 0 },
     token: options.token,
     bindings,
     metrics: new Registry(),
-    notReady: () => [],
+    notReady: () => options.notReady ?? [],
     logger: createLogger({ service: 'test', level: 'silent' }),
   });
   await server.start();

@@ -143,7 +143,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     processes['issuer'] = manageProcess({
       name: 'issuer',
       entry: 'services/standalone/src/issuer-main.ts',
-      env: { ...shared, ...surroundings?.['issuer'] },
+      env: { ...shared, ADMIN_LISTEN: '127.0.0.1:0', ...surroundings?.['issuer'] },
       logFile: logFile('issuer'),
     });
     for (const { service, name } of instances) {

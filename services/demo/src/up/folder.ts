@@ -102,6 +102,16 @@ export function refuseSecondRun(dataDir: string): void {
   process.on('exit', () => rmSync(pidFile, { force: true }));
 }
 
+/** Tells `ctl` where the admin ports are while the platform runs; returns what removes that again. */
+export function writeDoors(
+  dataDir: string,
+  adminUrls: Readonly<Record<string, string>>,
+): () => Promise<void> {
+  const file = join(dataDir, 'doors.json');
+  writeFileSync(file, `${JSON.stringify(adminUrls, null, 2)}\n`);
+  return async () => rmSync(file, { force: true });
+}
+
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

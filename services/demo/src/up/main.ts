@@ -6,7 +6,15 @@ import { startCompose, whyNoCompose } from '../stack/compose.ts';
 import { manageProcess, root } from '../stack/process.ts';
 import { type IssuerClient, startStack } from '../stack/stack.ts';
 import { type Demo, headsetStateDir, integratorKeyFile, openDemo } from './demo.ts';
-import { optionsFrom, prepareFolder, Refusal, refuseBusyPorts, refuseSecondRun, shown } from './folder.ts';
+import {
+  optionsFrom,
+  prepareFolder,
+  Refusal,
+  refuseBusyPorts,
+  refuseSecondRun,
+  shown,
+  writeDoors,
+} from './folder.ts';
 import { hints } from './hints.ts';
 import { showcase } from './showcase.ts';
 
@@ -90,6 +98,7 @@ async function run(): Promise<void> {
   step(
     `the platform is ready (${kind === 'real' ? 'one process per service, MongoDB and Kafka' : 'one process, embedded stores'})`,
   );
+  stops.push(writeDoors(dataDir, stack.adminUrls));
   const { demo, api } = await openDemo(stack, `http://127.0.0.1:${ports.integrator}/callbacks`);
   step(`application ${demo.applicationId} and headset ${demo.deviceId} are provisioned`);
 

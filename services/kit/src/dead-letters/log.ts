@@ -38,7 +38,7 @@ export function registerDeadLetters(metrics: Registry, services: readonly DeadLe
     (await Promise.all(services.map((one) => one.countOpen(kinds)))).reduce((sum, n) => sum + n, 0);
   new Gauge({
     name: 'headset_dead_letters',
-    help: 'Events set aside that are neither replayed nor discarded, by what they wait for.',
+    help: 'Events set aside that are neither replayed nor discarded, by what they wait for. Whole platform: use max, not sum.',
     labelNames: ['waits_for'],
     registers: [metrics],
     async collect() {

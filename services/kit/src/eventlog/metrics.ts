@@ -9,7 +9,7 @@ export function withMetrics(log: EventLog, registry: Registry): EventLog {
   const subscriptions: Pick<Subscription, 'group' | 'topic'>[] = [];
   new Gauge({
     name: 'headset_consumer_lag_events',
-    help: 'Events that a consumer group has not handled yet, by topic.',
+    help: 'Events that a consumer group has not handled yet, by topic. Whole platform: use max, not sum.',
     labelNames: ['group', 'topic'],
     registers: [registry],
     async collect() {

@@ -146,6 +146,11 @@ test('a call that a pod has not begun goes to another', async () => {
   await pod(b, { serving: false });
   dns.addresses = [a, b];
   connect();
+  await waitFor('a connection to the one that serves', async () => {
+    await communication.createChannel({}).catch(() => {});
+    return asked.length > 0;
+  });
+  asked = [];
   for (let i = 0; i < 10; i++) await communication.createChannel({});
   expect(asked).toEqual(Array.from({ length: 10 }, () => a));
 });

@@ -28,8 +28,9 @@ import { isRetry, late, timeLeft, withDeadline } from '../deadline.ts';
 import { DomainError, isTransient, toDomainError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { currentTraceparent, inRpcSpan } from '../telemetry.ts';
+import type { CallObserver } from './metrics.ts';
 import { RetryBudget } from './retry-budget.ts';
-import { fromStatus, isAway, mayTryAgain, notBegun, toStatus } from './status.ts';
+import { codeKey, fromStatus, isAway, mayTryAgain, notBegun, toStatus } from './status.ts';
 import type { CallOptions, Channel, RpcBinding } from './types.ts';
 
 /** grpc-js's description of one method of a generated service: the adapter of rule C2. */
@@ -69,11 +70,19 @@ export class RpcServer {
   readonly #server: Server;
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
   readonly #logger: Logger;
+  readonly #observe: CallObserver;
   /** False while the service is starting: calls are answered `unavailable`. */
   #serving = false;
 
-  constructor(bindings: readonly RpcBinding[], logger: Logger, options: ChannelOptions = {}) {
+  /** `observe` is told of each call. */
+  constructor(
+    bindings: readonly RpcBinding[],
+    logger: Logger,
+    options: ChannelOptions = {},
+    observe: CallObserver = () => {},
+  ) {
     this.#logger = logger;
+    this.#observe = observe;
     this.#server = new Server({
       ...commonOptions,
       'grpc.keepalive_timeout_ms': 8_000,
@@ -102,7 +111,13 @@ export class RpcServer {
     method: DescMethodUnary,
     handler: RpcBinding['handlers'][string],
   ): handleUnaryCall<MessageShape<DescMessage>, MessageShape<DescMessage>> {
-    return (call, callback) => {
+    return (call, done) => {
+      const startedAtMs = performance.now();
+      const callback: typeof done = (error, answer) => {
+        const code = error === null ? 'ok' : String(error.metadata?.get(codeKey)[0] ?? 'internal');
+        this.#observe(method, code, (performance.now() - startedAtMs) / 1000);
+        done(error, answer);
+      };
       if (!this.#serving) return callback(notBegun(starting()));
       const waitsMs = Number(call.getDeadline()) - Date.now();
       // The call was queued here until its deadline passed: nobody would get the answer.
@@ -117,7 +132,7 @@ export class RpcServer {
         (answer) => callback(null, create(method.output, answer as MessageInitShape<DescMessage>)),
         (error) => {
           const s = toStatus(error);
-          if (s.metadata?.get('x-error-code')[0] === 'internal' || isTransient(toDomainError(error))) {
+          if (s.metadata?.get(codeKey)[0] === 'internal' || isTransient(toDomainError(error))) {
             this.#logger.error(
               { rpc: `${method.parent.typeName}/${method.name}`, err: error },
               'call failed',

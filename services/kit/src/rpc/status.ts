@@ -1,7 +1,8 @@
 import { Metadata, type ServiceError, type StatusObject, status } from '@grpc/grpc-js';
 import { DomainError, type ErrorCode, errorCatalogue, toDomainError } from '../errors.ts';
 
-const codeKey = 'x-error-code';
+/** Where a status carries the error's stable code. */
+export const codeKey = 'x-error-code';
 const retryKey = 'x-retry-after-ms';
 const notBegunKey = 'x-not-begun';
 

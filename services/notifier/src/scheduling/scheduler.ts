@@ -19,6 +19,8 @@ export interface SchedulerOptions {
   readonly store: DeliveryStore;
   readonly writer: ChangeWriter;
   readonly finished: FinishedOrders;
+  /** A delivery is given up. */
+  readonly onDead: () => void;
   readonly attempts: Attempts;
   readonly healths: DestinationHealths;
   readonly lanes: LaneSettings;

@@ -17,7 +17,13 @@ beforeEach(() => {
   finished = new FinishedOrders();
   queue = new LaneQueue(() => {});
   const writer = { add: (change: ConditionalChange) => stored.push(change) } as unknown as ChangeWriter;
-  steps = new StepRunner({ clock: { now: () => now }, instanceId: 'i-1', writer, finished });
+  steps = new StepRunner({
+    clock: { now: () => now },
+    instanceId: 'i-1',
+    writer,
+    finished,
+    onDead: () => {},
+  });
 });
 // Nothing waits any more: no timer is left.
 afterEach(() => queue.wakeAll());

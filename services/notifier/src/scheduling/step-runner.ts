@@ -12,6 +12,8 @@ export interface StepRunnerOptions {
   readonly instanceId: string;
   readonly writer: ChangeWriter;
   readonly finished: FinishedOrders;
+  /** A delivery is given up. */
+  readonly onDead: () => void;
 }
 
 /**
@@ -118,7 +120,8 @@ export class StepRunner {
   }
 
   #store({ id }: Pick<Delivery, 'id'>, change: DeliveryChange): void {
-    const { writer, instanceId } = this.#o;
+    const { writer, instanceId, onDead } = this.#o;
+    if (change.status === 'dead') onDead();
     writer.add({ id, change, onlyIfOwner: needsOwnership(change) ? instanceId : undefined });
   }
 }

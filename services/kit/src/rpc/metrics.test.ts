@@ -1,0 +1,46 @@
+import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
+import { Registry } from 'prom-client';
+import { platformVersion } from '../build-info.ts';
+import { DomainError } from '../errors.ts';
+import { createMetrics } from '../host.ts';
+import { createLogger } from '../logger.ts';
+import { GrpcChannel, RpcServer } from './grpc.ts';
+import { registerRpcMetrics } from './metrics.ts';
+import { bind, createClient } from './types.ts';
+
+test('calls are measured by the server: service, method and code', async () => {
+  const registry = new Registry();
+  const answers: (() => Promise<object>)[] = [
+    async () => ({}),
+    async () => ({}),
+    () => Promise.reject(new DomainError('not_found', 'no')),
+    () => Promise.reject(new Error('a bug')),
+  ];
+  const getBill = () => (answers.shift() as () => Promise<object>)();
+  const logger = createLogger({ service: 'test', level: 'silent' });
+  const server = new RpcServer([bind(BillingService, { getBill })], logger, {}, registerRpcMetrics(registry));
+  const port = await server.listen({ host: '127.0.0.1', port: 0 });
+  const channel = new GrpcChannel(`127.0.0.1:${port}`);
+  const billing = createClient(BillingService, channel);
+  await billing.getBill({}).catch(() => {});
+  server.serve();
+  for (let i = 0; i < 4; i++) await billing.getBill({}).catch(() => {});
+  await channel.close();
+  await server.stop(0);
+  const text = await registry.getSingleMetricAsString('headset_rpc_duration_seconds');
+  const counts = text.split('\n').filter((line) => line.startsWith('headset_rpc_duration_seconds_count'));
+  const of = 'rpc_service="headset.billing.v1.BillingService",rpc_method="GetBill"';
+  const count = (code: string) =>
+    counts.find((line) => line.includes(`{${of},code="${code}"}`))?.split(' ')[1];
+  expect([count('ok'), count('not_found'), count('internal')]).toEqual(['2', '1', '1']);
+  // Before it served: the first try, and the one further try of a call that was not begun.
+  expect(Number(count('unavailable'))).toBeGreaterThanOrEqual(1);
+});
+
+test('each process tells the version that it runs', async () => {
+  const text = await createMetrics('devices').getSingleMetricAsString('headset_build_info');
+  expect(platformVersion()).toMatch(/^\d+\.\d+\.\d+/);
+  expect(text).toContain(
+    `version="${platformVersion()}",node="${process.versions.node}",service="devices"} 1`,
+  );
+});
