@@ -263,7 +263,7 @@ suite('the image of all processes', () => {
     );
     expect(programs.map(({ path }) => path)).toEqual(['usr/local/bin/node']);
     const writable = [...inside.values()].filter(({ type, mode }) => type !== 'symlink' && mode & 0o022);
-    expect(writable.map(({ path }) => path).sort()).toEqual(['tmp', 'var/tmp']);
+    expect(writable.map(({ path }) => path)).toEqual(['tmp']);
   });
 
   it('starts on the files of the image alone, as its user', async () => {
@@ -273,7 +273,7 @@ suite('the image of all processes', () => {
     unpack(inside, folder);
     const inImage = (...args: string[]) =>
       promisify(execFile)('/usr/sbin/chroot', ['--userspec=65532:65532', folder, ...args], {
-        env: { NODE_ENV: 'production', LOG_LEVEL: 'loud' },
+        env: { NODE_ENV: 'production' },
       });
     const node = image.config.Entrypoint ?? [];
     const { stdout } = await inImage(...node, '--print', 'process.version');
