@@ -79,13 +79,25 @@ const plainLayer = (data: Buffer) => (data[0] === 0x1f && data[1] === 0x8b ? gun
  * stay byte for byte, so that they are stored and pulled once.
  */
 export function normalisedImage(image: Image, kept: number, created: string): Image {
-  const own = image.layers.slice(kept).map((layer) => normalised(readTar(layer)));
+  const base = image.layers.slice(0, kept);
+  // Builders repeat folders of lower layers, each others; they stay where they first come.
+  const folders = new Set(
+    base.flatMap((layer) => readTar(layer)).flatMap(({ type, path }) => (type === 'directory' ? [path] : [])),
+  );
+  const own = image.layers.slice(kept).map((layer) =>
+    normalised(readTar(layer)).filter(({ type, path }) => {
+      if (type !== 'directory') return true;
+      const isNew = !folders.has(path);
+      folders.add(path);
+      return isNew;
+    }),
+  );
   const { 'io.buildah.version': _, ...labels } = image.config.Labels ?? {};
   return {
     ...image,
     created,
     config: { ...image.config, Labels: labels },
-    layers: [...image.layers.slice(0, kept), ...own.filter((entries) => entries.length > 0).map(writeTar)],
+    layers: [...base, ...own.filter((entries) => entries.length > 0).map(writeTar)],
   };
 }
 

@@ -31,7 +31,7 @@ const chosen = [
 
 /** Programs, what only programs need, and papers; the copyright files stay. */
 const leftOut =
-  /^(usr\/)?s?bin\/|^usr\/share\/(man|locale|lintian|bug|info|perl5|debconf|gcc|gdb|zoneinfo\/right)\/|^usr\/share\/doc\/[^/]+\/(?!copyright$)|\/gconv\/|^etc\/(init\.d|update-motd\.d|cron|default|profile)/;
+  /^(usr\/)?s?bin\/|^usr\/share\/(man|locale|lintian|bug|info|perl5|debconf|gcc|gdb|zoneinfo\/right)\/|^usr\/share\/doc\/[^/]+\/(?!copyright$)|\/gconv\/|^var\/(lock|tmp)$|^etc\/(init\.d|update-motd\.d|cron|default|profile)/;
 
 const authorities = 'usr/share/ca-certificates/';
 

@@ -3,6 +3,7 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -165,10 +166,19 @@ function stageSite({ source, folder }: Staging): void {
 
 function stageNode({ folder, node, libatomic }: Staging): void {
   mkdirSync(join(folder, 'node/local/bin'), { recursive: true });
-  copyFileSync(realpathSync(node), join(folder, 'node/local/bin/node'));
+  placeLargeFile(realpathSync(node), join(folder, 'node/local/bin/node'));
   if (!libatomic) return;
   mkdirSync(join(folder, 'node/lib'), { recursive: true });
   copyFileSync(realpathSync(libatomic), join(folder, 'node/lib', basename(libatomic)));
+}
+
+/** Linked where both lie on one disk: Node has 150 MB. */
+function placeLargeFile(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    copyFileSync(from, to);
+  }
 }
 
 /** npm's own records and command links: nothing runs by them, and they tell where npm looked. */
