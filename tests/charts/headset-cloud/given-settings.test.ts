@@ -104,7 +104,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     const issuer = all.find(
       (r) => r.kind === 'Deployment' && componentOf(r.metadata.labels) === 'trial-issuer',
     );
-    const { hostname, containers } = issuer?.['spec'].template.spec;
+    const { hostname, containers } = (issuer as Resource)['spec'].template.spec;
     const env: Given[] = containers[0].env;
     expect(env.filter(({ name }) => !(name in standaloneConfig))).toEqual([]);
     // It names itself after where it listens.
