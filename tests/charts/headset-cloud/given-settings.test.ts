@@ -1,3 +1,10 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { root } from '@headset-cloud/demo/stack/process.ts';
+import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
+import { issuerAudience } from '@headset-cloud/standalone/builtin-issuer.ts';
+import { standaloneConfig } from '@headset-cloud/standalone/config.ts';
 import { componentOf, describeWith, type Resource, resources } from './chart.ts';
 import { everything, scenarios } from './scenarios.ts';
 import { chartSettings, commonSettings, foreignSettings, ownSettings, settingsOf } from './settings.ts';
@@ -74,6 +81,41 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
       expect(listens.filter((key) => !names.includes(key))).toEqual([]);
     },
   );
+
+  // services/prepare comes with the numbered steps of the databases.
+  const prepare = join(root, 'services/prepare/src/config.ts');
+  (existsSync(prepare) ? it : it.skip)(
+    'the Job knows each of its own, and gets each that it requires',
+    async () => {
+      const { prepareConfig } = (await import(pathToFileURL(prepare).href)) as { prepareConfig: ConfigSpec };
+      const [job] = resources(scenarios['production, everything on']).filter((r) => r.kind === 'Job');
+      const names: string[] = job?.['spec'].template.spec.containers[0].env.map((e: Given) => e.name);
+      const settings = names.map((name) => settingOf(name, prepareConfig));
+      expect(settings.filter((name) => !foreignSettings.has(name) && !(name in prepareConfig))).toEqual([]);
+      const required = Object.entries(prepareConfig).filter(
+        ([, key]) => key.required && key.default === undefined,
+      );
+      expect(required.map(([key]) => key).filter((key) => !settings.includes(key))).toEqual([]);
+    },
+  );
+
+  it("the trial issuer's settings are its own, and its tokens' issuer is the gateway's", () => {
+    const all = resources(scenarios['trial']);
+    const issuer = all.find(
+      (r) => r.kind === 'Deployment' && componentOf(r.metadata.labels) === 'trial-issuer',
+    );
+    const { hostname, containers } = (issuer as Resource)['spec'].template.spec;
+    const env: Given[] = containers[0].env;
+    expect(env.filter(({ name }) => !(name in standaloneConfig))).toEqual([]);
+    // It names itself after where it listens.
+    const listen = env.find(({ name }) => name === 'ISSUER_LISTEN')?.value;
+    expect(listen).toBe(`${hostname}:8081`);
+    const gateway = cases.find(
+      ([scenario, component]) => scenario === 'trial' && component === 'gateway',
+    )?.[2];
+    expect(gateway).toContainEqual({ name: 'OIDC_ISSUER', value: `http://${listen}` });
+    expect(gateway).toContainEqual({ name: 'OIDC_AUDIENCE', value: issuerAudience });
+  });
 
   it('the values cannot change what the chart gives', () => {
     for (const [, , env] of cases) {
