@@ -60,6 +60,16 @@ run(
             dead.map((one) => [text(one), one.topic, one.headers['dead-position']?.split('/')[0]]),
           ).toEqual([['poison', deadLetterTopic(topic), topic]]);
         }
+        const [prefix = ''] = prefixes;
+        const waiting = await openLog(stack.address(), { prefix, makeTopics: false });
+        try {
+          await waiting.log.ensureTopics([topic]);
+          await expect(waiting.log.ensureTopics(['other'])).rejects.toThrow(
+            `Topics are missing: ${prefix}other, `,
+          );
+        } finally {
+          await waiting.close();
+        }
         const [, brokers = ''] = stack.address().split('|');
         const logger = createLogger({ service: 'contract', level: 'silent' });
         const admin = createClient({

@@ -60,6 +60,7 @@ describeFresh('services that start before their databases and topics are prepare
       env: {
         MONGODB_URI: stack.backing?.mongodbUri ?? '',
         KAFKA_BROKERS: stack.backing?.kafkaBrokers ?? '',
+        KAFKA_PREFIX: stack.backing?.kafkaPrefix ?? '',
         KAFKA_REPLICATION_FACTOR: '1',
         KAFKA_PARTITIONS: '3',
       },

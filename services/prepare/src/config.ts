@@ -8,6 +8,7 @@ export const prepareConfig = {
   MONGODB_URI: distributedConfig.MONGODB_URI,
   MONGODB_DATABASE_PREFIX: distributedConfig.MONGODB_DATABASE_PREFIX,
   KAFKA_BROKERS: distributedConfig.KAFKA_BROKERS,
+  KAFKA_PREFIX: distributedConfig.KAFKA_PREFIX,
   KAFKA_PARTITIONS: distributedConfig.KAFKA_PARTITIONS,
   KAFKA_REPLICATION_FACTOR: distributedConfig.KAFKA_REPLICATION_FACTOR,
 } as const;

@@ -45,6 +45,7 @@ export async function prepare(
     brokers: config.KAFKA_BROKERS.split(','),
     clientId: 'prepare',
     logger,
+    prefix: config.KAFKA_PREFIX,
     partitions: config.KAFKA_PARTITIONS,
     replicationFactor: config.KAFKA_REPLICATION_FACTOR,
     onFatal: () => {},

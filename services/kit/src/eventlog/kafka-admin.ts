@@ -44,11 +44,11 @@ export class KafkaAdmin {
     this.#names = names;
   }
 
-  /** Those of the topics that are not there. */
+  /** Those of the topics that are not there, by their names on the broker. */
   missing(topics: readonly string[]): Promise<string[]> {
     return this.#use(async (admin) => {
       const existing = new Set(await admin.listTopics());
-      return topics.filter((topic) => !existing.has(topic));
+      return topics.map((topic) => this.#names.topic(topic)).filter((topic) => !existing.has(topic));
     });
   }
 
