@@ -139,6 +139,7 @@ export const sabotages: readonly Sabotage[] = [
   by('operations/languages', 'no-inventory'),
   by('operations/uninstall', 'keeps-uninstalled'),
   by('operations/uninstall', 'no-inventory'),
+  by('operations/uninstall', 'uninstalls-anything'),
   {
     rule: 'operations/pairing',
     name: 'no reports of connections',
@@ -205,6 +206,7 @@ export const sabotages: readonly Sabotage[] = [
     defect: { behaviour: { putIdleMs: 0 } },
   },
   by('uploads/one-path', 'asks-all-at-once'),
+  by('uploads/aborted', 'finishes-put'),
   by('uploads/redirected', 'follows-put-redirect'),
   by('uploads/unknown-refusal', 'repeats-unknown-refusal'),
   by('uploads/refused', 'no-upload-report'),

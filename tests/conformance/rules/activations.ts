@@ -5,7 +5,7 @@ import type { Stage } from '../stage.ts';
 import { must } from '../verdict.ts';
 
 export const firstApplication = 'conformance-one';
-const secondApplication = 'conformance-two';
+export const secondApplication = 'conformance-two';
 const secret = { clientId: 'client', clientSecret: 'secret' };
 
 /** An activation by an application, as a transaction. */
@@ -44,7 +44,13 @@ function oneSnapshot(link: Link): void {
 }
 
 /** Cuts the connection; the next session's welcome contains an activation. */
-async function learn(stage: Stage, link: Link, applicationId: string, epoch: bigint, revision: bigint) {
+export async function learn(
+  stage: Stage,
+  link: Link,
+  applicationId: string,
+  epoch: bigint,
+  revision: bigint,
+) {
   stage.cloud.activation = current(applicationId, epoch, revision);
   // When this is answered, the headset has forgotten the acknowledged reports.
   await stage.readyFence(link);

@@ -4,7 +4,7 @@ import type { FileAnswer } from '../files.ts';
 import type { Rule } from '../rule.ts';
 import type { Stage } from '../stage.ts';
 import { must } from '../verdict.ts';
-import { activate, firstApplication } from './activations.ts';
+import { activate, firstApplication, learn, secondApplication } from './activations.ts';
 
 const sizeBytes = 2048;
 /** After this time a request without an answer is repeated; milliseconds. */
@@ -192,6 +192,20 @@ export const addresses: readonly Rule[] = [
       const waitedMs = performance.now() - put.atMs;
       must(value.failure === UrlRefusal.UPLOAD_FAILED, `failure is ${value.failure}`);
       must(waitedMs > silenceMs - 1000, `given up after ${waitedMs.toFixed(0)} ms, not ${silenceMs}`);
+      must(stage.files.of('PUT').length === 1, `${stage.files.of('PUT').length} PUTs`);
+    },
+  },
+  {
+    id: 'uploads/aborted',
+    sentence: 'a PUT that is going on is aborted',
+    prove: async (stage) => {
+      const { link, file } = await uploading(stage, 'silent');
+      const put = await link.until('the PUT', () => stage.files.of('PUT')[0]);
+      const next = await learn(stage, link, secondApplication, 5n, stage.id());
+      const { value, report } = await ended(next, file);
+      must(value.failure === UrlRefusal.UPLOAD_FAILED, `failure is ${value.failure}`);
+      must(report.activationEpoch === 3n, `the report bears epoch ${report.activationEpoch}, not 3`);
+      await next.until('the end of the PUT', () => put.closed);
       must(stage.files.of('PUT').length === 1, `${stage.files.of('PUT').length} PUTs`);
     },
   },

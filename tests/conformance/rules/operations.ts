@@ -126,7 +126,8 @@ export const operations: readonly Rule[] = [
   },
   {
     id: 'operations/uninstall',
-    sentence: 'removes package; messages uninstall success., or why not',
+    sentence:
+      'removes package; messages uninstall success., or why not; a package that is not installed: success false',
     prove: async (stage) => {
       const link = await stage.begin();
       const update = stage.update();
@@ -142,6 +143,10 @@ export const operations: readonly Rule[] = [
         told.length > 1 && !left(told.at(-1)?.value.apps ?? []),
         'no inventory without it came before the result',
       );
+      const again = stage.id();
+      const second = await link.run(again, { case: 'uninstall', value: { package: name } });
+      const failed = !second.value.success && stage.effects(again) === 0;
+      must(failed, 'what is not installed was uninstalled');
       must(!left((await stage.afterKill()).hello.apps), 'hello still lists it');
     },
   },
@@ -261,6 +266,9 @@ export const operations: readonly Rule[] = [
       const device = { name: 'Speaker', alias: 'speaker', address: '02:00:00:00:00:0A' };
       const bluetoothDevices = [{ ...device, paired: false, connected: false }];
       stage.client.tell({ action: 'content', content: { bluetoothDevices } });
+      // Lines are handled in order, so the device is there when this is reported.
+      stage.client.tell({ action: 'report', customData: { success: true, customData: 'in reach' } });
+      await link.until('the report after the device', () => link.reportsOf('customData').length > 0);
       const macAddress = device.address;
       let connected = false;
       const pairing = async (kind: OperationKind, modes: readonly BluetoothMode[]) => {

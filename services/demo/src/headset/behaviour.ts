@@ -75,6 +75,7 @@ export const faultRules = {
   'resets-keep-uploads': 'continues uploads whose files a reset has wiped',
   'tells-reset-at-once': 'sends the result of a reset in the session of its start',
   'keeps-uninstalled': 'reports that it has uninstalled an app, and keeps it',
+  'uninstalls-anything': 'reports that it has uninstalled an app that is not installed',
   'lists-anything': 'returns a list for a kind of network that has none',
   'extras-as-doubles': 'reads every number in the extras as a double',
   // Reports.
@@ -130,6 +131,7 @@ export const faultRules = {
   'no-upload-report': 'does not report the end of an upload',
   'follows-put-redirect': 'follows a redirect of a PUT',
   'repeats-unknown-refusal': 'reports an unknown refusal unchanged',
+  'finishes-put': 'finishes the PUT of an upload that has ended with its activation',
   'puts-again': 'puts a file a second time to the address that refused it',
 } as const;
 export type Fault = keyof typeof faultRules;

@@ -76,6 +76,7 @@ export class Uploads {
 
   /** Stops uploads that have ended with their activation, and aborts a PUT that is going on. */
   stopEnded(): void {
+    if (breaks(this.#behaviour, 'finishes-put')) return;
     for (const [id, stop] of this.#stops) if (!this.#journal.uploads.has(id)) stop.abort();
   }
 

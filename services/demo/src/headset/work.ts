@@ -128,7 +128,7 @@ function perform(kind: Operation['kind'], { journal, behaviour, device }: Workpl
       return done('installed', { firmwareVersion: kind.value.version });
     case 'uninstall': {
       const apps = state.apps.filter((app) => app.package !== kind.value.package);
-      if (apps.length === state.apps.length) {
+      if (apps.length === state.apps.length && !breaks(behaviour, 'uninstalls-anything')) {
         return { success: false, message: 'The package is not installed.' };
       }
       return done('uninstall success.', breaks(behaviour, 'keeps-uninstalled') ? undefined : { apps });
