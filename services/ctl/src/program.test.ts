@@ -432,6 +432,24 @@ describe('all dead deliveries of an application', () => {
   });
 });
 
+test('transactions are found by application, state and age', async () => {
+  door = await openDoor();
+  const found = async (args: string) => {
+    const { out } = await ctl(`transactions find ${args} --json`);
+    return JSON.parse(out).transactions[0];
+  };
+  const hourAgoMs = Date.now() - 3_600_000;
+  const one = await found('--application app --status published --older-than 1h');
+  expect(one).toMatchObject({ applicationId: 'app', status: 'TRANSACTION_STATUS_PUBLISHED' });
+  expect(Number(one.createdAtMs) - hourAgoMs).toBeGreaterThanOrEqual(0);
+  expect(Number(one.createdAtMs) - hourAgoMs).toBeLessThan(60_000);
+  expect(await found('--limit 5')).toMatchObject({
+    ...{ applicationId: '', status: 'TRANSACTION_STATUS_UNSPECIFIED', createdAtMs: '0' },
+  });
+  expect(await ctl('transactions find --older-than soon')).toMatchObject({ code: 2 });
+  expect(await ctl('transactions find --status late')).toMatchObject({ code: 2 });
+});
+
 test('deliveries are listed newest first, or oldest first', async () => {
   door = await openDoor();
   expect((await ctl('deliveries list --status pending')).out).toContain('newest');

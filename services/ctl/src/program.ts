@@ -34,6 +34,7 @@ Examples:
   Look after what goes on:
     $ ctl status
     $ ctl transactions list 356938035643809 --open
+    $ ctl transactions find --application acme-field --status published --older-than 1h
     $ ctl deliveries list --application acme-field --status dead
     $ ctl deliveries redeliver NOTIFICATION
     $ ctl deliveries list --status pending --oldest

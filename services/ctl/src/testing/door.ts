@@ -111,6 +111,10 @@ export async function openDoor(
         ? []
         : [{ transactionId: 42n, deviceId, status: TransactionStatus.ACCEPTED, createdAtMs: 1000n }],
     }),
+    findTransactions: async (request) => {
+      const { applicationId, status, createdBeforeMs } = request;
+      return { transactions: [{ transactionId: 7n, applicationId, status, createdAtMs: createdBeforeMs }] };
+    },
     showTransaction: async ({ transactionId }) => ({
       transaction: { transactionId, status: TransactionStatus.CANCELED },
       endMessage: 'retry limit',
