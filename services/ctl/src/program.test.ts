@@ -391,7 +391,7 @@ describe('failures say what to do, each with its exit code', () => {
 
 test('the most specific address wins', async () => {
   door = await openDoor();
-  const nobody = 'http://127.0.0.1:2';
+  const nobody = 'http://127.0.0.1:1';
   expect((await ctl('developers list', { ADMIN_URL: nobody, DEVICES_ADMIN: door.url })).code).toBe(0);
   expect((await ctl(`developers list --admin ${door.url}`, { DEVICES_ADMIN: nobody })).code).toBe(0);
   expect((await ctl(`developers list --admin ${nobody} --devices-admin ${door.url}`, {})).code).toBe(0);
@@ -401,6 +401,59 @@ test('--help lists the commands, with examples', async () => {
   const { code, out } = await ctl('--help', {});
   expect(code).toBe(0);
   for (const word of ['developers', 'deliveries', 'Examples:', 'Exit codes:']) expect(out).toContain(word);
+});
+
+describe('all dead deliveries of an application', () => {
+  test('are sent again, each once, though they die again', async () => {
+    door = await openDoor({ dead: ['n1', 'n2', 'n3'] });
+    expect(await ctl('deliveries redeliver --dead-of app')).toEqual({
+      code: 0,
+      out: '3 are sent again.\n',
+      err: '',
+    });
+    expect(door.redelivered).toEqual(['n1', 'n2', 'n3']);
+  });
+
+  test('are only shown in a dry run', async () => {
+    door = await openDoor({ dead: ['n1', 'n2'] });
+    expect((await ctl('deliveries redeliver --dead-of app --dry-run')).out).toMatch(
+      /n1 .*oldest\nn2 .*oldest\n$/,
+    );
+    expect((await ctl('deliveries redeliver n1 --dry-run')).out).toMatch(/status +dead/);
+    expect(door.redelivered).toEqual([]);
+  });
+
+  test('are not mixed with named ones', async () => {
+    door = await openDoor();
+    for (const args of ['', ' n1 --dead-of app']) {
+      expect(await ctl(`deliveries redeliver${args}`)).toMatchObject({ code: 2 });
+    }
+    expect(door.redelivered).toEqual([]);
+  });
+});
+
+test('transactions are found by application, state and age', async () => {
+  door = await openDoor();
+  const found = async (args: string) => {
+    const { out } = await ctl(`transactions find ${args} --json`);
+    return JSON.parse(out).transactions[0];
+  };
+  const hourAgoMs = Date.now() - 3_600_000;
+  const one = await found('--application app --status published --older-than 1h');
+  expect(one).toMatchObject({ applicationId: 'app', status: 'TRANSACTION_STATUS_PUBLISHED' });
+  expect(Number(one.createdAtMs) - hourAgoMs).toBeGreaterThanOrEqual(0);
+  expect(Number(one.createdAtMs) - hourAgoMs).toBeLessThan(60_000);
+  expect(await found('--limit 5')).toMatchObject({
+    ...{ applicationId: '', status: 'TRANSACTION_STATUS_UNSPECIFIED', createdAtMs: '0' },
+  });
+  expect(await ctl('transactions find --older-than soon')).toMatchObject({ code: 2 });
+  expect(await ctl('transactions find --status late')).toMatchObject({ code: 2 });
+});
+
+test('deliveries are listed newest first, or oldest first', async () => {
+  door = await openDoor();
+  expect((await ctl('deliveries list --status pending')).out).toContain('newest');
+  expect((await ctl('deliveries list --status pending --oldest')).out).toContain('oldest');
 });
 
 test('--version prints the version of the platform', async () => {

@@ -34,8 +34,11 @@ Examples:
   Look after what goes on:
     $ ctl status
     $ ctl transactions list 356938035643809 --open
+    $ ctl transactions find --application acme-field --status published --older-than 1h
     $ ctl deliveries list --application acme-field --status dead
     $ ctl deliveries redeliver NOTIFICATION
+    $ ctl deliveries list --status pending --oldest
+    $ ctl deliveries redeliver --dead-of acme-field --dry-run
     $ ctl artifacts list --package com.example.app
     $ ctl dead-letters list
     $ ctl dead-letters replay ID --reason "mended in 0.2.0"

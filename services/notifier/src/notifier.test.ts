@@ -197,3 +197,25 @@ test('an event that cannot be read goes to the dead letters and holds up nothing
     return (await use.world.log.readNewest(deadLetterTopic(topics.notifications), 10)).length === 2;
   });
 });
+
+test('operators find the pending ones that were created first, of all applications or of one', async () => {
+  const server = await use.integrator(() => ({ status: 500 }));
+  for (const application of ['a-1', 'a-2']) use.pointTo(application, server);
+  const notifier = await use.world.start();
+  const nowMs = Date.now();
+  const created = (agoMs: number) => BigInt(nowMs - agoMs);
+  await use.world.publish(
+    { notificationId: 'n-1', applicationId: 'a-1', orderKey: 't-1', createdAtMs: created(1000) },
+    { notificationId: 'n-2', applicationId: 'a-2', orderKey: 't-2', createdAtMs: created(3000) },
+    { notificationId: 'n-3', applicationId: 'a-1', orderKey: 't-3', createdAtMs: created(2000) },
+  );
+  const list = async (applicationId: string, oldestFirst: boolean, limit = 0) => {
+    const query = { applicationId, status: 'pending', oldestFirst, limit };
+    return (await notifier.admin.listDeliveries(query)).deliveries.map((d) => d.notificationId);
+  };
+  await waitFor('all to be there', async () => (await list('', false)).length === 3);
+  expect(await list('', true)).toEqual(['n-2', 'n-3', 'n-1']);
+  expect(await list('', false)).toEqual(['n-1', 'n-3', 'n-2']);
+  expect(await list('a-1', true)).toEqual(['n-3', 'n-1']);
+  expect(await list('a-1', true, 1)).toEqual(['n-3']);
+});

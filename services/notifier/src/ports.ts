@@ -75,11 +75,12 @@ export interface DeliveryStore {
   nextLaneWithWork(after: string): Promise<LaneWork | undefined>;
 
   get(id: string): Promise<Delivery | undefined>;
-  /** Newest first; without a status those of every status. */
+  /** By creation, newest first unless said otherwise; without a status those of every status. */
   list(query: {
     applicationId: string;
     status: DeliveryStatus | undefined;
     limit: number;
+    oldestFirst: boolean;
   }): Promise<Delivery[]>;
   /** Dead or delivered → pending with a new budget; undefined when it is neither. */
   redeliver(id: string, nowMs: number): Promise<Delivery | undefined>;

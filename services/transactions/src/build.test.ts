@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import type { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { FloorReason, TransactionStatus } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { TransactionDocument } from './store/documents.ts';
 import { application, command, device, World } from './testing/world.ts';
 
@@ -75,6 +75,32 @@ describe('transactions', () => {
       page: 1,
     });
     expect(transactions.map((t) => Number(t.transactionId))).toEqual([id]);
+  });
+
+  it('is found by operators, by application, state and age, oldest first', async () => {
+    const first = await world.create();
+    const second = await world.create();
+    await waitFor('the hand-over', () => world.delivered.includes(second));
+    const ids = async (query: Record<string, unknown>) =>
+      (await world.admin.findTransactions(query)).transactions.map((t) => Number(t.transactionId));
+    await waitFor('the state', async () => (await ids({ status: TransactionStatus.PUBLISHED })).length === 2);
+    expect(await ids({})).toEqual([first, second]);
+    expect(await ids({ limit: 1 })).toEqual([first]);
+    expect(await ids({ applicationId: application, status: TransactionStatus.PUBLISHED })).toEqual([
+      first,
+      second,
+    ]);
+    expect(await ids({ applicationId: application, status: TransactionStatus.CANCELED })).toEqual([]);
+    expect(await ids({ applicationId: 'another' })).toEqual([]);
+    const { transactions } = await world.admin.findTransactions({});
+    const at = transactions[0]?.createdAtMs ?? 0n;
+    expect(await ids({ createdBeforeMs: at })).toEqual([]);
+    expect(await ids({ createdBeforeMs: at + 86_400_000n })).toEqual([first, second]);
+    await expect(world.admin.findTransactions({ status: TransactionStatus.PROCESSED })).rejects.toMatchObject(
+      {
+        code: 'invalid_argument',
+      },
+    );
   });
 
   it('is listed without its operation, because a page of 100 could have 100 MiB of operations', async () => {

@@ -255,6 +255,15 @@ export interface Transitions {
   ): Promise<CanceledTransaction[]>;
 }
 
+/** Which transactions operators look for. */
+export interface FindQuery {
+  readonly applicationId: string | undefined;
+  readonly statuses: readonly Status[];
+  /** Only such as were created before; milliseconds since 1970. */
+  readonly createdBeforeMs: number | undefined;
+  readonly limit: number;
+}
+
 /** Reads of transactions. */
 export interface Queries {
   get(id: number): Promise<StoredTransaction | undefined>;
@@ -262,6 +271,8 @@ export interface Queries {
   getMany(ids: readonly number[]): Promise<StoredTransaction[]>;
   list(query: ListQuery): Promise<ListedTransaction[]>;
   listOfDevice(deviceId: string, openOnly: boolean, limit: number): Promise<ListedTransaction[]>;
+  /** In the order of ids, which rise with creation; without an application only unprocessed states. */
+  find(query: FindQuery): Promise<ListedTransaction[]>;
   openOfDevice(deviceId: string): Promise<OpenOfDevice[]>;
   /** The device's accepted resets; reads of one turn are batched. */
   acceptedResets(deviceId: string): Promise<{ readonly id: number; readonly sentEpoch: number }[]>;

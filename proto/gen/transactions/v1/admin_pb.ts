@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_common_v1_callers } from "../../common/v1/callers_pb.ts";
-import type { Transaction } from "./service_pb.ts";
+import type { Transaction, TransactionStatus } from "./service_pb.ts";
 import { file_transactions_v1_service } from "./service_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file transactions/v1/admin.proto.
  */
 export const file_transactions_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("Cht0cmFuc2FjdGlvbnMvdjEvYWRtaW4ucHJvdG8SF2hlYWRzZXQudHJhbnNhY3Rpb25zLnYxIlYKH0xpc3RUcmFuc2FjdGlvbnNPZkRldmljZVJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhEKCW9wZW5fb25seRgCIAEoCBINCgVsaW1pdBgDIAEoDSJeCiBMaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXNwb25zZRI6Cgx0cmFuc2FjdGlvbnMYASADKAsyJC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5UcmFuc2FjdGlvbiIwChZTaG93VHJhbnNhY3Rpb25SZXF1ZXN0EhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIvQBChdTaG93VHJhbnNhY3Rpb25SZXNwb25zZRI5Cgt0cmFuc2FjdGlvbhgBIAEoCzIkLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlRyYW5zYWN0aW9uEhAKCGF0dGVtcHRzGAIgASgNEhUKDXNlc3Npb25fZXBvY2gYAyABKAQSGAoQYWN0aXZhdGlvbl9lcG9jaBgEIAEoBBITCgtlbmRfbWVzc2FnZRgFIAEoCRITCgtvdXRib3hfc2l6ZRgGIAEoDRIbChN3aXNoZWRfY2FuY2VsbGF0aW9uGAcgASgJEhQKDHdpc2hlZF9hdF9tcxgIIAEoAzKwAgoYVHJhbnNhY3Rpb25zQWRtaW5TZXJ2aWNlEpYBChhMaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2USOC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5MaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXF1ZXN0GjkuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuTGlzdFRyYW5zYWN0aW9uc09mRGV2aWNlUmVzcG9uc2UiBZK1GAEKEnsKD1Nob3dUcmFuc2FjdGlvbhIvLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlNob3dUcmFuc2FjdGlvblJlcXVlc3QaMC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5TaG93VHJhbnNhY3Rpb25SZXNwb25zZSIFkrUYAQpiBnByb3RvMw", [file_common_v1_callers, file_transactions_v1_service]);
+  fileDesc("Cht0cmFuc2FjdGlvbnMvdjEvYWRtaW4ucHJvdG8SF2hlYWRzZXQudHJhbnNhY3Rpb25zLnYxIlYKH0xpc3RUcmFuc2FjdGlvbnNPZkRldmljZVJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhEKCW9wZW5fb25seRgCIAEoCBINCgVsaW1pdBgDIAEoDSJeCiBMaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXNwb25zZRI6Cgx0cmFuc2FjdGlvbnMYASADKAsyJC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5UcmFuc2FjdGlvbiKXAQoXRmluZFRyYW5zYWN0aW9uc1JlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSOgoGc3RhdHVzGAIgASgOMiouaGVhZHNldC50cmFuc2FjdGlvbnMudjEuVHJhbnNhY3Rpb25TdGF0dXMSGQoRY3JlYXRlZF9iZWZvcmVfbXMYAyABKAMSDQoFbGltaXQYBCABKA0iVgoYRmluZFRyYW5zYWN0aW9uc1Jlc3BvbnNlEjoKDHRyYW5zYWN0aW9ucxgBIAMoCzIkLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlRyYW5zYWN0aW9uIjAKFlNob3dUcmFuc2FjdGlvblJlcXVlc3QSFgoOdHJhbnNhY3Rpb25faWQYASABKAMi9AEKF1Nob3dUcmFuc2FjdGlvblJlc3BvbnNlEjkKC3RyYW5zYWN0aW9uGAEgASgLMiQuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuVHJhbnNhY3Rpb24SEAoIYXR0ZW1wdHMYAiABKA0SFQoNc2Vzc2lvbl9lcG9jaBgDIAEoBBIYChBhY3RpdmF0aW9uX2Vwb2NoGAQgASgEEhMKC2VuZF9tZXNzYWdlGAUgASgJEhMKC291dGJveF9zaXplGAYgASgNEhsKE3dpc2hlZF9jYW5jZWxsYXRpb24YByABKAkSFAoMd2lzaGVkX2F0X21zGAggASgDMrADChhUcmFuc2FjdGlvbnNBZG1pblNlcnZpY2USlgEKGExpc3RUcmFuc2FjdGlvbnNPZkRldmljZRI4LmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkxpc3RUcmFuc2FjdGlvbnNPZkRldmljZVJlcXVlc3QaOS5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5MaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXNwb25zZSIFkrUYAQoSfgoQRmluZFRyYW5zYWN0aW9ucxIwLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkZpbmRUcmFuc2FjdGlvbnNSZXF1ZXN0GjEuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuRmluZFRyYW5zYWN0aW9uc1Jlc3BvbnNlIgWStRgBChJ7Cg9TaG93VHJhbnNhY3Rpb24SLy5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5TaG93VHJhbnNhY3Rpb25SZXF1ZXN0GjAuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuU2hvd1RyYW5zYWN0aW9uUmVzcG9uc2UiBZK1GAEKYgZwcm90bzM", [file_common_v1_callers, file_transactions_v1_service]);
 
 /**
  * @generated from message headset.transactions.v1.ListTransactionsOfDeviceRequest
@@ -64,6 +64,63 @@ export const ListTransactionsOfDeviceResponseSchema: GenMessage<ListTransactions
   messageDesc(file_transactions_v1_admin, 1);
 
 /**
+ * @generated from message headset.transactions.v1.FindTransactionsRequest
+ */
+export type FindTransactionsRequest = Message<"headset.transactions.v1.FindTransactionsRequest"> & {
+  /**
+   * Empty: of every application; only for unprocessed ones.
+   *
+   * @generated from field: string application_id = 1;
+   */
+  applicationId: string;
+
+  /**
+   * Unspecified: all unprocessed ones.
+   *
+   * @generated from field: headset.transactions.v1.TransactionStatus status = 2;
+   */
+  status: TransactionStatus;
+
+  /**
+   * Only such as were created before; milliseconds since 1970, 0: all.
+   *
+   * @generated from field: int64 created_before_ms = 3;
+   */
+  createdBeforeMs: bigint;
+
+  /**
+   * At most 1000; default 100.
+   *
+   * @generated from field: uint32 limit = 4;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message headset.transactions.v1.FindTransactionsRequest.
+ * Use `create(FindTransactionsRequestSchema)` to create a new message.
+ */
+export const FindTransactionsRequestSchema: GenMessage<FindTransactionsRequest> = /*@__PURE__*/
+  messageDesc(file_transactions_v1_admin, 2);
+
+/**
+ * @generated from message headset.transactions.v1.FindTransactionsResponse
+ */
+export type FindTransactionsResponse = Message<"headset.transactions.v1.FindTransactionsResponse"> & {
+  /**
+   * @generated from field: repeated headset.transactions.v1.Transaction transactions = 1;
+   */
+  transactions: Transaction[];
+};
+
+/**
+ * Describes the message headset.transactions.v1.FindTransactionsResponse.
+ * Use `create(FindTransactionsResponseSchema)` to create a new message.
+ */
+export const FindTransactionsResponseSchema: GenMessage<FindTransactionsResponse> = /*@__PURE__*/
+  messageDesc(file_transactions_v1_admin, 3);
+
+/**
  * @generated from message headset.transactions.v1.ShowTransactionRequest
  */
 export type ShowTransactionRequest = Message<"headset.transactions.v1.ShowTransactionRequest"> & {
@@ -78,7 +135,7 @@ export type ShowTransactionRequest = Message<"headset.transactions.v1.ShowTransa
  * Use `create(ShowTransactionRequestSchema)` to create a new message.
  */
 export const ShowTransactionRequestSchema: GenMessage<ShowTransactionRequest> = /*@__PURE__*/
-  messageDesc(file_transactions_v1_admin, 2);
+  messageDesc(file_transactions_v1_admin, 4);
 
 /**
  * @generated from message headset.transactions.v1.ShowTransactionResponse
@@ -141,7 +198,7 @@ export type ShowTransactionResponse = Message<"headset.transactions.v1.ShowTrans
  * Use `create(ShowTransactionResponseSchema)` to create a new message.
  */
 export const ShowTransactionResponseSchema: GenMessage<ShowTransactionResponse> = /*@__PURE__*/
-  messageDesc(file_transactions_v1_admin, 3);
+  messageDesc(file_transactions_v1_admin, 5);
 
 /**
  * The operators' API of transactions (rule C17).
@@ -156,6 +213,16 @@ export const TransactionsAdminService: GenService<{
     methodKind: "unary";
     input: typeof ListTransactionsOfDeviceRequestSchema;
     output: typeof ListTransactionsOfDeviceResponseSchema;
+  },
+  /**
+   * By application, state and age, oldest first.
+   *
+   * @generated from rpc headset.transactions.v1.TransactionsAdminService.FindTransactions
+   */
+  findTransactions: {
+    methodKind: "unary";
+    input: typeof FindTransactionsRequestSchema;
+    output: typeof FindTransactionsResponseSchema;
   },
   /**
    * @generated from rpc headset.transactions.v1.TransactionsAdminService.ShowTransaction

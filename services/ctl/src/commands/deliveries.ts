@@ -6,6 +6,7 @@ import {
   RedeliverDeliveryResponseSchema,
 } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { type Command, Option } from 'commander';
+import { CtlError, exitCodes } from '../exit-codes.ts';
 import { fields, table, time } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';
 
@@ -16,6 +17,7 @@ export function addDeliveries(program: Command, session: Session): void {
   group
     .command('list')
     .description('deliveries, newest first')
+    .option('--oldest', 'oldest first', false)
     .option('--application <applicationId>', 'only of this application', '')
     .addOption(
       new Option('--status <status>', 'only in this state')
@@ -23,12 +25,13 @@ export function addDeliveries(program: Command, session: Session): void {
         .default(''),
     )
     .option('--limit <deliveries>', 'most to show, up to 1000', wholeNumber, 100)
-    .action(async (options: { application: string; status: string; limit: number }) => {
+    .action(async (options: { application: string; status: string; oldest: boolean; limit: number }) => {
       const answer = await session.call('notifier', NotifierAdminService, (c) =>
         c.listDeliveries({
           applicationId: options.application,
           status: options.status,
           limit: options.limit,
+          oldestFirst: options.oldest,
         }),
       );
       session.show(ListDeliveriesResponseSchema, answer, ({ deliveries }) =>
@@ -75,16 +78,83 @@ export function addDeliveries(program: Command, session: Session): void {
     });
 
   group
-    .command('redeliver <notificationId...>')
+    .command('redeliver [notificationId...]')
     .description('send again: the same body and id, a new budget of attempts')
-    .action(async (notificationIds: string[]) => {
-      for (const notificationId of notificationIds) {
-        const answer = await session.call('notifier', NotifierAdminService, (c) =>
-          c.redeliverDelivery({ notificationId }),
-        );
-        session.show(RedeliverDeliveryResponseSchema, answer, ({ delivery }) => describe(delivery));
+    .option('--dead-of <applicationId>', 'all dead ones of an application, oldest first')
+    .option('--dry-run', 'only show which they are', false)
+    .action(async (ids: string[], options: { deadOf?: string; dryRun: boolean }) => {
+      const { deadOf, dryRun } = options;
+      if ((deadOf === undefined) === (ids.length === 0)) {
+        throw new CtlError(exitCodes.usage, 'Name notifications, or --dead-of an application.');
+      }
+      const sent = (notificationId: string) =>
+        session.call('notifier', NotifierAdminService, (c) => c.redeliverDelivery({ notificationId }));
+      if (deadOf !== undefined) return redeliverDead(session, deadOf, dryRun ? undefined : sent);
+      for (const notificationId of ids) {
+        if (dryRun) {
+          const answer = await session.call('notifier', NotifierAdminService, (c) =>
+            c.getDelivery({ notificationId }),
+          );
+          session.show(GetDeliveryResponseSchema, answer, ({ delivery }) => describe(delivery));
+        } else {
+          session.show(RedeliverDeliveryResponseSchema, await sent(notificationId), ({ delivery }) =>
+            describe(delivery),
+          );
+        }
       }
     });
+}
+
+/** Most that the notifier lists at once. */
+const pageSize = 1000;
+
+/**
+ * Sends all dead deliveries of an application again, each once: one that dies again meanwhile is not a second
+ * time. Without `send`: shows the oldest of them.
+ */
+async function redeliverDead(
+  session: Session,
+  applicationId: string,
+  send: ((notificationId: string) => Promise<unknown>) | undefined,
+): Promise<void> {
+  const dead = () =>
+    session.call('notifier', NotifierAdminService, (c) =>
+      c.listDeliveries({ applicationId, status: 'dead', limit: pageSize, oldestFirst: true }),
+    );
+  if (!send) {
+    const answer = await dead();
+    session.show(ListDeliveriesResponseSchema, answer, ({ deliveries }) => {
+      const rows = table(
+        deliveries,
+        [
+          ['NOTIFICATION', (d) => d.notificationId],
+          ['DESTINATION', (d) => d.destination],
+          ['CREATED', (d) => time(d.createdAtMs)],
+          ['LAST OUTCOME', (d) => d.lastOutcome],
+        ],
+        'No dead deliveries.',
+      );
+      return deliveries.length === pageSize
+        ? `${rows}These are the oldest ${pageSize}; there may be more.\n`
+        : rows;
+    });
+    return;
+  }
+  const done = new Set<string>();
+  for (;;) {
+    const { deliveries } = await dead();
+    const fresh = deliveries.filter(({ notificationId }) => !done.has(notificationId));
+    if (fresh.length === 0) break;
+    for (const { notificationId } of fresh) {
+      done.add(notificationId);
+      await send(notificationId);
+    }
+  }
+  session.terminal.out(
+    session.json
+      ? `${JSON.stringify({ redelivered: [...done] }, null, 2)}\n`
+      : `${done.size} are sent again.\n`,
+  );
 }
 
 function describe(delivery: Delivery | undefined): string {

@@ -1,14 +1,34 @@
 import {
+  FindTransactionsResponseSchema,
   ListTransactionsOfDeviceResponseSchema,
   ShowTransactionResponseSchema,
   TransactionsAdminService,
 } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
-import { TransactionStatus } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import type { Command } from 'commander';
-import { fields, table, time } from '../output.ts';
+import { type Transaction, TransactionStatus } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Column, fields, table, time } from '../output.ts';
 import { type Session, transactionId, wholeNumber } from '../session.ts';
 
-/** `transactions list|show`. */
+const columns: readonly Column<Transaction>[] = [
+  ['TRANSACTION', (t) => String(t.transactionId)],
+  ['STATUS', (t) => statusText(t.status)],
+  ['OPERATION', (t) => t.operationId],
+  ['DEVICE', (t) => t.deviceId],
+  ['APPLICATION', (t) => t.applicationId],
+  ['CREATED', (t) => time(t.createdAtMs)],
+  ['UPDATED', (t) => time(t.updatedAtMs)],
+];
+
+const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Parses a time such as 90s, 15m, 2h or 1d for commander; milliseconds. */
+function duration(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (count === undefined) throw new InvalidArgumentError('It is not a time such as 90s, 15m, 2h or 1d.');
+  return Number(count) * (unitMs[unit] as number);
+}
+
+/** `transactions list|find|show`. */
 export function addTransactions(program: Command, session: Session): void {
   const group = program.command('transactions').description('asynchronous operations on devices');
 
@@ -38,6 +58,36 @@ export function addTransactions(program: Command, session: Session): void {
     });
 
   group
+    .command('find')
+    .description(
+      'transactions by application, state and age, oldest first; unprocessed ones unless said otherwise',
+    )
+    .option('--application <applicationId>', 'only of this application', '')
+    .addOption(
+      new Option('--status <status>', 'only in this state').choices(
+        Object.keys(TransactionStatus)
+          .slice(1)
+          .map((name) => name.toLowerCase()),
+      ),
+    )
+    .option('--older-than <time>', 'only such as were created longer ago: 90s, 15m, 2h, 1d', duration)
+    .option('--limit <transactions>', 'most to show, up to 1000', wholeNumber, 100)
+    .action(async (options: FindOptions) => {
+      const { application, status, olderThan, limit } = options;
+      const answer = await session.call('transactions', TransactionsAdminService, (c) =>
+        c.findTransactions({
+          applicationId: application,
+          status: statusNumber(status),
+          createdBeforeMs: olderThan === undefined ? 0n : BigInt(Date.now() - olderThan),
+          limit,
+        }),
+      );
+      session.show(FindTransactionsResponseSchema, answer, ({ transactions }) =>
+        table(transactions, columns, 'No transactions.'),
+      );
+    });
+
+  group
     .command('show')
     .argument('<transactionId>', 'its id', transactionId)
     .description('one transaction with its deliveries to the headset')
@@ -63,6 +113,18 @@ export function addTransactions(program: Command, session: Session): void {
         ]);
       });
     });
+}
+
+interface FindOptions {
+  readonly application: string;
+  readonly status?: string;
+  /** Milliseconds. */
+  readonly olderThan?: number;
+  readonly limit: number;
+}
+
+function statusNumber(word = 'unspecified'): TransactionStatus {
+  return TransactionStatus[word.toUpperCase() as keyof typeof TransactionStatus];
 }
 
 function statusText(status: TransactionStatus): string {

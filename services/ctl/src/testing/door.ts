@@ -29,6 +29,8 @@ export interface Door {
   readonly keys: Map<string, string>;
   /** Ids of removed keys, in order. */
   readonly removedKeys: string[];
+  /** Notifications that were sent again, in order. */
+  readonly redelivered: string[];
   /** Changes that billing was asked for, in protobuf's JSON. */
   readonly billingCalls: JsonValue[];
   /** Sora endpoints that were put. */
@@ -46,6 +48,8 @@ export async function openDoor(
     keyIdOf?: (publicKeyPem: string) => string;
     /** What `devices show` is answered. */
     device?: MessageInitShape<typeof DeviceSchema>;
+    /** The dead deliveries of every application; they die again at once. */
+    dead?: readonly string[];
     /** The IMEIs that every contract names, in order; absent: there is no contract. */
     contract?: readonly string[];
   } = {},
@@ -53,6 +57,7 @@ export async function openDoor(
   const contractCalls: PutContractRequest[] = [];
   const keys = new Map<string, string>();
   const removedKeys: string[] = [];
+  const redelivered: string[] = [];
   const models: HardwareModel[] = [];
   const billingCalls: JsonValue[] = [];
   const missing = () =>
@@ -106,19 +111,30 @@ export async function openDoor(
         ? []
         : [{ transactionId: 42n, deviceId, status: TransactionStatus.ACCEPTED, createdAtMs: 1000n }],
     }),
+    findTransactions: async (request) => {
+      const { applicationId, status, createdBeforeMs } = request;
+      return { transactions: [{ transactionId: 7n, applicationId, status, createdAtMs: createdBeforeMs }] };
+    },
     showTransaction: async ({ transactionId }) => ({
       transaction: { transactionId, status: TransactionStatus.CANCELED },
       endMessage: 'retry limit',
     }),
   });
   const notifier = bind(NotifierAdminService, {
-    listDeliveries: async ({ status }) => ({ deliveries: [{ notificationId: 'n1', status }] }),
+    listDeliveries: async ({ applicationId, status, oldestFirst }) => ({
+      deliveries: (applicationId === '' ? ['n1'] : (options.dead ?? [])).map((notificationId) => ({
+        ...{ notificationId, status, lastOutcome: oldestFirst ? 'oldest' : 'newest' },
+      })),
+    }),
     getDelivery: async ({ notificationId }) => ({
       delivery: { notificationId, status: 'dead' },
       recentAttempts: [{ atMs: 1000n, durationMs: 5, statusCode: 500 }],
       body: '{"a":1}',
     }),
-    redeliverDelivery: async ({ notificationId }) => ({ delivery: { notificationId, status: 'pending' } }),
+    redeliverDelivery: async ({ notificationId }) => {
+      redelivered.push(notificationId);
+      return { delivery: { notificationId, status: 'pending' } };
+    },
   });
   const billing = bind(BillingAdminService, {
     putPlans: async (request) => {
@@ -187,6 +203,7 @@ export async function openDoor(
     contractCalls,
     keys,
     removedKeys,
+    redelivered,
     billingCalls,
     endpoints,
     close: () => server.stop(),

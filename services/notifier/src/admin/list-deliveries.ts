@@ -8,11 +8,11 @@ import { toDeliveryMessage } from './messages.ts';
 const defaultLimit = 100;
 const maxLimit = 1000;
 
-/** Newest first. Errors: invalid_argument for an unknown status or too high a limit. */
+/** Newest first, or oldest. Errors: invalid_argument for an unknown status or too high a limit. */
 export function listDeliveries(
   store: DeliveryStore,
 ): Handlers<typeof NotifierAdminService>['listDeliveries'] {
-  return async ({ applicationId, status, limit }) => {
+  return async ({ applicationId, status, limit, oldestFirst }) => {
     if (status !== '' && !(deliveryStatuses as readonly string[]).includes(status)) {
       throw new DomainError('invalid_argument', `status is not one of ${deliveryStatuses.join(', ')}.`);
     }
@@ -21,6 +21,7 @@ export function listDeliveries(
       applicationId,
       status: status === '' ? undefined : (status as DeliveryStatus),
       limit: limit || defaultLimit,
+      oldestFirst,
     });
     return { deliveries: found.map(toDeliveryMessage) };
   };

@@ -184,18 +184,27 @@ export class MongoDeliveryStore implements DeliveryStore {
     return document ? fromDocument(document) : undefined;
   }
 
-  async list(query: { applicationId: string; status: DeliveryStatus | undefined; limit: number }) {
-    const { applicationId, limit } = query;
+  async list(query: {
+    applicationId: string;
+    status: DeliveryStatus | undefined;
+    limit: number;
+    oldestFirst: boolean;
+  }) {
+    const { applicationId, limit, oldestFirst } = query;
+    const direction = oldestFirst ? 1 : -1;
     const lanes = destinationSettings.map((setting) => laneOf(applicationId, setting));
-    // One indexed query for each status (and lane), so that a rare status is found without a scan.
-    const queries = (query.status ? [query.status] : deliveryStatuses).flatMap((status) =>
-      applicationId === ''
-        ? [this.#deliveries.find({ status }, { sort: { createdAtMs: -1 }, limit })]
-        : lanes.map((lane) => this.#deliveries.find({ status, lane }, { sort: { dueAtMs: -1 }, limit })),
-    );
+    // One indexed query for each status (and lane), so that a rare status is found without a scan. By lane the
+    // index has the due time, which an old delivery that waits for its next attempt has far ahead: the oldest
+    // of an application are looked for in the order of creation.
+    const queries = (query.status ? [query.status] : deliveryStatuses).flatMap((status) => {
+      const sort = { createdAtMs: direction } as const;
+      if (applicationId === '') return [this.#deliveries.find({ status }, { sort, limit })];
+      if (oldestFirst) return [this.#deliveries.find({ status, lane: { $in: lanes } }, { sort, limit })];
+      return lanes.map((lane) => this.#deliveries.find({ status, lane }, { sort: { dueAtMs: -1 }, limit }));
+    });
     const found = (await Promise.all(queries.map((cursor) => cursor.toArray()))).flat();
     return found
-      .sort((a, b) => b.createdAtMs - a.createdAtMs)
+      .sort((a, b) => direction * (a.createdAtMs - b.createdAtMs))
       .slice(0, limit)
       .map(fromDocument);
   }

@@ -1,7 +1,8 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
-import { toMessage } from '../grpc/map.ts';
+import { openStatuses } from '../domain/state.ts';
+import { statusOf, toMessage } from '../grpc/map.ts';
 import type { Queries } from '../ports.ts';
 
 /** The operators' door of transactions. */
@@ -15,6 +16,19 @@ export function transactionsAdmin(store: Queries): RpcBinding {
       return {
         transactions: (await store.listOfDevice(request.deviceId, request.openOnly, limit)).map(toMessage),
       };
+    },
+    async findTransactions({ applicationId, status, createdBeforeMs, limit }) {
+      const one = statusOf(status);
+      if (applicationId === '' && one !== undefined && !openStatuses.includes(one)) {
+        throw new DomainError('invalid_argument', `status: ${one} ones are found by their application only.`);
+      }
+      const found = await store.find({
+        applicationId: applicationId || undefined,
+        statuses: one === undefined ? openStatuses : [one],
+        createdBeforeMs: createdBeforeMs === 0n ? undefined : Number(createdBeforeMs),
+        limit: Math.min(limit || 100, 1000),
+      });
+      return { transactions: found.map(toMessage) };
     },
     async showTransaction(request) {
       const t = await store.get(Number(request.transactionId));

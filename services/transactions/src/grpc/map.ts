@@ -3,7 +3,7 @@ import {
   SortBy,
   TransactionStatus,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import type { Status } from '../domain/state.ts';
+import { type Status, statuses } from '../domain/state.ts';
 import type { ListedTransaction, ListSort } from '../ports.ts';
 
 const statusNumbers: Record<Status, TransactionStatus> = {
@@ -13,6 +13,11 @@ const statusNumbers: Record<Status, TransactionStatus> = {
   processed: TransactionStatus.PROCESSED,
   canceled: TransactionStatus.CANCELED,
 };
+
+/** The state that a message names; undefined: none. */
+export function statusOf(number: TransactionStatus): Status | undefined {
+  return statuses.find((status) => statusNumbers[status] === number);
+}
 
 /** A stored transaction as a gRPC message. */
 export function toMessage(t: ListedTransaction) {

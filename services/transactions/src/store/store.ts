@@ -173,6 +173,24 @@ export function createTransactionStore(
       const options = { sort: { _id: -1 as const }, limit, projection: listedFields };
       return (await transactions.find(filter, options).toArray()).map(toListed);
     },
+    async find({ applicationId, statuses, createdBeforeMs = Number.POSITIVE_INFINITY, limit }) {
+      const options = { sort: { _id: 1 as const }, limit, projection: listedFields };
+      // One query a state, each in the order of an index.
+      const found = await Promise.all(
+        statuses.map((status) =>
+          transactions
+            .find(applicationId === undefined ? { open: true, status } : { applicationId, status }, options)
+            .toArray(),
+        ),
+      );
+      // What is too new comes last, and is left out here: a condition on the time would read on to the end.
+      return found
+        .flat()
+        .sort((a, b) => a._id - b._id)
+        .map(toListed)
+        .filter(({ createdAtMs }) => createdAtMs < createdBeforeMs)
+        .slice(0, limit);
+    },
     async openOfDevice(deviceId) {
       const options = { sort: { _id: 1 as const }, projection: openFields, limit: openAtOnce };
       const open: OpenOfDevice[] = [];
