@@ -95,6 +95,11 @@ export const breaks: readonly Break[] = [
   },
   { name: 'the history is not heard', before: deaf('popstate', 'hashchange') },
   {
+    name: 'hashes are taken away',
+    before:
+      'document.addEventListener("DOMContentLoaded", () => history.replaceState(null, "", location.pathname + location.search));',
+  },
+  {
     name: 'nothing is kept',
     before: 'Storage.prototype.setItem = () => {}; Storage.prototype.getItem = () => null;',
   },

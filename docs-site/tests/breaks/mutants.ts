@@ -1,17 +1,17 @@
-import { spawn } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { dirname, join, resolve } from 'node:path';
 import { parse } from '@babel/parser';
+import { isTimeOver, keptResults, runTests } from './results.ts';
 
 /**
  * Shows that no unit or server test is empty: each function of the site is emptied in turn in a copy of the sources, and
- * each test must fail under at least one of these mutants. Ends with the tests that never failed.
- * Environment: `MUTANTS` (default: all) bounds how many are tried.
+ * each test must fail under at least one of these mutants. Ends with the tests that never failed. What was found is
+ * kept, so that a run that was ended (`MINUTES`) goes on where it was.
  */
 const root = resolve(import.meta.dirname, '../..');
 const copy = mkdtempSync(join(tmpdir(), 'site-mutants-'));
+process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
 const site = join(copy, 'docs-site');
 const left = ['node_modules', 'dist', 'public', '.cache'].map((name) => join(root, name));
 cpSync(root, site, { recursive: true, filter: (one) => !left.some((path) => one.startsWith(path)) });
@@ -46,19 +46,18 @@ function bodiesOf(file: string): Mutant[] {
   return found;
 }
 
-async function run(names: readonly string[]): Promise<{ passed: string[]; failed: string[] }> {
-  const args = ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON', 'tests/main.ts', 'unit/', 'server/server'];
-  const child = spawn(process.execPath, args, {
-    cwd: site,
-    stdio: ['ignore', 'pipe', 'ignore'],
-    env: { ...process.env, CHECK_NAMES: JSON.stringify(names) },
-  });
-  const timer = setTimeout(() => child.kill('SIGKILL'), 180_000);
-  const lines = (await text(child.stdout)).split('\n');
-  clearTimeout(timer);
-  const matching = (pattern: RegExp) => lines.flatMap((line) => pattern.exec(line)?.[1] ?? []);
-  return { passed: matching(/^ {2}ok (.*) \(\d+ ms\)$/), failed: matching(/^ {2}FAILED (.*)$/) };
-}
+/** A mutant may never end. */
+const timeoutMs = 120_000;
+const results = keptResults<Readonly<Record<string, readonly string[]>>>('mutants', [
+  '{build,server,src}/**/*.{ts,tsx,css}',
+  'tests/{unit,server}/*',
+  '../gateway/openapi/*.yaml',
+]);
+const testFiles = globSync('tests/{unit,server}/*.test.ts', { cwd: site })
+  .map((file) => file.slice('tests/'.length))
+  // It starts what the build made of the sources.
+  .filter((file) => file !== 'server/bundle.test.ts')
+  .sort();
 
 /** Always the same order, with neighbours far from each other. */
 function shuffled<T>(all: readonly T[]): T[] {
@@ -72,40 +71,92 @@ function shuffled<T>(all: readonly T[]): T[] {
     .map(([, one]) => one);
 }
 
-const whole = await run([]);
-process.stdout.write(`${whole.passed.length} tests pass without a mutant, ${whole.failed.length} fail\n`);
-if (whole.failed.length > 0) throw new Error(`These fail without a mutant:\n${whole.failed.join('\n')}`);
+const suffixes = ['', '.ts', '.tsx', '/index.ts', '/index.tsx'];
 
-const files = globSync('{build,server,src}/**/*.{ts,tsx}', { cwd: site }).filter(
+/** The sources that a test file can run: what it names in any string, as a path from itself or the site, and so on. */
+function reachOf(test: string): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const follow = (path: string): void => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    for (const [, name = ''] of readFileSync(path, 'utf8').matchAll(/['"`]([\w./-]+)['"`]/g)) {
+      for (const from of [dirname(path), site, join(site, 'src')]) {
+        const found = suffixes.map((suffix) => join(from, name) + suffix).find((one) => sourcePaths.has(one));
+        if (found) follow(found);
+      }
+    }
+  };
+  follow(join(site, 'tests', test));
+  return reached;
+}
+
+const sources = globSync('{build,server,src}/**/*.{ts,tsx}', { cwd: site }).filter(
   (file) => !file.endsWith('.d.ts'),
 );
-const mutants = shuffled(files.flatMap(bodiesOf)).slice(
-  0,
-  Number(process.env['MUTANTS'] || Number.MAX_SAFE_INTEGER),
-);
-let unseen = [...new Set(whole.passed)];
+const sourcePaths = new Set([
+  ...sources.map((file) => join(site, file)),
+  ...globSync('tests/{unit,support}/*.ts', { cwd: site }).map((file) => join(site, file)),
+]);
+
+let unseen: Readonly<Record<string, readonly string[]>> = {};
+const count = () => Object.values(unseen).flat().length;
+
+for (const file of testFiles) {
+  let passed = results.get(file)?.['passed'];
+  if (!passed) {
+    const outcome = await runTests(site, [file], [], { timeoutMs });
+    if (outcome.failed.length > 0 || outcome.passed.length === 0)
+      throw new Error(`This fails without a mutant:\n${outcome.output}`);
+    passed = outcome.passed;
+    results.put(file, { passed });
+  }
+  unseen = { ...unseen, [file]: passed };
+}
+const tests = count();
+process.stdout.write(`${tests} tests pass without a mutant\n`);
+
+const reach = new Map(testFiles.map((one) => [one, reachOf(one)]));
 let tried = 0;
-for (const { file, from, to } of mutants) {
-  if (unseen.length === 0) break;
+let isWhole = true;
+for (const { file, from, to } of shuffled(sources.sort().flatMap(bodiesOf))) {
+  if (count() === 0) break;
   const path = join(site, file);
   const source = readFileSync(path, 'utf8');
-  const body = source.slice(from, to);
-  writeFileSync(
-    path,
-    source.slice(0, from) + (body.startsWith('{') ? '{}' : '(undefined as never)') + source.slice(to),
-  );
-  const { failed } = await run(unseen);
-  writeFileSync(path, source);
-  tried++;
-  const found = new Set(failed);
-  const before = unseen.length;
-  unseen = unseen.filter((name) => !found.has(name));
-  if (unseen.length < before)
-    process.stdout.write(
-      `  ${file}:${source.slice(0, from).split('\n').length}: ${before - unseen.length} of ${before} fail\n`,
+  const piece = `${file}:${source.slice(0, from).split('\n').length}:${from}`;
+  let failed = results.get(piece);
+  if (!failed) {
+    const files = Object.keys(unseen).filter(
+      (one) => (unseen[one]?.length ?? 0) > 0 && reach.get(one)?.has(path),
     );
+    if (files.length === 0) continue;
+    if (isTimeOver()) {
+      isWhole = false;
+      break;
+    }
+    const body = source.slice(from, to);
+    const empty = body.startsWith('{') ? '{}' : '(undefined as never)';
+    writeFileSync(path, source.slice(0, from) + empty + source.slice(to));
+    const names = [...new Set(files.flatMap((one) => unseen[one] ?? []))];
+    const { failed: all } = await runTests(site, files, names, { timeoutMs });
+    writeFileSync(path, source);
+    // A file that cannot be loaded, or does not end, fails as a whole: that shows nothing of a single test.
+    failed = Object.fromEntries(
+      files.map((one) => [one, (unseen[one] ?? []).filter((name) => all.includes(name))]),
+    );
+    results.put(piece, failed);
+  }
+  tried++;
+  const before = count();
+  const found = failed;
+  unseen = Object.fromEntries(
+    Object.entries(unseen).map(([one, names]) => [one, names.filter((name) => !found[one]?.includes(name))]),
+  );
+  if (count() < before) process.stdout.write(`  ${piece}: ${before - count()} of ${before} fail\n`);
 }
-rmSync(copy, { recursive: true, force: true });
-for (const name of unseen) process.stdout.write(`  NEVER FAILED ${name}\n`);
-process.stdout.write(`${whole.passed.length} tests, ${tried} mutants, ${unseen.length} never seen to fail\n`);
-process.exitCode = unseen.length > 0 ? 1 : 0;
+for (const [file, names] of Object.entries(unseen))
+  for (const name of names)
+    process.stdout.write(`  ${isWhole ? 'NEVER FAILED' : 'not yet failed'} ${file}: ${name}\n`);
+process.stdout.write(
+  `${tests} tests, ${tried} mutants, ${count()} ${isWhole ? 'never seen to fail' : 'not yet seen to fail; the next run goes on here'}\n`,
+);
+process.exitCode = isWhole && count() === 0 ? 0 : 1;

@@ -58,6 +58,7 @@ describe('a hash that is no valid encoding', () => {
   check('a valid one is kept as it is', desktop, async ({ page }) => {
     await page.goto(`${about}#%E6%A6%82%E8%A6%81`);
     await hydrated(page);
+    await stands(page, '概要');
     assert.equal(new URL(page.url()).hash, '#%E6%A6%82%E8%A6%81');
   });
 });

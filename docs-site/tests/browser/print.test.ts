@@ -67,13 +67,17 @@ describe('on paper', () => {
   for (const route of ['/docs/introduction/preparation', '/docs/components', '/apis/v1/cws_notification']) {
     check(`${route}: no code, table or address is cut at the edge of the page`, paper, async ({ page }) => {
       await print(page, route);
-      const cut = await page
+      const { seen, cut } = await page
         .locator('.prose pre, .prose .table, .prose p, .prose li')
-        .evaluateAll((all) =>
-          all
-            .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1)
-            .map((one) => `${one.className} ${one.textContent?.slice(0, 40)}`),
-        );
+        .evaluateAll((all) => {
+          const visible = all.filter((one) => one.checkVisibility());
+          const wide = visible.filter((one) => one.scrollWidth > one.clientWidth + 1);
+          return {
+            seen: visible.length,
+            cut: wide.map((one) => `${one.className} ${one.textContent?.slice(0, 40)}`),
+          };
+        });
+      assert.ok(seen > 20, String(seen));
       assert.deepEqual(cut, []);
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(width <= paper.viewport.width, String(width));
