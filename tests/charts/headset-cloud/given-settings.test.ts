@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from '@headset-cloud/demo/stack/process.ts';
@@ -115,6 +115,16 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     )?.[2];
     expect(gateway).toContainEqual({ name: 'OIDC_ISSUER', value: `http://${listen}` });
     expect(gateway).toContainEqual({ name: 'OIDC_AUDIENCE', value: issuerAudience });
+  });
+
+  it("helm test's pod gets each setting that its program reads", () => {
+    const [pod] = resources(scenarios['trial']).filter((r) => r.kind === 'Pod');
+    const [{ args, env }] = (pod as Resource)['spec'].containers;
+    const source = readFileSync(join(root, args[0]), 'utf8');
+    const read = [...source.matchAll(/setting\('([A-Z_]+)'\)/g)].map((match) => match[1]);
+    const names = env.map((e: Given) => e.name);
+    expect(read.length).toBeGreaterThan(4);
+    expect(read.filter((name) => !names.includes(name))).toEqual([]);
   });
 
   it('the values cannot change what the chart gives', () => {

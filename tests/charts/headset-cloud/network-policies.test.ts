@@ -110,8 +110,10 @@ describeWith(['helm'], 'NetworkPolicies', () => {
       },
     ]);
     const pods = found
-      .filter((r) => ['Deployment', 'StatefulSet', 'Job', 'CronJob'].includes(r.kind))
-      .map((r) => componentOf((r['spec'].jobTemplate ?? r)['spec'].template.metadata.labels));
+      .filter((r) => ['Deployment', 'StatefulSet', 'Job', 'CronJob', 'Pod'].includes(r.kind))
+      .map((r) =>
+        componentOf((r['spec'].jobTemplate?.spec.template ?? r['spec'].template ?? r).metadata.labels),
+      );
     const own = policies(found)
       .map(about)
       .filter((name) => name !== '');

@@ -139,6 +139,7 @@ describeWith(['helm'], 'workloads', () => {
         gateway: ['ADMIN_TOKEN'],
         site: ['ADMIN_TOKEN'],
         operator: ['ADMIN_TOKEN'],
+        'core-loop': ['ADMIN_TOKEN'],
         prepare: ['MONGODB_URI'],
       };
       for (const [component, pod] of pods(resources(scenarios[scenario]))) {
@@ -180,7 +181,7 @@ describeWith(['helm'], 'workloads', () => {
     expect(first.name).toMatch(/^trial-prepare-[0-9a-f]{10}$/);
   });
 
-  it('no resource is a hook', () => {
+  it('no resource in production is a hook', () => {
     expect(JSON.stringify(production())).not.toContain('helm.sh/hook');
   });
 
