@@ -1,19 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
+import { prepareConfig } from '@headset-cloud/prepare/config.ts';
 import { issuerAudience } from '@headset-cloud/standalone/builtin-issuer.ts';
 import { standaloneConfig } from '@headset-cloud/standalone/config.ts';
 import { componentOf, describeWith, type Resource, resources } from './chart.ts';
 import { everything, scenarios } from './scenarios.ts';
 import { chartSettings, commonSettings, foreignSettings, ownSettings, settingsOf } from './settings.ts';
-
-/**
- * Settings that come with parts of this release which are not in the tree yet. When their specification
- * is there, a name here is without effect, and can go.
- */
-const awaited: ReadonlySet<string> = new Set(['STOP_GRACE_MS', 'KAFKA_PREFIX', 'SCHEMA']);
 
 interface Given {
   readonly name: string;
@@ -41,7 +35,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     const spec = settingsOf(component);
     const unknown = env
       .map(({ name }) => name)
-      .filter((name) => !foreignSettings.has(name) && !awaited.has(name) && !(settingOf(name, spec) in spec));
+      .filter((name) => !foreignSettings.has(name) && !(settingOf(name, spec) in spec));
     expect(unknown).toEqual([]);
   });
 
@@ -82,22 +76,16 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     },
   );
 
-  // services/prepare comes with the numbered steps of the databases.
-  const prepare = join(root, 'services/prepare/src/config.ts');
-  (existsSync(prepare) ? it : it.skip)(
-    'the Job knows each of its own, and gets each that it requires',
-    async () => {
-      const { prepareConfig } = (await import(pathToFileURL(prepare).href)) as { prepareConfig: ConfigSpec };
-      const [job] = resources(scenarios['production, everything on']).filter((r) => r.kind === 'Job');
-      const names: string[] = job?.['spec'].template.spec.containers[0].env.map((e: Given) => e.name);
-      const settings = names.map((name) => settingOf(name, prepareConfig));
-      expect(settings.filter((name) => !foreignSettings.has(name) && !(name in prepareConfig))).toEqual([]);
-      const required = Object.entries(prepareConfig).filter(
-        ([, key]) => key.required && key.default === undefined,
-      );
-      expect(required.map(([key]) => key).filter((key) => !settings.includes(key))).toEqual([]);
-    },
-  );
+  it('the Job knows each of its own, and gets each that it requires', () => {
+    const [job] = resources(scenarios['production, everything on']).filter((r) => r.kind === 'Job');
+    const names: string[] = job?.['spec'].template.spec.containers[0].env.map((e: Given) => e.name);
+    const settings = names.map((name) => settingOf(name, prepareConfig));
+    expect(settings.filter((name) => !foreignSettings.has(name) && !(name in prepareConfig))).toEqual([]);
+    const required = Object.entries<ConfigSpec[string]>(prepareConfig).filter(
+      ([, key]) => key.required && key.default === undefined,
+    );
+    expect(required.map(([key]) => key).filter((key) => !settings.includes(key))).toEqual([]);
+  });
 
   it("the trial issuer's settings are its own, and its tokens' issuer is the gateway's", () => {
     const all = resources(scenarios['trial']);

@@ -1,11 +1,8 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { root } from '@headset-cloud/demo/stack/process.ts';
+import { type Door, edges as edgesOfProtos } from '../../architecture/callers.ts';
 import { chartYaml, componentOf, describeWith, type Resource, resources } from './chart.ts';
 import { scenarios } from './scenarios.ts';
 
-/** Who calls whom over gRPC. That the protocols name the same calls is tested below. */
+/** Who calls whom over gRPC, as an independent list: that the protocols name the same calls is tested below. */
 const calls: Readonly<Record<string, readonly string[]>> = {
   gateway: ['billing', 'communication', 'connectivity', 'devices', 'transactions', 'updates'],
   devices: ['notifier', 'transactions'],
@@ -19,13 +16,6 @@ const calls: Readonly<Record<string, readonly string[]>> = {
 const edges = Object.entries(calls)
   .flatMap(([from, tos]) => tos.map((to) => `${from} → ${to}`))
   .sort();
-
-/** A call as tests/architecture/callers.ts names it. */
-interface Edge {
-  readonly from: string;
-  readonly to: string;
-  readonly door: 'grpc' | 'admin';
-}
 
 interface Peer {
   readonly podSelector?: { readonly matchLabels: Record<string, string> };
@@ -64,28 +54,20 @@ function allowed(all: readonly Resource[], direction: 'ingress' | 'egress', port
 describeWith(['helm'], 'NetworkPolicies', () => {
   const all = Object.keys(scenarios).map((name) => [name, resources(scenarios[name])] as const);
 
-  // The protocols name their callers in a part of this release that is not in the tree yet.
-  const callers = join(root, 'tests/architecture/callers.ts');
-  (existsSync(callers) ? it : it.skip)(
-    'the list is what the protocols name, and operators’ calls go to every service',
-    async () => {
-      const { edges: named } = (await import(pathToFileURL(callers).href)) as {
-        edges: () => Promise<Edge[]>;
-      };
-      const all = await named();
-      const of = (door: Edge['door']) =>
-        all
-          .filter((edge) => edge.door === door)
-          .map(({ from, to }) => `${from} → ${to}`)
-          .sort();
-      expect(of('grpc')).toEqual(edges);
-      const services = Object.keys(chartYaml('files/components.yaml')).filter(
-        (name) => !['gateway', 'site'].includes(name),
-      );
-      const doors = services.map((name) => `ctl → ${name}`);
-      expect(of('admin').filter((edge) => !doors.includes(edge))).toEqual([]);
-    },
-  );
+  it('the list is what the protocols name, and operators’ calls go to every service', async () => {
+    const named = await edgesOfProtos();
+    const of = (door: Door) =>
+      named
+        .filter((edge) => edge.door === door)
+        .map(({ from, to }) => `${from} → ${to}`)
+        .sort();
+    expect(of('grpc')).toEqual(edges);
+    const services = Object.keys(chartYaml('files/components.yaml')).filter(
+      (name) => !['gateway', 'site'].includes(name),
+    );
+    const doors = services.map((name) => `ctl → ${name}`);
+    expect(of('admin').filter((edge) => !doors.includes(edge))).toEqual([]);
+  });
 
   it("the components' own list of calls is the list", () => {
     const own = Object.entries(chartYaml('files/components.yaml') as Record<string, { calls: string[] }>)
