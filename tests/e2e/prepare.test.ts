@@ -60,7 +60,7 @@ describeFresh('services that start before their databases and topics are prepare
       env: {
         MONGODB_URI: stack.backing?.mongodbUri ?? '',
         KAFKA_BROKERS: stack.backing?.kafkaBrokers ?? '',
-        KAFKA_PREFIX: stack.backing?.kafkaPrefix ?? '',
+        ...(stack.backing?.kafkaPrefix && { KAFKA_PREFIX: stack.backing.kafkaPrefix }),
         KAFKA_REPLICATION_FACTOR: '1',
         KAFKA_PARTITIONS: '3',
       },
@@ -93,7 +93,8 @@ describeFresh('services that start before their databases and topics are prepare
       const why = `step 1 (indexes) of the database of ${service} is not done. This makes it: node services/prepare/src/main.ts`;
       expect(found).toMatchObject({ status: 503, text: expect.stringContaining(why) });
       expect(await get(service, '/livez')).toMatchObject({ status: 200 });
-      expect(stack.processes[service]?.log()).toContain(why);
+      // The log is written a moment later.
+      await waitFor(`the log of ${service}`, () => stack.processes[service]?.log().includes(why));
       expect(await stepsOf(service)).toBeNull();
     }
   }, 120_000);
