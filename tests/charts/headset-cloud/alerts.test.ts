@@ -41,15 +41,15 @@ const routeCalls = (route: string, status: string, each: number) => ({
 const rpc = (code: string, each: number) => ({
   [`headset_rpc_duration_seconds_count{namespace="hc",pod="a",rpc_service="s",code="${code}"}`]: `0+${each}x60`,
 });
-/** 100 calls a minute, of which `slow` take longer than 1 s, none longer than 2.5 s. */
-const rpcLatencies = (slow: number) =>
+/** 100 calls a minute of a method, of which `slow` take longer than 1 s, none longer than 2.5 s. */
+const rpcLatencies = (slow: number, method: string) =>
   Object.fromEntries(
     [
       ['1', 100 - slow],
       ['2.5', 100],
       ['+Inf', 100],
     ].map(([le, each]) => [
-      `headset_rpc_duration_seconds_bucket{namespace="hc",rpc_service="s",le="${le}"}`,
+      `headset_rpc_duration_seconds_bucket{namespace="hc",rpc_service="s",rpc_method="${method}",le="${le}"}`,
       `0+${each}x60`,
     ]),
   );
@@ -103,9 +103,14 @@ const examples: readonly Example[] = [
   },
   {
     alert: 'HeadsetCloudRpcSlow',
-    fires: rpcLatencies(5),
+    fires: rpcLatencies(5, 'GetDevice'),
     labels: { rpc_service: 's' },
-    quiet: rpcLatencies(0.5),
+    // The others wait for an integrator's endpoint.
+    quiet: {
+      ...rpcLatencies(0.5, 'GetDevice'),
+      ...rpcLatencies(50, 'RequestSignedUrls'),
+      ...rpcLatencies(50, 'GetUploadUrl'),
+    },
   },
   {
     alert: 'HeadsetCloudIssuerKeysOld',
@@ -331,6 +336,19 @@ describe('alerts and dashboard', () => {
       { metric: 'headset_z', by: undefined },
     ]);
     expect(joinsOf('sum by (a) (max by (a, b) (headset_z))')).toEqual([{ metric: 'headset_z', by: 'max' }]);
+  });
+
+  it('every method that an alert leaves out exists', () => {
+    const exprs = rules.map(({ expr }) => expr).join('\n');
+    const methods = [...exprs.matchAll(/rpc_method!~"([^"]*)"/g)].flatMap(([, names]) =>
+      (names as string).split('|'),
+    );
+    expect(methods.length).toBeGreaterThan(0);
+    const protos = readdirSync(join(root, 'proto'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.proto') && !file.includes('node_modules'))
+      .map((file) => readFileSync(join(root, 'proto', file), 'utf8'))
+      .join('\n');
+    expect(methods.filter((method) => !protos.includes(`rpc ${method}(`))).toEqual([]);
   });
 
   it('every alert has an example', () => {
