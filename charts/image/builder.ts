@@ -19,6 +19,8 @@ export interface Builder {
   readonly name: string;
   /** Makes the image of an archive known under its own name. */
   load(archive: string): void;
+  /** Brings the image of an archive into its registry. */
+  push(archive: string, reference: string): void;
   /** Writes a base that is given by its name into an archive; fetches it if it is not there. */
   save(reference: string, archive: string): void;
   build(build: Build): void;
@@ -55,6 +57,10 @@ function docker(): Builder {
   return {
     name: 'docker',
     load: (archive) => run('docker', ['load', '--input', archive]),
+    push(archive, reference) {
+      run('docker', ['load', '--input', archive]);
+      run('docker', ['push', reference]);
+    },
     save(reference, archive) {
       if (!runs('docker', 'image', 'inspect', reference)) run('docker', ['pull', reference]);
       run('docker', ['save', '--output', archive, reference]);
@@ -76,6 +82,10 @@ function buildah(): Builder {
   return {
     name: 'buildah',
     load: (archive) => call('pull', '--quiet', `docker-archive:${archive}`),
+    push(archive, reference) {
+      call('pull', '--quiet', `docker-archive:${archive}`);
+      call('push', '--quiet', reference, `docker://${reference}`);
+    },
     save(reference, archive) {
       call('pull', '--quiet', '--policy', 'missing', reference);
       call('push', '--quiet', reference, `docker-archive:${archive}:${reference}`);

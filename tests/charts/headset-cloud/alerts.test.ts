@@ -35,6 +35,30 @@ const latencies = (slow: number) => ({
   'headset_gateway_request_duration_seconds_bucket{namespace="hc",le="2.5"}': '0+100x60',
   'headset_gateway_request_duration_seconds_bucket{namespace="hc",le="+Inf"}': '0+100x60',
 });
+const routeCalls = (route: string, status: string, each: number) => ({
+  [`headset_gateway_request_duration_seconds_count{namespace="hc",pod="a",route="${route}",status="${status}"}`]: `0+${each}x60`,
+});
+const rpc = (code: string, each: number) => ({
+  [`headset_rpc_duration_seconds_count{namespace="hc",pod="a",rpc_service="s",code="${code}"}`]: `0+${each}x60`,
+});
+/** 100 calls a minute of a method, of which `slow` take longer than 1 s, none longer than 2.5 s. */
+const rpcLatencies = (slow: number, method: string) =>
+  Object.fromEntries(
+    [
+      ['1', 100 - slow],
+      ['2.5', 100],
+      ['+Inf', 100],
+    ].map(([le, each]) => [
+      `headset_rpc_duration_seconds_bucket{namespace="hc",rpc_service="s",rpc_method="${method}",le="${le}"}`,
+      `0+${each}x60`,
+    ]),
+  );
+const keysAge = (values: string) => ({
+  'headset_gateway_issuer_keys_age_seconds{namespace="hc",pod="a"}': values,
+});
+const version = (pod: string, of: string, values: string) => ({
+  [`headset_build_info{namespace="hc",pod="${pod}",version="${of}"}`]: values,
+});
 const bothReplicas = (metric: string, labels: string, values: string): Series =>
   Object.fromEntries(['a', 'b'].map((pod) => [`${metric}{namespace="hc",pod="${pod}"${labels}}`, values]));
 const delivered = (each: number) => ({
@@ -52,7 +76,49 @@ const examples: readonly Example[] = [
     fires: { ...calls('200', 97), ...calls('503', 3) },
     quiet: { ...calls('200', 99), ...calls('503', 1), ...calls('404', 50) },
   },
+  {
+    alert: 'HeadsetCloudRouteErrors',
+    fires: { ...routeCalls('/a', '503', 1), ...routeCalls('/a', '200', 1), ...routeCalls('/b', '200', 900) },
+    labels: { route: '/a' },
+    // One call in a hundred fails, and a route of a call in half an hour fails twice.
+    quiet: {
+      ...routeCalls('/a', '503', 1),
+      ...routeCalls('/a', '200', 99),
+      'headset_gateway_request_duration_seconds_count{namespace="hc",route="/rare",status="503"}':
+        '0x29 1x20 2x10',
+    },
+  },
   { alert: 'HeadsetCloudApiSlow', fires: latencies(5), quiet: latencies(0.5) },
+  {
+    alert: 'HeadsetCloudRpcErrors',
+    fires: { ...rpc('ok', 90), ...rpc('unavailable', 4), ...rpc('database_failed', 6) },
+    labels: { rpc_service: 's' },
+    // What a caller did wrong, or an integrator's endpoint, is not the service's fault.
+    quiet: {
+      ...rpc('ok', 50),
+      ...rpc('not_found', 40),
+      ...rpc('integrator_failed', 8),
+      ...rpc('internal', 2),
+    },
+  },
+  {
+    alert: 'HeadsetCloudRpcSlow',
+    fires: rpcLatencies(5, 'GetDevice'),
+    labels: { rpc_service: 's' },
+    // The others wait for an integrator's endpoint.
+    quiet: {
+      ...rpcLatencies(0.5, 'GetDevice'),
+      ...rpcLatencies(50, 'RequestSignedUrls'),
+      ...rpcLatencies(50, 'GetUploadUrl'),
+    },
+  },
+  {
+    alert: 'HeadsetCloudIssuerKeysOld',
+    fires: { ...keysAge('3000+60x60'), ...calls('200', 5) },
+    labels: { pod: 'a' },
+    // Keys are fetched when calls come: at night they grow old, and nothing is wrong.
+    quiet: { ...keysAge('3000+60x60'), ...calls('200', 0), ...calls('401', 5) },
+  },
   {
     alert: 'HeadsetCloudTransactionsStuck',
     fires: bothReplicas('headset_transactions_oldest_open_age_seconds', ',state="created"', '0+60x60'),
@@ -70,6 +136,12 @@ const examples: readonly Example[] = [
     fires: { ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'), ...delivered(0) },
     // One integrator's server is away; the others take theirs.
     quiet: { ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'), ...delivered(5) },
+  },
+  {
+    alert: 'HeadsetCloudCallbacksDead',
+    fires: { 'headset_callbacks_dead_total{namespace="hc",pod="a"}': '0x30 1x30' },
+    // Given up long ago.
+    quiet: bothReplicas('headset_callbacks_dead_total', '', '7x60'),
   },
   {
     alert: 'HeadsetCloudConsumerLag',
@@ -98,9 +170,31 @@ const examples: readonly Example[] = [
     quiet: bothReplicas('headset_updates_checks_oldest_due_age_seconds', '', '300x60'),
   },
   {
+    alert: 'HeadsetCloudStorageUnavailable',
+    fires: {
+      'headset_updates_storage_unavailable{namespace="hc",pod="a"}': '0x50 1x10',
+      'headset_updates_storage_unavailable{namespace="hc",pod="b"}': '0x60',
+    },
+    // One look that failed.
+    quiet: bothReplicas('headset_updates_storage_unavailable', '', '0x58 1x1'),
+  },
+  {
+    alert: 'HeadsetCloudUploadsNoRoom',
+    fires: { 'headset_updates_no_room_total{namespace="hc",pod="a"}': '0x40 1+1x20' },
+    quiet: bothReplicas('headset_updates_no_room_total', '', '0x20 3x40'),
+  },
+  {
     alert: 'HeadsetCloudRecordingsLate',
     fires: bothReplicas('headset_recordings_oldest_open_age_seconds', ',state="uploading"', '15000+60x60'),
     quiet: bothReplicas('headset_recordings_oldest_open_age_seconds', ',state="waiting"', '15000+60x60'),
+  },
+  {
+    alert: 'HeadsetCloudRecordingsFailed',
+    fires: { 'headset_recordings_ended_total{namespace="hc",outcome="failed"}': '0x30 1x30' },
+    quiet: {
+      'headset_recordings_ended_total{namespace="hc",outcome="failed"}': '4x60',
+      'headset_recordings_ended_total{namespace="hc",outcome="saved"}': '0+1x60',
+    },
   },
   {
     alert: 'HeadsetCloudSoraFull',
@@ -121,6 +215,16 @@ const examples: readonly Example[] = [
     quiet: {
       ...ready('x-devices-7c9d8f6b5-abcde', '0x5 1x55'),
       ...ready('x-prepare-0123456789-abcde', '0x60'),
+    },
+  },
+  {
+    alert: 'HeadsetCloudVersionsMixed',
+    fires: { ...version('a', '1.2.3', '1x60'), ...version('b', '1.2.4', '1x60') },
+    // An upgrade that is under way.
+    quiet: {
+      ...version('a', '1.2.3', '1x60'),
+      ...version('b', '1.2.4', '_x30 1x30'),
+      ...version('c', '1.2.4', '_x30 1x30'),
     },
   },
 ];
@@ -169,32 +273,83 @@ describeWith(['promtool'], 'the alerts, by promtool', () => {
   );
 });
 
+const aggregations = new Set(['sum', 'max', 'min', 'avg', 'count', 'topk', 'bottomk', 'group']);
+
+/** The metrics of an expression, each with the innermost aggregation around it. */
+function joinsOf(expr: string): { metric: string; by: string | undefined }[] {
+  const plain = expr
+    .replace(/"[^"]*"|\{[^}]*\}|\[[^\]]*\]/g, '')
+    .replace(/\b(by|on|without|ignoring)\s*\([^)]*\)/g, '');
+  const joins: { metric: string; by: string | undefined }[] = [];
+  const around: string[] = [];
+  for (const [word] of plain.matchAll(/[a-z_]+\s*\(|\(|\)|[a-z_]+/g)) {
+    if (word === ')') around.pop();
+    else if (word.endsWith('(')) around.push(word.slice(0, -1).trim());
+    else if (!/^(and|or|unless|offset|m|h|s)$/.test(word))
+      joins.push({ metric: word, by: around.findLast((name) => aggregations.has(name)) });
+  }
+  return joins;
+}
+
 describe('alerts and dashboard', () => {
-  /** Every metric's name that the platform's source has as a text. */
-  const known = new Set(
-    ['services', 'gateway']
-      .flatMap((folder) =>
-        readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
-          join(root, folder, file),
-        ),
-      )
-      .filter(
-        (file) =>
-          file.endsWith('.ts') &&
-          file.includes('/src/') &&
-          !file.includes('node_modules') &&
-          !file.endsWith('.test.ts'),
-      )
-      .flatMap((file) =>
-        [...readFileSync(file, 'utf8').matchAll(/name: '(headset_[a-z_]+)'/g)].map(
-          (match) => match[1] as string,
-        ),
+  const sources = ['services', 'gateway']
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
+        join(root, folder, file),
       ),
-  );
+    )
+    .filter(
+      (file) =>
+        file.endsWith('.ts') &&
+        file.includes('/src/') &&
+        !file.includes('node_modules') &&
+        !file.endsWith('.test.ts'),
+    )
+    .map((file) => readFileSync(file, 'utf8'));
+  const named = (pattern: RegExp) =>
+    new Set(sources.flatMap((text) => [...text.matchAll(pattern)].map((match) => match[1] as string)));
+  /** Every metric's name that the platform's source has as a text. */
+  const known = named(/name: '(headset_[a-z_]+)'/g);
+  /** Those whose help says that every replica reports the whole platform. */
+  const wholePlatform = named(/name: '(headset_[a-z_]+)',\s*help: .*Whole platform: use max, not sum\./g);
   const metricsOf = (expr: string) =>
     [...expr.matchAll(/headset_[a-z_]+/g)].map(([name]) =>
       name.replace(/_(bucket|count|sum)$/, (suffix) => (known.has(name) ? suffix : '')),
     );
+
+  it('the gauges that every replica reports of the whole platform are joined by max', () => {
+    const { panels } = chartYaml('files/dashboard.yaml') as { panels: { queries: { expr: string }[] }[] };
+    const exprs = [
+      ...rules.map(({ expr }) => expr),
+      ...panels.flatMap(({ queries }) => queries.map(({ expr }) => expr)),
+    ];
+    const joins = exprs.flatMap((expr) => joinsOf(expr).filter(({ metric }) => wholePlatform.has(metric)));
+    expect(wholePlatform.size).toBeGreaterThan(10);
+    expect(new Set(joins.map(({ metric }) => metric)).size).toBeGreaterThan(10);
+    expect(joins.filter(({ by }) => by !== 'max')).toEqual([]);
+  });
+
+  it('a sum of such a gauge, and one that is not joined, would be noticed', () => {
+    expect(joinsOf('sum by (a) (x{b="c (d"}) / max(deriv(y[5m])) > headset_z')).toEqual([
+      { metric: 'x', by: 'sum' },
+      { metric: 'y', by: 'max' },
+      { metric: 'headset_z', by: undefined },
+    ]);
+    expect(joinsOf('sum by (a) (max by (a, b) (headset_z))')).toEqual([{ metric: 'headset_z', by: 'max' }]);
+  });
+
+  it('every method that an alert leaves out exists', () => {
+    const exprs = rules.map(({ expr }) => expr).join('\n');
+    const methods = [...exprs.matchAll(/rpc_method!~"([^"]*)"/g)].flatMap(([, names]) =>
+      (names as string).split('|'),
+    );
+    expect(methods.length).toBeGreaterThan(0);
+    const protos = readdirSync(join(root, 'proto'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.proto') && !file.includes('node_modules'))
+      .map((file) => readFileSync(join(root, 'proto', file), 'utf8'))
+      .join('\n');
+    expect(methods.filter((method) => !protos.includes(`rpc ${method}(`))).toEqual([]);
+  });
 
   it('every alert has an example', () => {
     expect(examples.map(({ alert }) => alert).sort()).toEqual(rules.map(({ alert }) => alert).sort());

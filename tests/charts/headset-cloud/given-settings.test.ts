@@ -92,16 +92,32 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     const issuer = all.find(
       (r) => r.kind === 'Deployment' && componentOf(r.metadata.labels) === 'trial-issuer',
     );
-    const { hostname, containers } = (issuer as Resource)['spec'].template.spec;
+    const { containers } = (issuer as Resource)['spec'].template.spec;
     const env: Given[] = containers[0].env;
-    expect(env.filter(({ name }) => !(name in standaloneConfig))).toEqual([]);
-    // It names itself after where it listens.
-    const listen = env.find(({ name }) => name === 'ISSUER_LISTEN')?.value;
-    expect(listen).toBe(`${hostname}:8081`);
+    const textOf = (name: string) => env.find((e) => e.name === name)?.value;
+    expect(env.filter(({ name }) => !(settingOf(name, standaloneConfig) in standaloneConfig))).toEqual([]);
+    // It is known by its Service, and listens where probes and clients reach it.
+    const service = all.find(
+      (r) => r.kind === 'Service' && componentOf(r.metadata.labels) === 'trial-issuer',
+    ) as Resource;
+    const publicUrl = textOf('ISSUER_PUBLIC_URL');
+    expect(publicUrl).toBe(`http://${service.metadata.name}:${service['spec'].ports[0].port}`);
+    const portOf = (name: string) =>
+      containers[0].ports.find((port: { name: string }) => port.name === name).containerPort;
+    expect(textOf('ISSUER_LISTEN')).toBe(`0.0.0.0:${portOf('store')}`);
+    expect(textOf('ADMIN_LISTEN')).toBe(`0.0.0.0:${portOf('admin')}`);
+    for (const [probe, path] of [
+      ['startupProbe', '/livez'],
+      ['livenessProbe', '/livez'],
+      ['readinessProbe', '/readyz'],
+    ] as const)
+      expect(containers[0][probe].httpGet).toEqual({ path, port: 'admin' });
+    // Beyond loopback the admin port demands a token.
+    expect(textOf('ADMIN_TOKEN_FILE')).toMatch(/^\/etc\/headset-cloud\/secrets\//);
     const gateway = cases.find(
       ([scenario, component]) => scenario === 'trial' && component === 'gateway',
     )?.[2];
-    expect(gateway).toContainEqual({ name: 'OIDC_ISSUER', value: `http://${listen}` });
+    expect(gateway).toContainEqual({ name: 'OIDC_ISSUER', value: publicUrl });
     expect(gateway).toContainEqual({ name: 'OIDC_AUDIENCE', value: issuerAudience });
   });
 
