@@ -181,6 +181,7 @@ export async function hostService(
     failpoints,
     instanceId: `${name}-${randomUUID().slice(0, 8)}`,
     schema: common.SCHEMA,
+    starting: startUp,
   });
   await lifecycle.start(
     createAdminServer({

@@ -7,11 +7,17 @@ export class StartStoppedError extends Error {
   override readonly name = 'StartStoppedError';
 }
 
+/** What work of a start that may take long knows of the start. */
+export interface Starting {
+  /** Aborted with a StartStoppedError when the process is told to stop. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Retries the steps of a start that need a store until the store is available, so that a process waits for
  * its database and broker, not ready, instead of exiting.
  */
-export interface StartUp {
+export interface StartUp extends Starting {
   /** Resolves with the result of `work` once it succeeds; an error that is not transient is thrown. */
   retry<T>(what: string, work: () => Promise<T>): Promise<T>;
   /**
@@ -30,7 +36,9 @@ export function createStartUp(logger: Logger): StartUp {
   const waiting = new Map<string, { tries: number; reason: string }>();
   const stopped = Promise.withResolvers<never>();
   stopped.promise.catch(() => {});
+  const stopping = new AbortController();
   return {
+    signal: stopping.signal,
     async retry(what, work) {
       for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
         try {
@@ -58,7 +66,9 @@ export function createStartUp(logger: Logger): StartUp {
       return `waits for ${what} (tried ${tries} times): ${reason}`;
     },
     stop() {
-      stopped.reject(new StartStoppedError('stopped before the start was complete'));
+      const error = new StartStoppedError('stopped before the start was complete');
+      stopping.abort(error);
+      stopped.reject(error);
     },
   };
 }
