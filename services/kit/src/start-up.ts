@@ -11,6 +11,8 @@ export class StartStoppedError extends Error {
 export interface Starting {
   /** Aborted with a StartStoppedError when the process is told to stop. */
   readonly signal: AbortSignal;
+  /** Says what the start is doing now, for /readyz; undefined: no more. */
+  doing(what: string | undefined): void;
 }
 
 /**
@@ -21,8 +23,8 @@ export interface StartUp extends Starting {
   /** Resolves with the result of `work` once it succeeds; an error that is not transient is thrown. */
   retry<T>(what: string, work: () => Promise<T>): Promise<T>;
   /**
-   * What the start waits for, how often it was tried, and why it failed; undefined when it waits for
-   * nothing.
+   * What the start is doing, or what it waits for, how often that was tried, and why it failed; undefined when
+   * neither takes long.
    */
   waitsFor(): string | undefined;
   /** Ends every current and later wait with a StartStoppedError. */
@@ -37,8 +39,12 @@ export function createStartUp(logger: Logger): StartUp {
   const stopped = Promise.withResolvers<never>();
   stopped.promise.catch(() => {});
   const stopping = new AbortController();
+  let now: string | undefined;
   return {
     signal: stopping.signal,
+    doing(what) {
+      now = what;
+    },
     async retry(what, work) {
       for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
         try {
@@ -60,6 +66,8 @@ export function createStartUp(logger: Logger): StartUp {
       }
     },
     waitsFor() {
+      // A step that another process has begun may be waited for first, and then be run.
+      if (now) return now;
       const [first] = waiting;
       if (!first) return undefined;
       const [what, { tries, reason }] = first;

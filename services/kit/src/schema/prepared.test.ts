@@ -113,3 +113,23 @@ test('a step that is being run is given back before the stop goes on', async () 
   await run(steps);
   expect(await state()).toMatchObject({ done: 2 });
 });
+
+test('the start says which step it runs, not what it waited for before', async () => {
+  await bed.store
+    .collection<StepsDocument>('schema')
+    .insertOne({ _id: 'steps', done: 1, beat: 1, holder: 'b' });
+  const starting = prepared({ ...slow(), starting: startUp }, steps);
+  const waits = /another process runs step 2 \(colours\)/;
+  expect(await waitFor('the reason', () => startUp.waitsFor())).toMatch(waits);
+  await bed.store.collection<StepsDocument>('schema').updateOne({ _id: 'steps' }, { $unset: { holder: '' } });
+  const runs = 'runs step 2 (colours) of the database of billing: indexes of things';
+  await waitFor('the step', () => startUp.waitsFor() === runs);
+  startUp.stop();
+  await expect(starting).rejects.toMatchObject({ name: 'StartStoppedError' });
+  expect(startUp.waitsFor()).toMatch(waits);
+});
+
+test('a start whose steps are done says nothing of them', async () => {
+  await prepared({ ...context, starting: startUp }, steps);
+  expect(startUp.waitsFor()).toBeUndefined();
+});

@@ -25,7 +25,7 @@ export async function prepared(ctx: StepsContext, steps: ServiceSteps): Promise<
     ...{ store, steps, logger, failpoints },
     holder: instanceId,
     alone: exclusive,
-    ...(starting && { signal: starting.signal }),
+    ...(starting && { signal: starting.signal, doing: starting.doing }),
   });
   let underWay: Promise<void> | undefined;
   const attempt = () => {
