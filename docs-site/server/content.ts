@@ -53,9 +53,9 @@ export function readContent(dist: string): Content {
     if (!content.has(notFoundFile)) throw new Error(`${notFoundFile} is missing`);
     return content;
   } catch (error) {
-    throw new SettingsError(
-      `There is no whole built site in ${dist} (${(error as Error).message}): run "make site", or set SITE_DIST.`,
-    );
+    const why = (error as Error).message;
+    const reason = `There is no whole built site in ${dist} (${why}): run "make site", or set SITE_DIST.`;
+    throw new SettingsError([{ setting: 'SITE_DIST', reason }]);
   }
 }
 

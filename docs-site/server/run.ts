@@ -1,15 +1,16 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { buildAdmin, Metrics } from './admin.ts';
 import { buildApp } from './app.ts';
 import { readContent } from './content.ts';
-import { type ListenAddress, type ServerSettings, SettingsError } from './settings.ts';
+import type { ListenAddress, ServerSettings } from './settings.ts';
 
 export interface Running {
   readonly port: number;
   readonly adminPort: number;
-  /** Not ready at once; open answers may end; then both ports close. */
+  /** Not ready at once; goes on serving for a time; open answers may end; then both ports close. */
   stop(): Promise<void>;
 }
 
@@ -20,11 +21,11 @@ async function listen(server: Server, { host, port }: ListenAddress, name: strin
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') {
-      throw new SettingsError(
-        `${name}: port ${port} is taken by another process: stop it, or choose another port.`,
-      );
+      throw new Error(`${name}: port ${port} is taken by another process: stop it, or choose another port.`, {
+        cause: error,
+      });
     }
-    throw new SettingsError(`${name}: ${message}`);
+    throw new Error(`${name}: ${message}`, { cause: error });
   }
   return (server.address() as AddressInfo).port;
 }
@@ -49,11 +50,12 @@ export async function start(settings: ServerSettings): Promise<Running> {
     adminPort,
     async stop() {
       ready = false;
+      await sleep(settings.turnAwayMs);
       const closed = once(app, 'close');
       app.close();
       // Connections that were busy a moment ago are idle now: each answer from here on ends its own.
       const idle = setInterval(() => app.closeIdleConnections(), 100);
-      const timer = setTimeout(() => app.closeAllConnections(), settings.drainTimeoutMs);
+      const timer = setTimeout(() => app.closeAllConnections(), settings.stopGraceMs);
       await closed;
       clearInterval(idle);
       clearTimeout(timer);

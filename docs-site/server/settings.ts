@@ -12,17 +12,33 @@ export interface ServerSettings {
   readonly adminToken: string | undefined;
   /** The folder that the build made. */
   readonly dist: string;
-  /** How long open answers may take after SIGTERM. */
-  readonly drainTimeoutMs: number;
+  /** How long it goes on serving, not ready, after SIGTERM; milliseconds. */
+  readonly turnAwayMs: number;
+  /** How long open answers may take after that; milliseconds. */
+  readonly stopGraceMs: number;
 }
 
-export class SettingsError extends Error {}
+/** One setting that is wrong, as the platform's processes log it (services/kit/src/config.ts). */
+export interface SettingsProblem {
+  readonly setting: string;
+  readonly reason: string;
+}
 
-function address(name: string, text: string): ListenAddress {
+/** Wrong settings, all of them. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  readonly problems: readonly SettingsProblem[];
+
+  constructor(problems: readonly SettingsProblem[]) {
+    super(problems.map(({ reason }) => reason).join('\n'));
+    this.problems = problems;
+  }
+}
+
+function address(text: string): ListenAddress {
   const match = /^(?:(\[[^\]]+\]|[^:]*):)?(\d{1,5})$/.exec(text);
   const port = Number(match?.[2]);
-  if (!match || port > 65_535)
-    throw new SettingsError(`${name}: "${text}" is no address (host:port or port)`);
+  if (!match || port > 65_535) throw new Error(`"${text}" is no address (host:port or port)`);
   return { host: (match[1] ?? '').replace(/^\[|\]$/g, '') || '0.0.0.0', port };
 }
 
@@ -32,33 +48,54 @@ function ownDist(): string {
   return existsSync(join(dirname, 'server.json')) ? dirname : resolve(dirname, '../dist');
 }
 
-/** Reads the settings; `X_FILE` names a file that holds the secret X. */
+const milliseconds =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= min && value <= max))
+      throw new Error(`"${text}" is no number of milliseconds from ${min} to ${max}`);
+    return value;
+  };
+
+/**
+ * Reads the settings; `X_FILE` names a file that holds the secret X. Names, defaults and bounds of those that the
+ * platform's processes have are theirs (services/kit/src/common-config.ts). Throws a SettingsError.
+ */
 export function readServerSettings(env: Readonly<Record<string, string | undefined>>): ServerSettings {
-  const listen = address('SITE_LISTEN', env['SITE_LISTEN'] || '0.0.0.0:8080');
-  const adminListen = address('ADMIN_LISTEN', env['ADMIN_LISTEN'] || '127.0.0.1:9100');
+  const problems: SettingsProblem[] = [];
+  const wrong = (setting: string, reason: string) => {
+    problems.push({ setting, reason: `${setting}: ${reason}` });
+  };
+  const read = <T>(setting: string, byDefault: string, parse: (text: string) => T): T => {
+    try {
+      return parse(env[setting] || byDefault);
+    } catch (error) {
+      wrong(setting, (error as Error).message);
+      return parse(byDefault);
+    }
+  };
+  const listen = read('SITE_LISTEN', '0.0.0.0:8080', address);
+  const adminListen = read('ADMIN_LISTEN', '127.0.0.1:9100', address);
+  const turnAwayMs = read('TURN_AWAY_MS', '0', milliseconds(0, 120_000));
+  const stopGraceMs = read('STOP_GRACE_MS', '10000', milliseconds(100, 600_000));
   let adminToken = env['ADMIN_TOKEN'] || undefined;
   const tokenFile = env['ADMIN_TOKEN_FILE'];
   if (tokenFile) {
     try {
       adminToken = readFileSync(tokenFile, 'utf8').trim();
     } catch (error) {
-      throw new SettingsError(`ADMIN_TOKEN_FILE: ${(error as Error).message}`);
+      wrong('ADMIN_TOKEN_FILE', (error as Error).message);
     }
   }
-  if (!adminToken && !['127.0.0.1', '::1', 'localhost'].includes(adminListen.host)) {
-    throw new SettingsError(
-      `ADMIN_LISTEN: ${adminListen.host}:${adminListen.port} is reachable from outside, and ADMIN_TOKEN is not set. ` +
+  const unread = problems.some(({ setting }) => setting === 'ADMIN_TOKEN_FILE');
+  if (!adminToken && !unread && !['127.0.0.1', '::1', 'localhost'].includes(adminListen.host)) {
+    wrong(
+      'ADMIN_TOKEN',
+      `not set, but ADMIN_LISTEN (${adminListen.host}:${adminListen.port}) is reachable from outside. ` +
         'Set ADMIN_TOKEN (or ADMIN_TOKEN_FILE), or listen on 127.0.0.1.',
     );
   }
-  const drain = env['DRAIN_TIMEOUT_MS'] || '10000';
-  if (!/^\d{1,6}$/.test(drain))
-    throw new SettingsError(`DRAIN_TIMEOUT_MS: "${drain}" is no number of milliseconds`);
-  return Object.freeze({
-    listen,
-    adminListen,
-    adminToken,
-    dist: resolve(env['SITE_DIST'] || ownDist()),
-    drainTimeoutMs: Number(drain),
-  });
+  if (problems.length > 0) throw new SettingsError(problems);
+  const dist = resolve(env['SITE_DIST'] || ownDist());
+  return Object.freeze({ listen, adminListen, adminToken, dist, turnAwayMs, stopGraceMs });
 }

@@ -13,7 +13,7 @@ const { LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN, TURN_AWAY_MS, STOP_GRACE_MS } = co
 const ownConfig = { LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN, TURN_AWAY_MS, STOP_GRACE_MS } as const;
 const hostConfig = { ...ownConfig, ...addressConfig } as const;
 
-await main(async () => {
+await main('gateway', async () => {
   const common = readConfig(hostConfig, process.env);
   const config = readConfig(gatewayConfig, process.env);
   const logger = createLogger({ service: 'gateway', level: common.LOG_LEVEL });

@@ -70,11 +70,11 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- $env := include "hc.settings" . | fromYaml -}}
 {{- $_ := set $env "ADMIN_LISTEN" "0.0.0.0:9100" -}}
 {{- with $c.public }}{{ $_ := set $env .setting (printf "0.0.0.0:%v" .port) }}{{ end -}}
-{{- if ne .name "site" -}}
-{{- if $v.tracesEndpoint }}{{ $_ := set $env "OTEL_EXPORTER_OTLP_ENDPOINT" $v.tracesEndpoint }}{{ end -}}
 {{- /* The pause before SIGTERM (5 s), turning callers away, and the stop fit into the pod's grace. */ -}}
 {{- $_ := set $env "TURN_AWAY_MS" "3000" -}}
 {{- $_ := set $env "STOP_GRACE_MS" (toString (mul 1000 (sub $v.terminationGracePeriodSeconds 15))) -}}
+{{- if ne .name "site" -}}
+{{- if $v.tracesEndpoint }}{{ $_ := set $env "OTEL_EXPORTER_OTLP_ENDPOINT" $v.tracesEndpoint }}{{ end -}}
 {{- range $c.calls -}}
 {{- if ne . $.name -}}
 {{- $address := printf "dns:///%s:9000" (include "hc.name" (dict "root" $.root "name" .)) -}}

@@ -12,6 +12,7 @@ interface Line {
   readonly level: string;
   readonly message: string;
   readonly port?: number;
+  readonly problems?: readonly { readonly setting: string; readonly reason: string }[];
 }
 
 /** As in an image: the built folder alone, somewhere else, without sources and packages. */
@@ -53,11 +54,11 @@ describe('the built server', () => {
   });
 
   test('says in one line what is wrong with its settings', { timeout: 60_000 }, async () => {
-    const child = run({ DRAIN_TIMEOUT_MS: 'soon' });
+    const child = run({ STOP_GRACE_MS: 'soon' });
     const ended = once(child, 'exit');
-    const { level, message } = await firstLine(child);
+    const { level, problems } = await firstLine(child);
     assert.equal(level, 'fatal');
-    assert.match(message, /DRAIN_TIMEOUT_MS: "soon"/);
-    assert.deepEqual(await ended, [1, null]);
+    assert.match(problems?.[0]?.reason ?? '', /STOP_GRACE_MS: "soon"/);
+    assert.deepEqual(await ended, [2, null]);
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get as httpGet, request } from 'node:http';
@@ -10,7 +11,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { cacheControl } from '../../server/headers.ts';
 import { routeOf } from '../../server/routing.ts';
 import { type Running, start } from '../../server/run.ts';
-import { readServerSettings } from '../../server/settings.ts';
+import { readServerSettings, type SettingsError } from '../../server/settings.ts';
 
 const large = `<!doctype html><title>a</title>${'あ'.repeat(20_000)}`;
 const contents: Record<string, string> = {
@@ -275,12 +276,62 @@ describe('server: operation', () => {
     }
   });
   test('an admin port that is reachable from outside demands a token', () => {
-    assert.throws(() => settings({ ADMIN_LISTEN: '0.0.0.0:9100' }), /ADMIN_TOKEN is not set/);
+    assert.throws(() => settings({ ADMIN_LISTEN: '0.0.0.0:9100' }), /ADMIN_TOKEN: not set, but ADMIN_LISTEN/);
   });
   test('wrong settings are named', () => {
     assert.throws(() => settings({ SITE_LISTEN: 'nonsense' }), /SITE_LISTEN: "nonsense"/);
-    assert.throws(() => settings({ DRAIN_TIMEOUT_MS: 'soon' }), /DRAIN_TIMEOUT_MS/);
+    assert.throws(() => settings({ STOP_GRACE_MS: 'soon' }), /STOP_GRACE_MS: "soon"/);
+    assert.throws(() => settings({ STOP_GRACE_MS: '99' }), /STOP_GRACE_MS: "99"/);
+    assert.throws(() => settings({ TURN_AWAY_MS: '120001' }), /TURN_AWAY_MS: "120001"/);
     assert.throws(() => settings({ ADMIN_TOKEN_FILE: '/no/such/file' }), /ADMIN_TOKEN_FILE/);
+  });
+  test('wrong settings are named all at once', () => {
+    const wrong = { SITE_LISTEN: 'x', TURN_AWAY_MS: '-1', ADMIN_LISTEN: '0.0.0.0:9100', STOP_GRACE_MS: '1' };
+    assert.throws(
+      () => settings(wrong),
+      ({ problems }: SettingsError) => {
+        const named = problems.map(({ setting }) => setting);
+        assert.deepEqual(named, ['SITE_LISTEN', 'TURN_AWAY_MS', 'STOP_GRACE_MS', 'ADMIN_TOKEN']);
+        return true;
+      },
+    );
+  });
+  /** Runs the process until it ends by itself. */
+  const ended = (env: Record<string, string>) => {
+    const main = new URL('../../server/main.ts', import.meta.url).pathname;
+    const all = { SITE_LISTEN: '127.0.0.1:0', ADMIN_LISTEN: '127.0.0.1:0', SITE_DIST: folder, ...env };
+    const { status, stdout } = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', main], {
+      env: all,
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
+    const lines = stdout.trim().split('\n');
+    assert.equal(lines.length, 1, stdout);
+    const { time, ...line } = JSON.parse(lines[0] as string);
+    assert.ok(Date.parse(time) > 0);
+    return { status, line };
+  };
+  test('a wrong setting ends it with 2 and one JSON line, as it ends the platform’s processes', () => {
+    assert.deepEqual(ended({ STOP_GRACE_MS: 'soon' }), {
+      status: 2,
+      line: {
+        level: 'fatal',
+        service: 'docs-site',
+        message: 'wrong configuration',
+        problems: [
+          {
+            setting: 'STOP_GRACE_MS',
+            reason: 'STOP_GRACE_MS: "soon" is no number of milliseconds from 100 to 600000',
+          },
+        ],
+      },
+    });
+  });
+  test('a taken port ends it with 1 and one JSON line', () => {
+    const { status, line } = ended({ SITE_LISTEN: `127.0.0.1:${site.port}` });
+    assert.equal(status, 1);
+    assert.equal(line.level, 'fatal');
+    assert.match(line.err.message, /SITE_LISTEN: port \d+ is taken/);
   });
   test('without a built site it says what to do', async () => {
     await assert.rejects(
@@ -326,7 +377,7 @@ describe('server: operation', () => {
     assert.equal((await get('/a')).status, 200);
   });
   test('clients that keep asking do not hold up the stop', { timeout: 60_000 }, async () => {
-    const own = await start(settings({ DRAIN_TIMEOUT_MS: '600000' }));
+    const own = await start(settings({ STOP_GRACE_MS: '600000' }));
     const agent = new Agent({ keepAlive: true });
     let asking = true;
     const ask = () =>
@@ -357,6 +408,19 @@ describe('server: operation', () => {
       /SITE_LISTEN: port \d+ is taken/,
     );
   });
+  test('told to stop, it goes on serving for TURN_AWAY_MS while it is not ready', async () => {
+    const own = await start(settings({ TURN_AWAY_MS: '1000' }));
+    const beganMs = performance.now();
+    const stopped = own.stop();
+    assert.equal((await fetch(`http://127.0.0.1:${own.adminPort}/readyz`)).status, 503);
+    // A new connection, as a load balancer that has not yet noticed makes it.
+    const answer = await fetch(`http://127.0.0.1:${own.port}/a`, { headers: { connection: 'close' } });
+    assert.equal(answer.status, 200);
+    await answer.text();
+    await stopped;
+    assert.ok(performance.now() - beganMs >= 990);
+    await assert.rejects(fetch(`http://127.0.0.1:${own.port}/a`));
+  });
   test('stopping lets an answer that is being sent come to its end, and closes idle connections', async () => {
     const own = await start(settings());
     const socket = connect(own.port, '127.0.0.1');
@@ -375,8 +439,8 @@ describe('server: operation', () => {
     idle.destroy();
     await stopped;
   });
-  test('an answer that never ends is cut off after the drain’s time', async () => {
-    const own = await start(settings({ DRAIN_TIMEOUT_MS: '50' }));
+  test('an answer that never ends is cut off after the stop’s time', async () => {
+    const own = await start(settings({ STOP_GRACE_MS: '100' }));
     const socket = connect(own.port, '127.0.0.1');
     await once(socket, 'connect');
     socket.write('GET /a HTTP/1.1\r\n');

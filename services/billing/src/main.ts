@@ -1,4 +1,4 @@
 import { hostService, main } from '@headset-cloud/kit/host.ts';
 import { billing } from './definition.ts';
 
-await main(() => hostService(billing));
+await main(billing.name, () => hostService(billing));

@@ -1,4 +1,4 @@
 import { hostService, main } from '@headset-cloud/kit/host.ts';
 import { communication } from './definition.ts';
 
-await main(() => hostService(communication));
+await main(communication.name, () => hostService(communication));

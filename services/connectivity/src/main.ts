@@ -1,4 +1,4 @@
 import { hostService, main } from '@headset-cloud/kit/host.ts';
 import { connectivity } from './definition.ts';
 
-await main(() => hostService(connectivity));
+await main(connectivity.name, () => hostService(connectivity));

@@ -66,15 +66,18 @@ function writtenDoors(env: Env): Readonly<Record<string, string>> {
   }
 }
 
-/**
- * Addresses to try for a process: the most specific setting wins, flags before the environment. Without a
- * setting: the door that `make up` has written, then the usual addresses on this machine.
- */
-export function adminAddresses(service: AdminProcess, options: ConnectionOptions, env: Env): string[] {
+/** The address that a setting names; the most specific one wins, flags before the environment. */
+function givenAddress(service: AdminProcess, options: ConnectionOptions, env: Env): string | undefined {
   const variable = `${service.toUpperCase().replace('-', '_')}_ADMIN`;
   const flag = `${service === 'device-link' ? 'deviceLink' : service}Admin` as const;
-  const given =
-    options[flag] ?? options.admin ?? (env[variable] || undefined) ?? (env['ADMIN_URL'] || undefined);
+  return options[flag] ?? options.admin ?? (env[variable] || undefined) ?? (env['ADMIN_URL'] || undefined);
+}
+
+/**
+ * Addresses to try for a process: the one that a setting names. Without a setting: the door that `make up` has written, then the usual addresses on this machine.
+ */
+export function adminAddresses(service: AdminProcess, options: ConnectionOptions, env: Env): string[] {
+  const given = givenAddress(service, options, env);
   if (given === undefined) {
     const written = writtenDoors(env);
     const door = written[service] ?? written['platform'];
@@ -87,6 +90,25 @@ export function adminAddresses(service: AdminProcess, options: ConnectionOptions
     );
   }
   return [given];
+}
+
+/** One process of a service. */
+export interface Instance {
+  /** The service's name, and from the second process on its number: notifier, notifier-2. */
+  readonly name: string;
+  /** Addresses to try for it. */
+  readonly addresses: readonly string[];
+}
+
+/** All processes of a service: several only where `make up` has written several doors for it. */
+export function instancesOf(service: AdminProcess, options: ConnectionOptions, env: Env): Instance[] {
+  const first = { name: service, addresses: adminAddresses(service, options, env) };
+  if (givenAddress(service, options, env) !== undefined) return [first];
+  const numbered = new RegExp(`^${service}-(\\d+)$`);
+  const numberOf = (name: string) => Number(numbered.exec(name)?.[1]);
+  const further = Object.entries(writtenDoors(env)).filter(([name]) => numbered.test(name));
+  further.sort(([a], [b]) => numberOf(a) - numberOf(b));
+  return [first, ...further.map(([name, address]) => ({ name, addresses: [address] }))];
 }
 
 /**

@@ -503,6 +503,42 @@ describe('status', () => {
   });
 });
 
+test('status reads every instance of a service that make up has written', async () => {
+  door = await openDoor({ service: 'notifier' });
+  const second = await openDoor({ service: 'notifier', notReady: ['draining'] });
+  try {
+    const file = join(directory, 'doors.json');
+    const env = { CTL_DOORS_FILE: file };
+    const doors = {
+      ...{ 'notifier-10': 'http://127.0.0.1:2', 'notifier-2': second.url, notifier: door.url },
+      ...{ 'gateway-2': 'http://127.0.0.1:2', gateway: 'http://127.0.0.1:2' },
+    };
+    writeFileSync(file, JSON.stringify(doors));
+    const status = async (args: string) => {
+      const { services } = JSON.parse((await ctl(`${args}status --json`, env)).out);
+      return (services as { service: string; ready: boolean; reason: string }[])
+        .filter(({ service }) => /^(notifier|gateway)/.test(service))
+        .map(({ service, ready, reason }) => [service, ready, reason]);
+    };
+    const away = 'http://127.0.0.1:2: ECONNREFUSED';
+    expect(await status('')).toEqual([
+      ['gateway', false, away],
+      ['gateway-2', false, away],
+      ['notifier', true, ''],
+      ['notifier-2', false, 'draining'],
+      ['notifier-10', false, away],
+    ]);
+    // An address that is given is the only one.
+    expect(await status(`--notifier-admin ${second.url} `)).toEqual([
+      ['gateway', false, away],
+      ['gateway-2', false, away],
+      ['notifier', false, 'draining'],
+    ]);
+  } finally {
+    await second.close();
+  }
+});
+
 test('without addresses the doors are those that make up has written', async () => {
   door = await openDoor();
   const file = join(directory, 'doors.json');
@@ -511,6 +547,7 @@ test('without addresses the doors are those that make up has written', async () 
   expect((await ctl('developers list', env)).out).toContain('acme');
   expect((await ctl('status --json', env)).out).toContain('http://127.0.0.1:2: ECONNREFUSED');
   writeFileSync(file, '{');
+  expect((await ctl('status', { ...env, ADMIN_URL: door.url })).code).toBe(0);
   expect(await ctl('developers list', env)).toMatchObject({
     code: 2,
     err: expect.stringContaining('The file of the doors cannot be read'),

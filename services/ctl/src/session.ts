@@ -10,6 +10,7 @@ import {
   askStatus,
   type ConnectionOptions,
   callAdmin,
+  instancesOf,
 } from './connection.ts';
 import { json, type Terminal } from './output.ts';
 
@@ -22,8 +23,8 @@ export interface Session {
     description: S,
     call: (client: Client<S>) => Promise<A>,
   ): Promise<A>;
-  /** Asks a process how it is; a text: why it cannot be asked. */
-  status(of: AdminProcess): Promise<ProcessStatus | string>;
+  /** Asks every process of a service how it is; a text: why it cannot be asked. */
+  status(of: AdminProcess): Promise<{ readonly name: string; readonly answer: ProcessStatus | string }[]>;
   /** Prints an answer: as JSON with --json, otherwise as text made by `text`. */
   show<S extends DescMessage>(
     schema: S,
@@ -58,7 +59,13 @@ export function createSession(
     },
     async status(of) {
       const given = options();
-      return askStatus(adminAddresses(of, given, env), adminToken(given, env), given.timeoutMs);
+      const token = adminToken(given, env);
+      return Promise.all(
+        instancesOf(of, given, env).map(async ({ name, addresses }) => ({
+          name,
+          answer: await askStatus(addresses, token, given.timeoutMs),
+        })),
+      );
     },
     show(schema, message, text) {
       terminal.out(this.json ? json(schema, message) : text(message));

@@ -10,6 +10,7 @@ import { HeadsetFilesService, HeadsetKeysService } from '@headset-cloud/proto/de
 import { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { DownloadsService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import { type DeviceLinkConfig, requireProductionReady } from './config.ts';
+import { limits } from './domain/limits.ts';
 import { closeSession } from './grpc/close-session.ts';
 import { deliver } from './grpc/deliver.ts';
 import { getPresence } from './grpc/get-presence.ts';
@@ -42,6 +43,10 @@ const streamOptions = (config: DeviceLinkConfig): ChannelOptions => ({
 const callDeadlineMs = 5000;
 /** How long a welcome waits for the headset's activation; milliseconds. */
 const activationDeadlineMs = 2000;
+/** How long a stop may take where nobody says it; milliseconds. */
+const defaultStopMs = 5000;
+/** Share of a stop's time for sending the headsets away, and of what is left then for the ends of their streams. */
+const drainShare = 0.75;
 /** Calls of one kind that a crowd of connecting headsets may have open at a time. */
 const crowdLimit = 64;
 
@@ -183,13 +188,16 @@ export function buildDeviceLink(
       offlineWatch.start();
       logger.info({ port }, 'headsets may connect');
     },
-    async stop() {
+    async stop(forMs = defaultStopMs) {
+      const beganMs = performance.now();
       for (const timer of timers) clearInterval(timer);
       // Not waited for: a store that does not answer must not hold up the drain.
       const watchStopped = offlineWatch.stop();
-      await hub.drain();
+      const drained = hub.drain(forMs * drainShare);
       door.drain();
-      await link.stop(1500);
+      await drained;
+      const leftMs = forMs - (performance.now() - beganMs);
+      await link.stop(Math.min(limits.closeGraceMs, Math.max(0, leftMs * drainShare)));
       await leases.end().catch((error) => {
         logger.warn({ err: error }, 'the lease of this instance could not be ended; it runs out by itself');
       });

@@ -87,12 +87,20 @@ export function requireProductionReady(
 ): void {
   if (env.NODE_ENV !== 'production') return;
   if (!config.ADVERTISE_ADDRESS) {
-    throw new ConfigError('ADVERTISE_ADDRESS is not set, but NODE_ENV is production: set host:port.');
+    throw new ConfigError([
+      {
+        setting: 'ADVERTISE_ADDRESS',
+        reason: 'ADVERTISE_ADDRESS is not set, but NODE_ENV is production: set host:port.',
+      },
+    ]);
   }
   if (config.DEVICE_LINK_LEASE_MS < productionLeaseMs) {
-    throw new ConfigError(
-      `DEVICE_LINK_LEASE_MS is below ${productionLeaseMs}, but NODE_ENV is production: leave it out.`,
-    );
+    throw new ConfigError([
+      {
+        setting: 'DEVICE_LINK_LEASE_MS',
+        reason: `DEVICE_LINK_LEASE_MS is below ${productionLeaseMs}, but NODE_ENV is production: leave it out.`,
+      },
+    ]);
   }
 }
 

@@ -1,6 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { type GoAway, GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { RawHeadset } from './testing/raw-headset.ts';
 import { deviceId, type Instance, offer, otherDeviceId, World } from './testing/world.ts';
 
 let world: World;
@@ -138,6 +139,68 @@ describe('an instance that stops', () => {
     const again = await online(a);
     expect(again.sessionEpoch).toBeGreaterThan(1n);
     expect(b.service.notReady?.()).toBe('draining');
+  });
+
+  const ways = ({ received }: RawHeadset) => received.map((body) => body.case);
+  /** Two headsets, one of which has reported what the log does not take until `goOn` is called. */
+  async function oneReports(at: Instance) {
+    const idle = await online(at, otherDeviceId);
+    const busy = await online(at);
+    for (const { headset } of [idle, busy]) {
+      headset.result(1, 1);
+      await waitFor('the ack', () => ways(headset).includes('reportAck'));
+    }
+    const log = Promise.withResolvers<void>();
+    world.logHeld = log.promise;
+    const goOn = () => {
+      world.logHeld = undefined;
+      log.resolve();
+    };
+    const before = world.publishes;
+    busy.headset.result(2, 2);
+    await waitFor('the report on its way', () => world.publishes > before);
+    return { idle: idle.headset, busy: busy.headset, goOn };
+  }
+
+  it('sends a headset away when its own reports are stored, not when those of all are', async () => {
+    const { idle, busy, goOn } = await oneReports(a);
+    const stopped = a.service.stop(20_000);
+    await idle.ended(status.OK);
+    expect(ways(busy)).toEqual(['welcome', 'reportAck']);
+    goOn();
+    await busy.ended(status.OK);
+    await stopped;
+    expect(ways(idle)).toEqual(['welcome', 'reportAck', 'goAway']);
+    expect(ways(busy)).toEqual(['welcome', 'reportAck', 'reportAck', 'goAway']);
+    for (const { received } of [idle, busy]) {
+      const goAway = received.at(-1)?.value as GoAway;
+      expect(goAway.reason).toBe(GoAwayReason.DRAINING);
+      expect(goAway.retryAfterMs).toBeLessThanOrEqual(1000);
+    }
+  });
+
+  it('takes no longer than it is told, and does not acknowledge what is not stored', async () => {
+    const { busy, goOn } = await oneReports(a);
+    const beganMs = performance.now();
+    await a.service.stop(400);
+    expect(performance.now() - beganMs).toBeLessThan(900);
+    await busy.ended(status.OK);
+    goOn();
+    expect(ways(busy)).toEqual(['welcome', 'reportAck', 'goAway']);
+  });
+
+  it('sends its headsets away in its time when the store does not answer', async () => {
+    const { headset } = await online(a);
+    const goOn = a.stallStore();
+    const stopped = a.service.stop(1000);
+    await headset.ended(status.OK);
+    await waitFor('the end of the port', async () => {
+      const { details } = await world.dial(a).ended(status.UNAVAILABLE);
+      return details.includes('ECONNREFUSED');
+    });
+    goOn();
+    await stopped;
+    expect(ways(headset)).toEqual(['welcome', 'goAway']);
   });
 
   it('without a word is known to be dead as soon as its address has a new owner', async () => {

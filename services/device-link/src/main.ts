@@ -1,4 +1,4 @@
 import { hostService, main } from '@headset-cloud/kit/host.ts';
 import { deviceLink } from './definition.ts';
 
-await main(() => hostService(deviceLink));
+await main(deviceLink.name, () => hostService(deviceLink));

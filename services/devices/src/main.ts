@@ -1,4 +1,4 @@
 import { hostService, main } from '@headset-cloud/kit/host.ts';
 import { devices } from './definition.ts';
 
-await main(() => hostService(devices));
+await main(devices.name, () => hostService(devices));

@@ -45,10 +45,14 @@ export interface ProcessStatus {
 export function createAdminServer(options: AdminServerOptions): Component & { port(): number } {
   const { listen, token, metrics, notReady, logger } = options;
   if (!token && !['127.0.0.1', '::1', 'localhost'].includes(listen.host)) {
-    throw new ConfigError(
-      `ADMIN_LISTEN: ${listen.host}:${listen.port} is reachable from outside, and ADMIN_TOKEN is not set. ` +
-        'Set ADMIN_TOKEN (or ADMIN_TOKEN_FILE), or listen on 127.0.0.1.',
-    );
+    throw new ConfigError([
+      {
+        setting: 'ADMIN_TOKEN',
+        reason:
+          `ADMIN_LISTEN: ${listen.host}:${listen.port} is reachable from outside, and ADMIN_TOKEN is not set. ` +
+          'Set ADMIN_TOKEN (or ADMIN_TOKEN_FILE), or listen on 127.0.0.1.',
+      },
+    ]);
   }
   const connect = connectNodeAdapter({
     routes: (router) => {

@@ -118,9 +118,22 @@ export function address<const O extends KeyOptions<ListenAddress>>(o: O) {
   };
 }
 
+/** One key that is wrong. */
+export interface ConfigProblem {
+  readonly setting: string;
+  /** Sentences that name the key, its problem and what to set; never a secret's value. */
+  readonly reason: string;
+}
+
 /** A wrong configuration: names every bad key, its problem and an example. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    super(problems.map(({ reason }) => reason).join('\n'));
+    this.problems = problems;
+  }
 }
 
 /**
@@ -132,7 +145,8 @@ export function readConfig<const S extends ConfigSpec>(
   env: Record<string, string | undefined>,
 ): ConfigOf<S> {
   const values: Record<string, unknown> = {};
-  const problems: string[] = [];
+  const problems: ConfigProblem[] = [];
+  const wrong = (setting: string, reason: string) => problems.push({ setting, reason });
   for (const [key, k] of Object.entries(spec)) {
     let raw = env[key];
     const file = env[`${key}_FILE`];
@@ -140,20 +154,20 @@ export function readConfig<const S extends ConfigSpec>(
       try {
         raw = readFileSync(file, 'utf8').trim();
       } catch (e) {
-        problems.push(`${key}_FILE cannot be read (${(e as Error).message}). ${k.doc}`);
+        wrong(`${key}_FILE`, `${key}_FILE cannot be read (${(e as Error).message}). ${k.doc}`);
         continue;
       }
     }
     if (raw === undefined || raw === '') {
       if (raw === '' || (k.required && k.default === undefined)) {
-        problems.push(`${key} is ${raw === '' ? 'empty' : 'missing'}. ${k.doc} Example: ${key}=${k.example}`);
+        wrong(key, `${key} is ${raw === '' ? 'empty' : 'missing'}. ${k.doc} Example: ${key}=${k.example}`);
       } else {
         values[key] = k.default;
       }
       continue;
     }
     if (k.refusedInProduction && env['NODE_ENV'] === 'production') {
-      problems.push(`${key} is set, but NODE_ENV is production: unset it. ${k.doc}`);
+      wrong(key, `${key} is set, but NODE_ENV is production: unset it. ${k.doc}`);
       continue;
     }
     try {
@@ -164,9 +178,9 @@ export function readConfig<const S extends ConfigSpec>(
       values[key] = value;
     } catch (e) {
       const shown = k.secret ? 'the value' : JSON.stringify(raw);
-      problems.push(`${key}: ${shown} ${(e as Error).message}. ${k.doc} Example: ${key}=${k.example}`);
+      wrong(key, `${key}: ${shown} ${(e as Error).message}. ${k.doc} Example: ${key}=${k.example}`);
     }
   }
-  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(values) as ConfigOf<S>;
 }

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 import type { ChannelOptions } from '@grpc/grpc-js';
+import { stdSerializers } from 'pino';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { createAdminServer } from './admin-server.ts';
 import { platformVersion } from './build-info.ts';
@@ -71,19 +73,36 @@ export function createChannels(
 }
 
 /**
- * Ends the process with a readable message when `run` throws: a wrong configuration with status 2,
- * anything else with 1.
+ * Runs a process of the platform and ends it. What `run` throws is one more line of the process's log, so that
+ * whoever collects the logs has it: a wrong configuration ends with status 2, anything else with 1.
  */
-export async function main(run: () => Promise<void>): Promise<void> {
+export async function main(service: string, run: () => Promise<void>): Promise<void> {
+  const fail = (error: unknown): never => {
+    // The level may be what is wrong, and no level hides a fatal line.
+    const logger = createLogger({ service, level: 'fatal' }).child({}, { serializers: { err: toldOf } });
+    if (error instanceof ConfigError) {
+      logger.fatal({ problems: error.problems }, 'wrong configuration');
+      process.exit(2);
+    }
+    logger.fatal({ err: error }, 'the process ends because of an unexpected error');
+    process.exit(1);
+  };
+  process.once('uncaughtException', fail);
   try {
     await run();
-    process.exit(0);
   } catch (error) {
-    const wrongConfig = error instanceof ConfigError;
-    process.stderr.write(`${wrongConfig ? 'Wrong configuration:\n' : ''}${(error as Error).message}\n`);
-    if (!wrongConfig) process.stderr.write(`${(error as Error).stack}\n`);
-    process.exit(wrongConfig ? 2 : 1);
+    fail(error);
   }
+  process.exit(0);
+}
+
+/** What a log may hold of an error: drivers name whole connection strings in theirs. */
+function toldOf(error: unknown): { type: string; message: string; stack: string } {
+  const { type, message, stack } = stdSerializers.err(
+    error instanceof Error ? error : new Error(inspect(error)),
+  );
+  const withoutPassword = (text: string) => text.replace(/(\w:\/\/)[^\s/?#"']*@/g, '$1[redacted]@');
+  return { type, message: withoutPassword(message), stack: withoutPassword(stack) };
 }
 
 /** Runs one service as a process of its own on MongoDB and Kafka, until SIGINT or SIGTERM. */
@@ -162,6 +181,7 @@ export async function hostService(
     failpoints,
     instanceId: `${name}-${randomUUID().slice(0, 8)}`,
     schema: common.SCHEMA,
+    starting: startUp,
   });
   await lifecycle.start(
     createAdminServer({

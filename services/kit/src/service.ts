@@ -7,6 +7,7 @@ import type { Component } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
 import type { Channel, RpcBinding } from './rpc/types.ts';
 import type { SecretBox } from './secrets.ts';
+import type { Starting } from './start-up.ts';
 import type { Store } from './store/types.ts';
 
 /** The platform's services; the names stand in logs, metrics, databases and addresses. */
@@ -48,6 +49,8 @@ export interface ServiceContext {
    * by services/prepare, for which the start waits.
    */
   readonly schema?: 'run' | 'wait';
+  /** The start that the host runs; absent where nothing in it takes long. */
+  readonly starting?: Starting;
 }
 
 /** A service as its `build…()` returns it: nothing runs before `start`. */

@@ -1,4 +1,4 @@
 import { hostService, main } from '@headset-cloud/kit/host.ts';
 import { notifier } from './definition.ts';
 
-await main(() => hostService(notifier));
+await main(notifier.name, () => hostService(notifier));

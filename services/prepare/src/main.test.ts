@@ -22,11 +22,50 @@ function start(env: Record<string, string>): void {
   command.start();
 }
 
-test('a wrong configuration ends it with 2 and names every bad key', async () => {
-  start({ MONGODB_URI: 'http://127.0.0.1', KAFKA_PARTITIONS: '0' });
+/** All that it printed, standard error included; throws where a line is not JSON. */
+const lines = () =>
+  command
+    .log()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+test('a wrong configuration ends it with 2 and one log line with every bad key', async () => {
+  start({ MONGODB_URI: 'http://user:hidden@127.0.0.1', KAFKA_PARTITIONS: '0', LOG_LEVEL: 'loud' });
   expect(await command.exited).toBe('2');
-  for (const key of ['MONGODB_URI', 'KAFKA_BROKERS', 'KAFKA_PARTITIONS'])
-    expect(command.log()).toContain(key);
+  const problems = Object.entries({
+    LOG_LEVEL: '"loud" is not one of',
+    MONGODB_URI: 'the value is not a mongodb:// address',
+    KAFKA_BROKERS: 'is missing',
+    KAFKA_PARTITIONS: '"0" is not a whole number',
+  }).map(([setting, reason]) => ({ setting, reason: expect.stringContaining(reason) }));
+  const [line, ...more] = lines();
+  expect(more).toEqual([]);
+  expect(line).toMatchObject({
+    level: 'fatal',
+    service: 'prepare',
+    time: expect.any(String),
+    message: 'wrong configuration',
+  });
+  expect(line.problems).toHaveLength(problems.length);
+  expect(line.problems).toEqual(expect.arrayContaining(problems));
+  expect(command.log()).not.toContain('hidden');
+});
+
+test('an unexpected error ends it with 1 and a log line without the password', async () => {
+  start({ MONGODB_URI: 'mongodb://user:hidden@', KAFKA_BROKERS: '127.0.0.1:1' });
+  expect(await command.exited).toBe('1');
+  expect(lines().at(-1)).toMatchObject({
+    level: 'fatal',
+    service: 'prepare',
+    message: 'the process ends because of an unexpected error',
+    err: {
+      type: 'MongoParseError',
+      message: expect.any(String),
+      stack: expect.stringContaining('prepare.ts'),
+    },
+  });
+  expect(command.log()).not.toContain('hidden');
 });
 
 test('it waits for stores that are away and says so, and SIGTERM ends it, not as a success', async () => {

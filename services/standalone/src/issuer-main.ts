@@ -7,7 +7,7 @@ import { createBuiltinIssuer } from './builtin-issuer.ts';
 import { standaloneConfig } from './config.ts';
 
 // The issuer alone, for `make up STACK=real` and trials, in place of a customer's identity provider.
-await main(async () => {
+await main('issuer', async () => {
   const signal = untilSignal();
   const config = readConfig(standaloneConfig, process.env);
   const logger = createLogger({ service: 'issuer', level: config.LOG_LEVEL });

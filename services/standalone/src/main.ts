@@ -1,4 +1,4 @@
 import { main } from '@headset-cloud/kit/host.ts';
 import { runPlatform } from './platform.ts';
 
-await main(() => runPlatform(process.env));
+await main('platform', () => runPlatform(process.env));

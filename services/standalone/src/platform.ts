@@ -13,7 +13,7 @@ import { assembleGateway } from '@headset-cloud/gateway/assemble.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
 import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { ConfigError, readConfig } from '@headset-cloud/kit/config.ts';
+import { ConfigError, type ConfigProblem, readConfig } from '@headset-cloud/kit/config.ts';
 import { deadLettersAdmin } from '@headset-cloud/kit/dead-letters/admin.ts';
 import {
   type DeadLetters,
@@ -62,20 +62,20 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     COMMUNICATION_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
     ...given,
   };
-  const problems: string[] = [];
+  const problems: ConfigProblem[] = [];
   /** Collects the errors, so that a wrong configuration names the bad keys of all services. */
   const tried = <T>(read: () => T): T | undefined => {
     try {
       return read();
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      problems.push(error.message);
+      problems.push(...error.problems);
       return undefined;
     }
   };
   const ofGateway = tried(() => readConfig(gatewayConfig, env));
   const builds = definitions.map((definition) => tried(() => definition.configure(env)));
-  if (!ofGateway || problems.length > 0) throw new ConfigError(problems.join('\n'));
+  if (!ofGateway || problems.length > 0) throw new ConfigError(problems);
   const root = createLogger({ level: config.LOG_LEVEL });
   const logger = root.child({ service: 'platform' });
   const metrics = createMetrics('platform');

@@ -1,4 +1,4 @@
 import { hostService, main } from '@headset-cloud/kit/host.ts';
 import { transactions } from './definition.ts';
 
-await main(() => hostService(transactions));
+await main(transactions.name, () => hostService(transactions));

@@ -1,4 +1,4 @@
 import { hostService, main } from '@headset-cloud/kit/host.ts';
 import { updates } from './definition.ts';
 
-await main(() => hostService(updates));
+await main(updates.name, () => hostService(updates));

@@ -82,8 +82,10 @@ describeWith(['helm'], 'workloads', () => {
 
   it('grace and stop move together', () => {
     const all = resources({ ...scenarios['production'], values: { terminationGracePeriodSeconds: 120 } });
-    const [container] = named(all, 'Deployment', 'devices')['spec'].template.spec.containers;
-    expect(container.env).toContainEqual({ name: 'STOP_GRACE_MS', value: '105000' });
+    for (const component of ['devices', 'site']) {
+      const [container] = named(all, 'Deployment', component)['spec'].template.spec.containers;
+      expect(container.env).toContainEqual({ name: 'STOP_GRACE_MS', value: '105000' });
+    }
   });
 
   it.each(components)('%s has a heap that its memory limit leaves room for', (component) => {

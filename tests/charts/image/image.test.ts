@@ -209,6 +209,20 @@ suite('the image of all processes', () => {
         code: 2,
         output: expect.stringContaining('LOG_LEVEL'),
       });
+      const logged = output
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(logged).toEqual([
+        expect.objectContaining({
+          level: 'fatal',
+          service: expect.any(String),
+          message: 'wrong configuration',
+          problems: expect.arrayContaining([
+            { setting: 'LOG_LEVEL', reason: expect.stringContaining('LOG_LEVEL: "loud" is not one of') },
+          ]),
+        }),
+      ]);
     }
     const help = await runStaged(one, ['services/ctl/src/main.ts', '--help']);
     expect(help).toEqual({ code: 0, output: expect.stringContaining('Usage: ctl') });
@@ -285,7 +299,7 @@ suite('the image of all processes', () => {
     await expect(inImage(...node, '--eval', write)).rejects.toThrow('EACCES');
     await expect(inImage(...node, '/app/gateway/src/main.ts')).rejects.toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('OIDC_ISSUER'),
+      stdout: expect.stringContaining('OIDC_ISSUER'),
     });
   });
 

@@ -11,6 +11,7 @@ const processes: readonly AdminProcess[] = [
 
 /** One line of the answer. */
 interface Line {
+  /** Its name, and from its second process on the number: notifier, notifier-2. */
   readonly service: string;
   readonly version: string;
   readonly ready: boolean;
@@ -24,9 +25,9 @@ interface Line {
 export function addStatus(program: Command, session: Session): void {
   program
     .command('status')
-    .description('every service: its version, whether it is ready, since when it runs')
+    .description('every process of every service: its version, whether it is ready, since when it runs')
     .action(async () => {
-      const lines = await Promise.all(processes.map((name) => lineOf(session, name)));
+      const lines = (await Promise.all(processes.map((name) => linesOf(session, name)))).flat();
       // One process that is the whole platform answers for each of them.
       const shown = [...new Map(lines.map((line) => [line.service, line])).values()];
       session.terminal.out(
@@ -50,12 +51,20 @@ export function addStatus(program: Command, session: Session): void {
     });
 }
 
-async function lineOf(session: Session, name: AdminProcess): Promise<Line> {
-  const answer = await session.status(name);
-  if (typeof answer === 'string') {
-    return { service: name, version: '', ready: false, since: '', reason: answer };
-  }
-  const { service, version, startedAtMs, notReady } = answer;
-  const since = time(BigInt(startedAtMs));
-  return { service, version, ready: notReady.length === 0, since, reason: notReady.join('; ') };
+async function linesOf(session: Session, service: AdminProcess): Promise<Line[]> {
+  const instances = await session.status(service);
+  return instances.map(({ name, answer }) => {
+    if (typeof answer === 'string') {
+      return { service: name, version: '', ready: false, since: '', reason: answer };
+    }
+    const { version, startedAtMs, notReady } = answer;
+    return {
+      // Another one answers where one process is the whole platform.
+      service: answer.service === service ? name : answer.service,
+      version,
+      ready: notReady.length === 0,
+      since: time(BigInt(startedAtMs)),
+      reason: notReady.join('; '),
+    };
+  });
 }

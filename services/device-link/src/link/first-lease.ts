@@ -23,9 +23,13 @@ export async function takeFirstLease(
       const now = await leases.othersAt(self.address);
       if ([...now].some(([id, beat]) => others.get(id) !== beat)) {
         await leases.end();
-        throw new ConfigError(
-          'Another device-link without ADVERTISE_ADDRESS is running on the same database: set ADVERTISE_ADDRESS (host:port) for each instance.',
-        );
+        throw new ConfigError([
+          {
+            setting: 'ADVERTISE_ADDRESS',
+            reason:
+              'Another device-link without ADVERTISE_ADDRESS is running on the same database: set ADVERTISE_ADDRESS (host:port) for each instance.',
+          },
+        ]);
       }
     }
   }

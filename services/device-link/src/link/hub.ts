@@ -9,8 +9,11 @@ import type { Session } from './session.ts';
 const supersededRetryMs = 30_000;
 /** Draining headsets come back spread over this time; milliseconds. */
 const drainSpreadMs = 1000;
-/** How long a drain waits for reports that are on their way to the log; milliseconds. */
-const drainReportsMs = 1000;
+/**
+ * Longest wait of a drain for one headset's reports, milliseconds: with the spread and a handshake it is online
+ * elsewhere within 5 s. What is not acknowledged by then, it sends again there.
+ */
+const longestDrainReportsMs = 3000;
 /** How long a verdict about sessions that are still registering is kept; milliseconds. */
 const verdictMs = 60_000;
 
@@ -96,14 +99,14 @@ export class SessionHub {
     session.close(GoAwayReason.SUPERSEDED, supersededRetryMs);
   }
 
-  /** A session has ended: it is forgotten here and, unless the instance drains, in the store. */
+  /** A session has ended: it is forgotten here and in the store. */
   ended(session: Session): void {
     const { deviceId, epoch, ackedReportId, unresponsive } = session;
     if (this.#sessions.get(deviceId) === session) this.#sessions.delete(deviceId);
     if ((this.#unreleased.get(deviceId)?.epoch ?? 0) < epoch) {
       this.#unreleased.set(deviceId, { deviceId, epoch, ackedReportId, unresponsive });
     }
-    if (!this.#draining) this.#releaseSoon();
+    this.#releaseSoon();
   }
 
   /** The stream of a session is over. */
@@ -153,18 +156,32 @@ export class SessionHub {
     }
   }
 
-  /** Sends every headset away and waits until what they reported is acknowledged, within bounds. */
-  async drain(): Promise<void> {
+  /**
+   * Sends every headset away, each as soon as what it reported is stored and acknowledged, and gives their sessions
+   * back. Takes `forMs` milliseconds at most: half of them for the reports.
+   */
+  async drain(forMs: number): Promise<void> {
     this.#draining = true;
-    const sessions = [...this.#sessions.values()];
-    for (const session of sessions) session.quiesce();
-    const until = Date.now() + drainReportsMs;
-    while (Date.now() < until && sessions.some((s) => s.busy)) await pause(20);
-    for (const session of sessions) {
-      this.#closing.add(session);
-      session.close(GoAwayReason.DRAINING, Math.random() * drainSpreadMs);
+    const beganMs = performance.now();
+    const reportsMs = Math.min(longestDrainReportsMs, forMs / 2);
+    let staying = [...this.#sessions.values()];
+    for (const session of staying) session.quiesce();
+    for (;;) {
+      const late = performance.now() - beganMs >= reportsMs;
+      for (const session of staying) {
+        if (session.busy && !late) continue;
+        this.#closing.add(session);
+        session.close(GoAwayReason.DRAINING, Math.random() * drainSpreadMs);
+      }
+      staying = staying.filter((session) => !session.ended);
+      if (staying.length === 0) break;
+      await pause(20);
     }
-    await this.#releasing;
-    await this.releaseEnded();
+    const released = (async () => {
+      await this.#releasing;
+      await this.releaseEnded();
+    })();
+    // A store that does not answer must not keep the streams open: the sessions end with the lease.
+    await Promise.race([released, pause(forMs - (performance.now() - beganMs))]);
   }
 }

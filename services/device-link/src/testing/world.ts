@@ -129,6 +129,8 @@ export class World {
   logAway = false;
   /** While set, publishing waits for it. */
   logHeld: Promise<void> | undefined;
+  /** Publishes that have begun. */
+  publishes = 0;
   readonly bed = openTestBed('device-link');
   readonly #channel = new LocalChannel();
   readonly #privateKeys = new Map<string, KeyObject>();
@@ -242,8 +244,8 @@ export class World {
     local.register(service.rpc);
     let stopped: Promise<void> | undefined;
     const stop = service.stop.bind(service);
-    service.stop = () => {
-      stopped ??= stop();
+    service.stop = (forMs) => {
+      stopped ??= stop(forMs);
       return stopped;
     };
     this.#cleanups.push(async () => {
@@ -323,6 +325,7 @@ export class World {
   #faultyLog(): EventLog {
     const publish: EventLog['publish'] = async (topic, events, options) => {
       if (this.logAway) throw new DomainError('unavailable', 'The log is away.');
+      this.publishes += 1;
       await this.logHeld;
       await this.bed.log.publish(topic, events, options);
     };

@@ -65,3 +65,71 @@ test('a wait ends when the process is told to stop', async () => {
   startUp.stop();
   await expect(waiting).rejects.toMatchObject({ name: 'StartStoppedError' });
 });
+
+/** The service's context with a store whose indexes are never finished; `update` runs before each update. */
+function slow(update: () => Promise<void> = async () => {}): StepsContext {
+  const store: Store = {
+    ...context.store,
+    collection: (...named) =>
+      new Proxy(context.store.collection(...named), {
+        get(of, key) {
+          if (key === 'createIndexes') return () => new Promise(() => {});
+          const value = Reflect.get(of, key) as unknown;
+          if (typeof value !== 'function') return value;
+          const call = value.bind(of);
+          return key === 'updateOne' ? (...args: unknown[]) => update().then(() => call(...args)) : call;
+        },
+      }) as never,
+  };
+  return { ...context, store };
+}
+
+test('a step that is being run is given back before the stop goes on', async () => {
+  const { instanceId } = context;
+  const store = Promise.withResolvers<void>();
+  let told = false;
+  let givesBack = false;
+  const slowly = slow(async () => {
+    if (!told) return;
+    givesBack = true;
+    await store.promise;
+  });
+  const starting = prepared({ ...slowly, starting: startUp }, steps);
+  await waitFor('the claim', async () => (await state())?.holder === instanceId);
+  let over = false;
+  const ended = starting.finally(() => {
+    over = true;
+  });
+  ended.catch(() => {});
+  told = true;
+  startUp.stop();
+  await waitFor('the giving back', () => givesBack);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(over).toBe(false);
+  store.resolve();
+  await expect(ended).rejects.toMatchObject({ name: 'StartStoppedError' });
+  expect(await state()).not.toHaveProperty('holder');
+  // Nobody has to wait for a lease.
+  await run(steps);
+  expect(await state()).toMatchObject({ done: 2 });
+});
+
+test('the start says which step it runs, not what it waited for before', async () => {
+  await bed.store
+    .collection<StepsDocument>('schema')
+    .insertOne({ _id: 'steps', done: 1, beat: 1, holder: 'b' });
+  const starting = prepared({ ...slow(), starting: startUp }, steps);
+  const waits = /another process runs step 2 \(colours\)/;
+  expect(await waitFor('the reason', () => startUp.waitsFor())).toMatch(waits);
+  await bed.store.collection<StepsDocument>('schema').updateOne({ _id: 'steps' }, { $unset: { holder: '' } });
+  const runs = 'runs step 2 (colours) of the database of billing: indexes of things';
+  await waitFor('the step', () => startUp.waitsFor() === runs);
+  startUp.stop();
+  await expect(starting).rejects.toMatchObject({ name: 'StartStoppedError' });
+  expect(startUp.waitsFor()).toMatch(waits);
+});
+
+test('a start whose steps are done says nothing of them', async () => {
+  await prepared({ ...context, starting: startUp }, steps);
+  expect(startUp.waitsFor()).toBeUndefined();
+});

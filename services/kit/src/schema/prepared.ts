@@ -1,14 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError } from '../errors.ts';
 import type { ServiceContext } from '../service.ts';
+import { StartStoppedError } from '../start-up.ts';
 import type { Store } from '../store/types.ts';
 import { createStepRunner, type StepsDocument, stepsCollection, stepsId } from './runner.ts';
 import { nextStep, prepareCommand, type ServiceSteps, stepText } from './steps.ts';
 
+/** How long work that was told to stop may take to give its step back; milliseconds. */
+const stopMs = 3000;
+
 /** What of a service's context decides how it gets its steps. */
 export type StepsContext = Pick<
   ServiceContext,
-  'store' | 'logger' | 'instanceId' | 'failpoints' | 'schema' | 'exclusive'
+  'store' | 'logger' | 'instanceId' | 'failpoints' | 'schema' | 'exclusive' | 'starting'
 >;
 
 /**
@@ -16,10 +20,27 @@ export type StepsContext = Pick<
  * is newer has them. Runs them, or with SCHEMA=wait waits until `services/prepare` has run them.
  */
 export async function prepared(ctx: StepsContext, steps: ServiceSteps): Promise<void> {
-  const { store, logger, failpoints, instanceId, exclusive = false } = ctx;
-  const runner = createStepRunner({ store, steps, logger, failpoints, holder: instanceId, alone: exclusive });
-  const attempt = ctx.schema === 'wait' ? () => requireSteps(store, steps) : () => runner.attempt();
-  await (store.whenReachable ?? untilDone)('the steps of the database', attempt);
+  const { store, logger, failpoints, instanceId, exclusive = false, starting } = ctx;
+  const runner = createStepRunner({
+    ...{ store, steps, logger, failpoints },
+    holder: instanceId,
+    alone: exclusive,
+    ...(starting && { signal: starting.signal, doing: starting.doing }),
+  });
+  let underWay: Promise<void> | undefined;
+  const attempt = () => {
+    if (ctx.schema === 'wait') return requireSteps(store, steps);
+    underWay = runner.attempt();
+    return underWay;
+  };
+  try {
+    await (store.whenReachable ?? untilDone)('the steps of the database', attempt);
+  } catch (error) {
+    // The database stays open until the step is given back.
+    if (error instanceof StartStoppedError)
+      await Promise.race([Promise.allSettled([underWay]), sleep(stopMs, undefined, { ref: false })]);
+    throw error;
+  }
 }
 
 /** Throws a transient DomainError, which says what is missing and what makes it, until the steps are done. */

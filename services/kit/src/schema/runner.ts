@@ -37,6 +37,8 @@ export interface StepRunnerOptions {
   readonly failpoints?: Failpoints;
   /** Ends an attempt: it gives the step back and throws the signal's reason. */
   readonly signal?: AbortSignal;
+  /** Called with what it does, each time that changes; undefined: no step is being run. */
+  readonly doing?: (what: string | undefined) => void;
   readonly monotonicNow?: () => number;
 }
 
@@ -55,7 +57,7 @@ export interface StepRunner {
  * nothing, and one that is being built is waited for. So a holder that was only taken for dead does no harm.
  */
 export function createStepRunner(options: StepRunnerOptions): StepRunner {
-  const { store, steps, logger, holder, alone = false, signal } = options;
+  const { store, steps, logger, holder, alone = false, signal, doing = () => {} } = options;
   const { leaseMs = defaultLeaseMs, failpoints = noFailpoints } = options;
   const { monotonicNow = () => performance.now() } = options;
   const documents = store.collection<StepsDocument>(stepsCollection);
@@ -109,6 +111,7 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
       await untilAborted(
         makeIndexes(store, step, (collection) => {
           at = collection;
+          doing(`runs ${what}: indexes of ${collection}`);
         }),
         signal,
       );
@@ -126,6 +129,7 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
     } finally {
       clearInterval(beat);
       clearInterval(progress);
+      doing(undefined);
     }
   }
 

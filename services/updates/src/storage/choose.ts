@@ -41,14 +41,20 @@ export function chooseStorage(
     };
   }
   if (config.S3_ENDPOINT) {
-    throw new ConfigError('S3_BUCKET is missing, but S3_ENDPOINT is set. Set both, or neither.');
+    throw new ConfigError([
+      { setting: 'S3_BUCKET', reason: 'S3_BUCKET is missing, but S3_ENDPOINT is set. Set both, or neither.' },
+    ]);
   }
   const { UPDATES_LISTEN: listen, UPDATES_PUBLIC_URL: publicUrl } = config;
   if (!publicUrl && ['0.0.0.0', '::'].includes(listen.host)) {
-    throw new ConfigError(
-      `UPDATES_PUBLIC_URL is missing, but UPDATES_LISTEN is ${listen.host}:${listen.port}, which is no address to reach. ` +
-        'Example: UPDATES_PUBLIC_URL=https://files.example.com',
-    );
+    throw new ConfigError([
+      {
+        setting: 'UPDATES_PUBLIC_URL',
+        reason:
+          `UPDATES_PUBLIC_URL is missing, but UPDATES_LISTEN is ${listen.host}:${listen.port}, which is no address to reach. ` +
+          'Example: UPDATES_PUBLIC_URL=https://files.example.com',
+      },
+    ]);
   }
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
   const folder = join(config.DATA_DIR, 'artifacts');
