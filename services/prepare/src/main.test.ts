@@ -52,18 +52,13 @@ test('a wrong configuration ends it with 2 and one log line with every bad key',
   expect(command.log()).not.toContain('hidden');
 });
 
-test('an unexpected error ends it with 1 and a log line without the password', async () => {
-  start({ MONGODB_URI: 'mongodb://user:hidden@', KAFKA_BROKERS: '127.0.0.1:1' });
-  expect(await command.exited).toBe('1');
+test('an address that the driver cannot read is a wrong configuration, and its password stays secret', async () => {
+  start({ MONGODB_URI: 'mongodb://user:hidden', KAFKA_BROKERS: '127.0.0.1:1' });
+  expect(await command.exited).toBe('2');
   expect(lines().at(-1)).toMatchObject({
     level: 'fatal',
-    service: 'prepare',
-    message: 'the process ends because of an unexpected error',
-    err: {
-      type: 'MongoParseError',
-      message: expect.any(String),
-      stack: expect.stringContaining('prepare.ts'),
-    },
+    message: 'wrong configuration',
+    problems: [{ setting: 'MONGODB_URI', reason: expect.stringContaining('the driver can read') }],
   });
   expect(command.log()).not.toContain('hidden');
 });

@@ -1,4 +1,5 @@
-import { type Document, MongoClient, type TopologyDescription } from 'mongodb';
+import { type Document, MongoClient, type MongoClientOptions, type TopologyDescription } from 'mongodb';
+import { ConfigError } from '../config.ts';
 import { bounded } from './bounded.ts';
 import type { Store, StoreCollection, StoreConnection } from './types.ts';
 
@@ -46,12 +47,24 @@ export function openMongo(options: MongoOptions): StoreConnection {
   return open(options).connection;
 }
 
+/** Throws a ConfigError where the driver cannot read the address; its own error may show the password. */
+function clientOf(uri: string, options: MongoClientOptions): MongoClient {
+  try {
+    return new MongoClient(uri, options);
+  } catch {
+    const reason =
+      'MONGODB_URI: the value is not an address that the driver can read: look at its hosts, its options, and at ' +
+      'characters of the password that must be percent-encoded.';
+    throw new ConfigError([{ setting: 'MONGODB_URI', reason }]);
+  }
+}
+
 function open(
   options: MongoOptions,
   more: { readonly socketTimeoutMS?: number } = {},
 ): { client: MongoClient; connection: StoreConnection } {
   const { uri, appName, databasePrefix = '', whenReachable } = options;
-  const client = new MongoClient(uri, {
+  const client = clientOf(uri, {
     ...limits,
     ...more,
     appName,
