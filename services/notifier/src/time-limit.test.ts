@@ -49,7 +49,8 @@ test('probes before a restart, and those of other instances, count', async () =>
     ...all.map((notificationId) => ({ notificationId, applicationId: 'a-1', createdAtMs })),
   );
   await waitFor('enough probes', () => server.arrivals.length >= 15);
-  await first.stop();
+  // Time enough to store what it gives back, also on a busy disk.
+  await first.stop(30_000);
   const before = server.arrivals.length;
   restarted = true;
   // One finds that the destination is failing, the next probe never ends: no other probe is made.

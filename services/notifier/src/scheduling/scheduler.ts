@@ -130,6 +130,7 @@ export class Scheduler {
    * order as they end, what is cut off at last.
    */
   async stop(forMs = defaultStopMs): Promise<void> {
+    const endsAtMs = performance.now() + forMs;
     this.retire();
     const lastMs = Math.min(flushMs, forMs * flushShare);
     await this.#drained(forMs - 3 * lastMs);
@@ -138,7 +139,8 @@ export class Scheduler {
     this.#leases.stop();
     await Promise.race([this.#sweeping, new Promise((resolve) => setTimeout(resolve, lastMs).unref())]);
     for (const lane of this.#lanes.values()) lane.close();
-    await this.#o.writer.flush(lastMs);
+    // What is not stored as given back waits for a lease to lapse: it gets all the time that is left.
+    await this.#o.writer.flush(Math.max(lastMs, endsAtMs - performance.now()));
   }
 
   /** Resolves when no try and no claim is under way, or after `timeoutMs`. */
