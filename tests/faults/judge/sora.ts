@@ -70,6 +70,9 @@ function recordingsWhole(c: Case): string[] {
   });
 }
 
+/** A PUT is noted when this process sees it: the one that sent it may have died this long before; milliseconds. */
+const seenLateMs = 500;
+
 /** A part is uploaded again only after an interruption, and never after a later part was begun. */
 function partsOnce({ evidence }: Case): string[] {
   const { puts, interruptions } = evidence;
@@ -88,7 +91,7 @@ function partsOnce({ evidence }: Case): string[] {
       if (!before || before.partNumber < put.partNumber) return [];
       const name = `${file}, part ${put.partNumber}`;
       if (before.partNumber > put.partNumber) return [`${name} was sent after part ${before.partNumber}`];
-      const excused = cut(before.atMs, put.atMs) || lapsed(file);
+      const excused = cut(before.atMs - seenLateMs, put.atMs) || lapsed(file);
       return excused ? [] : [`${name} was sent again, although nothing had interrupted it`];
     }),
   );
