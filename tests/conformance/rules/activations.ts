@@ -174,7 +174,7 @@ export const activations: readonly Rule[] = [
   {
     id: 'activations/same-change',
     sentence:
-      'The transaction of the same change (its id is revision), if it still comes, has no further effect: success true.',
+      'An activate or deactivate whose id is revision has no further effect when it still comes: success true.',
     prove: async (stage) => {
       const id = stage.id();
       const link = await learn(stage, await stage.begin(), firstApplication, 5n, id);
