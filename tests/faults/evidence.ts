@@ -224,6 +224,8 @@ export interface Put {
   /** From 1; 0: the whole file. */
   readonly partNumber: number;
   readonly atMs: number;
+  /** True: its sender went away before the whole body had come. */
+  cutOff?: boolean;
 }
 
 export interface StoredPart {

@@ -182,9 +182,16 @@ export async function startWorld(options: {
   const files = await startFileStore();
   const recordings = await startStorage();
   const recordingPuts: Put[] = [];
-  recordings.trouble = ({ file, partNumber }) => {
-    recordingPuts.push({ file, partNumber, atMs: Date.now() });
+  const noted = new WeakMap<object, Put>();
+  recordings.trouble = (request) => {
+    const put: Put = { file: request.file, partNumber: request.partNumber, atMs: Date.now() };
+    recordingPuts.push(put);
+    noted.set(request, put);
     return undefined;
+  };
+  recordings.onCutOff = (request) => {
+    const put = noted.get(request);
+    if (put) put.cutOff = true;
   };
   const admin = createAdmin(stack.admin);
   const sora = await startSora(stack, admin);

@@ -70,7 +70,10 @@ function recordingsWhole(c: Case): string[] {
   });
 }
 
-/** A PUT is noted when this process sees it: the one that sent it may have died this long before; milliseconds. */
+/**
+ * A PUT is noted when this process sees it. The process that sent it may have died this long before, but then
+ * its body never comes whole; milliseconds.
+ */
 const seenLateMs = 500;
 
 /** A part is uploaded again only after an interruption, and never after a later part was begun. */
@@ -91,7 +94,8 @@ function partsOnce({ evidence }: Case): string[] {
       if (!before || before.partNumber < put.partNumber) return [];
       const name = `${file}, part ${put.partNumber}`;
       if (before.partNumber > put.partNumber) return [`${name} was sent after part ${before.partNumber}`];
-      const excused = cut(before.atMs - seenLateMs, put.atMs) || lapsed(file);
+      const begunMs = before.cutOff ? before.atMs - seenLateMs : before.atMs;
+      const excused = cut(begunMs, put.atMs) || lapsed(file);
       return excused ? [] : [`${name} was sent again, although nothing had interrupted it`];
     }),
   );

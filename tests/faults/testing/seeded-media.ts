@@ -85,6 +85,11 @@ export const seededMedia: readonly Seeded[] = [
   [parts, 'a part that is sent twice for no reason', (e) => ({ ...e, interruptions: [] })],
   [
     parts,
+    'a part that came whole after the interruption, and is sent twice',
+    (e) => ({ ...e, interruptions: [{ fromMs: 15, toMs: 16 }] }),
+  ],
+  [
+    parts,
     'a part that is sent twice more, and only one lease had run out',
     (e) => ({
       ...e,

@@ -57,6 +57,8 @@ export interface Storage {
   readonly stored: readonly StoredPart[];
   readonly expired: Set<string>;
   trouble: Troublemaker | undefined;
+  /** Called, with the object that `trouble` got, for a PUT whose sender went away before its whole body had come. */
+  onCutOff: ((put: { file: string; uploadId: string; partNumber: number }) => void) | undefined;
   /** The integrator's answer to a request for signed URLs; each call begins new uploads. */
   sign(body: SignedUrlsBody): Record<string, unknown>;
   close(): Promise<void>;
@@ -114,6 +116,7 @@ export async function startStorage(): Promise<Storage> {
         bytes += (piece as Buffer).length;
       }
     } catch {
+      storage.onCutOff?.(put);
       return;
     }
     if (bytes !== Number(request.headers['content-length'])) return;
@@ -133,7 +136,16 @@ export async function startStorage(): Promise<Storage> {
     })}`;
 
   const storage: Storage = {
-    ...{ origin, stored, expired, requests, keys: [], trouble: undefined, answer: undefined },
+    ...{
+      origin,
+      stored,
+      expired,
+      requests,
+      keys: [],
+      trouble: undefined,
+      onCutOff: undefined,
+      answer: undefined,
+    },
     sign({ channel }) {
       const answer: Record<string, unknown> = { [channel.metaFile]: signed(channel.metaFile, {}) };
       for (const { jsonFile, webmFile } of channel.connections) {
