@@ -115,12 +115,13 @@ export class Cloud implements LinkOwner {
     link.end(unauthenticated, "the token's times are wrong", { 'x-server-time-ms': String(this.nowMs()) });
   }
 
-  welcome(link: Link, ackedReportId = 0n): void {
+  /** `serverTimeMs`: the cloud's clock, when it was read for this welcome; milliseconds since 1970. */
+  welcome(link: Link, ackedReportId = 0n, serverTimeMs = this.nowMs()): void {
     this.#sessionEpoch += 1n;
     link.send({
       case: 'welcome',
       value: {
-        ...{ sessionEpoch: this.#sessionEpoch, serverTimeMs: BigInt(this.nowMs()), ackedReportId },
+        ...{ sessionEpoch: this.#sessionEpoch, serverTimeMs: BigInt(serverTimeMs), ackedReportId },
         ...(this.activation && { activation: this.activation }),
       },
     });

@@ -14,9 +14,9 @@ export function activate(applicationId: string): OperationKind {
 }
 
 /** The activation in welcome when an application has the headset. */
-function current(applicationId: string, epoch: bigint, revision: bigint) {
+function current(applicationId: string, epoch: bigint, revision: bigint, sinceEpoch = epoch) {
   const { clientId, clientSecret } = secret;
-  return { applicationId, epoch, revision, sinceEpoch: epoch, clientId, clientSecret };
+  return { applicationId, epoch, revision, sinceEpoch, clientId, clientSecret };
 }
 
 const snapshots = (link: Link) => link.reports.filter(({ snapshot }) => snapshot);
@@ -50,8 +50,9 @@ export async function learn(
   applicationId: string,
   epoch: bigint,
   revision: bigint,
+  sinceEpoch = epoch,
 ) {
-  stage.cloud.activation = current(applicationId, epoch, revision);
+  stage.cloud.activation = current(applicationId, epoch, revision, sinceEpoch);
   // When this is answered, the headset has forgotten the acknowledged reports.
   await stage.readyFence(link);
   return await stage.afterCut(link);

@@ -1,5 +1,7 @@
 import { activations } from './activations.ts';
 import { addresses } from './addresses.ts';
+import { changes } from './changes.ts';
+import { clock } from './clock.ts';
 import { drop } from './drop.ts';
 import { loads } from './loads.ts';
 import { offers } from './offers.ts';
@@ -12,6 +14,6 @@ import { updates } from './updates.ts';
 
 /** Every rule, in the order of the page. */
 export const rules = [
-  ...[...session, ...offers, ...once, ...drop, ...revoke],
-  ...[...reports, ...activations, ...operations, ...updates, ...loads, ...addresses],
+  ...[...session, ...clock, ...offers, ...once, ...drop, ...revoke],
+  ...[...reports, ...activations, ...changes, ...operations, ...updates, ...loads, ...addresses],
 ] as const;

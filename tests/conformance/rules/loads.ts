@@ -207,18 +207,42 @@ export const loads: readonly Rule[] = [
   },
   {
     id: 'updates/addresses-refused',
-    sentence: 'A fresh address that is refused at once 5 times in a row ends the transaction as a failure.',
+    sentence:
+      '5 refused addresses in a row, without a new byte of the file between them, end the transaction as a failure. … 5xx, cuts, expired addresses, UNAVAILABLE and new sessions in between do not, and do not count.',
     seconds: 16,
     prove: async (stage) => {
-      stage.files.answer = () => ({ status: 403 });
+      // One address is refused only at the second try; 400 and 404 are as 403.
+      const statuses = [403, 400, 503, 404, 403, 410];
+      stage.files.answer = (_, n) => ({ status: statuses[n - 1] ?? 403 });
       const link = await stage.begin();
       const id = stage.id();
       await start(link, id, stage.update());
       const result = () => link.reportsOf('result').find((r) => r.value.transactionId === id);
-      await link.until('the failure', () => result() ?? stage.files.of('GET').length > 5, 30_000);
-      const gets = stage.files.of('GET');
-      must(gets.length === 5, `${gets.length} addresses were tried, not 5`);
+      const gets = () => stage.files.of('GET');
+      await link.until('the failure', () => result() ?? gets().length > statuses.length, 45_000);
+      must(gets().length === statuses.length, `${gets().length} GETs, not ${statuses.length}`);
+      const addresses = new Set(gets().map(({ path }) => path)).size;
+      must(addresses === 5, `${addresses} addresses were tried, not 5`);
       must(result()?.value.success === false, 'the result says success');
+    },
+  },
+  {
+    id: 'updates/refused-row',
+    sentence: 'Nothing but a new byte and a restart breaks the row',
+    seconds: 11,
+    prove: async (stage) => {
+      stage.files.answer = (_, n) => {
+        if (n === 4) return { cutAfter: part };
+        return n < 8 ? { status: 403 } : 'well';
+      };
+      const link = await stage.begin();
+      const id = stage.id();
+      await start(link, id, stage.update());
+      const result = () => link.reportsOf('result').find(({ value }) => value.transactionId === id);
+      const { value } = await link.until('the result', result, 30_000);
+      must(value.success, 'it failed, although new bytes had come between the refused addresses');
+      const { length } = stage.files.of('GET');
+      must(length === 8, `${length} GETs, not 8`);
     },
   },
   {

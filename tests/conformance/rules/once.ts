@@ -2,10 +2,13 @@ import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts
 import type { Link, OperationKind } from '../cloud/link.ts';
 import type { Rule } from '../rule.ts';
 import type { Stage } from '../stage.ts';
-import { must } from '../verdict.ts';
+import { must, NotApplicable } from '../verdict.ts';
 
 const sentence =
   'Before an effect, STARTED is stored; after it, the result. … find out, when it starts again, whether the effect took place';
+
+/** The package whose app is called and never returns; see README.md. */
+const endlessPackage = 'com.example.conformance.endless';
 
 /** Reacts to the held transactions of a hello as the cloud does, until the transaction has its result. */
 async function carryOn(stage: Stage, link: Link, id: bigint, kind: OperationKind) {
@@ -71,6 +74,30 @@ export const once: readonly Rule[] = [
     link.start(id);
     await stage.effect(id);
   }),
+  {
+    id: 'once/interrupted-call',
+    sentence:
+      'After a restart, a started command that has a record is not called again. … the call has not returned: success false with The call was interrupted.',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      const id = stage.id();
+      link.offer(id, stage.command({ package: endlessPackage }));
+      await link.ready(id);
+      link.start(id);
+      const ended = () => link.reportsOf('result').some(({ value }) => value.transactionId === id);
+      await link.until('the call of an app that does not return', () => stage.effects(id) > 0 || ended());
+      if (ended()) throw new NotApplicable(`the client has no app ${endlessPackage} that never returns`);
+      const next = await stage.afterKill();
+      const held = next.hello.held.find(({ transactionId }) => transactionId === id);
+      if (held?.state === HeldState.STARTED) next.start(id);
+      const { value } = await next.result(id);
+      must(!value.success, 'a call that was interrupted is told as a success');
+      const message = 'The call was interrupted.';
+      must(value.message === message, `the message is "${value.message}", not "${message}"`);
+      await stage.fence(next);
+      must(stage.effects(id) === 1, `the app was called ${stage.effects(id)} times`);
+    },
+  },
   {
     id: 'once/killed-at-result',
     sentence: 'the headset remembers the ids that are done',

@@ -4,6 +4,7 @@ import {
   ConnectivityTarget,
   ConnectResponseSchema,
   ExtraType,
+  ExtraTypeSchema,
   NetworkType,
   UrlRefusal,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
@@ -85,7 +86,8 @@ export const operations: readonly Rule[] = [
   },
   {
     id: 'operations/unfit-extras',
-    sentence: 'The cloud sends no other; if one comes (1.5, 1e3), the command fails without a call.',
+    sentence:
+      'The cloud sends no other; if one comes (1.5 or 1e3 as INTEGER or LONG, 1 as BOOLEAN, "1" as DOUBLE), the command fails without a call.',
     prove: async (stage) => {
       const link = await stage.begin();
       for (const [text, type] of [
@@ -93,11 +95,17 @@ export const operations: readonly Rule[] = [
         ['1e3', ExtraType.LONG],
         ['2147483648', ExtraType.INTEGER],
         ['9223372036854775808', ExtraType.LONG],
+        ['1', ExtraType.BOOLEAN],
+        ['"1"', ExtraType.DOUBLE],
+        ['1e400', ExtraType.DOUBLE],
       ] as const) {
         const id = stage.id();
         const extras = { extrasJson: `{"page":${text}}`, extraTypes: { page: type } };
         const { value } = await link.run(id, stage.command(extras));
-        must(!value.success && stage.effects(id) === 0, `an app was called with ${text} as a whole number`);
+        must(
+          !value.success && stage.effects(id) === 0,
+          `an app was called with ${text} as ${ExtraTypeSchema.value[type]?.localName}`,
+        );
       }
       await stage.fence(link);
     },

@@ -670,8 +670,8 @@ export type Command = Message<"headset.device_link.v1.Command"> & {
   extrasJson: string;
 
   /**
-   * The type of each top-level extra, by name. Numbers inside arrays and objects are doubles. With an INTEGER or a
-   * LONG that has more than a sign and digits, or is out of range, the command fails.
+   * The type of each top-level extra, by name. Numbers inside arrays and objects are doubles. If a value does not
+   * fit its type, the command fails.
    *
    * @generated from field: map<string, headset.device_link.v1.ExtraType> extra_types = 6;
    */
@@ -930,7 +930,7 @@ export type Artifact = Message<"headset.device_link.v1.Artifact"> & {
 
   /**
    * For a UrlRequest. The address in the answer serves ranges, so that an interrupted load can be resumed.
-   * Valid as long as the transaction.
+   * Valid as long as the transaction, unless the artifact is withdrawn.
    *
    * @generated from field: bytes ticket = 3;
    */
@@ -2449,8 +2449,8 @@ export const RadioStateSchema: GenEnum<RadioState> = /*@__PURE__*/
   enumDesc(file_device_link_v1_device_link, 5);
 
 /**
- * In lists: CONNECTED, DISCONNECTED (paired), DETECTED (in reach, not paired). After a pairing operation:
- * CONNECTED, DISCONNECTED, DELETED.
+ * In lists: CONNECTED (paired), DISCONNECTED (paired, in reach or not), DETECTED (in reach, not paired). After a
+ * pairing operation: CONNECTED, DISCONNECTED, DELETED (not paired any more).
  *
  * @generated from enum headset.device_link.v1.BluetoothMode
  */
@@ -2482,8 +2482,8 @@ export const BluetoothMode = {
 } as const;
 
 /**
- * In lists: CONNECTED, DISCONNECTED (paired), DETECTED (in reach, not paired). After a pairing operation:
- * CONNECTED, DISCONNECTED, DELETED.
+ * In lists: CONNECTED (paired), DISCONNECTED (paired, in reach or not), DETECTED (in reach, not paired). After a
+ * pairing operation: CONNECTED, DISCONNECTED, DELETED (not paired any more).
  *
  * @generated from enum headset.device_link.v1.BluetoothMode
  */
@@ -2573,7 +2573,7 @@ export const UrlRefusal = {
   UPLOAD_FAILED: 4,
 
   /**
-   * The ticket is invalid, or its artifact is gone.
+   * The ticket is invalid, or its artifact is withdrawn.
    *
    * @generated from enum value: URL_REFUSAL_NOT_FOUND = 5;
    */

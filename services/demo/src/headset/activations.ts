@@ -84,13 +84,17 @@ function change(
   const stored = journal.activation;
   const other = stored.applicationId !== activation.applicationId;
   const ended = other ? [...journal.uploads.values()] : [];
-  const drafts = ended.map(failedUpload);
+  let drafts = ended.map(failedUpload);
   const again = breaks(behaviour, 'snapshots-again');
   const isNew = other || activation.sinceEpoch > stored.sinceEpoch || again;
   if (activation.applicationId !== '' && isNew && !breaks(behaviour, 'no-snapshot')) {
     const snapshot = !breaks(behaviour, 'unmarked-snapshot');
     const details = { activationEpoch: epoch, snapshot };
-    drafts.push({ body: condition(state), details }, { body: inventory(state), details });
+    const told: Draft[] = [
+      { body: condition(state), details },
+      { body: inventory(state), details },
+    ];
+    drafts = breaks(behaviour, 'snapshot-first') ? [...told, ...drafts] : [...drafts, ...told];
   }
   return { change: { activation, epoch, endedUploads: ended.map(({ id }) => id) }, drafts };
 }

@@ -41,8 +41,11 @@ export const faultRules = {
   'no-pings': 'sends no pings',
   'pings-rarely': 'sends a ping each 25 s only',
   'ends-on-unknown': 'ends its session at a message of an unknown kind',
+  'ignores-delay':
+    'takes the time of a welcome or refusal for the present one, however long it was under way',
   'hides-held': 'lists no held transaction in hello',
   'tells-older-counter': 'always says 0 as its last report id in hello',
+  'counts-unnumbered': 'says its last report id in hello although it keeps reports without a number',
   'uses-old-stream': 'handles messages that arrive on a stream after its go_away',
   // Transactions.
   'starts-without-start': 'does the work when it is offered',
@@ -73,10 +76,13 @@ export const faultRules = {
   'runs-unknown-launch-type': 'starts an activity where it does not know the launch type',
   'answers-twice': 'reports every answer of an app to a command, not only the first',
   'resets-keep-uploads': 'continues uploads whose files a reset has wiped',
+  'takes-reset-as-done': 'reports a reset as done, without wiping, if welcome has its id as revision',
   'tells-reset-at-once': 'sends the result of a reset in the session of its start',
   'keeps-uninstalled': 'reports that it has uninstalled an app, and keeps it',
   'uninstalls-anything': 'reports that it has uninstalled an app that is not installed',
   'lists-anything': 'returns a list for a kind of network that has none',
+  'interrupted-succeeds': 'reports success for a call that its death interrupted',
+  'checks-whole-extras': 'does not check extras of other types than INTEGER and LONG',
   'extras-as-doubles': 'reads every number in the extras as a double',
   // Reports.
   'no-report-repeat': 'never sends a report again, even if it is not acknowledged',
@@ -113,6 +119,8 @@ export const faultRules = {
   'fresh-address-each-time': 'asks for a fresh address after each interruption',
   'uses-expired-address': 'uses an address after its expiry',
   'asks-for-ever': 'asks for addresses for ever, after any refusal',
+  'trouble-breaks-row': 'counts refused addresses anew after an interruption without a new byte',
+  'counts-all-refusals': 'counts all refused addresses of an update, not those in a row',
   'same-request-id': 'uses the same id for all requests for addresses',
   'asks-at-once': 'asks for an address again at once, ignoring the requested wait',
   'never-asks-again': 'does not repeat a request for an address that has no answer in its session',
@@ -124,6 +132,8 @@ export const faultRules = {
   'erases-after-break': 'erases everything when the same application has the headset again',
   'no-snapshot': 'reports nothing when another application has the headset',
   'unmarked-snapshot': 'reports everything, but does not mark it as a snapshot',
+  'snapshot-first': "reports the snapshot before the ends of the former activation's uploads",
+  'finishes-old-load': 'goes on loading an update of an earlier epoch than the newest offer',
   'snapshots-again': 'reports a snapshot again for an application that already has the headset',
   // Uploads.
   'asks-all-at-once': 'asks for the addresses of all uploads at once',

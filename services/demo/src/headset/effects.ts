@@ -8,6 +8,8 @@ export interface Effect {
   readonly operation: string;
   /** Only for a command with extras: each extra as the called app gets it, as text. */
   readonly extras?: Readonly<Record<string, string>>;
+  /** False: the call of an app that has not returned. Absent: what took place has ended. */
+  readonly returned?: false;
 }
 
 /**
@@ -18,10 +20,20 @@ export interface Effect {
 export class Effects {
   readonly #file: LineFile;
   readonly #done = new Set<number>();
+  /** Calls that an earlier process began, and that did not return before it died. */
+  readonly #interrupted = new Set<number>();
 
   constructor(directory: string, deviceId: string, durability: Durability) {
     this.#file = new LineFile(join(directory, `${deviceId}.effects.jsonl`), durability);
-    for (const effect of this.#file.read() as Effect[]) this.#done.add(effect.transactionId);
+    for (const { transactionId, returned } of this.#file.read() as Effect[]) {
+      this.#done.add(transactionId);
+      if (returned === false) this.#interrupted.add(transactionId);
+    }
+  }
+
+  /** Whether it is a call that the death of the headset interrupted. */
+  isInterrupted(transactionId: number): boolean {
+    return this.#interrupted.has(transactionId);
   }
 
   has(transactionId: number): boolean {
@@ -43,6 +55,7 @@ export class Effects {
   /** For a headset that breaks the rules: the effect can take place again. */
   forget(transactionId: number): void {
     this.#done.delete(transactionId);
+    this.#interrupted.delete(transactionId);
   }
 
   close(): void {

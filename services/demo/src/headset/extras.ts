@@ -1,4 +1,9 @@
-import { type Command, ExtraType, type Offer } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import {
+  type Command,
+  ExtraType,
+  ExtraTypeSchema,
+  type Offer,
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 
 /** A number with its original text. */
 class Digits {
@@ -9,15 +14,23 @@ class Digits {
   }
 }
 
-/** Bounds of the types that have digits only. */
-const wholeTypes: ReadonlyMap<ExtraType | undefined, { readonly name: string; readonly bits: number }> =
-  new Map([
-    [ExtraType.INTEGER, { name: 'INTEGER', bits: 32 }],
-    [ExtraType.LONG, { name: 'LONG', bits: 64 }],
-  ]);
+/** Whether a value fits each type; every other type is as the JSON text has it. */
+const fits: ReadonlyMap<ExtraType, (value: unknown) => boolean> = new Map([
+  [ExtraType.STRING, (value) => typeof value === 'string'],
+  [ExtraType.BOOLEAN, (value) => typeof value === 'boolean'],
+  [ExtraType.INTEGER, (value) => value instanceof Digits && isWhole(value.text, 32)],
+  [ExtraType.LONG, (value) => value instanceof Digits && isWhole(value.text, 64)],
+  [ExtraType.DOUBLE, (value) => value instanceof Digits && Number.isFinite(Number(value.text))],
+  [ExtraType.ARRAY, (value) => Array.isArray(value)],
+  [ExtraType.OBJECT, (value) => isObject(value)],
+]);
+const wholeTypes: readonly ExtraType[] = [ExtraType.INTEGER, ExtraType.LONG];
 
-/** Why a command's extras cannot be given to an app; undefined if they can (protocol page, "Commands"). */
-export function unfitExtras({ extrasJson, extraTypes }: Command): string | undefined {
+/**
+ * Why a command's extras cannot be given to an app; undefined if they can (protocol page, "Commands").
+ * `wholeOnly`: for a headset that checks the types of whole numbers only.
+ */
+export function unfitExtras({ extrasJson, extraTypes }: Command, wholeOnly = false): string | undefined {
   if (extrasJson === '') return undefined;
   let parsed: unknown;
   try {
@@ -25,18 +38,23 @@ export function unfitExtras({ extrasJson, extraTypes }: Command): string | undef
   } catch {
     return 'The extras are not JSON.';
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    return 'The extras are no object.';
+  if (!isObject(parsed)) return 'The extras are no object.';
   for (const [name, value] of Object.entries(parsed)) {
-    const whole = wholeTypes.get(extraTypes[name]);
-    if (whole && !(value instanceof Digits && fits(value.text, whole.bits))) {
-      return `The extra ${name} is no ${whole.name}.`;
-    }
+    const type = extraTypes[name] ?? ExtraType.UNSPECIFIED;
+    if (wholeOnly && !wholeTypes.includes(type)) continue;
+    if (fits.get(type)?.(value) === false)
+      return `The extra ${name} is no ${ExtraTypeSchema.value[type]?.localName}.`;
   }
   return undefined;
 }
 
-function fits(text: string, bits: number): boolean {
+function isObject(value: unknown): value is object {
+  const isScalar = typeof value !== 'object' || value === null || value instanceof Digits;
+  return !isScalar && !Array.isArray(value);
+}
+
+/** Digits only, perhaps with a minus sign, within the range. */
+function isWhole(text: string, bits: number): boolean {
   return /^-?\d+$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
 }
 

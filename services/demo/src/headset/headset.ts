@@ -290,7 +290,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   #correctClock(serverTimeMs: number): void {
     if (breaks(this.behaviour, 'uncorrected-clock')) return;
     const leastMs = serverTimeMs - this.now();
-    const mostMs = leastMs + performance.now() - this.#openedAtMs;
+    const underWayMs = breaks(this.behaviour, 'ignores-delay') ? 0 : performance.now() - this.#openedAtMs;
+    const mostMs = leastMs + underWayMs;
     this.#clockCorrectionMs = Math.round(Math.min(mostMs, Math.max(leastMs, this.#clockCorrectionMs)));
   }
 
@@ -344,7 +345,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
       this.#point('erased', 0),
     );
     this.#transactions.onActivation();
-    this.#transactions.onSession();
+    this.#transactions.onSession(Number(welcome.activation?.revision ?? 0));
     const acked = breaks(behaviour, 'ignores-acked-in-welcome') ? 0 : Number(welcome.ackedReportId);
     this.#outbox.open(acked);
     this.#urls.open();

@@ -52,5 +52,6 @@ function lastReportId(
   behaviour: Behaviour,
 ): Pick<Hello, 'lastReportId'> {
   if (breaks(behaviour, 'tells-older-counter')) return { lastReportId: 0n };
+  if (breaks(behaviour, 'counts-unnumbered')) return { lastReportId: BigInt(numberedUpTo) };
   return numberedUpTo < last ? {} : { lastReportId: BigInt(last) };
 }

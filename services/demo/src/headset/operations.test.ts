@@ -145,13 +145,23 @@ describe('a command', () => {
 });
 
 describe('the extras of a command', () => {
-  const types = { count: ExtraType.INTEGER, serial: ExtraType.LONG };
+  const types = {
+    ...{ count: ExtraType.INTEGER, serial: ExtraType.LONG, ratio: ExtraType.DOUBLE, on: ExtraType.BOOLEAN },
+    ...{ name: ExtraType.STRING, list: ExtraType.ARRAY, map: ExtraType.OBJECT },
+  };
   it.each([
     ['{"count":1.5}', 'The extra count is no INTEGER.'],
     ['{"count":1e3}', 'The extra count is no INTEGER.'],
     ['{"count":2147483648}', 'The extra count is no INTEGER.'],
     ['{"count":"1"}', 'The extra count is no INTEGER.'],
     ['{"serial":9223372036854775808}', 'The extra serial is no LONG.'],
+    ['{"on":1}', 'The extra on is no BOOLEAN.'],
+    ['{"ratio":"1"}', 'The extra ratio is no DOUBLE.'],
+    ['{"ratio":1e400}', 'The extra ratio is no DOUBLE.'],
+    ['{"name":1}', 'The extra name is no STRING.'],
+    ['{"list":{}}', 'The extra list is no ARRAY.'],
+    ['{"map":[]}', 'The extra map is no OBJECT.'],
+    ['{"map":1}', 'The extra map is no OBJECT.'],
     ['[1]', 'The extras are no object.'],
     ['{', 'The extras are not JSON.'],
   ])('%s do not fit: the command fails without a call', async (extrasJson, message) => {

@@ -9,7 +9,7 @@ import type { Journal } from './journal.ts';
 import type { Held, Outcome } from './kept.ts';
 import type { Outbox, ReportBody, ReportDetails } from './outbox.ts';
 import { endReport, resultReports } from './results.ts';
-import { refusal, work } from './work.ts';
+import { beginsEndlessCall, refusal, work } from './work.ts';
 
 /** The parts of a headset that its transactions use. */
 export interface TransactionParts {
@@ -47,6 +47,8 @@ export class Transactions {
   #working: Promise<void> = Promise.resolve();
   /** For the faults: transactions that this session offered, and those that were dropped or revoked. */
   readonly #offered = new Set<number>();
+  /** For the faults: the revision that the welcome told. */
+  #revision = 0;
   readonly #newestLast: (() => Promise<void>)[] = [];
   readonly #gone = new Map<number, Held>();
 
@@ -72,15 +74,21 @@ export class Transactions {
     }
   }
 
-  /** A session has begun. */
-  onSession(): void {
+  /** A session has begun; `revision` is the one in its welcome. */
+  onSession(revision: number): void {
     this.#offered.clear();
+    this.#revision = revision;
   }
 
-  /** On a change of the activation: downloads of the former one end, and their bytes are deleted. */
+  /** On a change of the activation: its uploads and downloads end. */
   onActivation(): void {
-    const { journal, installer, activationChanged } = this.#parts;
-    activationChanged();
+    this.#parts.activationChanged();
+    this.#stopOldLoads();
+  }
+
+  /** Downloads of an earlier epoch than the newest end, and their bytes are deleted: nothing installs them. */
+  #stopOldLoads(): void {
+    const { journal, installer } = this.#parts;
     for (const [id, held] of journal.held) {
       const isOld = Number(held.offer.activationEpoch) < journal.activationEpoch;
       if (!isOld || !isUpdate(held) || held.state === 'finished') continue;
@@ -95,7 +103,10 @@ export class Transactions {
     const { journal, effects, behaviour, point, sendReady } = this.#parts;
     const id = Number(offer.transactionId);
     point('received', id);
+    const before = journal.activationEpoch;
     journal.learnEpoch(Number(offer.activationEpoch));
+    const isNewer = journal.activationEpoch > before;
+    if (isNewer && !breaks(behaviour, 'finishes-old-load')) this.#stopOldLoads();
     if (breaks(behaviour, 'forgets-ids') && !journal.held.has(id)) {
       journal.outcomes.delete(id);
       effects.forget(id);
@@ -265,6 +276,7 @@ export class Transactions {
       );
     }
     hand.begun = true;
+    if (beginsEndlessCall(offer, this.#parts)) await untilAborted(this.#parts.closed);
     if (behaviour.effectMs > 0) await new Promise((resolve) => setTimeout(resolve, behaviour.effectMs));
     return undefined;
   }
@@ -277,7 +289,7 @@ export class Transactions {
     const before = device.state;
     const { tookPlace, ...outcome } =
       failure === undefined
-        ? work(held.offer, this.#parts)
+        ? (this.#doneByWelcome(id, held) ?? work(held.offer, this.#parts))
         : { success: false, message: failure, tookPlace: false };
     if (tookPlace) this.#parts.onEffect(id, held.offer.operationId);
     this.#parts.point('effect-done', id);
@@ -295,6 +307,13 @@ export class Transactions {
     if (isUpdate(held) && breaks(behaviour, 'progress-after-result')) {
       this.#report({ case: 'progress', value: { transactionId: BigInt(id), progress: 1 } });
     }
+  }
+
+  /** For the faults: a reset that is not done, because a welcome told it. */
+  #doneByWelcome(id: number, { offer }: Held): ReturnType<typeof work> | undefined {
+    const isTold = id === this.#revision && offer.operation?.kind.case === 'reset';
+    if (!isTold || !breaks(this.#parts.behaviour, 'takes-reset-as-done')) return undefined;
+    return { success: true, message: 'reset', tookPlace: false };
   }
 
   #keepResult(id: number, held: Held, outcome: Outcome, before: Device['state']): void {
@@ -331,6 +350,14 @@ function ticketOf({ offer }: Held): Uint8Array | undefined {
   return kind?.case === 'updateApp' || kind?.case === 'updateFirmware'
     ? kind.value.artifact?.ticket
     : undefined;
+}
+
+/** Rejects when the headset is closed. */
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 }
 
 /** For the faults: the version that an update of an app names is there, whoever installed it. */

@@ -241,6 +241,22 @@ describe('an update', () => {
     });
   });
 
+  it('asks with the newest ticket when an earlier one is refused', async () => {
+    cloud.onUrl = ({ about }) => {
+      const newest = cloud.urlRequests.length > 1 || about.case !== 'downloadTicket';
+      if (newest) return { url: files.url('app') };
+      update(files.artifact('new'));
+      return undefined;
+    };
+    await cloud.online({ behaviour: quick });
+    update();
+    await waitFor('both offers', () => cloud.readies.length === 2);
+    const [{ requestId } = { requestId: 0n }] = cloud.urlRequests;
+    cloud.send({ case: 'urlAnswer', value: { requestId, refusal: UrlRefusal.NOT_FOUND } });
+    expect(await cloud.result(1)).toMatchObject(installed);
+    expect(cloud.urlRequests.at(-1)?.about.value).toEqual(files.artifact('new').ticket);
+  });
+
   it('fails when its ticket is refused', async () => {
     cloud.onUrl = () => ({ refusal: UrlRefusal.NOT_FOUND });
     await cloud.online({ behaviour: quick });

@@ -49,7 +49,11 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
     const expires = address?.expiresAtMs || Number.POSITIVE_INFINITY;
     const expired = expires <= loading.nowMs() && !breaks(behaviour, 'uses-expired-address');
     if (!address || expired) {
-      const answer = await loading.urls.ask({ case: 'downloadTicket', value: loading.ticket() }, signal);
+      const ticket = loading.ticket();
+      const answer = await loading.urls.ask({ case: 'downloadTicket', value: ticket }, signal);
+      // An offer has brought another ticket since.
+      const isOld = !Buffer.from(ticket).equals(loading.ticket());
+      if (answer.refusal === UrlRefusal.NOT_FOUND && isOld) continue;
       if (answer.refusal !== UrlRefusal.UNSPECIFIED && breaks(behaviour, 'asks-for-ever')) {
         await sleep(behaviour.downloadRetryMs, undefined, { signal });
         continue;
@@ -81,7 +85,11 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
         };
       })(),
     });
-    if ((await sizeOf(path)) > before) [refused, cuts, idleMs] = [0, 0, 0];
+    const breaksRow = end === 'cut' && breaks(behaviour, 'trouble-breaks-row');
+    if ((await sizeOf(path)) > before) {
+      [cuts, idleMs] = [0, 0];
+      if (!breaks(behaviour, 'counts-all-refusals')) refused = 0;
+    } else if (breaksRow) refused = 0;
     if (end === 'whole' && (await hashIsRight(loading))) return undefined;
     if (end === 'whole' || end === 'wrong') {
       if (end === 'whole' || !breaks(behaviour, 'keeps-part')) await rm(path, { force: true });

@@ -18,6 +18,9 @@ import { receivedExtras, unfitExtras } from './extras.ts';
 import type { Journal } from './journal.ts';
 import type { Outcome } from './kept.ts';
 
+/** An app of this package is called and never returns, so that a test can kill the headset in the call. */
+export const endlessPackage = 'com.example.conformance.endless';
+
 /** The outcome of an operation; `state`: the headset after it, absent if it does not change. */
 interface Done extends Outcome {
   readonly state?: DeviceState;
@@ -65,6 +68,9 @@ export function work(offer: Offer, at: Workplace): Outcome & { readonly tookPlac
   const recorded = device.outcomeOf(effect.transactionId);
   if (recorded) return { ...recorded, tookPlace: effects.apply(effect) };
   const kind = offer.operation?.kind ?? { case: undefined };
+  if (effects.isInterrupted(effect.transactionId) && !breaks(at.behaviour, 'interrupted-succeeds')) {
+    return { success: false, message: 'The call was interrupted.', tookPlace: false };
+  }
   if (effects.has(effect.transactionId)) {
     const { state: _, ...outcome } = perform(kind, at);
     return { ...outcome, success: true, tookPlace: false };
@@ -79,6 +85,21 @@ export function work(offer: Offer, at: Workplace): Outcome & { readonly tookPlac
   if (state) device.change(state, effect.transactionId, outcome);
   const extras = receivedExtras(offer, breaks(at.behaviour, 'extras-as-doubles'));
   return { ...outcome, tookPlace: effects.apply({ ...effect, ...(extras && { extras }) }) };
+}
+
+/**
+ * Begins the call of an app of `endlessPackage`: its effect takes place now, and it never returns. False
+ * for every other operation, and for a call that must fail.
+ */
+export function beginsEndlessCall(offer: Offer, at: Workplace): boolean {
+  const { effects, behaviour } = at;
+  const kind = offer.operation?.kind;
+  if (kind?.case !== 'command' || kind.value.package !== endlessPackage) return false;
+  if (refusal(offer, at) !== undefined || !perform(kind, at).success) return false;
+  const extras = receivedExtras(offer, breaks(behaviour, 'extras-as-doubles'));
+  const effect = { transactionId: Number(offer.transactionId), operation: offer.operationId };
+  effects.apply({ ...effect, ...(extras && { extras }), returned: false });
+  return true;
 }
 
 /** A failed connectivity operation still says so in its own form. */
@@ -147,7 +168,8 @@ function perform(kind: Operation['kind'], { journal, behaviour, device }: Workpl
 
 /** Why an app cannot be called; undefined if it can. */
 function called(command: Command, behaviour: Behaviour): Outcome | undefined {
-  const unfit = breaks(behaviour, 'extras-as-doubles') ? undefined : unfitExtras(command);
+  const wholeOnly = breaks(behaviour, 'checks-whole-extras');
+  const unfit = breaks(behaviour, 'extras-as-doubles') ? undefined : unfitExtras(command, wholeOnly);
   return unfit === undefined ? undefined : { success: false, message: unfit };
 }
 
