@@ -72,13 +72,15 @@ export class Installer {
     if (!artifact || artifact.sizeBytes <= 0n) return 'The update names no file.';
     const { behaviour, urls, nowMs, report, atLoading } = this.#options;
     const signal = AbortSignal.any([this.#options.signal, givenUp]);
-    const progress = new ProgressReports(transactionId, behaviour, report);
-    givenUp.addEventListener('abort', () => progress.stop(), { once: true });
     const sizeBytes = Number(artifact.sizeBytes);
     const path = this.#path(this.#directory(), transactionId);
+    // After a restart the existing bytes count as progress, even before loading continues.
+    const loaded = await sizeOf(path);
+    signal.throwIfAborted();
+    const progress = new ProgressReports(transactionId, behaviour, report);
+    givenUp.addEventListener('abort', () => progress.stop(), { once: true });
     try {
-      // After a restart the existing bytes count as progress, even before loading continues.
-      progress.loaded((await sizeOf(path)) / sizeBytes);
+      progress.loaded(loaded / sizeBytes);
       const failure = await loadArtifact({
         ...{ artifact, ticket, urls, behaviour, signal, nowMs, path },
         onBytes: (bytes) => {
