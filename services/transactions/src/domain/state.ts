@@ -189,5 +189,4 @@ export const cancelMessages = {
   deactivation: 'The transaction was canceled because it occurred before deactivation.',
   reset: 'The transaction was canceled because it occurred before reset.',
   request: 'The transaction was canceled by a cancel request.',
-  restore: 'The transaction was canceled because the platform was restored from a backup.',
 } as const;

@@ -14,6 +14,8 @@ export async function raiseTransactions({ store, nowMs, dryRun }: Raising): Prom
     transactions.findOne({}, { sort: { _id: -1 }, projection: { _id: 1 } }),
   ]);
   const highestId = Math.max(counter?.next ?? 0, newest?._id ?? 0);
+  // The specification's list of messages is closed; this one says what holds: it is not sent again.
+  const message = cancelMessages.retryLimit;
   const unasked = { open: true as const, wish: { $exists: false } };
   const report = {
     highestId,
@@ -23,7 +25,7 @@ export async function raiseTransactions({ store, nowMs, dryRun }: Raising): Prom
   if (dryRun) return report;
   await counters.updateOne({ _id: 'transactionId' }, { $set: { next: report.raisedId } }, { upsert: true });
   await transactions.updateMany(unasked, {
-    $set: { wish: { message: cancelMessages.restore, at: new Date(nowMs) } },
+    $set: { wish: { message, at: new Date(nowMs) } },
   });
   return report;
 }
