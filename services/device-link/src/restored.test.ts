@@ -37,14 +37,16 @@ describe('a database that was restored from a backup, after it was raised', () =
     ];
     const { headset, epoch } = await online(a);
     expect(await b.handOver(deviceId, offer(1))).toEqual([BigInt(epoch)]);
+    expect(await a.handOver(deviceId, offer(2))).toEqual([BigInt(epoch)]);
+    const presence = async () => (await b.delivery.getPresence({ deviceIds: [deviceId] })).sessionEpochs;
+    expect(await presence()).toEqual({ [deviceId]: BigInt(epoch) });
     await headset.next('offer');
     headset.close();
     const offline = await waitFor('the word', async () =>
       (await world.reports('device-reports')).find(({ body }) => body.case === 'offline'),
     );
     expect(Number(offline.sessionEpoch)).toBe(epoch);
-    const { sessionEpochs } = await a.delivery.getPresence({ deviceIds: [deviceId] });
-    expect(sessionEpochs).toEqual({});
+    expect(await presence()).toEqual({});
     const stored = () => world.bed.store.collection<{ _id: string }>('sessions').findOne({ _id: deviceId });
     await waitFor('it to be done', async () => !('away' in ((await stored()) ?? { away: 1 })));
   });
