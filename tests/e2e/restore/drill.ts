@@ -1,8 +1,8 @@
-import { createPublicKey, randomBytes } from 'node:crypto';
+import { createPublicKey, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
+import { type ApiAnswer, type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
 import { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/integrator/server.ts';
 import {
@@ -82,15 +82,28 @@ export async function startDrill(): Promise<Drill> {
     const server = await startIntegrator();
     apis.push(api);
     servers.push(server);
+    /** As integrators do: a call that got 503 is made again, with its key. */
+    const repeated = (method: string, path: string, body?: unknown): Promise<ApiAnswer> => {
+      const headers = { 'Idempotency-Key': randomUUID() };
+      return waitFor(
+        `an answer to ${method} ${path}`,
+        async () => {
+          const answer = await api.app(method, path, body, headers);
+          return answer.status !== 503 && answer;
+        },
+        { timeoutMs: 30_000, intervalMs: 200 },
+      );
+    };
     const own: Integrator = {
       ...{ applicationId, server },
       async call(method, path, body) {
-        const answer = await api.app(method, path, body);
-        if (answer.status >= 300)
+        const answer = await repeated(method, path, body);
+        if (answer.status >= 300) {
           throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+        }
         return answer.body;
       },
-      status: async (method, path, body) => (await api.app(method, path, body)).status,
+      status: async (method, path, body) => (await repeated(method, path, body)).status,
       async make(method, path, body) {
         const id = (await own.call(method, path, body))['transactionId'] as number;
         given.push(id);
