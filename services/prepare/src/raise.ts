@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { raiseDeviceLink, runningInstance } from '@headset-cloud/device-link/store/raise.ts';
-import { raiseDevices } from '@headset-cloud/devices/store/raise.ts';
+import { isUnused, raiseDevices } from '@headset-cloud/devices/store/raise.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { ConfigError, readConfig } from '@headset-cloud/kit/config.ts';
 import { leaveLostLog } from '@headset-cloud/kit/dead-letters/lost-log.ts';
@@ -35,13 +35,18 @@ export function raiseOptions(args: readonly string[]): RaiseOptions {
 /**
  * Raises every number that headsets, integrators and the event log remember beyond databases that were restored
  * from a backup (ADR 0035), while no service runs. May run any number of times, and again after it was
- * interrupted: each run raises further. Throws while an instance runs on the databases.
+ * interrupted: each run raises further. Throws where there is nothing to raise, and
+ * while an instance runs on the databases.
  */
 export async function raise(
   database: (service: ServiceName) => Store,
   { dryRun, logLost }: RaiseOptions,
   logger: Logger,
 ): Promise<void> {
+  if (await isUnused(database('devices'))) {
+    const where = 'are the databases restored, and are their address, prefix or folder right?';
+    throw new Error(`there is no application in the database of devices: ${where}`);
+  }
   const running = await runningInstance(database('device-link'), systemClock);
   if (running) throw new Error(`device-link runs at ${running}: stop all services first`);
   const part = async (service: ServiceName, work: (raising: Raising) => Promise<RaiseReport>) => {

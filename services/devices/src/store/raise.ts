@@ -1,9 +1,15 @@
 import { noteRaise, type RaiseReport, type Raising, raiseStep } from '@headset-cloud/kit/raised.ts';
 import type { BulkOperation } from '@headset-cloud/kit/store/operations.ts';
+import type { Store } from '@headset-cloud/kit/store/types.ts';
 import type { WithId } from 'mongodb';
-import { collections, type DeviceDocument } from './documents.ts';
+import { type ApplicationDocument, collections, type DeviceDocument } from './documents.ts';
 
 const atOnce = 500;
+
+/** True: no platform has ever worked with this database. */
+export async function isUnused(store: Store): Promise<boolean> {
+  return (await store.collection<ApplicationDocument>(collections.applications).findOne({})) === null;
+}
 
 /**
  * Raises the restored database (ADR 0035): each device's activation epoch is above all that its headset may
