@@ -23,6 +23,10 @@ up: install ## Run the platform with a headset and an integrator's server (STACK
 prepare: install ## Make all indexes and topics in the stores that MONGODB_URI and KAFKA_BROKERS name
 	@exec $(NODE) services/prepare/src/main.ts
 
+.PHONY: raise
+raise: install ## After a restore from a backup, before services start: raise what others remember (MONGODB_URI, or DATA_DIR of the embedded stores; ARGS=--dry-run)
+	@exec $(NODE) $(if $(MONGODB_URI),services/prepare,services/standalone)/src/raise-main.ts $(ARGS)
+
 .PHONY: test
 test: install ## Every check that CI runs
 	@exec $(NODE) tests/run.ts
@@ -36,7 +40,7 @@ unit: install ## Unit tests only (ARGS=path to choose)
 	$(JEST) $(ARGS)
 
 .PHONY: e2e
-e2e: install ## End-to-end suite (STACK=embedded or real)
+e2e: install ## End-to-end suite (STACK=embedded or real; INSTANCES of every service on the real one)
 	STACK=$(STACK) $(JEST) -c tests/jest.e2e.config.js --runInBand $(ARGS)
 
 .PHONY: faults

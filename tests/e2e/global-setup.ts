@@ -4,15 +4,22 @@ import { join } from 'node:path';
 import { realStackMissing } from '@headset-cloud/demo/stack/backing.ts';
 import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stack/stack.ts';
+import { createNetwork, type Network } from '../faults/network/network.ts';
+import { instancesWanted, ofEveryService } from './instances.ts';
 
 declare global {
   var headsetStack: Stack | undefined;
+  /** The doors in front of several instances. */
+  var headsetDoors: Network | undefined;
 }
 
 /** Processes that are started from the sources of an earlier release (`make mixed`). */
 const ofRelease = new Set(process.env['MIXED_PARTS']?.split(','));
 
-/** Starts one platform for the whole suite, on the stack that STACK names. */
+/**
+ * Starts one platform for the whole suite, on the stack that STACK names. With INSTANCES the real stack's
+ * services and gateway run several times each, and connections from outside take turns over them.
+ */
 export default async function setup(): Promise<void> {
   const kind: StackKind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
   const missing = kind === 'real' ? orDemanded(realStackMissing()) : undefined;
@@ -21,11 +28,14 @@ export default async function setup(): Promise<void> {
     process.env['HEADSET_STACK_MISSING'] = missing;
     return;
   }
+  const instances = kind === 'real' ? instancesWanted() : 1;
   const dataDir = mkdtempSync(join(tmpdir(), `headset-cloud-e2e-${kind}-`));
   const stack = await startStack({
     kind,
     dataDir,
     clients: [],
+    instances: ofEveryService(instances),
+    gateways: instances,
     sourcesOf: (name) => (ofRelease.has(name) ? process.env['MIXED_RELEASE'] : undefined),
     env: {
       NOTIFIER_BACKOFF_FIRST_MS: '50',
@@ -50,10 +60,23 @@ export default async function setup(): Promise<void> {
     },
   });
   globalThis.headsetStack = stack;
-  const { apiUrl, issuerUrl, tokenUrl, deviceLinkUrl, soraWebhookUrl, admin, adminUrls } = stack;
+  const { issuerUrl, tokenUrl, admin, adminUrls } = stack;
   process.env['HEADSET_STACK'] = JSON.stringify({
-    ...{ kind, dataDir, apiUrl, issuerUrl, tokenUrl, deviceLinkUrl, soraWebhookUrl },
-    ...{ admin, adminUrls },
+    ...{ kind, dataDir, issuerUrl, tokenUrl, admin, adminUrls },
+    ...(await doorsTo(stack)),
     clientsFile: join(dataDir, 'issuer-clients.json'),
   });
+}
+
+/** Where clients connect to; with several instances of a service, their connections take turns. */
+async function doorsTo(stack: Stack): Promise<Pick<Stack, 'apiUrl' | 'deviceLinkUrl' | 'soraWebhookUrl'>> {
+  const { apiUrl, deviceLinkUrl, soraWebhookUrl } = stack;
+  if (stack.gatewayAddresses.length === 1) return { apiUrl, deviceLinkUrl, soraWebhookUrl };
+  const doors = createNetwork();
+  globalThis.headsetDoors = doors;
+  return {
+    apiUrl: `http://${await doors.door('integrators>gateway', stack.gatewayAddresses)}`,
+    deviceLinkUrl: await doors.door('headsets>device-link', stack.deviceLinkUrls),
+    soraWebhookUrl: `http://${await doors.door('sora>communication', stack.soraWebhookAddresses)}`,
+  };
 }

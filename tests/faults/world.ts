@@ -11,13 +11,11 @@ import {
 } from '@headset-cloud/demo/provision.ts';
 import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { type Storage, startStorage } from '@headset-cloud/demo/sora/storage.ts';
-import type { InstanceCounts } from '@headset-cloud/demo/stack/instances.ts';
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
-import { whyNoS3 } from '@headset-cloud/demo/stack/s3.ts';
 import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stack/stack.ts';
-import { serviceNames } from '@headset-cloud/kit/service.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
+import { ofEveryService } from '../e2e/instances.ts';
 import { Clocks } from './clocks.ts';
 import type { Put } from './evidence.ts';
 import { type HeadsetProcess, manageHeadsets } from './headsets.ts';
@@ -119,12 +117,6 @@ const installing = [
   '--behaviour',
   JSON.stringify({ downloadBytesPerSecond: 100_000, progressIntervalMs: 100, downloadRetryMs: 100 }),
 ];
-/** Instances of each service on the real stack; one instance resumes the work that another has left. */
-function instancesOf(count: number): InstanceCounts {
-  // Without S3, packages lie on the disk of one process.
-  const updates = process.env['S3_ENDPOINT'] || !whyNoS3() ? count : 1;
-  return { ...Object.fromEntries(serviceNames.map((service) => [service, count])), updates };
-}
 const applications = 2;
 const devicesEach = 6;
 
@@ -151,7 +143,8 @@ export async function startWorld(options: {
   const clocks = new Clocks(dataDir);
   const started = await startStack({
     ...{ kind: options.kind, dataDir, clients, env, gateways: options.instances },
-    instances: instancesOf(options.instances),
+    // One instance resumes the work that another has left.
+    instances: ofEveryService(options.instances),
     async surround(plan) {
       const routes = await network.surround(plan);
       return Object.fromEntries(

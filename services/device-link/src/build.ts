@@ -1,5 +1,6 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { raisedBy } from '@headset-cloud/kit/raised.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { bind, createClient } from '@headset-cloud/kit/rpc/types.ts';
@@ -64,14 +65,15 @@ export function buildDeviceLink(
   const leaseMs = config.DEVICE_LINK_LEASE_MS;
   const self = { instanceId, address: () => config.ADVERTISE_ADDRESS ?? '' };
   const leases = createLeases(ctx.store, clock, { ...self, leaseMs, logger });
-  const directory = createSessionDirectory(ctx.store, clock, self, leases);
+  let raised = 0;
+  const directory = createSessionDirectory(ctx.store, clock, self, leases, () => raised);
   const peers = new Peers();
   const hub = new SessionHub(directory, clock, logger);
   const metrics = createMetrics(ctx.metrics, () => hub.size);
   const keys = createClient(HeadsetKeysService, ctx.channel('devices'), { deadlineMs: callDeadlineMs });
   const devicesLimiter = createLimiter(crowdLimit);
   const offline = new OfflineWatch({
-    sessions: createAwaySessions(ctx.store),
+    sessions: createAwaySessions(ctx.store, () => raised),
     isAlive: async (id) => (await directory.addressOf(id)) !== undefined,
     log: ctx.log,
     ...{ clock, logger, instanceId },
@@ -172,8 +174,10 @@ export function buildDeviceLink(
     async start() {
       await prepared(ctx, deviceLinkSteps);
       await ctx.log.ensureTopics([topics.transactionReports, topics.deviceReports]);
-      const firstLease = () =>
-        takeFirstLease(leases, { address: self.address(), leaseMs, exclusive }, () => hub.draining);
+      const firstLease = async () => {
+        raised = await raisedBy(ctx.store);
+        await takeFirstLease(leases, { address: self.address(), leaseMs, exclusive }, () => hub.draining);
+      };
       await (ctx.store.whenReachable?.('the first lease', firstLease) ?? firstLease());
       port = await link.start(config.DEVICE_LINK_LISTEN);
       timers.push(

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
+import { raisedBy } from '@headset-cloud/kit/raised.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
@@ -127,7 +128,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       developers,
       applications,
       contracts,
-      registry: createDeviceRegistry(deviceDocuments),
+      registry: createDeviceRegistry(deviceDocuments, () => raisedBy(ctx.store)),
       hardwareModels,
       clock,
     }),

@@ -41,8 +41,8 @@ export const awayIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collection]: [],
 };
 
-/** The port on the service's database. */
-export function createAwaySessions(store: Store): AwaySessions {
+/** The port on the service's database; `epochsAbove` as in the session directory. */
+export function createAwaySessions(store: Store, epochsAbove: () => number = () => 0): AwaySessions {
   const sessions = store.collection<AwayFields>('sessions');
   const counts = store.collection<CountDocument>(collection);
 
@@ -98,7 +98,7 @@ export function createAwaySessions(store: Store): AwaySessions {
     async awaySince(count, limit) {
       const found = await sessions.find({ away: { $gt: 0, $lte: count } }, { limit }).toArray();
       return found.map(({ _id, epoch, away: since, endedAtMs }) => ({
-        ...{ deviceId: _id, epoch, since: since ?? 0, endedAtMs: endedAtMs ?? 0 },
+        ...{ deviceId: _id, epoch: epoch + epochsAbove(), since: since ?? 0, endedAtMs: endedAtMs ?? 0 },
       }));
     },
     async toldOffline(told: readonly AwaySession[]) {
@@ -106,7 +106,7 @@ export function createAwaySessions(store: Store): AwaySessions {
         told.map(({ deviceId, epoch, since }) => ({
           updateOne: {
             // Where a session has begun meanwhile, it goes on.
-            filter: { _id: deviceId, epoch, away: since },
+            filter: { _id: deviceId, epoch: epoch - epochsAbove(), away: since },
             update: { $unset: { away: '', instanceId: '', since: '' } },
           },
         })),

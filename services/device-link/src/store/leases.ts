@@ -9,7 +9,9 @@ const cacheMs = 1_000;
 /** Dead instances are forgotten after this; milliseconds. */
 const forgetAfterMs = 3_600_000;
 
-interface InstanceDocument {
+export const instancesCollection = 'instances';
+
+export interface InstanceDocument {
   _id: string;
   /** Empty: it advertises none. */
   address: string;
@@ -49,14 +51,14 @@ export interface Leases {
   bury(ids: readonly string[]): Promise<void>;
 }
 
-export const leaseIndexes: Readonly<Record<string, IndexDescription[]>> = { instances: [] };
+export const leaseIndexes: Readonly<Record<string, IndexDescription[]>> = { [instancesCollection]: [] };
 
 export function createLeases(
   store: Store,
   clock: Clock,
   self: Instance & { readonly leaseMs: number; readonly logger: Logger },
 ): Leases {
-  const instances = store.collection<InstanceDocument>('instances');
+  const instances = store.collection<InstanceDocument>(instancesCollection);
   const seen = new Map<string, Seen>();
   let readAtMs = Number.NEGATIVE_INFINITY;
   let endsAtMs = Number.NEGATIVE_INFINITY;

@@ -10,7 +10,7 @@ import { type Leases, leaseIndexes } from './leases.ts';
 interface SessionDocument {
   /** Device id (IMEI). */
   _id: string;
-  /** Counts the headset's sessions; never falls, so the document outlives them. */
+  /** Counts the headset's sessions; never falls, so the document outlives them. Told with `epochsAbove` added. */
   epoch: number;
   /** The holder; absent when the headset is away. */
   instanceId?: string;
@@ -30,12 +30,16 @@ export const directoryIndexes: Readonly<Record<string, IndexDescription[]>> = {
   ...leaseIndexes,
 };
 
-/** The directory in the service's database: `sessions`, a document for each headset. */
+/**
+ * The directory in the service's database: `sessions`, a document for each headset. `epochsAbove`: by how much
+ * session epochs are above the stored counts, after restores from a backup (ADR 0035).
+ */
 export function createSessionDirectory(
   store: Store,
   clock: Clock,
   self: Instance,
   leases: Pick<Leases, 'live'>,
+  epochsAbove: () => number = () => 0,
 ): SessionDirectory {
   const sessions = store.collection<SessionDocument>('sessions');
 
@@ -52,7 +56,7 @@ export function createSessionDirectory(
           { upsert: true, returnDocument: 'before' },
         );
         return {
-          epoch: (before?.epoch ?? 0) + 1,
+          epoch: (before?.epoch ?? 0) + 1 + epochsAbove(),
           ackedReportId: before?.ackedReportId ?? 0,
           earlierInstanceId: before?.instanceId,
           afterUnresponsive: before?.unresponsive ?? false,
@@ -69,7 +73,7 @@ export function createSessionDirectory(
       await sessions.bulkWrite(
         ended.slice(i, i + 1000).map(({ deviceId, epoch, ackedReportId, unresponsive }) => ({
           updateOne: {
-            filter: { _id: deviceId, epoch, instanceId: self.instanceId },
+            filter: { _id: deviceId, epoch: epoch - epochsAbove(), instanceId: self.instanceId },
             update: {
               $unset: { instanceId: '', since: '' },
               $set: {
@@ -91,7 +95,7 @@ export function createSessionDirectory(
       .find({ _id: { $in: [...deviceIds] } }, { projection: { epoch: 1, instanceId: 1 } })
       .toArray();
     const held = found.flatMap((s) =>
-      s.instanceId ? [{ deviceId: s._id, epoch: s.epoch, instanceId: s.instanceId }] : [],
+      s.instanceId ? [{ deviceId: s._id, epoch: s.epoch + epochsAbove(), instanceId: s.instanceId }] : [],
     );
     const live = await leases.live(new Set(held.map((s) => s.instanceId)));
     const holders = new Map<string, Holder>();

@@ -147,13 +147,14 @@ async function activateAgain(
   { activation }: DeviceState,
 ): Promise<void> {
   if (!activation) return;
-  const { applicationId, epoch, sinceEpoch } = activation;
+  const { applicationId, epoch, sinceEpoch, before } = activation;
   const outcome = await deps.devices.reactivate(deviceId, transactionId, {
     applicationId,
     clientId,
     ...(clientSecret !== undefined && { clientSecret }),
     epoch,
     sinceEpoch,
+    ...(before && { before }),
   });
   deps.failpoints('devices.activated');
   if (outcome === 'client_id_in_use') throw refusals.clientIdInUse();

@@ -1,6 +1,10 @@
 /** An ended activation: from `sinceEpoch` until before `untilEpoch`. */
-export interface PastAssociation {
+export interface PastAssociation extends EpochSpan {
   readonly applicationId: string;
+}
+
+/** Activation epochs: from `sinceEpoch` until before `untilEpoch`. */
+export interface EpochSpan {
   readonly sinceEpoch: number;
   readonly untilEpoch: number;
 }
@@ -10,7 +14,12 @@ export interface Associations {
   /** The device's newest activation epoch. */
   readonly epoch: number;
   /** Absent: not activated. */
-  readonly current?: { readonly applicationId: string; readonly sinceEpoch: number };
+  readonly current?: {
+    readonly applicationId: string;
+    readonly sinceEpoch: number;
+    /** Earlier epochs of this activation, from before a restore of the database (ADR 0035). */
+    readonly before?: readonly EpochSpan[];
+  };
   /** The newest ended ones, oldest first. */
   readonly past: readonly PastAssociation[];
 }
@@ -25,13 +34,19 @@ export const pastAssociations = 32;
  */
 export function hearer(associations: Associations | undefined, epoch: number): string | undefined {
   const current = associations?.current;
-  return current && epoch >= current.sinceEpoch ? current.applicationId : undefined;
+  if (!current) return undefined;
+  const own = epoch >= current.sinceEpoch || current.before?.some((span) => isWithin(epoch, span));
+  return own ? current.applicationId : undefined;
 }
 
 /**
  * The application that had the device activated at activation epoch `epoch`, now or before; for charges.
  */
 export function applicationAt(associations: Associations | undefined, epoch: number): string | undefined {
-  const past = associations?.past.find((one) => epoch >= one.sinceEpoch && epoch < one.untilEpoch);
+  const past = associations?.past.find((one) => isWithin(epoch, one));
   return past?.applicationId ?? hearer(associations, epoch);
+}
+
+function isWithin(epoch: number, { sinceEpoch, untilEpoch }: EpochSpan): boolean {
+  return epoch >= sinceEpoch && epoch < untilEpoch;
 }

@@ -1,3 +1,5 @@
+import type { EpochSpan } from './association.ts';
+
 /** A slot that a device has. */
 export interface Slot {
   readonly applicationId: string;
@@ -40,6 +42,11 @@ export interface Activation {
   readonly epoch: number;
   /** The activation epoch since which this application has had the device activated without a break. */
   readonly sinceEpoch: number;
+  /**
+   * Its epochs before restores of the database (ADR 0035): what happened between them and `sinceEpoch` may be
+   * another application's. Absent: there was no restore.
+   */
+  readonly before?: readonly EpochSpan[];
 }
 
 export interface Intent {

@@ -146,17 +146,17 @@ export function createActivationStore(
     },
 
     deactivate(deviceId, transactionId, ended, slot) {
-      const { applicationId, sinceEpoch } = ended;
+      const { applicationId, sinceEpoch, before = [] } = ended;
       const epoch = ended.epoch + 1;
       const slotId = slot?.applicationId === applicationId ? { slotId: slot.id } : {};
       const pending: Pending = { kind: 'deactivate', transactionId, applicationId, epoch, ...slotId };
       const effect = takesEffect(transactionId, pending, 'deactivated');
-      const past = { applicationId, sinceEpoch, untilEpoch: epoch };
+      const past = [...before, { sinceEpoch, untilEpoch: epoch }].map((span) => ({ applicationId, ...span }));
       return change(
         { _id: deviceId, 'activation.epoch': ended.epoch, lastTransactionId: { $lt: transactionId } },
         {
           $set: { ...effect.$set, epoch },
-          $push: { ...effect.$push, past: { $each: [past], $slice: -pastAssociations } },
+          $push: { ...effect.$push, past: { $each: past, $slice: -pastAssociations } },
           $unset: { activation: '' },
         },
       );

@@ -24,6 +24,7 @@ const associationFields = {
   'activation.applicationId': 1,
   'activation.epoch': 1,
   'activation.sinceEpoch': 1,
+  'activation.before': 1,
   past: 1,
 } as const;
 
@@ -161,6 +162,7 @@ function associations({ epoch, activation, past }: WithId<DeviceDocument>): Asso
       current: {
         applicationId: activation.applicationId,
         sinceEpoch: since(activation),
+        ...(activation.before && { before: activation.before }),
       },
     }),
     past: past ?? [],
@@ -226,7 +228,11 @@ function reportOperations(report: DeviceReports): BulkOperation<DeviceDocument>[
   return operations;
 }
 
-export function createDeviceRegistry(devices: StoreCollection<DeviceDocument>): DeviceRegistry {
+/** `epochsAbove`: where activation epochs begin, after restores from a backup (ADR 0035). */
+export function createDeviceRegistry(
+  devices: StoreCollection<DeviceDocument>,
+  epochsAbove: () => Promise<number> = async () => 0,
+): DeviceRegistry {
   const registered = ({ _id, keys, activation, reported, specificDestination }: WithId<DeviceDocument>) => ({
     deviceId: _id,
     keyIds: keys.map((key) => key.keyId),
@@ -237,16 +243,17 @@ export function createDeviceRegistry(devices: StoreCollection<DeviceDocument>): 
   const always = { keys: 1, 'activation.applicationId': 1, specificDestination: 1 } as const;
   return {
     async register(deviceIds) {
+      if (deviceIds.length === 0) return;
       const blank = {
         keys: [],
-        epoch: 0,
+        // A headset may remember an activation that the restored database does not know.
+        epoch: await epochsAbove(),
         lastTransactionId: 0,
         recent: [],
         pending: [],
         lifecycle: [],
         reported: {},
       };
-      if (deviceIds.length === 0) return;
       await devices.bulkWrite(
         deviceIds.map((_id) => ({
           updateOne: { filter: { _id }, update: { $setOnInsert: blank }, upsert: true },

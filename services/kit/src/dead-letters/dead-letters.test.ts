@@ -15,6 +15,8 @@ import {
 import { createLogger } from '../logger.ts';
 import { waitFor } from '../testing/wait.ts';
 import { type DeadLetters, withDeadLetters } from './log.ts';
+import { leaveLostLog } from './lost-log.ts';
+import { LetterStore } from './store.ts';
 
 const logger = createLogger({ service: 'test', level: 'silent' });
 const topic = 'usage';
@@ -337,4 +339,31 @@ describe('an event of a newer version', () => {
     await member.deadLetters.discard(head?._id ?? '', 'nobody needs it');
     await waitFor('what was behind', () => member.handled.includes('1'));
   });
+});
+
+test('after the log was lost, an event in the place of an old dead letter is set aside as well, behind it', async () => {
+  const store = stores.database('billing');
+  const member = await start(old);
+  await publish(event('k', 'new 1'));
+  const id = await idOf(member);
+  await member.running.close();
+  expect(await leaveLostLog(store, true)).toBe(1);
+  expect(await idOf(member)).toBe(id);
+  expect(await leaveLostLog(store, false)).toBe(1);
+  expect(await leaveLostLog(store, false)).toBe(0);
+  // What a new log has in that place.
+  const [, place = ''] = /\/(\d+:\d+)\//.exec(id) ?? [];
+  const again = {
+    topic,
+    key: 'k',
+    value: Buffer.from('new 2'),
+    headers: {},
+    position: place,
+    timestampMs: 1,
+  };
+  const kept = new LetterStore(store, { now: () => nowMs });
+  await kept.setAside([again], group, { kind: 'behind', error: 'it waits' });
+  const later = await start(upgraded);
+  await waitFor('both, in order', () => later.handled.length === 2);
+  expect(later.handled).toEqual(['new 1', 'new 2']);
 });

@@ -1,6 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { tooOldMessage, type Versions } from '../domain/client-version.ts';
+import { isEnd } from '../domain/state.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Heads, Queries, Transitions } from '../ports.ts';
 import type { Delivery } from './delivery.ts';
@@ -55,7 +56,7 @@ export async function permitStart(
   if (await accept()) return start;
   let t = await store.get(id);
   const minimum = t?.minimum;
-  const needsSome = minimum && (minimum.client || minimum.firmware);
+  const needsSome = !t?.wish && minimum && (minimum.client || minimum.firmware);
   if (needsSome && (t?.status === 'created' || t?.status === 'published')) {
     // Few operations need a minimum version; only they cost a second read.
     const message = tooOldMessage(versions, minimum);
@@ -70,9 +71,10 @@ export async function permitStart(
   if (t?.deviceId !== deviceId) return drop('unknown transaction');
   // Sent to a newer session, or judged for one: that session asks for its own permit (rule B1).
   if (t.sentEpoch > sessionEpoch) return drop('A newer session has it.');
-  if (t.status === 'accepted' && t.activationEpoch >= floorEpoch) {
-    // It was accepted before: the permit stands, unless the cloud wishes to cancel it.
-    return t.wish ? { kind: 'revoke', reason: t.wish } : start;
+  if (!isEnd(t.status) && t.activationEpoch >= floorEpoch) {
+    if (t.wish) return { kind: 'revoke', reason: t.wish };
+    // It was accepted before: the permit stands.
+    if (t.status === 'accepted') return start;
   }
   return drop(t.endMessage || 'The transaction is over.');
 }

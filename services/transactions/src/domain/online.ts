@@ -112,7 +112,7 @@ export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSes
     const mark = countRetry(t, session);
     const lost = lostBecause(t, mark, session, latest.get(key(t)) === t.id);
     if (!lost) goesOn.push(mark);
-    else if (t.status !== 'accepted' || (held === 'offered' && !mayRunHere(t, session))) {
+    else if (!mayHaveStarted(t, session) || (held === 'offered' && !mayRunHere(t, session))) {
       cancel.push({ id: t.id, message: lost });
     } else if (session.knowsRevoke) (held ? revoke : offer).push({ ...mark, wish: lost });
     // A client that does not know `revoke` is not asked: the result ends the transaction. If it is not
@@ -176,6 +176,15 @@ function countRetry(t: OpenTransaction, session: OnlineSession): Mark {
 /** How far a transaction has come: 0 offered, 1 accepted, more with its progress. */
 function advanceOf(t: Pick<OpenTransaction, 'status' | 'bestProgress'>): number {
   return t.status === 'accepted' ? 1 + t.bestProgress : 0;
+}
+
+/**
+ * The headset can have started only what was accepted, or what may have been accepted before the database was
+ * restored from a backup: that bears its wish from the restore on (ADR 0035). A client that does not know
+ * `revoke` could not say so.
+ */
+function mayHaveStarted(t: OpenTransaction, session: OnlineSession): boolean {
+  return t.status === 'accepted' || (t.wish !== '' && session.knowsRevoke);
 }
 
 /** Its start permit was given to this session, so its `start` may be on the way behind this session's hello. */

@@ -265,6 +265,8 @@ export function createTransactionStore(
           deviceId: session.deviceId,
           activationEpoch: { $gte: floorEpoch },
           sentEpoch: { $lte: session.epoch },
+          // Its headset is asked to give it up.
+          wish: { $exists: false },
           minimumClientVersion: session.meets?.client || { $exists: false },
           minimumFirmwareVersion: session.meets?.firmware || { $exists: false },
         },

@@ -1,0 +1,64 @@
+import { raiseStep } from '@headset-cloud/kit/raised.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { raiseDeviceLink, runningInstance } from './store/raise.ts';
+import { deviceId, type Instance, offer, otherDeviceId, World, WrongClock } from './testing/world.ts';
+
+// ADR 0035
+describe('a database that was restored from a backup, after it was raised', () => {
+  let world: World;
+  beforeEach(() => {
+    world = new World();
+  });
+  afterEach(() => world.close());
+
+  const raise = (dryRun = false) => raiseDeviceLink({ store: world.bed.store, nowMs: 0, dryRun });
+  const online = async (at: Instance, id = deviceId) => {
+    const headset = world.dial(at, { id, hello: {} });
+    return { headset, epoch: Number((await headset.next('welcome')).sessionEpoch) };
+  };
+
+  it('session epochs are above all that were ever told, also of headsets that it does not know', async () => {
+    const before = await world.start();
+    await online(before);
+    await before.service.stop();
+    expect(await raise(true)).toEqual({ sessionEpochsAbove: raiseStep });
+    await raise();
+    await raise();
+    const instance = await world.start();
+    expect((await online(instance)).epoch).toBe(2 * raiseStep + 2);
+    expect((await online(instance, otherDeviceId)).epoch).toBe(2 * raiseStep + 1);
+  });
+
+  it('sessions are found, ended and told to be offline under their raised epochs', async () => {
+    await raise();
+    const [a, b] = [
+      await world.start({ DEVICE_LINK_OFFLINE_AFTER_MS: 200 }),
+      await world.start({ DEVICE_LINK_OFFLINE_AFTER_MS: 200 }),
+    ];
+    const { headset, epoch } = await online(a);
+    expect(await b.handOver(deviceId, offer(1))).toEqual([BigInt(epoch)]);
+    expect(await a.handOver(deviceId, offer(2))).toEqual([BigInt(epoch)]);
+    const presence = async () => (await b.delivery.getPresence({ deviceIds: [deviceId] })).sessionEpochs;
+    expect(await presence()).toEqual({ [deviceId]: BigInt(epoch) });
+    await headset.next('offer');
+    headset.close();
+    const offline = await waitFor('the word', async () =>
+      (await world.reports('device-reports')).find(({ body }) => body.case === 'offline'),
+    );
+    expect(Number(offline.sessionEpoch)).toBe(epoch);
+    expect(await presence()).toEqual({});
+    const stored = () => world.bed.store.collection<{ _id: string }>('sessions').findOne({ _id: deviceId });
+    await waitFor('it to be done', async () => !('away' in ((await stored()) ?? { away: 1 })));
+  });
+
+  it('whoever runs on it is seen by its beat; a lease that a backup holds is not', async () => {
+    const { store } = world.bed;
+    const clock = new WrongClock(0);
+    const instance = await world.start({ DEVICE_LINK_LEASE_MS: 600 });
+    expect(await runningInstance(store, clock)).toMatch(/^127\.0\.0\.1:/);
+    await instance.service.stop();
+    const lease = { _id: 'of the backup', address: 'gone:1', beat: 7, expiresAt: new Date(Date.now() + 500) };
+    await store.collection('instances').insertOne(lease as never);
+    expect(await runningInstance(store, clock)).toBeUndefined();
+  });
+});

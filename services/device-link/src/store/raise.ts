@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { noteRaise, type RaiseReport, type Raising, raisedBy, raiseStep } from '@headset-cloud/kit/raised.ts';
+import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { type InstanceDocument, instancesCollection } from './leases.ts';
+
+const lookEveryMs = 200;
+
+/**
+ * Raises the restored database (ADR 0035): the session epochs of all headsets, also of those that it does
+ * not know, begin above what was raised so far (session-directory.ts).
+ */
+export async function raiseDeviceLink({ store, dryRun }: Raising): Promise<RaiseReport> {
+  const report = { sessionEpochsAbove: (await raisedBy(store)) + raiseStep };
+  if (!dryRun) await noteRaise(store);
+  return report;
+}
+
+/**
+ * An instance that runs on the database, by its address or name; undefined when none does. A lease that has not
+ * run out is watched until its beat rises, or it has run out.
+ */
+export async function runningInstance(store: Store, clock: Clock): Promise<string | undefined> {
+  const instances = store.collection<InstanceDocument>(instancesCollection);
+  const believed = ({ expiresAt }: InstanceDocument) => expiresAt.getTime() > clock.now();
+  let doubtful = (await instances.find({}).toArray()).filter(believed);
+  while (doubtful.length > 0) {
+    await sleep(lookEveryMs);
+    const now = new Map((await instances.find({}).toArray()).map((one) => [one._id, one]));
+    const alive = doubtful.find(({ _id, beat }) => now.has(_id) && now.get(_id)?.beat !== beat);
+    if (alive) return alive.address || alive._id;
+    doubtful = doubtful.filter((one) => now.has(one._id) && believed(one));
+  }
+  return undefined;
+}

@@ -1,0 +1,66 @@
+import { noteRaise, type RaiseReport, type Raising, raiseStep } from '@headset-cloud/kit/raised.ts';
+import type { BulkOperation } from '@headset-cloud/kit/store/operations.ts';
+import type { Store } from '@headset-cloud/kit/store/types.ts';
+import type { WithId } from 'mongodb';
+import { type ApplicationDocument, collections, type DeviceDocument } from './documents.ts';
+
+const atOnce = 500;
+
+/** True: no platform has ever worked with this database. */
+export async function isUnused(store: Store): Promise<boolean> {
+  return (await store.collection<ApplicationDocument>(collections.applications).findOne({})) === null;
+}
+
+/**
+ * Raises the restored database (ADR 0035): each device's activation epoch is above all that its headset may
+ * have learned since the backup. The application that has it goes on, as if after a break, because others may
+ * have had it meanwhile; what happened under its own epochs is still its own (`before`).
+ */
+export async function raiseDevices({ store, dryRun }: Raising): Promise<RaiseReport> {
+  const devices = store.collection<DeviceDocument>(collections.devices);
+  const projection = { epoch: 1, activation: 1, pending: 1 } as const;
+  const report = { devices: 0, activated: 0 };
+  // Before the devices: one that is registered later is above all of them.
+  if (!dryRun) await noteRaise(store);
+  for (let after = ''; ; ) {
+    const page = await devices
+      .find({ _id: { $gt: after } }, { sort: { _id: 1 }, limit: atOnce, projection })
+      .toArray();
+    const last = page.at(-1);
+    if (!last) return report;
+    after = last._id;
+    report.devices += page.length;
+    report.activated += page.filter(({ activation }) => activation).length;
+    if (!dryRun) await devices.bulkWrite(page.map(raise), { ordered: false });
+  }
+}
+
+function raise({ _id, epoch, activation, pending }: WithId<DeviceDocument>): BulkOperation<DeviceDocument> {
+  const raised = epoch + raiseStep;
+  const work = pending.map((one) => ('epoch' in one ? { ...one, epoch: one.epoch + raiseStep } : one));
+  return {
+    updateOne: {
+      filter: { _id, epoch },
+      update: {
+        $set: {
+          epoch: raised,
+          ...(activation && {
+            activation: {
+              ...activation,
+              epoch: raised,
+              sinceEpoch: raised,
+              before: [
+                ...(activation.before ?? []),
+                { sinceEpoch: activation.sinceEpoch ?? activation.epoch, untilEpoch: epoch + 1 },
+              ].slice(-rememberedSpans),
+            },
+          }),
+          ...(work.length > 0 && { pending: work }),
+        },
+      },
+    },
+  };
+}
+
+/** How many restores an activation remembers. */
+const rememberedSpans = 8;

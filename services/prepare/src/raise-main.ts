@@ -1,0 +1,4 @@
+import { main } from '@headset-cloud/kit/host.ts';
+import { raiseMongo } from './raise.ts';
+
+await main('raise', () => raiseMongo(process.env, process.argv.slice(2)));

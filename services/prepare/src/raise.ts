@@ -1,0 +1,88 @@
+import { parseArgs } from 'node:util';
+import { raiseDeviceLink, runningInstance } from '@headset-cloud/device-link/store/raise.ts';
+import { isUnused, raiseDevices } from '@headset-cloud/devices/store/raise.ts';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { ConfigError, readConfig } from '@headset-cloud/kit/config.ts';
+import { leaveLostLog } from '@headset-cloud/kit/dead-letters/lost-log.ts';
+import { createLogger, type Logger } from '@headset-cloud/kit/logger.ts';
+import type { RaiseReport, Raising } from '@headset-cloud/kit/raised.ts';
+import { databaseOf, type ServiceName } from '@headset-cloud/kit/service.ts';
+import { openMongo } from '@headset-cloud/kit/store/mongo.ts';
+import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { raiseTransactions } from '@headset-cloud/transactions/store/raise.ts';
+import { allSteps } from './all-steps.ts';
+import { prepareConfig } from './config.ts';
+
+export interface RaiseOptions {
+  readonly dryRun: boolean;
+  /** The event log is lost as well: the new one begins with its first event. */
+  readonly logLost: boolean;
+}
+
+/** Throws a ConfigError that names what it does not know. */
+export function raiseOptions(args: readonly string[]): RaiseOptions {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { 'dry-run': { type: 'boolean' }, 'log-lost': { type: 'boolean' } },
+    });
+    return { dryRun: values['dry-run'] ?? false, logLost: values['log-lost'] ?? false };
+  } catch (error) {
+    throw new ConfigError([{ setting: 'arguments', reason: (error as Error).message }]);
+  }
+}
+
+/**
+ * Raises every number that headsets, integrators and the event log remember beyond databases that were restored
+ * from a backup (ADR 0035), while no service runs. May run any number of times, and again after it was
+ * interrupted: each run raises further. Throws where there is nothing to raise, and
+ * while an instance runs on the databases.
+ */
+export async function raise(
+  database: (service: ServiceName) => Store,
+  { dryRun, logLost }: RaiseOptions,
+  logger: Logger,
+): Promise<void> {
+  if (await isUnused(database('devices'))) {
+    const where = 'are the databases restored, and are their address, prefix or folder right?';
+    throw new Error(`there is no application in the database of devices: ${where}`);
+  }
+  const running = await runningInstance(database('device-link'), systemClock);
+  if (running) throw new Error(`device-link runs at ${running}: stop all services first`);
+  const part = async (service: ServiceName, work: (raising: Raising) => Promise<RaiseReport>) => {
+    const whole = (store: Store) => work({ store, nowMs: systemClock.now(), dryRun });
+    const store = database(service);
+    const report = await (store.forLongWork?.(whole) ?? whole(store));
+    logger.info({ database: service, ...report }, dryRun ? 'would be raised' : 'raised');
+  };
+  await part('device-link', raiseDeviceLink);
+  await part('devices', raiseDevices);
+  await part('transactions', raiseTransactions);
+  if (logLost) {
+    for (const service of Object.keys(allSteps) as (keyof typeof allSteps)[]) {
+      await part(service, async ({ store }) => ({ deadLetters: await leaveLostLog(store, dryRun) }));
+    }
+  }
+  logger.info(dryRun ? 'nothing was changed' : 'everything is raised');
+}
+
+/** The same for the databases that MONGODB_URI names. */
+export async function raiseMongo(
+  env: Readonly<Record<string, string | undefined>>,
+  args: readonly string[],
+): Promise<void> {
+  const { LOG_LEVEL, MONGODB_URI, MONGODB_DATABASE_PREFIX } = prepareConfig;
+  const config = readConfig({ LOG_LEVEL, MONGODB_URI, MONGODB_DATABASE_PREFIX }, env);
+  const options = raiseOptions(args);
+  const mongo = openMongo({
+    uri: config.MONGODB_URI,
+    databasePrefix: config.MONGODB_DATABASE_PREFIX,
+    appName: 'raise',
+  });
+  try {
+    const logger = createLogger({ service: 'raise', level: config.LOG_LEVEL });
+    await raise((service) => mongo.database(databaseOf(service)), options, logger);
+  } finally {
+    await mongo.close();
+  }
+}
