@@ -5,8 +5,8 @@ import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
 import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
 import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
+import { testCertificate } from '@headset-cloud/kit/testing/certificate.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { testCertificate } from '../testing/certificate.ts';
 import { OriginPools } from './pools.ts';
 import { UndiciSender } from './sender.ts';
 
