@@ -145,6 +145,7 @@ function besideProxy(
         callback(...answer);
       }
     };
+    // It ends the waiting; a socket on which TLS goes on is ended by the time-out of `secure`.
     const timer = setTimeout(() => {
       const within = `within ${connectTimeoutMs} ms`;
       settle(
@@ -153,7 +154,6 @@ function besideProxy(
           : new EgressProxyError(`opened no tunnel ${within}`),
         null,
       );
-      socket?.destroy();
     }, connectTimeoutMs);
     tunnel(hostname, port, performance.now() + connectTimeoutMs).then(
       (opened) => {

@@ -48,6 +48,27 @@ test('an expired certificate of the storage is the reason that it cannot be reac
   });
 });
 
+test.each([
+  ['SignatureDoesNotMatch', 'it answers 403 (SignatureDoesNotMatch)'],
+  ['ExpiredToken', 'it answers 403 (ExpiredToken)'],
+])('rotated credentials (%s) are the reason, though HEAD has no code', async (code, reason) => {
+  const port = await startStorage((request, response) => {
+    response.writeHead(403, { 'content-type': 'application/xml' });
+    response.end(request.method === 'HEAD' ? '' : `<Error><Code>${code}</Code><Message>no</Message></Error>`);
+  });
+  await expect(open(`http://127.0.0.1:${port}`).requireAvailable(0)).rejects.toMatchObject({
+    internal: `bucket artifacts at http://127.0.0.1:${port}: ${reason}`,
+  });
+});
+
+test('credentials that may not look at the bucket can be used all the same', async () => {
+  const port = await startStorage((request, response) => {
+    response.writeHead(403, { 'content-type': 'application/xml' });
+    response.end(request.method === 'HEAD' ? '' : '<Error><Code>AccessDenied</Code></Error>');
+  });
+  await open(`http://127.0.0.1:${port}`).requireAvailable(0);
+});
+
 describe('through the egress proxy', () => {
   let proxy: ConnectProxy;
   beforeEach(async () => {

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import {
   CopyObjectCommand,
   DeleteObjectCommand,
+  GetBucketLocationCommand,
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
@@ -84,8 +85,12 @@ export function createS3Storage(options: S3Options): S3Storage {
       try {
         await client.send(new HeadBucketCommand({ Bucket }), within(callTimeoutMs));
       } catch (error) {
-        // 403 is accepted, because credentials that may write objects need not be allowed to read the bucket.
         if (statusOf(error) !== 403) throw away(error);
+        // An answer to HEAD has no body and so no code; this one tells wrong or expired credentials.
+        await client.send(new GetBucketLocationCommand({ Bucket }), within(callTimeoutMs)).catch((why) => {
+          // Accepted, because credentials that may write objects need not be allowed to read the bucket.
+          if (statusOf(why) !== 403 || (why as Error).name !== 'AccessDenied') throw away(why);
+        });
       }
     },
 
@@ -192,8 +197,14 @@ function statusOf(error: unknown): number | undefined {
 function unavailable(error: unknown, place: string): DomainError {
   const status = statusOf(error);
   const { name, message } = error as Error;
+  // The SDK's names of an answer without a code.
+  const code = /^(Unknown|UnknownError|\d+)$/.test(name) ? '' : ` (${name})`;
   const reason =
-    status === 404 ? 'not found' : status === undefined ? `${name}: ${message}` : `it answers ${status}`;
+    status === 404
+      ? 'not found'
+      : status === undefined
+        ? `${name}: ${message}`
+        : `it answers ${status}${code}`;
   return new DomainError('unavailable', 'The object storage cannot be reached.', {
     cause: error,
     internal: `${place}: ${reason}`,
