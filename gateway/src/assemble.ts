@@ -39,7 +39,8 @@ export function assembleGateway(
     registers: [metrics],
     collect() {
       const age = keys.ageSeconds;
-      if (age === undefined) this.reset();
+      // `reset` would make it 0, as if they had just been fetched.
+      if (age === undefined) this.remove();
       else this.set(age);
     },
   });
