@@ -206,8 +206,8 @@ describe('an egress proxy that fails is named as the reason', () => {
   it('no answer to TLS behind the tunnel: given up after the same time', async () => {
     toThisMachine();
     const port = await listen(createTcp((socket) => socket.resume()));
-    expect(await reason(get(`https://localhost:${port}/`, { connectTimeoutMs: 300 }))).toBe(
-      'undefined: no TLS handshake within 300 ms, through the egress proxy',
+    expect(await reason(get(`https://localhost:${port}/`, { connectTimeoutMs: 2000 }))).toBe(
+      'undefined: no TLS handshake within 2000 ms, through the egress proxy',
     );
     await waitFor('the tunnel is closed', () => proxy.tunnels() === 0);
   });
