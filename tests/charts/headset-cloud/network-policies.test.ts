@@ -102,13 +102,13 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(own.sort()).toEqual(pods.sort());
   });
 
-  it.each(all)('%s: operators reach every service, and nobody reaches them', (_, found) => {
-    const services = Object.keys(chartYaml('files/components.yaml')).filter(
-      (name) => !['gateway', 'site'].includes(name),
-    );
+  it.each(all)('%s: operators reach every process of the platform, and nobody reaches them', (_, found) => {
+    const services = Object.keys(chartYaml('files/components.yaml')).filter((name) => name !== 'site');
     expect(allowed(found, 'egress', 9100).filter((edge) => edge.startsWith('operator'))).toEqual(
       services.map((name) => `operator → ${name}`).sort(),
     );
+    const arriving = allowed(found, 'ingress', 9100).filter((edge) => edge.startsWith('operator'));
+    expect(arriving).toEqual(services.map((name) => `operator → ${name}`).sort());
     const operator = policies(found).find((policy) => about(policy) === 'operator');
     expect(operator?.['spec'].ingress).toBeUndefined();
   });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer as createHttp } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { type buildConnector, Pool } from 'undici';
 import { testCertificate } from '../testing/certificate.ts';
 import { type ConnectProxy, startConnectProxy } from '../testing/connect-proxy.ts';
@@ -148,6 +149,24 @@ describe('through the egress proxy', () => {
       code: 'ADDRESS_REFUSED',
     });
     expect(proxy.asked).toEqual([]);
+  });
+
+  it('the proxy itself may speak TLS; its certificate is verified', async () => {
+    const trusted = getCACertificates('default');
+    await proxy.close();
+    proxy = await startConnectProxy(testCertificate);
+    proxy.route = () => '127.0.0.1';
+    const port = await site(true);
+    await expect(get(`https://localhost:${port}/`)).rejects.toThrow(
+      'the egress proxy cannot be reached (DEPTH_ZERO_SELF_SIGNED_CERT)',
+    );
+    setDefaultCACertificates([...trusted, testCertificate.cert]);
+    try {
+      expect(await get(`https://localhost:${port}/`)).toBe(`localhost localhost:${port}`);
+    } finally {
+      setDefaultCACertificates(trusted);
+    }
+    expect(proxy.asked).toEqual([`93.184.215.14:${port}`]);
   });
 
   it('it gets its credentials, and the destination does not', async () => {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 
 /** What the proxy does with the next tunnels: opens them, answers a status, or misbehaves. */
@@ -23,12 +24,14 @@ export interface ConnectProxy {
   close(): Promise<void>;
 }
 
-export async function startConnectProxy(): Promise<ConnectProxy> {
+/** With a certificate it speaks TLS itself, as https://localhost. */
+export async function startConnectProxy(tls?: { key: string; cert: string }): Promise<ConnectProxy> {
   const sockets = new Set<Socket>();
   const open = new Set<Socket>();
   const heard: string[] = [];
   // Other calls than CONNECT: a client that sends these has not understood what it is for.
-  const server = createServer((_, response) => response.writeHead(501).end());
+  const refuse: RequestListener = (_, response) => response.writeHead(501).end();
+  const server = tls ? createTlsServer(tls, refuse) : createServer(refuse);
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => {});
@@ -65,7 +68,7 @@ export async function startConnectProxy(): Promise<ConnectProxy> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const proxy: ConnectProxy = {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: `${tls ? 'https://localhost' : 'http://127.0.0.1'}:${(server.address() as AddressInfo).port}`,
     conduct: 'open',
     demanded: undefined,
     route: (host) => host,
