@@ -87,14 +87,17 @@ describe('a service whose stores are away when it starts', () => {
     database.listen(0, '127.0.0.1');
     await once(database, 'listening');
     const { port } = database.address() as AddressInfo;
-    await service.kill();
-    service.start({ MONGODB_URI: `mongodb://localhost:${port}/?tls=true` });
-    await waitFor('the reason', async () =>
-      /waits for the database[^\n]*certificate has expired/.test((await readyz())?.text ?? ''),
-    );
-    await waitFor('the log', () => service.log().includes('certificate has expired'));
-    expect(service.running).toBe(true);
-    database.close();
+    try {
+      await service.kill();
+      service.start({ MONGODB_URI: `mongodb://localhost:${port}/?tls=true` });
+      await waitFor('the reason', async () =>
+        /waits for the database[^\n]*certificate has expired/.test((await readyz())?.text ?? ''),
+      );
+      await waitFor('the log', () => service.log().includes('certificate has expired'));
+      expect(service.running).toBe(true);
+    } finally {
+      database.close();
+    }
   });
 
   it('ends at once and in good order when it is told to stop meanwhile', async () => {
