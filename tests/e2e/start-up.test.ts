@@ -1,10 +1,14 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createServer } from 'node:tls';
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
 import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { expiredCertificate } from '@headset-cloud/kit/testing/certificate.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { request } from 'undici';
@@ -76,6 +80,24 @@ describe('a service whose stores are away when it starts', () => {
     await waitFor('some tries', async () => Number(await tries()) >= 3);
     expect(service.log().match(/waits for the database/g)).toHaveLength(1);
     expect(service.running).toBe(true);
+  });
+
+  it('says that the certificate of its database has expired, and lives', async () => {
+    const database = createServer(expiredCertificate);
+    database.listen(0, '127.0.0.1');
+    await once(database, 'listening');
+    const { port } = database.address() as AddressInfo;
+    try {
+      await service.kill();
+      service.start({ MONGODB_URI: `mongodb://localhost:${port}/?tls=true` });
+      await waitFor('the reason', async () =>
+        /waits for the database[^\n]*certificate has expired/.test((await readyz())?.text ?? ''),
+      );
+      await waitFor('the log', () => service.log().includes('certificate has expired'));
+      expect(service.running).toBe(true);
+    } finally {
+      database.close();
+    }
   });
 
   it('ends at once and in good order when it is told to stop meanwhile', async () => {

@@ -199,6 +199,34 @@ test('a contract of thousands of IMEIs is put in parts', async () => {
   expect(new Set(door.contractCalls.map((call) => call.activationLimit))).toEqual(new Set([9]));
 });
 
+describe('a change of a contract is only shown in a dry run', () => {
+  const named = Array.from({ length: 1500 }, (_, n) => String(356938035000000 + n));
+  const [first = '', second = ''] = named;
+  const change = `--limit 9 --add ${first} ${imei} --remove ${second} 350000000000000 --dry-run`;
+
+  test('of an application with a contract', async () => {
+    door = await openDoor({ contract: named });
+    const { code, out } = await ctl(`contracts put app ${change}`);
+    expect(code).toBe(0);
+    expect(out).toMatch(/limit +0 → 9\n/);
+    expect(out).toMatch(/devices +1500 → 1500\n/);
+    expect(out).toMatch(new RegExp(`add +${imei}\\n`));
+    expect(out).toMatch(new RegExp(`remove +${second}\\n`));
+    expect(out).toContain('Nothing was changed');
+    const { contract } = JSON.parse((await ctl(`contracts put app ${change} --json`)).out);
+    expect(contract).toMatchObject({ activationLimit: 9 });
+    expect(contract.deviceIds).toContain(imei);
+    expect(contract.deviceIds).not.toContain(second);
+    expect(door.contractCalls).toEqual([]);
+  });
+
+  test('of one that has none', async () => {
+    door = await openDoor();
+    expect((await ctl(`contracts put app ${change}`)).out).toMatch(/limit +9 \(there is no contract yet\)/);
+    expect(door.contractCalls).toEqual([]);
+  });
+});
+
 test('plans and usage reach billing as they were given', async () => {
   door = await openDoor();
   await ctl(`plans put app ${imei} --video basic-100 --speech ja`);

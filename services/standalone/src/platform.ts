@@ -60,6 +60,8 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     OIDC_AUDIENCE: issuerAudience,
     NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
     COMMUNICATION_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
+    // What lies on this machine, the built-in issuer too, is behind no proxy.
+    EGRESS_NO_PROXY: 'localhost,127.0.0.0/8,::1',
     ...given,
   };
   const problems: ConfigProblem[] = [];

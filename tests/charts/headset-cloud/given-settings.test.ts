@@ -121,6 +121,15 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(gateway).toContainEqual({ name: 'OIDC_AUDIENCE', value: issuerAudience });
   });
 
+  it("the operators' pod has the door of every process that ctl status asks", () => {
+    const operator = resources(scenarios['production']).find((r) => r.kind === 'CronJob') as Resource;
+    const env: Given[] = operator['spec'].jobTemplate.spec.template.spec.containers[0].env;
+    for (const component of Object.keys(ownSettings)) {
+      const name = `${component.toUpperCase().replace('-', '_')}_ADMIN`;
+      expect(env).toContainEqual({ name, value: `http://trial-${component}:9100` });
+    }
+  });
+
   it("helm test's pod gets each setting that its program reads", () => {
     const [pod] = resources(scenarios['trial']).filter((r) => r.kind === 'Pod');
     const [{ args, env }] = (pod as Resource)['spec'].containers;
@@ -155,6 +164,37 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     for (const component of Object.keys(ownSettings)) {
       expect(of(component)).toContainEqual({ name: 'LOG_LEVEL', value: 'debug' });
     }
+  });
+
+  it('only those that call outside get the egress proxy, with its exceptions and credentials', () => {
+    const proxied = cases.filter(([scenario]) => scenario.endsWith('egress proxy'));
+    const having = (name: string) =>
+      proxied.filter(([, , env]) => env.some((e) => e.name === name)).map(([, component]) => component);
+    const callers = ['communication', 'gateway', 'notifier', 'updates'];
+    for (const name of ['EGRESS_PROXY', 'EGRESS_NO_PROXY', 'EGRESS_PROXY_CREDENTIALS_FILE'])
+      expect(having(name).sort()).toEqual(callers);
+    const notifier = resources(scenarios['production behind an egress proxy']).find(
+      (r) => r.kind === 'Deployment' && componentOf(r.metadata.labels) === 'notifier',
+    ) as Resource;
+    const items = [{ key: 'egress-proxy-credentials', path: 'EGRESS_PROXY_CREDENTIALS' }];
+    expect(notifier['spec'].template.spec.volumes[0].projected.sources).toContainEqual({
+      secret: { name: 'headset-cloud', items },
+    });
+    const [, , env] = proxied.find(([, component]) => component === 'notifier') as (typeof cases)[number];
+    expect(env).toContainEqual({ name: 'EGRESS_PROXY', value: 'http://proxy.example.com:3128' });
+    expect(env).toContainEqual({ name: 'EGRESS_NO_PROXY', value: 'id.example.internal,10.30.0.0/16' });
+  });
+
+  it("behind a proxy, a trial's own issuer and the networks of its callbacks are reached directly", () => {
+    const trial = resources({
+      ...scenarios['trial'],
+      values: { egressProxy: { url: 'http://proxy.example.com:3128' } },
+    });
+    const gateway = trial.find(
+      (r) => r.kind === 'Deployment' && componentOf(r.metadata.labels) === 'gateway',
+    );
+    const value = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,trial-trial-issuer';
+    expect(given(gateway as Resource)).toContainEqual({ name: 'EGRESS_NO_PROXY', value });
   });
 
   it('common settings are those of every process', () => {

@@ -1,7 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { chartFolder, describeWith, kubeVersions, missingTools, render, schemasFolder } from './chart.ts';
+import {
+  chartFolder,
+  describeWith,
+  kubeVersions,
+  missingTools,
+  render,
+  resources,
+  schemasFolder,
+} from './chart.ts';
 import { scenarios } from './scenarios.ts';
 
 /** Kinds that the cluster learns from others; their schemas are not among Kubernetes' own. */
@@ -68,6 +76,31 @@ describeWith(['helm'], 'the chart', () => {
     expect(blue.size).toBeGreaterThan(50);
     expect(names('green').filter((name) => blue.has(name))).toEqual([]);
   });
+
+  it.each(Object.keys(scenarios))(
+    '%s: nothing of a release selects pods of another one in the same namespace',
+    (scenario) => {
+      const own = 'app.kubernetes.io/instance';
+      /** Selectors of pods of the platform, wherever they stand; those of others name no component. */
+      const selectors = (it: unknown, path: string): [string, Record<string, string>][] => {
+        if (typeof it !== 'object' || it === null) return [];
+        return Object.entries(it).flatMap(([key, value]) => {
+          const here = `${path}.${key}`;
+          const labels = (value as { matchLabels?: Record<string, string> })?.matchLabels ?? value;
+          const found: [string, Record<string, string>][] =
+            /selector$/i.test(key) && JSON.stringify(labels)?.includes('app.kubernetes.io/')
+              ? [[here, labels]]
+              : [];
+          return [...found, ...selectors(value, here)];
+        });
+      };
+      const found = resources({ ...scenarios[scenario], release: 'blue' }).flatMap((r) =>
+        selectors(r['spec'], `${r.kind} ${r.metadata.name}`),
+      );
+      expect(found.length).toBeGreaterThan(80);
+      expect(found.filter(([, labels]) => labels[own] !== 'blue')).toEqual([]);
+    },
+  );
 });
 
 describeWith(['helm', 'kubeconform'], 'kubeconform (strict)', () => {

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
-import type { Client } from '@connectrpc/connect';
+import { create } from '@bufbuild/protobuf';
+import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import {
   type Contract,
+  ContractSchema,
   DevicesAdminService,
   GetContractResponseSchema,
   PutContractResponseSchema,
@@ -16,6 +18,7 @@ interface PutOptions {
   add: string[];
   addFile?: string;
   remove: string[];
+  dryRun: boolean;
 }
 
 /** IMEIs in one call or answer; contracts may name hundreds of thousands. */
@@ -32,8 +35,17 @@ export function addContracts(program: Command, session: Session): void {
     .option('--add <imei...>', 'IMEIs to add', [])
     .option('--add-file <path>', 'file of IMEIs to add, one a line')
     .option('--remove <imei...>', 'IMEIs to remove; a device that is activated stays so', [])
+    .option('--dry-run', 'only show what would change', false)
     .action(async (applicationId: string, options: PutOptions) => {
       const add = [...options.add, ...(options.addFile ? readDeviceIds(options.addFile) : [])];
+      if (options.dryRun) {
+        const before = await session.call('devices', DevicesAdminService, (client) =>
+          contractOf(client, applicationId),
+        );
+        const { contract, text } = wouldBe(before, applicationId, { ...options, add });
+        session.show(PutContractResponseSchema, create(PutContractResponseSchema, { contract }), () => text);
+        return;
+      }
       const answer = await session.call('devices', DevicesAdminService, async (client) => {
         const put = (addDeviceIds: string[], removeDeviceIds: string[]) =>
           client.putContract({
@@ -58,6 +70,44 @@ export function addContracts(program: Command, session: Session): void {
       );
       session.show(GetContractResponseSchema, answer, ({ contract }) => describe(contract));
     });
+}
+
+/** The application's whole contract; undefined: it has none. */
+async function contractOf(
+  client: Client<typeof DevicesAdminService>,
+  applicationId: string,
+): Promise<Contract | undefined> {
+  try {
+    return (await withAllDevices(client, await client.getContract({ applicationId }))).contract;
+  } catch (error) {
+    if (ConnectError.from(error).code === Code.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** What a change would make of a contract; the service's own checks of IMEIs are not among it. */
+function wouldBe(
+  before: Contract | undefined,
+  applicationId: string,
+  { limit, add, remove }: Pick<PutOptions, 'limit' | 'add' | 'remove'>,
+): { contract: Contract; text: string } {
+  const named = new Set(before?.deviceIds);
+  const added = [...new Set(add)].filter((deviceId) => !named.has(deviceId));
+  const removed = [...new Set(remove)].filter((deviceId) => named.has(deviceId));
+  const deviceIds = [...named, ...added].filter((deviceId) => !remove.includes(deviceId)).sort();
+  const { activated = 0, activationLimit } = before ?? {};
+  const text = fields([
+    ['application', applicationId],
+    ['limit', before ? `${activationLimit} → ${limit}` : `${limit} (there is no contract yet)`],
+    ['activated', String(activated)],
+    ['devices', `${named.size} → ${deviceIds.length}`],
+    ['add', added.join('\n         ') || 'none'],
+    ['remove', removed.join('\n         ') || 'none'],
+  ]);
+  return {
+    contract: create(ContractSchema, { applicationId, activationLimit: limit, activated, deviceIds }),
+    text: `${text}Nothing was changed: this is a dry run.\n`,
+  };
 }
 
 /** Adds the IMEIs after the first page of the answer, page by page. */

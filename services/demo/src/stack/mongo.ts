@@ -28,9 +28,13 @@ export function whyNoMongo(): string | undefined {
 
 /**
  * Starts a server on `directory` and a port that the system chose (or `port`, to bring one back), and
- * waits until it answers. Throws when the program is missing or does not come up.
+ * waits until it answers. With `auth` clients must log in, once the first user is made. Throws when the program is missing or does not come up.
  */
-export async function startMongo(directory: string, port?: number): Promise<RunningMongo> {
+export async function startMongo(
+  directory: string,
+  port?: number,
+  { auth = false } = {},
+): Promise<RunningMongo> {
   const path = findProgram();
   if (!path) throw new Error(whyNoMongo());
   mkdirSync(directory, { recursive: true });
@@ -40,7 +44,7 @@ export async function startMongo(directory: string, port?: number): Promise<Runn
     // restart the killed predecessor may still hold the directory.
     const chosen = port ?? (await freePort());
     try {
-      return await start(path, directory, chosen);
+      return await start(path, directory, chosen, auth ? ['--auth'] : []);
     } catch (error) {
       failure = error;
     }
@@ -48,9 +52,16 @@ export async function startMongo(directory: string, port?: number): Promise<Runn
   throw failure;
 }
 
-async function start(path: string, directory: string, port: number): Promise<RunningMongo> {
+async function start(
+  path: string,
+  directory: string,
+  port: number,
+  more: readonly string[],
+): Promise<RunningMongo> {
   const options = ['--port', String(port), '--storage-path', directory, '--sync-on-commit'];
-  const child = spawn(path, [...options, '--cache-size', '256M'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(path, [...options, '--cache-size', '256M', ...more], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
@@ -87,7 +98,7 @@ async function start(path: string, directory: string, port: number): Promise<Run
 async function answers(uri: string): Promise<boolean> {
   const client = new MongoClient(uri, { serverSelectionTimeoutMS: 500, connectTimeoutMS: 500 });
   try {
-    await client.db('admin').command({ ping: 1 });
+    await client.db('admin').command({ hello: 1 });
     return true;
   } catch {
     return false;
