@@ -17,11 +17,19 @@ const root = resolve(import.meta.dirname, '../..');
 const binary = /\.(?:png|jpg|webp|ico|woff2|br|gz)$/;
 
 /** A copy of the built site with the break's changes, compressed anew. */
-function brokenSite({ change }: Break): string {
+function brokenSite({ change, anyInline }: Break): string {
   const folder = mkdtempSync(join(tmpdir(), 'site-break-'));
   cpSync(realpathSync(dist), folder, { recursive: true });
+  const told = join(folder, 'server.json');
+  const manifest: Manifest = JSON.parse(readFileSync(told, 'utf8'));
+  if (anyInline) {
+    const inline = Object.entries(manifest.inline).map(([file, { styles }]) => [
+      file,
+      { scripts: ["'unsafe-inline'"], styles },
+    ]);
+    writeFileSync(told, JSON.stringify({ ...manifest, inline: Object.fromEntries(inline) }));
+  }
   if (!change) return folder;
-  const manifest: Manifest = JSON.parse(readFileSync(join(folder, 'server.json'), 'utf8'));
   for (const file of Object.keys(manifest.etags).filter((one) => !binary.test(one))) {
     const path = join(folder, 'site', file);
     const changed = change(file, readFileSync(path, 'utf8'));

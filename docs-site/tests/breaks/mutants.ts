@@ -32,9 +32,17 @@ interface Mutant {
   readonly readers?: readonly string[];
 }
 
-/** Tests that judge the text of sources do not see an emptied function. */
+/** Tests that judge the text of sources, or a table, do not see an emptied function. */
 const textMutants: readonly Mutant[] = [
   { file: 'src/pages/index.tsx', from: 0, to: 0, text: '// graphql\n', readers: ['unit/dist.test.ts'] },
+  { file: 'src/pages/index.tsx', from: 0, to: 0, text: 'ja.none.back;\n', readers: ['unit/strings.test.ts'] },
+  {
+    file: 'tests/unit/search-queries.ts',
+    from: 0,
+    to: Number.MAX_SAFE_INTEGER,
+    text: 'export const queries = [];\n',
+    readers: ['unit/search.test.ts'],
+  },
 ];
 
 /** The bodies of all functions of a file, those inside others included. */
