@@ -28,7 +28,7 @@ interface Mutant {
   readonly to: number;
   /** What stands there instead; an emptied function without it. */
   readonly text?: string;
-  /** The tests that read the file without naming it. */
+  /** The only tests that it is for: others would fail in what they prepare. */
   readonly readers?: readonly string[];
 }
 
@@ -149,7 +149,8 @@ for (const { file, from, to, text, readers } of [
   let failed = results.get(piece);
   if (!failed) {
     const files = Object.keys(unseen).filter(
-      (one) => (unseen[one]?.length ?? 0) > 0 && (readers?.includes(one) || reach.get(one)?.has(path)),
+      (one) =>
+        (unseen[one]?.length ?? 0) > 0 && (readers ? readers.includes(one) : reach.get(one)?.has(path)),
     );
     if (files.length === 0) continue;
     if (isTimeOver()) {
