@@ -42,11 +42,13 @@ describe('the reader’s own values', () => {
   for (const [name, wrong, right, reason] of [
     ['apiUrl', 'api.example.com', 'https://api.example.com', /http/],
     ['tokenUrl', 'javascript:alert(1)', 'https://token.example.com/token', /http/],
+    ['apiUrl', 'https://user:word@api.example.com', 'https://api.example.com', /ユーザー名/],
+    ['clientSecret', '秘密', 'a:b', /半角/],
     ['deviceId', '12345', '350000000000006', /15 桁/],
     ['applicationId', 'a b/c', 'app-1_x.Y', /半角/],
     ['clientId', 'あいう', 'client-1', /半角/],
   ] as const) {
-    check(`${name}: the form is checked when the field is left`, desktop, async ({ page }) => {
+    check(`${name} ${wrong}: the form is checked when the field is left`, desktop, async ({ page }) => {
       await openValues(page);
       const before = await shown(page, name);
       assert.ok(((await page.locator(`input[name=${name}]`).getAttribute('placeholder')) ?? '') !== '');
@@ -58,6 +60,26 @@ describe('the reader’s own values', () => {
       for (const text of await shown(page, name)) assert.equal(text, right);
     });
   }
+  check('a slash at the end of the API’s address comes into no sample', desktop, async ({ page }) => {
+    await openValues(page);
+    await typed(page, 'apiUrl', 'https://api.example.com/base//');
+    assert.equal(await problem(page, 'apiUrl'), '');
+    for (const text of await shown(page, 'apiUrl')) assert.equal(text, 'https://api.example.com/base');
+  });
+  check('a password in an address is kept nowhere', desktop, async ({ page }) => {
+    await page.goto('/');
+    const address = 'https://user:word@api.example.com';
+    await page.evaluate(
+      (apiUrl) =>
+        sessionStorage.setItem('sample-values', JSON.stringify({ apiUrl, deviceId: '1'.repeat(15) })),
+      address,
+    );
+    await openValues(page);
+    const kept = () => page.evaluate(() => sessionStorage.getItem('sample-values'));
+    assert.equal(await kept(), JSON.stringify({ deviceId: '1'.repeat(15) }));
+    await typed(page, 'tokenUrl', address);
+    assert.equal(await kept(), JSON.stringify({ deviceId: '1'.repeat(15) }));
+  });
   check('what a form before this one kept is checked as well', desktop, async ({ page }) => {
     await page.goto('/');
     await page.evaluate(() =>
