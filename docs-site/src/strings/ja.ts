@@ -141,6 +141,7 @@ export const ja = {
     status: (status: number) => `サーバーの応答: ${status}`,
     noScript: 'お知らせの表示には JavaScript が必要です。文書を直接開くこともできます:',
     external: '新しいタブで開きます',
+    document: 'このページは、次の Markdown 文書を読み込んで表示します:',
   },
   search: {
     button: '検索',
