@@ -2,25 +2,25 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { filesIn } from './dist.ts';
 import { escapeHtml } from './highlight.ts';
+import { type OwnPage, twinFile } from './own-pages.ts';
 import { announcementsSetting, type Settings, SettingsError } from './settings.ts';
 import type { Site } from './site.ts';
-
-/** Pages that Gatsby builds from src/pages: they have no fragment, but stand in the sitemap. */
-const ownRoutes = ['/', '/information'];
 
 export const listed = (site: Site) => site.pages.filter(({ page }) => !page.unlisted && !page.draft);
 
 export function sitemap(site: Site, { siteUrl }: Settings): string {
-  const routes = [...ownRoutes, ...listed(site).map(({ page }) => page.route)];
+  const routes = [...site.own, ...listed(site).map(({ page }) => page)].map(({ route }) => route);
   const entries = routes.map((route) => `  <url><loc>${escapeHtml(siteUrl + encodeURI(route))}</loc></url>`);
   return `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n${entries.join('\n')}\n</urlset>\n`;
 }
 
 export function llms(site: Site, { siteName, siteUrl }: Settings): string {
-  const line = (kind: string) =>
+  const line = ({ title, route, description }: Omit<OwnPage, 'twin'>) =>
+    `- [${title}](${siteUrl}${twinFile(route)}): ${description}`;
+  const lines = (kind: string) =>
     listed(site)
       .filter(({ page }) => page.kind === kind)
-      .map(({ page }) => `- [${page.title}](${siteUrl}${page.route}.md): ${page.description}`);
+      .map(({ page }) => line(page));
   const contracts = listed(site)
     .filter(({ page }) => page.kind === 'api')
     .map(({ page }) => `- [${page.title} (OpenAPI)](${siteUrl}${page.route}.yaml)`);
@@ -29,11 +29,14 @@ export function llms(site: Site, { siteName, siteUrl }: Settings): string {
     '',
     '> ウェアラブルヘッドセットを管理するクラウド API の開発者向けガイドと API リファレンスです。',
     '',
+    '## サイト',
+    ...site.own.map(line),
+    '',
     '## ガイド',
-    ...line('guide'),
+    ...lines('guide'),
     '',
     '## API リファレンス',
-    ...line('api'),
+    ...lines('api'),
     ...contracts,
     '',
   ].join('\n');
@@ -54,8 +57,9 @@ export function writeOutputs(site: Site, settings: Settings, root: string, outpu
   write('/robots.txt', `User-agent: *\nAllow: /\nSitemap: ${settings.siteUrl}/sitemap.xml\n`);
   for (const { page, html, twin } of site.pages) {
     write(page.fragment, html);
-    if (!page.draft) write(`${page.route}.md`, twin);
+    if (!page.draft) write(twinFile(page.route), twin);
   }
+  for (const { route, twin } of site.own) write(twinFile(route), twin);
   for (const { route, file, document } of site.apis) {
     write(`${route}.yaml`, readFileSync(file));
     write(`${route}.json`, `${JSON.stringify(document, null, 2)}\n`);

@@ -7,6 +7,7 @@ import { type Guide, loadGuides, twinOf } from './guides.ts';
 import { createHighlight } from './highlight.ts';
 import { renderMarkdown } from './markdown.ts';
 import { type LoadedApi, loadApis, located } from './openapi.ts';
+import { type OwnPage, ownPages } from './own-pages.ts';
 import { loadRenderer } from './renderer.ts';
 import { withOtherWords } from './search-words.ts';
 import type { Settings } from './settings.ts';
@@ -23,6 +24,7 @@ export interface Site {
   /** What each page was made of, by its route. */
   readonly sources: ReadonlyMap<string, Source>;
   readonly pages: readonly BuiltPage[];
+  readonly own: readonly OwnPage[];
   readonly apis: readonly LoadedApi[];
   readonly search: readonly SearchRecord[];
 }
@@ -150,6 +152,7 @@ export async function buildSite({ root, settings, drafts, content, openapi }: Si
       ...apis.map(({ route, file, text }) => [route, { file: basename(file), text }] as const),
     ]),
     pages: [...pages, ...references.map((one) => one.built)],
+    own: ownPages(renderer.home, renderer.ja, settings),
     apis,
     search: [...guideSearch(guides), ...references.flatMap((one) => one.search)].map(withOtherWords),
   };

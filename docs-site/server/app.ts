@@ -21,6 +21,8 @@ const refusals: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
 };
 
+/** A 405 names what is answered (RFC 9110, 15.5.6). */
+const allow = 'GET, HEAD';
 const text = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
 
 /** The public server: it answers GET and HEAD from the built site and from nothing else, with the policies on every answer. */
@@ -40,7 +42,7 @@ export function buildApp(content: Content, onAnswer: (status: number) => void): 
 
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      return say(response, 405, { allow: 'GET, HEAD' }, 'Only GET and HEAD.');
+      return say(response, 405, { allow }, 'Only GET and HEAD.');
     if (request.httpVersion !== '1.0' && request.headers.host === undefined)
       return say(response, 400, {}, 'The header Host is missing.');
     const route = routeOf(request.url ?? '/', (file) => content.has(file));
@@ -87,7 +89,13 @@ export function buildApp(content: Content, onAnswer: (status: number) => void): 
   /** Where Node has no request to answer. */
   function refuse(socket: Socket, status: number): void {
     onAnswer(status);
-    const headers = { ...policies, ...text, connection: 'close', 'content-length': '0' };
+    const headers = {
+      ...policies,
+      ...text,
+      ...(status === 405 ? { allow } : {}),
+      connection: 'close',
+      'content-length': '0',
+    };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`);
   }

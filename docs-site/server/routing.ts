@@ -4,12 +4,16 @@ export type Route =
   | { readonly to: 'file'; readonly file: string }
   | { readonly to: 'nothing' };
 
+/** The absolute form is served like the path alone (RFC 9112, 3.2.2): there is one site here, whatever its name. */
+const originForm = (target: string): string =>
+  target.replace(/^https?:\/\/[^/?]+\/?/i, '/');
+
 /**
- * `/x.html`, `/x/index.html` and `/x/` are `/x`, the query is kept. Slashes at the beginning are one: `//host/`
- * as a redirect would lead to another site.
+ * `/x.html`, `/x/index.html`, `/x/index` and `/x/` are `/x`, the query is kept. Slashes at the beginning are one:
+ * `//host/` as a redirect would lead to another site.
  */
-export function routeOf(url: string, has: (file: string) => boolean): Route {
-  const [rawPath = '/', ...rest] = url.split('?');
+export function routeOf(target: string, has: (file: string) => boolean): Route {
+  const [rawPath = '/', ...rest] = originForm(target).split('?');
   const query = rest.length > 0 ? `?${rest.join('?')}` : '';
   let path: string;
   try {
@@ -20,7 +24,8 @@ export function routeOf(url: string, has: (file: string) => boolean): Route {
   if (!path.startsWith('/') || /[\\\0\r\n]/.test(path)) return { to: 'nothing' };
   const plain = `/${path
     .replace(/^\/+/, '')
-    .replace(/(^|\/)index\.html$/, '$1')
+    .replace(/\/+$/, '')
+    .replace(/(^|\/)index(?:\.html)?$/, '$1')
     .replace(/\.html$/, '')
     .replace(/\/+$/, '')}`;
   if (plain !== path)

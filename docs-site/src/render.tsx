@@ -5,6 +5,7 @@ import { ApiReference, describeApi } from './reference';
 import type { ApiInput, ApiPage } from './reference/types';
 
 export { ja } from './strings/ja';
+export { home } from './theme/Home/content';
 
 /** Entry of the build: what is rendered once, in Node, and never hydrated (bundled by build/renderer.ts). */
 export function renderGuide(Content: FunctionComponent<{ components: typeof components }>): string {

@@ -2,18 +2,35 @@ import { ja } from '../strings/ja';
 import { onFragment } from './fragments';
 
 const confirmationMs = 1000;
+/** What went wrong is a sentence to read. */
+const failureMs = 2000;
 const restore = new WeakMap<HTMLElement, number>();
 
-function say(button: HTMLElement, text: string, state: string): void {
+/** Screen readers tell of a change in a region that was there before it. */
+const region = (() => {
+  let node: HTMLElement | undefined;
+  return (): HTMLElement => {
+    if (node) return node;
+    node = document.createElement('div');
+    node.className = 'visually-hidden';
+    node.setAttribute('role', 'status');
+    document.body.append(node);
+    return node;
+  };
+})();
+
+function say(button: HTMLElement, text: string, state: 'done' | 'failed'): void {
   button.dataset['state'] = state;
   button.setAttribute('aria-label', text);
+  region().textContent = text;
   clearTimeout(restore.get(button));
   restore.set(
     button,
     window.setTimeout(() => {
       delete button.dataset['state'];
       button.setAttribute('aria-label', ja.code.copy);
-    }, confirmationMs),
+      region().textContent = '';
+    }, state === 'failed' ? failureMs : confirmationMs),
   );
 }
 
@@ -40,6 +57,7 @@ const offersWrap = (pre: Element): boolean =>
 
 /** Copying and wrapping of code blocks. */
 export function startCode(): void {
+  region();
   const sizes = new ResizeObserver((entries) => {
     // Blocks without a width are in a part that is not laid out yet: to ask would lay it out. All are asked before one
     // is changed: each answer after a change costs a layout.

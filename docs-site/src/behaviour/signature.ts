@@ -7,43 +7,67 @@ const hex = (bytes: ArrayBuffer): string =>
   [...new Uint8Array(bytes)].map((one) => one.toString(16).padStart(2, '0')).join('');
 const base64 = (bytes: ArrayBuffer): string => btoa(String.fromCharCode(...new Uint8Array(bytes)));
 
-async function hmac(key: string, text: string): Promise<ArrayBuffer> {
+async function hmac(key: string, bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const imported = await crypto.subtle.importKey('raw', encoder.encode(key), algorithm, false, ['sign']);
-  return crypto.subtle.sign('HMAC', imported, encoder.encode(text));
+  return crypto.subtle.sign('HMAC', imported, bytes);
 }
 
 export interface SignatureInput {
   readonly key: string;
   readonly id: string;
   readonly timestamp: string;
-  readonly body: string;
+  /** Text stands for its bytes in UTF-8. */
+  readonly body: string | Uint8Array;
+}
+
+interface Signatures {
+  readonly simple: string;
+  readonly standard: string;
 }
 
 /** Both signatures; without id and time there is no second one. */
-export async function sign({
-  key,
-  id,
-  timestamp,
-  body,
-}: SignatureInput): Promise<{ simple: string; standard: string }> {
-  const simple = hex(await hmac(key, body));
+export async function sign({ key, id, timestamp, body }: SignatureInput): Promise<Signatures> {
+  const bytes = typeof body === 'string' ? encoder.encode(body) : new Uint8Array(body);
+  const simple = hex(await hmac(key, bytes));
   if (id === '' || timestamp === '') return { simple, standard: '' };
-  return { simple, standard: `v1,${base64(await hmac(key, `${id}.${timestamp}.${body}`))}` };
+  const begin = encoder.encode(`${id}.${timestamp}.`);
+  const signed = new Uint8Array(begin.length + bytes.length);
+  signed.set(begin);
+  signed.set(bytes, begin.length);
+  return { simple, standard: `v1,${base64(await hmac(key, signed))}` };
 }
 
-/** Whether a received header, which may hold several signatures, has one of the right ones. */
-export const isReceived = (
+/**
+ * What a received header, which may hold several signatures, has: one of the right ones, the right one in capital hex
+ * digits (a comparison of strings fails), or none.
+ */
+export function judge(
   received: string,
-  { simple, standard }: { simple: string; standard: string },
-): boolean =>
-  received
-    .trim()
-    .split(/\s+/)
-    .some((one) => one === simple || (standard !== '' && one === standard));
+  { simple, standard }: Signatures,
+): 'matches' | 'capitals' | 'differs' {
+  const all = received.trim().split(/\s+/);
+  if (all.some((one) => one === simple || (standard !== '' && one === standard))) return 'matches';
+  return all.some((one) => one.toLowerCase() === simple) ? 'capitals' : 'differs';
+}
+
+/** Far more than a callback has. */
+const mostBytes = 16 * 1024 * 1024;
+
+/** The chosen file's own bytes, else those of the text; undefined where the file cannot be read. */
+async function bodyOf(form: HTMLFormElement): Promise<Uint8Array | undefined> {
+  const file = fileField(form)?.files?.[0];
+  if (!file) return encoder.encode(field(form, 'body')?.value ?? '');
+  if (file.size > mostBytes) return undefined;
+  return file.arrayBuffer().then(
+    (bytes) => new Uint8Array(bytes),
+    () => undefined,
+  );
+}
 
 const field = (form: HTMLFormElement, name: string) =>
   form.elements.namedItem(name) as HTMLInputElement | HTMLTextAreaElement | null;
+const fileField = (form: HTMLFormElement) => form.elements.namedItem('file') as HTMLInputElement | null;
 const turns = new WeakMap<HTMLFormElement, number>();
 
 async function calculate(form: HTMLFormElement): Promise<void> {
@@ -54,7 +78,6 @@ async function calculate(form: HTMLFormElement): Promise<void> {
     key: read('key').trim(),
     id: read('id').trim(),
     timestamp: read('timestamp').trim(),
-    body: read('body'),
   };
   const say = form.querySelector<HTMLElement>('[data-signature-say]');
   const values = form.querySelector<HTMLElement>('.api-signature__values');
@@ -64,11 +87,13 @@ async function calculate(form: HTMLFormElement): Promise<void> {
     say.dataset['state'] = state;
   };
   values.hidden = true;
-  if (input.key === '' || input.body === '') return show(words.empty, 'empty');
+  if (input.key === '') return show(words.empty, 'empty');
   if (!globalThis.crypto?.subtle) return show(words.unavailable, 'unavailable');
-  const result = await sign(input);
+  const body = await bodyOf(form);
+  const result = body && (await sign({ ...input, body }));
   // A later input is being calculated: its result counts.
   if (turns.get(form) !== turn) return;
+  if (!result) return show(words.unreadable, 'unreadable');
   for (const name of ['simple', 'standard'] as const) {
     const element = form.querySelector(`[data-signature-${name}]`);
     if (element) element.textContent = result[name] || '—';
@@ -79,18 +104,26 @@ async function calculate(form: HTMLFormElement): Promise<void> {
     ...(input.timestamp === '' ? [words.timestamp] : []),
   ];
   const received = read('received');
-  if (received.trim() === '') show(words.result, 'done');
-  else if (isReceived(received, result)) show(words.matches, 'matches');
+  const verdict = judge(received, result);
+  if (received.trim() === '') show(words.result(body.length), 'done');
+  else if (verdict !== 'differs') show(words[verdict], verdict);
   else if (missing.length > 0 && /\bv1,/.test(received)) show(words.missing(missing.join(' と ')), 'missing');
   else show(words.differs, 'differs');
 }
 
 function fillVector(form: HTMLFormElement): void {
-  const vector = JSON.parse(form.dataset['vector'] ?? '{}') as SignatureInput;
+  const vector = JSON.parse(form.dataset['vector'] ?? '{}') as Record<string, string>;
   for (const [name, value] of Object.entries(vector)) {
     const element = field(form, name);
     if (element) element.value = value;
   }
+  keepOneBody(form, 'body');
+}
+
+/** Text or file: what was given last counts, and the other is empty. */
+function keepOneBody(form: HTMLFormElement, given: 'body' | 'file'): void {
+  const other = given === 'body' ? fileField(form) : field(form, 'body');
+  if (other) other.value = '';
 }
 
 /** The signature calculator: WebCrypto in the page; nothing is sent or kept. */
@@ -99,7 +132,10 @@ export function startSignature(): void {
     event.target instanceof Element ? event.target.closest<HTMLFormElement>('form[data-signature]') : null;
   document.addEventListener('input', (event) => {
     const form = formOf(event);
-    if (form) void calculate(form);
+    if (!form) return;
+    const { name } = event.target as HTMLInputElement;
+    if (name === 'body' || name === 'file') keepOneBody(form, name);
+    void calculate(form);
   });
   document.addEventListener('submit', (event) => {
     if (formOf(event)) event.preventDefault();

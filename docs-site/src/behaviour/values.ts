@@ -8,23 +8,44 @@ const given = new Map<string, string>();
 const examples = new WeakMap<HTMLElement, string>();
 
 const words = ja.values.problems;
+
 /** Values stand between quotes of a shell, of JavaScript and of Python: none of these may end or change them. */
 const unsafe = /['"`\\$\p{Cc}\p{Zl}\p{Zp}]/u;
-const forms: Readonly<Record<string, readonly [RegExp, string]>> = {
-  apiUrl: [/^https?:\/\/[^\s/]\S*$/i, words.url],
-  tokenUrl: [/^https?:\/\/[^\s/]\S*$/i, words.url],
-  integratorUrl: [/^https?:\/\/[^\s/]\S*$/i, words.url],
-  deviceId: [/^\d{15}$/, words.imei],
-  applicationId: [/^[\w.-]{1,128}$/, words.id],
-  clientId: [/^[!-~]+$/, words.client],
+
+/** A base of other addresses, or an address that is called as it is. Neither holds what only one call would need. */
+function urlProblem(value: string): string {
+  if (!/^https?:\/\/(?!\/)[!-~]+$/i.test(value)) return words.url;
+  if (/^\w+:\/\/[^/?#]*@/.test(value)) return words.urlUser;
+  if (/[?#]/.test(value)) return words.urlRest;
+  return URL.canParse(value) ? '' : words.url;
+}
+const matching = (form: RegExp, problem: string) => (value: string) => (form.test(value) ? '' : problem);
+
+const forms: Readonly<Record<string, (value: string) => string>> = {
+  apiUrl: urlProblem,
+  tokenUrl: urlProblem,
+  integratorUrl: urlProblem,
+  deviceId: matching(/^\d{15}$/, words.imei),
+  // As a part of a path, `.` and `..` lead to another call.
+  applicationId: matching(/^(?!\.{1,2}$)[\w.-]{1,128}$/, words.id),
+  // HTTP Basic ends the client ID at the first colon.
+  clientId: matching(/^[!-9;-~]+$/, words.client),
+  // A bytes literal of Python and `btoa` take no other characters.
+  clientSecret: matching(/^[!-~]+$/, words.secret),
 };
+
+/** Reasons that no further character takes away. */
+const final: readonly string[] = [words.characters, words.urlUser, words.urlRest];
 
 /** Why a value cannot stand in the samples; '' when it can. */
 export function problemOf(name: string, value: string): string {
   if (unsafe.test(value)) return words.characters;
-  const [form, problem] = forms[name] ?? [/./, ''];
-  return value === '' || form.test(value) ? '' : problem;
+  return value === '' ? '' : (forms[name]?.(value) ?? '');
 }
+
+/** As the value stands in the samples: paths follow the API's address, which would begin with two slashes. */
+export const asShown = (name: string, value: string): string =>
+  name === 'apiUrl' ? value.replace(/\/+$/, '') : value;
 
 function keep(): void {
   try {
@@ -37,11 +58,13 @@ function keep(): void {
 
 function restore(): void {
   try {
-    const kept: unknown = JSON.parse(sessionStorage.getItem(key) ?? '{}');
-    for (const [name, value] of Object.entries(kept as Record<string, unknown>)) {
+    const kept = Object.entries(JSON.parse(sessionStorage.getItem(key) ?? '{}') as Record<string, unknown>);
+    for (const [name, value] of kept) {
       if (typeof value === 'string' && !secret.has(name) && problemOf(name, value) === '')
-        given.set(name, value);
+        given.set(name, asShown(name, value));
     }
+    // What is refused today does not stay either: it may hold a password.
+    if (given.size < kept.length) keep();
   } catch {
     // Nothing kept, or not ours.
   }
@@ -87,9 +110,9 @@ export function startValues(): void {
     const value = input.value.trim();
     const problem = problemOf(input.name, value);
     // While a value is being typed it is not yet complete; a wrong character never becomes right.
-    if (problem === '' || problem === words.characters) say(input, problem);
+    if (problem === '' || final.includes(problem)) say(input, problem);
     if (value === '' || problem !== '') given.delete(input.name);
-    else given.set(input.name, value);
+    else given.set(input.name, asShown(input.name, value));
     keep();
     show(document);
   });

@@ -8,7 +8,7 @@ import { PageHead } from '../theme/PageHead';
 function useSuffixRedirect(): void {
   useEffect(() => {
     const { pathname, search, hash } = window.location;
-    const plain = pathname.replace(/(?:\/index)?\.html$/, '') || '/';
+    const plain = pathname.replace(/(?:\/index(?:\.html)?|\.html)$/, '') || '/';
     if (plain !== pathname && plain !== '/404') void navigate(plain + search + hash, { replace: true });
   }, []);
 }

@@ -1,26 +1,49 @@
-import { type ReactElement, useEffect, useState } from 'react';
+import { type ReactElement, useEffect, useRef, useState } from 'react';
 import { ja } from '../strings/ja';
 import { type Loaded, type LoadFailure, loadAnnouncements } from '../theme/Announcements/load';
 import { renderAnnouncements } from '../theme/Announcements/markdown';
+import { isFocusLost } from '../theme/focus';
 import { PageHead } from '../theme/PageHead';
 import { useSite } from '../theme/useSite';
 
 const reason = (failure: LoadFailure): string =>
   failure.kind === 'status' ? ja.information.status(failure.status) : ja.information[failure.kind];
 
+/** To the announcements' first heading, or to what stands in their place. */
+function focusContent(content: HTMLElement | null): void {
+  const target = content?.querySelector<HTMLElement>('h2, h3, h4, h5, h6') ?? content;
+  if (!target) return;
+  target.tabIndex = -1;
+  target.focus();
+}
+
 export default function Information(): ReactElement {
   const { announcementsUrl } = useSite();
+  const content = useRef<HTMLDivElement>(null);
   const [loaded, setLoaded] = useState<Loaded>();
+  const [loading, setLoading] = useState(true);
   const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     const gone = new AbortController();
-    setLoaded(undefined);
+    setLoading(true);
     void attempt;
     loadAnnouncements(announcementsUrl, gone.signal).then((result) => {
-      if (!gone.signal.aborted) setLoaded(result);
+      if (gone.signal.aborted) return;
+      setLoaded(result);
+      setLoading(false);
     });
     return () => gone.abort();
   }, [announcementsUrl, attempt]);
+  // Retry stays while it is being tried, and keeps the focus; it goes when it has helped.
+  useEffect(() => {
+    if (attempt > 0 && loaded && !('failure' in loaded) && isFocusLost()) focusContent(content.current);
+  }, [attempt, loaded]);
+  const progress = (
+    <p className="information__loading" role="status">
+      <span className="spinner" />
+      {ja.information.loading}
+    </p>
+  );
   return (
     <main id="main" className="information" tabIndex={-1}>
       <h1>{ja.information.title}</h1>
@@ -30,19 +53,21 @@ export default function Information(): ReactElement {
           {ja.information.noScript} <a href={announcementsUrl}>{announcementsUrl}</a>
         </p>
       </noscript>
-      <div className="information__content" aria-live="polite" aria-busy={!loaded}>
+      <div ref={content} className="information__content" aria-live="polite" aria-busy={loading}>
         {!loaded ? (
-          <p className="information__loading" role="status">
-            <span className="spinner" />
-            {ja.information.loading}
-          </p>
+          progress
         ) : 'failure' in loaded ? (
           <div className="information__error" role="alert">
             <h2>
               {ja.error.title} <span lang="en">({ja.error.titleEnglish})</span>
             </h2>
-            <p>{ja.information.failed(reason(loaded.failure))}</p>
-            <button type="button" className="button" onClick={() => setAttempt(attempt + 1)}>
+            {loading ? progress : <p>{ja.information.failed(reason(loaded.failure))}</p>}
+            <button
+              type="button"
+              className="button"
+              aria-disabled={loading}
+              onClick={() => !loading && setAttempt(attempt + 1)}
+            >
               {ja.error.retry} <span lang="en">({ja.error.retryEnglish})</span>
             </button>
           </div>

@@ -65,6 +65,11 @@ export function Signature(): ReactElement {
             spellCheck={false}
           />
         </label>
+        <p className="api-signature__note">{words.bodyNote}</p>
+        <label className="api-signature__field">
+          <span className="api-signature__label">{words.file}</span>
+          <input className="values__input" name="file" type="file" autoComplete="off" />
+        </label>
         <p className="api-signature__buttons">
           <button type="button" className="button" data-signature-use="">
             {words.useVector}

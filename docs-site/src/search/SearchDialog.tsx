@@ -10,6 +10,7 @@ import {
   useState,
 } from 'react';
 import { ja } from '../strings/ja';
+import { isFocusLost } from '../theme/focus';
 import { Icon } from '../theme/Icon';
 import type { Engine, Found, Hit } from './engine';
 import type { Piece } from './excerpt';
@@ -50,6 +51,7 @@ interface Props {
 /** Part of every page, as it is small: what it loads by itself, engine and index, it can tell of and try again. */
 export function SearchDialog({ close, leave }: Props): ReactElement {
   const dialog = useRef<HTMLDialogElement>(null);
+  const input = useRef<HTMLInputElement>(null);
   const [query, setQuery] = useState('');
   const [engine, setEngine] = useState<Engine>();
   const [failed, setFailed] = useState(false);
@@ -79,6 +81,11 @@ export function SearchDialog({ close, leave }: Props): ReactElement {
       gone = true;
     };
   }, [attempt]);
+
+  // The button to try again goes when it has helped; whoever went elsewhere meanwhile stays there.
+  useEffect(() => {
+    if (engine && isFocusLost()) input.current?.focus();
+  }, [engine]);
 
   const asked = query.trim() !== '';
   const found = useMemo(() => (asked && engine ? engine.find(query) : none), [asked, engine, query]);
@@ -134,6 +141,7 @@ export function SearchDialog({ close, leave }: Props): ReactElement {
         <div className="search__head">
           <Icon name="search" />
           <input
+            ref={input}
             className="search__input"
             type="text"
             role="combobox"
@@ -160,8 +168,13 @@ export function SearchDialog({ close, leave }: Props): ReactElement {
         </div>
         <p className="search__status" role="status">
           {status}
-          {failed ? (
-            <button type="button" className="button button--plain" onClick={() => setAttempt(attempt + 1)}>
+          {failed || (attempt > 0 && !engine) ? (
+            <button
+              type="button"
+              className="button button--plain"
+              aria-disabled={!failed}
+              onClick={() => failed && setAttempt(attempt + 1)}
+            >
               {ja.error.retry}
             </button>
           ) : null}

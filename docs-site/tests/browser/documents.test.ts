@@ -189,6 +189,37 @@ describe('code blocks', () => {
       assert.equal(await button.getAttribute('aria-label'), 'クリップボードにコードをコピー');
     },
   );
+  check(
+    'copying that fails is shown and told for about two seconds',
+    {
+      ...desktop,
+      before: `navigator.clipboard.writeText=()=>Promise.reject(new DOMException('no','NotAllowedError'))`,
+    },
+    async ({ page }) => {
+      await open(page);
+      await page.clock.install();
+      const block = page.locator('.code', { hasText: 'success' }).first();
+      await block.hover();
+      const button = block.locator('[data-code=copy]');
+      await button.click();
+      await page.locator('[data-state=failed]').waitFor();
+      const words = 'コピーできませんでした';
+      assert.equal(await button.getAttribute('aria-label'), words);
+      const told = page.locator('[role=status]', { hasText: words });
+      assert.equal(await told.count(), 1);
+      const { shown, width } = await button.evaluate((node) => {
+        const { content, width: wide } = getComputedStyle(node, '::after');
+        return { shown: content, width: Number.parseFloat(wide) };
+      });
+      assert.equal(shown, `"${words}"`);
+      assert.ok(width > 100, `${width}`);
+      await page.clock.runFor(1900);
+      assert.equal(await told.count(), 1);
+      await page.clock.runFor(200);
+      assert.equal(await told.count(), 0);
+      assert.equal(await button.getAttribute('aria-label'), 'クリップボードにコードをコピー');
+    },
+  );
   check('wrapping is offered only where a line is too long', phone, async ({ page }) => {
     await open(page);
     const short = page.locator('.code', { hasText: 'success' }).first();

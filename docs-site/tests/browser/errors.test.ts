@@ -115,8 +115,15 @@ describe('error boundary', () => {
       await goTo(page, tutorial);
       await page.locator('.status--crash', { hasText: 'This page crashed.' }).waitFor();
       assert.equal(await page.getByRole('button', { name: /Try again/ }).count(), 1);
+      assert.equal(await page.title(), 'このページはクラッシュしました。 (This page crashed.)');
+      await page.goBack();
+      await page.locator('.hero').waitFor();
+      await page.waitForFunction(() => /^Headset Cloud/.test(document.title));
+      await page.goForward();
+      await page.locator('.status--crash').waitFor();
       await page.getByRole('link', { name: 'ホームへ戻る' }).click();
       await page.locator('.hero').waitFor();
+      assert.match(await page.title(), /^Headset Cloud/);
     },
   );
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
@@ -42,11 +43,13 @@ describe('the reader’s own values', () => {
   for (const [name, wrong, right, reason] of [
     ['apiUrl', 'api.example.com', 'https://api.example.com', /http/],
     ['tokenUrl', 'javascript:alert(1)', 'https://token.example.com/token', /http/],
+    ['apiUrl', 'https://user:word@api.example.com', 'https://api.example.com', /ユーザー名/],
+    ['clientSecret', '秘密', 'a:b', /半角/],
     ['deviceId', '12345', '350000000000006', /15 桁/],
     ['applicationId', 'a b/c', 'app-1_x.Y', /半角/],
     ['clientId', 'あいう', 'client-1', /半角/],
   ] as const) {
-    check(`${name}: the form is checked when the field is left`, desktop, async ({ page }) => {
+    check(`${name} ${wrong}: the form is checked when the field is left`, desktop, async ({ page }) => {
       await openValues(page);
       const before = await shown(page, name);
       assert.ok(((await page.locator(`input[name=${name}]`).getAttribute('placeholder')) ?? '') !== '');
@@ -58,6 +61,26 @@ describe('the reader’s own values', () => {
       for (const text of await shown(page, name)) assert.equal(text, right);
     });
   }
+  check('a slash at the end of the API’s address comes into no sample', desktop, async ({ page }) => {
+    await openValues(page);
+    await typed(page, 'apiUrl', 'https://api.example.com/base//');
+    assert.equal(await problem(page, 'apiUrl'), '');
+    for (const text of await shown(page, 'apiUrl')) assert.equal(text, 'https://api.example.com/base');
+  });
+  check('a password in an address is kept nowhere', desktop, async ({ page }) => {
+    await page.goto('/');
+    const address = 'https://user:word@api.example.com';
+    await page.evaluate(
+      (apiUrl) =>
+        sessionStorage.setItem('sample-values', JSON.stringify({ apiUrl, deviceId: '1'.repeat(15) })),
+      address,
+    );
+    await openValues(page);
+    const kept = () => page.evaluate(() => sessionStorage.getItem('sample-values'));
+    assert.equal(await kept(), JSON.stringify({ deviceId: '1'.repeat(15) }));
+    await typed(page, 'tokenUrl', address);
+    assert.equal(await kept(), JSON.stringify({ deviceId: '1'.repeat(15) }));
+  });
   check('what a form before this one kept is checked as well', desktop, async ({ page }) => {
     await page.goto('/');
     await page.evaluate(() =>
@@ -129,6 +152,49 @@ describe('signature calculator', () => {
       await page.locator('[data-signature-say][data-state=differs]').waitFor();
     });
   }
+  const simpleOf = (key: string, body: string | Uint8Array) =>
+    createHmac('sha256', key).update(body).digest('hex');
+  const signatureIs = (page: Page, expected: string) =>
+    page.waitForFunction(
+      (simple) => document.querySelector('[data-signature-simple]')?.textContent === simple,
+      expected,
+    );
+  check('capital hex digits are named, an empty body has its signature', desktop, async ({ page }) => {
+    await open(page);
+    const simple = await page.locator('[data-signature-simple]').innerText();
+    const received = page.locator('form[data-signature] [name=received]');
+    await received.fill(simple.toUpperCase());
+    await page.locator('[data-signature-say][data-state=capitals]').waitFor();
+    assert.match(await say(page), /小文字/);
+    await received.fill('');
+    await page.locator('form[data-signature] [name=body]').fill('');
+    const key = await page.locator('form[data-signature] [name=key]').inputValue();
+    await signatureIs(page, simpleOf(key, ''));
+    assert.match(await say(page), /本文 0 バイト/);
+  });
+  check('a file is signed as it is, the text as it stands; nothing is sent', desktop, async ({ page }) => {
+    await open(page);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    assert.match(await page.locator('form[data-signature]').innerText(), /改行を LF に変えます/);
+    const file = page.locator('form[data-signature] [name=file]');
+    const body = page.locator('form[data-signature] [name=body]');
+    const buffer = Buffer.from([0x7b, 0x0d, 0x0a, 0xff, 0x7d]);
+    await page.locator('form[data-signature] [name=key]').fill('key');
+    await file.setInputFiles({ name: 'body.json', mimeType: 'application/json', buffer });
+    await signatureIs(page, simpleOf('key', buffer));
+    assert.match(await say(page), /本文 5 バイト/);
+    assert.equal(await body.inputValue(), '');
+    await body.fill('a\r\nb');
+    await signatureIs(page, simpleOf('key', 'a\nb'));
+    assert.equal(await file.inputValue(), '');
+    await file.setInputFiles({ name: 'large', mimeType: '', buffer: Buffer.alloc(16 * 1024 * 1024 + 1) });
+    await page.locator('[data-signature-say][data-state=unreadable]').waitFor();
+    await page.locator('[data-signature-use]').click();
+    await page.locator('[data-signature-say][data-state=done]').waitFor();
+    assert.equal(await file.inputValue(), '');
+    assert.deepEqual(asked, []);
+  });
   check('after leaving and coming back form and result are both empty', desktop, async ({ page }) => {
     await open(page);
     await page.evaluate(() =>

@@ -357,6 +357,48 @@ describe('announcements', () => {
     await page.locator('.information .prose').waitFor();
     assert.equal(await error.count(), 0);
   });
+  disturbed('Retry keeps the focus until it has helped', desktop, async ({ page, front }) => {
+    const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '');
+    front.on(address, replies('no', { status: 404 }));
+    await page.goto('/information');
+    const retry = page.locator('.information__error').getByRole('button', { name: /Retry/ });
+    await retry.waitFor();
+    const again = front.hold(address, replies('no', { status: 503 }));
+    await retry.press('Enter');
+    await again.asked;
+    assert.match(await focused(), /Retry/);
+    await again.release();
+    await page.getByText(/503/).waitFor();
+    assert.match(await focused(), /Retry/);
+    for (const [text, expected] of [
+      ['文\n\n## 見出し\n\n文\n', '見出し'],
+      ['ただの文\n', 'ただの文'],
+      ['', '現在お知らせはありません。'],
+    ] as const) {
+      front.on(address, replies('no', { status: 404 }));
+      await page.goto('/information');
+      await retry.waitFor();
+      front.on(address, markdown(text));
+      await retry.press('Enter');
+      await page.locator('.information__error').waitFor({ state: 'detached' });
+      await loaded(page);
+      await page.waitForFunction((said) => document.activeElement?.textContent?.trim() === said, expected);
+    }
+  });
+  disturbed('whoever went elsewhere while Retry loads stays there', desktop, async ({ page, front }) => {
+    front.on(address, replies('no', { status: 404 }));
+    await page.goto('/information');
+    const retry = page.locator('.information__error').getByRole('button', { name: /Retry/ });
+    await retry.waitFor();
+    const held = front.hold(address, markdown('## 見出し\n'));
+    await retry.press('Enter');
+    await held.asked;
+    const link = page.locator('.footer a[href^="/"]').first();
+    await link.focus();
+    await held.release();
+    await page.locator('.information .prose').waitFor();
+    assert.equal(await link.evaluate((node) => node === document.activeElement), true);
+  });
   disturbed('offline is named', desktop, async ({ page, front }) => {
     front.on(address, fails);
     await page.goto('/information');

@@ -107,6 +107,21 @@ describe('996 pixels', () => {
       },
     );
   }
+  for (const width of [320, 360, 390]) {
+    check(`the site’s name is whole at ${width} pixels`, { viewport: { width, height: 700 } }, async ({ page }) => {
+      await open(page);
+      const name = page.locator('.navbar__inner .navbar__name');
+      const { cut, text } = await name.evaluate((node) => ({
+        cut: node.scrollWidth > node.clientWidth || node.scrollHeight > node.clientHeight,
+        text: node.textContent,
+      }));
+      assert.equal(text, 'Headset Cloud ガイド');
+      assert.equal(cut, false);
+      const bar = await page.locator('.navbar__inner').boundingBox();
+      const box = await name.boundingBox();
+      assert.ok(bar && box && box.height > 0 && box.y >= bar.y && box.y + box.height <= bar.y + bar.height);
+    });
+  }
   for (const width of [320, 997, 1024, 1100]) {
     check(
       `no page is wider than its ${width} pixels`,
@@ -269,6 +284,15 @@ describe('skip link, back to top, announcement bar', () => {
       assert.equal(await bar.isVisible(), false);
     },
   );
+  check('the bar stays closed also where the storage was cleared before', desktop, async ({ page }) => {
+    await open(page);
+    await page.evaluate(() => localStorage.clear());
+    await page.locator('.announcement-bar button').click();
+    await page.reload();
+    await hydrated(page);
+    assert.equal(await page.locator('.announcement-bar').isVisible(), false);
+    assert.equal(await page.evaluate(() => localStorage.getItem('announcement.dismiss')), 'true');
+  });
   check('a new id shows the bar again', desktop, async ({ page }) => {
     await open(page);
     await page.locator('.announcement-bar button').click();

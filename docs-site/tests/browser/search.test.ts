@@ -3,7 +3,7 @@ import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
 import { check, desktop, disturbed, phone } from '../support/check.ts';
-import { fails } from '../support/front.ts';
+import { fails, passes } from '../support/front.ts';
 import { queries } from '../unit/search-queries.ts';
 
 const input = (page: Page) => page.locator('.search__input');
@@ -126,6 +126,26 @@ describe('search', () => {
     mend();
     await page.getByRole('button', { name: '再試行' }).click();
     await status(page).getByText('検索できます').waitFor();
+  });
+  disturbed('the focus stays in the dialog while it is tried again', desktop, async ({ page, front }) => {
+    const isFocused = (selector: string) =>
+      page.waitForFunction((one) => document.activeElement?.matches(one), selector);
+    front.on(/^\/search\.json$/, fails);
+    await open(page);
+    await page.keyboard.press('/');
+    const retry = page.getByRole('button', { name: '再試行' });
+    await retry.focus();
+    const again = front.hold(/^\/search\.json$/, fails);
+    await retry.press('Enter');
+    await again.asked;
+    await isFocused('.search__status button[aria-disabled=true]');
+    await again.release();
+    await status(page).getByText('検索の準備に失敗しました。').waitFor();
+    await isFocused('.search__status button[aria-disabled=false]');
+    front.on(/^\/search\.json$/, passes);
+    await retry.press('Enter');
+    await status(page).getByText('検索できます').waitFor();
+    await isFocused('.search__input');
   });
   disturbed(
     'an engine that cannot be loaded leaves the page as it is, and can be tried again',

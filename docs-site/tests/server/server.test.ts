@@ -71,15 +71,35 @@ async function raw(path: string): Promise<{ status: number; body: string; locati
 }
 
 describe('server: addresses', () => {
-  for (const path of ['/a.html', '/a/index.html', '/a/', '/a//']) {
+  for (const path of ['/a.html', '/a/index.html', '/a/index', '/a/index/', '/a/index.html/', '/a/', '/a//']) {
     test(`${path} leads to /a and keeps the query`, async () => {
       const response = await get(`${path}?x=1&y=%2F`);
       assert.equal(response.status, 301);
       assert.equal(response.headers.get('location'), '/a?x=1&y=%2F');
     });
   }
-  test('/index.html leads to /', async () => {
-    assert.equal((await get('/index.html')).headers.get('location'), '/');
+  for (const path of ['/index.html', '/index', '/index/']) {
+    test(`${path} leads to /`, async () => {
+      const response = await get(`${path}?x=1`);
+      assert.equal(response.status, 301);
+      assert.equal(response.headers.get('location'), '/?x=1');
+    });
+  }
+  test('a name that ends in index is a name', () => {
+    assert.deepEqual(
+      routeOf('/a/my-index', (file) => file === '/a/my-index/index.html'),
+      { to: 'file', file: '/a/my-index/index.html' },
+    );
+  });
+  test('a target with scheme and host is served as its path', async () => {
+    const served = (await raw('http://any.example/a')).body;
+    assert.equal(served, large);
+    assert.equal((await raw('HTTP://any.example:80')).body, contents['/index.html']);
+    assert.equal((await raw('http://any.example?x=1')).body, contents['/index.html']);
+    assert.equal((await raw('https://any.example/a/?x=1')).location, '/a?x=1');
+    assert.equal((await raw('http://any.example//evil.example/')).location, '/evil.example');
+    assert.equal((await raw('http:///a')).status, 404);
+    assert.equal((await raw('ftp://any.example/a')).status, 404);
   });
   test('slashes at the beginning lead to no other host', async () => {
     assert.equal((await raw('//evil.example/')).location, '/evil.example');
@@ -233,6 +253,7 @@ describe('server: headers', () => {
       assert.match(said, new RegExp(`^HTTP/1\\.1 ${status} `));
       assert.match(said, /content-security-policy: default-src 'none'/);
       assert.match(said, /x-content-type-options: nosniff/);
+      assert.equal(/^allow: GET, HEAD\r$/m.test(said), status === 405);
       const metrics = await (await fetch(`http://127.0.0.1:${site.adminPort}/metrics`)).text();
       assert.match(metrics, new RegExp(`status="${status}"\\} [1-9]`));
     });

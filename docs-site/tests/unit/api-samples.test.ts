@@ -13,7 +13,7 @@ import {
   textOf,
 } from './api-support.ts';
 
-const { isReceived, sign } = await loadBundled<typeof import('../../src/behaviour/signature.ts')>(
+const { judge, sign } = await loadBundled<typeof import('../../src/behaviour/signature.ts')>(
   'src/behaviour/signature.ts',
 );
 
@@ -228,11 +228,21 @@ test('the calculator in the browser makes the signatures of the platform', async
     simple: '71a0892b23b2cc958a1693ecde371fa464ea8408053f8b5e6db3ec2530e7f774',
     standard: 'v1,AXhrvpjfAkAsdE8W8Ow3bHTNHo6q24SlJkWy33LXWDw=',
   });
-  assert.ok(isReceived(` v1,other ${result.standard}`, result));
-  assert.ok(isReceived(result.simple, result));
-  assert.ok(!isReceived(result.simple.replace('7', '8'), result));
-  assert.ok(!isReceived('', { ...result, standard: '' }));
+  assert.equal(judge(` v1,other ${result.standard}`, result), 'matches');
+  assert.equal(judge(result.simple, result), 'matches');
+  assert.equal(judge(result.simple.replace('7', '8'), result), 'differs');
+  assert.equal(judge('', { ...result, standard: '' }), 'differs');
+  assert.equal(judge(` other ${result.simple.toUpperCase()}`, result), 'capitals');
+  assert.equal(judge(result.standard.toUpperCase(), result), 'differs');
   assert.equal((await sign({ ...input, id: '' })).standard, '');
+});
+
+test('the calculator signs bytes as they are, also none', async () => {
+  for (const body of [Uint8Array.of(0x7b, 0x0d, 0x0a, 0xff, 0xfe, 0x7d), new Uint8Array()]) {
+    const { simple, standard } = await sign({ key: 'k', id: 'i', timestamp: '1', body });
+    assert.equal(simple, createHmac('sha256', 'k').update(body).digest('hex'));
+    assert.equal(standard, `v1,${createHmac('sha256', 'k').update('i.1.').update(body).digest('base64')}`);
+  }
 });
 
 test('a setting that a callback names leads to the field that registers it', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -281,11 +281,29 @@ describe('drafts and unlisted pages', () => {
           '/docs/hidden.md',
           '/docs/last.md',
           '/docs/listed.md',
+          '/index.md',
+          '/information.md',
         ],
       ].sort(),
     );
     for (const file of written) assert.ok(existsSync(join(output, file)), file);
     assert.ok(written.some((file) => /^\/fragments\/docs-listed\.[0-9a-f]{10}\.txt$/.test(file)));
+  });
+  test('home and announcements have their twins, which llms.txt names', () => {
+    write('twins-root/content/announcements/production.md', 'news');
+    const output = join(folder, 'twins');
+    writeOutputs(production, settings, join(folder, 'twins-root'), output);
+    const home = readFileSync(join(output, 'index.md'), 'utf8');
+    assert.match(home, /^# Headset Cloud ガイド\n\n.*サーバーから動かす。\n/);
+    for (const route of ['/docs/introduction/about', '/apis/v1/cws_api', '/apis/v1/cws_notification'])
+      assert.ok(home.includes(`](${route}): `), route);
+    assert.match(
+      readFileSync(join(output, 'information.md'), 'utf8'),
+      /^# お知らせ\n\n.*お知らせです。\n\n.*\[\/announcements\/production\.md\]\(\/announcements\/production\.md\)\n$/,
+    );
+    const named = llms(production, settings);
+    for (const twin of ['index.md', 'information.md'])
+      assert.ok(named.includes(`](${settings.siteUrl}/${twin}): `), twin);
   });
   test('two pages at one position stop the build', async () => {
     write('clash/docs/a.mdx', front());
@@ -397,7 +415,13 @@ describe('settings', () => {
   });
   test('the sitemap of an address with & is XML', () => {
     const xml = sitemap(
-      { pages: [], apis: [], search: [], sources: new Map() },
+      {
+        pages: [],
+        own: [{ route: '/information', title: 't', description: 'd', twin: '' }],
+        apis: [],
+        search: [],
+        sources: new Map(),
+      },
       readSettings({ SITE_URL: 'https://docs.example/a&b' }),
     );
     assert.match(xml, /<loc>https:\/\/docs\.example\/a&amp;b\/information<\/loc>/);
@@ -405,7 +429,7 @@ describe('settings', () => {
   // proves site/announcement-variants
   test('announcements that are not there stop the build', async () => {
     const wrong = readSettings({ SITE_ANNOUNCEMENTS_URL_PRODUCTION: '/nope.md' });
-    const site = { pages: [], apis: [], search: [], sources: new Map() };
+    const site = { pages: [], own: [], apis: [], search: [], sources: new Map() };
     write('announced/content/announcements/production.md', 'news');
     write('announced/static/news.md', 'news');
     const at = join(folder, 'announced');

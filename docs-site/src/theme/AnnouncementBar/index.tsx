@@ -26,6 +26,8 @@ export function AnnouncementBar(): ReactElement | null {
         className="announcement-bar__close"
         aria-label={ja.bar.close}
         onClick={() => {
+          // The id as well: what was kept may have been cleared while the page was open.
+          storage.set(idKey, bar.id);
           storage.set(dismissKey, 'true');
           document.documentElement.setAttribute(dismissedAttribute, '');
           setClosed(true);

@@ -30,6 +30,13 @@ export function CrashPage({ error, again }: ErrorPageProps): ReactElement {
     window.addEventListener('popstate', back);
     return () => window.removeEventListener('popstate', back);
   }, [again]);
+  // The page's own title is gone with the page. The first of several titles counts, also against one that comes later.
+  useEffect(() => {
+    const title = document.createElement('title');
+    title.textContent = `${ja.error.crashed} (${ja.error.crashedEnglish})`;
+    document.head.prepend(title);
+    return () => title.remove();
+  }, []);
   return (
     <main id="main" className="status status--crash" tabIndex={-1}>
       <h1>
