@@ -30,7 +30,11 @@ export function whyNoMongo(): string | undefined {
  * Starts a server on `directory` and a port that the system chose (or `port`, to bring one back), and
  * waits until it answers. Throws when the program is missing or does not come up.
  */
-export async function startMongo(directory: string, port?: number): Promise<RunningMongo> {
+export async function startMongo(
+  directory: string,
+  port?: number,
+  host = '127.0.0.1',
+): Promise<RunningMongo> {
   const path = findProgram();
   if (!path) throw new Error(whyNoMongo());
   mkdirSync(directory, { recursive: true });
@@ -40,7 +44,7 @@ export async function startMongo(directory: string, port?: number): Promise<Runn
     // restart the killed predecessor may still hold the directory.
     const chosen = port ?? (await freePort());
     try {
-      return await start(path, directory, chosen);
+      return await start(path, directory, host, chosen);
     } catch (error) {
       failure = error;
     }
@@ -48,8 +52,8 @@ export async function startMongo(directory: string, port?: number): Promise<Runn
   throw failure;
 }
 
-async function start(path: string, directory: string, port: number): Promise<RunningMongo> {
-  const options = ['--port', String(port), '--storage-path', directory, '--sync-on-commit'];
+async function start(path: string, directory: string, host: string, port: number): Promise<RunningMongo> {
+  const options = ['--host', host, '--port', String(port), '--storage-path', directory, '--sync-on-commit'];
   const child = spawn(path, [...options, '--cache-size', '256M'], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -61,7 +65,7 @@ async function start(path: string, directory: string, port: number): Promise<Run
   child.once('error', (error) => {
     failed = error;
   });
-  const uri = `mongodb://127.0.0.1:${port}/?directConnection=true`;
+  const uri = `mongodb://${host}:${port}/?directConnection=true`;
   try {
     await waitFor(
       `${program} to answer on port ${port}`,
