@@ -36,9 +36,13 @@ export function whyNoCluster(): string | undefined {
   return orDemanded(missing.length > 0 ? missing.join('; ') : undefined);
 }
 
-/** `describe`, or its skipped form with the reason in its name. */
-export function describeOnCluster(title: string, body: () => void): void {
-  const missing = whyNoCluster();
+/** `describe`, or its skipped form with the reason in its name: no cluster, or what `alsoMissing` says. */
+export function describeOnCluster(
+  title: string,
+  body: () => void,
+  alsoMissing?: () => string | undefined,
+): void {
+  const missing = whyNoCluster() ?? orDemanded(alsoMissing?.());
   if (missing) describe.skip(`${title} (${missing})`, body);
   else describe(title, body);
 }
@@ -115,6 +119,11 @@ export function watchPods(
   };
 }
 
+interface ContainerState {
+  readonly running?: { readonly startedAt: string };
+  readonly terminated?: { readonly containerID: string; readonly exitCode: number };
+}
+
 /** A pod, as far as tests look at it. */
 export interface Pod {
   readonly metadata: {
@@ -131,7 +140,8 @@ export interface Pod {
     readonly containerStatuses?: readonly {
       readonly containerID?: string;
       readonly restartCount: number;
-      readonly state: { readonly running?: { readonly startedAt: string } };
+      readonly state: ContainerState;
+      readonly lastState?: ContainerState;
     }[];
   };
 }

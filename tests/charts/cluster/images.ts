@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
@@ -16,19 +18,36 @@ export interface LoadedImage {
 /** The platform's image, the same with simulators and trial issuer, or the platform's of an earlier commit. */
 export type Which = 'platform' | 'test' | { readonly commit: string; readonly secondsSince1970: number };
 
+/** What an image is made of. */
+const sources = ['package.json', 'package-lock.json', 'proto', 'gateway', 'services', 'charts/image'];
+
+/** A text that changes with the sources; undefined where git does not know them, or not as they are. */
+function sourcesKey(): string | undefined {
+  const git = (...args: string[]) =>
+    execFileSync('git', args, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' });
+  try {
+    if (git('status', '--porcelain', '--', ...sources) !== '') return undefined;
+    return createHash('sha256')
+      .update(git('ls-tree', 'HEAD', ...sources))
+      .digest('hex')
+      .slice(0, 12);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Makes an image by the project's own script and loads it into the cluster. One archive of each kind is kept,
- * and taken again for the same sources if nothing in the work tree was changed.
+ * and taken again for the same sources.
  */
 export async function loadImage(cluster: Cluster, which: Which): Promise<LoadedImage> {
   const before = typeof which === 'object';
-  const own = readSettings({});
-  const today = own.version.revision.slice(0, 12);
-  // An earlier commit's sources are staged by today's script.
-  const tag = before ? `${which.commit.slice(0, 12)}-staged-by-${today}` : today;
+  const key = sourcesKey();
+  const today = key ?? `changed-${randomBytes(4).toString('hex')}`;
   const out = join(root, '.cache/image', `cluster-${before ? 'before' : which}.tar`);
   const settings = readSettings({
-    TAG: tag,
+    // An earlier commit's sources are staged by today's script.
+    TAG: before ? `${which.commit.slice(0, 12)}-staged-by-${today}` : today,
     OUT: out,
     ...(which === 'test' && { TEST: '1' }),
     ...(before && {
@@ -38,12 +57,9 @@ export async function loadImage(cluster: Cluster, which: Which): Promise<LoadedI
     }),
   });
   const kept = existsSync(`${out}.json`) ? JSON.parse(readFileSync(`${out}.json`, 'utf8')) : undefined;
-  const clean = own.version.revision !== '' && !own.version.revision.endsWith('-dirty');
-  const made =
-    clean && kept?.reference === settings.reference && existsSync(out)
-      ? kept
-      : await makeImage(settings, () => {});
+  const again = key !== undefined && kept?.reference === settings.reference && existsSync(out);
+  const made = again ? kept : await makeImage(settings, () => {});
   await cluster.load(out);
-  const [repository = ''] = settings.reference.split(':');
+  const [repository = '', tag = ''] = settings.reference.split(':');
   return { repository, tag, digest: made.digest, compressedBytes: made.compressedBytes };
 }

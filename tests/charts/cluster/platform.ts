@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { type Admin, createAdmin } from '@headset-cloud/demo/provision.ts';
 import type { Backing } from '@headset-cloud/demo/stack/backing.ts';
 import { serviceNames } from '@headset-cloud/kit/service.ts';
+import { request } from 'undici';
 import { chartFolder } from '../headset-cloud/chart.ts';
+import { componentOf, isReady } from './cluster.ts';
 import type { LoadedImage } from './images.ts';
 import type { Namespace } from './namespace.ts';
 
@@ -86,6 +89,78 @@ export async function deploy(
   verb: 'install' | 'upgrade',
   values: object,
 ): Promise<void> {
-  const args = [verb, releaseName, chartFolder, '--values', '-', '--wait', '--timeout', '6m'];
-  await namespace.helm(args, JSON.stringify(values));
+  const args = [verb, releaseName, chartFolder, '--values', '-', '--wait', '--timeout', '4m'];
+  try {
+    await namespace.helm(args, JSON.stringify(values));
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${await whatIsWrong(namespace)}`);
+  }
+}
+
+/** States and last log lines of pods that are not ready, and warnings of the namespace. */
+export async function whatIsWrong(namespace: Namespace): Promise<string> {
+  const unready = (await namespace.pods()).filter((pod) => !isReady(pod) && pod.status.phase !== 'Succeeded');
+  const logs = unready.slice(0, 3).map(async ({ metadata: { name } }) => {
+    const log = await namespace
+      .kubectl(['logs', name, '--tail', '20'])
+      .catch((error: Error) => error.message);
+    return `── ${name}\n${log}`;
+  });
+  const events = namespace.kubectl(['get', 'events', '--field-selector', 'type=Warning']);
+  const pods = namespace.kubectl(['get', 'pods', '--output', 'wide']);
+  return (await Promise.all([pods, events, ...logs])).join('\n');
+}
+
+/** How the machine that runs the test reaches a release: addresses of Services and pods. */
+export interface Doors {
+  readonly apiUrl: string;
+  readonly tokenUrl: string;
+  /** host:port of the headsets' Service. */
+  readonly headsets: string;
+  /** A client that the trial issuer knows. */
+  readonly client: { readonly clientId: string; readonly clientSecret: string };
+  /** The operators' API, at one ready pod of each service now. */
+  readonly admin: Admin;
+  /** The metrics of transactions. */
+  metrics(): Promise<string>;
+}
+
+export async function openDoors(namespace: Namespace, adminToken: string): Promise<Doors> {
+  const { items } = JSON.parse(await namespace.kubectl(['get', 'services', '--output', 'json']));
+  const clusterIp = (name: string): string =>
+    items.find((one: { metadata: { name: string } }) => one.metadata.name === `${releaseName}-${name}`)?.spec
+      .clusterIP;
+  const ready = (await namespace.pods()).filter(isReady);
+  const podIp = (component: string): string => {
+    const pod = ready.find((one) => componentOf(one) === component);
+    if (!pod?.status.podIP) throw new Error(`no pod of ${component} is ready`);
+    return pod.status.podIP;
+  };
+  const at = (component: string) => `http://${podIp(component)}:9100`;
+  const args = ['get', 'secret', `${releaseName}-trial`, '--output', 'json'];
+  const { data } = JSON.parse(await namespace.kubectl(args));
+  const clients = JSON.parse(Buffer.from(data['issuer-clients.json'], 'base64').toString());
+  const admin = createAdmin(
+    {
+      devices: at('devices'),
+      transactions: at('transactions'),
+      notifier: at('notifier'),
+      updates: at('updates'),
+      connectivity: at('connectivity'),
+      communication: at('communication'),
+      billing: at('billing'),
+    },
+    adminToken,
+  );
+  return {
+    apiUrl: `http://${clusterIp('gateway')}:8080`,
+    tokenUrl: `http://${podIp('trial-issuer')}:8081/token`,
+    headsets: `${clusterIp('headsets')}:7443`,
+    client: clients.find(({ clientId }: { clientId: string }) => clientId === 'trial'),
+    admin,
+    async metrics() {
+      const headers = { authorization: `Bearer ${adminToken}` };
+      return (await request(`${at('transactions')}/metrics`, { headers })).body.text();
+    },
+  };
 }

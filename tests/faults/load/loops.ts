@@ -30,6 +30,18 @@ export function loops(target: LoadTarget, options: LoadOptions, random: Draw): L
         await pause(r);
       }
     };
+  return [
+    ...Array.from({ length: options.commanders }, (_, i) => commander(random(`commander ${i}`))),
+    ...standingLoops(target, options.pauseMs, random),
+    ...headsetLoops(target, options.pauseMs, random),
+    ...soraLoops(target, options.pauseMs, random),
+    ...updateLoops(target, options.pauseMs, random),
+  ];
+}
+
+/** The loops that change what stands: activations and settings. */
+export function standingLoops({ client, devices }: LoadTarget, pauseMs: number, random: Draw): Loop[] {
+  const pause = (r: Random) => delay(r.between(pauseMs / 4, pauseMs));
   // Only one loop changes a device's activation, so the last acknowledged change must be in force.
   const cycle =
     (deviceId: string, r: Random): Loop =>
@@ -55,16 +67,12 @@ export function loops(target: LoadTarget, options: LoadOptions, random: Draw): L
         const value = `https://example.com/${field}/${i}`;
         const body = { [field]: value };
         await client.call({ kind: 'settings', method: 'PATCH', path: '', body, setting: { field, value } });
-        await delay(r.between(options.pauseMs, 3 * options.pauseMs));
+        await delay(r.between(pauseMs, 3 * pauseMs));
       }
     };
   return [
-    ...Array.from({ length: options.commanders }, (_, i) => commander(random(`commander ${i}`))),
     ...devices.slice(0, cycling).map(({ deviceId }, i) => cycle(deviceId, random(`cycle ${i}`))),
     ...settingFields.map((field) => settings(field, random(field))),
-    ...headsetLoops(target, options.pauseMs, random),
-    ...soraLoops(target, options.pauseMs, random),
-    ...updateLoops(target, options.pauseMs, random),
   ];
 }
 

@@ -13,8 +13,8 @@ const fillerBytes = 60_000;
 /** Share of installations that are sent in pairs. */
 const twiceShare = 0.3;
 
-/** One loop uploads new versions, the other installs deliverable ones. */
-export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw): Loop[] {
+/** One loop uploads new versions, the other installs deliverable ones, some in pairs on one headset. */
+export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw, inPairs = twiceShare): Loop[] {
   const uploading =
     (r: Random): Loop =>
     async (running) => {
@@ -30,7 +30,7 @@ export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw): Lo
         const versions = await deliverable(target);
         if (versions.length > 0) {
           const { deviceId } = r.pick(target.devices);
-          if (r.chance(twiceShare)) await installTwice(target, versions, deviceId, r);
+          if (r.chance(inPairs)) await installTwice(target, versions, deviceId, r);
           else await install(target, r.pick(versions), deviceId);
         }
         await delay(r.between(2 * pauseMs, 6 * pauseMs));
