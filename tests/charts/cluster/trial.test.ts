@@ -10,18 +10,19 @@ import { type LoadedImage, loadImage } from './images.ts';
 import { makeNamespace, type Namespace } from './namespace.ts';
 import { applyStores, components, deploy, releaseName, trialValues } from './platform.ts';
 
-const dataDir = mkdtempSync(join(tmpdir(), 'headset-cloud-trial-'));
 /** Over which the processors' time is measured. */
 const idleMs = 20_000;
 
 describeOnCluster(
   'a trial on a cluster, one pod of each component',
   () => {
+    let dataDir = '';
     let cluster: Cluster;
     let namespace: Namespace | undefined;
     let backing: Backing | undefined;
     let platform: LoadedImage;
     beforeAll(async () => {
+      dataDir = mkdtempSync(join(tmpdir(), 'headset-cloud-trial-'));
       cluster = givenCluster();
       namespace = await makeNamespace(cluster);
       backing = await startBacking(dataDir, cluster.host);
