@@ -16,7 +16,7 @@ import type {
 } from './evidence.ts';
 import { gatherBills, gatherUsage } from './gather-usage.ts';
 import { groups } from './groups.ts';
-import { effectsIn, statesOf } from './headsets.ts';
+import { effectsIn, type HeadsetProcess, statesOf } from './headsets.ts';
 import { overtaken } from './judge/order.ts';
 import type { Tally } from './killer.ts';
 import { staying } from './load/target.ts';
@@ -31,11 +31,28 @@ const signedBeforeMs = 5000;
 /** NOTIFIER_ORDER_WAIT_MS is not set in this test. */
 const orderWaitMs = notifierConfig.NOTIFIER_ORDER_WAIT_MS.default;
 
+/** A platform under load, as far as `unfinished` looks at it. */
+export interface Observed {
+  readonly tenants: readonly Tenant[];
+  readonly headsets: readonly HeadsetProcess[];
+  readonly admin: Admin;
+  /** The metrics of transactions. */
+  metrics(): Promise<string>;
+}
+
+export function observed({ stack, tenants, headsets }: World): Observed {
+  const url = stack.adminUrls['transactions'] ?? stack.adminUrls['platform'];
+  return {
+    ...{ tenants, headsets, admin: createAdmin(stack.admin) },
+    metrics: async () => (await request(`${url}/metrics`)).body.text(),
+  };
+}
+
 /** Describes what is unfinished; empty: the platform has finished everything that it accepted. */
-export async function unfinished(world: World): Promise<string[]> {
+export async function unfinished(of: Observed): Promise<string[]> {
   const open: string[] = [];
-  const admin = createAdmin(world.stack.admin);
-  for (const tenant of world.tenants) {
+  const { admin } = of;
+  for (const tenant of of.tenants) {
     for (const t of await listed(tenant, 'uncompleted')) {
       open.push(`transaction ${t.transactionId} (device ${t.deviceId}) is ${t.transactionStatus}`);
     }
@@ -50,9 +67,9 @@ export async function unfinished(world: World): Promise<string[]> {
   for (const { endpointId, taken } of (await admin.communication.listEndpoints({})).endpoints) {
     if (taken > 0) open.push(`${taken} places are taken at ${endpointId}`);
   }
-  const due = await dueTransactions(world);
+  const due = dueTransactions(await of.metrics());
   if (due > 0) open.push(`${due} transactions wait for the sweeper`);
-  for (const headsets of world.headsets) {
+  for (const headsets of of.headsets) {
     const states = await statesOf(headsets);
     if (!states) open.push(`${headsets.process.name} does not answer`);
     for (const s of states ?? []) {
@@ -69,10 +86,8 @@ export async function unfinished(world: World): Promise<string[]> {
 }
 
 /** How many transactions the sweeper still has to look at. An ended transaction must not be among them. */
-async function dueTransactions({ stack }: World): Promise<number> {
-  const url = stack.adminUrls['transactions'] ?? stack.adminUrls['platform'];
-  const answer = await request(`${url}/metrics`);
-  const [, count] = /^headset_transactions_due(?:\{.*\})? (\d+)$/m.exec(await answer.body.text()) ?? [];
+function dueTransactions(metrics: string): number {
+  const [, count] = /^headset_transactions_due(?:\{.*\})? (\d+)$/m.exec(metrics) ?? [];
   if (count === undefined) throw new Error('transactions do not show what is due');
   return Number(count);
 }
@@ -170,7 +185,7 @@ function lapsedUploads(dataDir: string): string[] {
 }
 
 /** All transactions of an application, page by page. */
-async function listed(tenant: Tenant, completionStatus?: string): Promise<ListedTransaction[]> {
+export async function listed(tenant: Tenant, completionStatus?: string): Promise<ListedTransaction[]> {
   const found: ListedTransaction[] = [];
   const filter = completionStatus ? `&completionStatus=${completionStatus}` : '';
   for (let page = 1; ; page++) {
@@ -181,7 +196,7 @@ async function listed(tenant: Tenant, completionStatus?: string): Promise<Listed
   }
 }
 
-async function deliverablePackages({ applicationId, api }: Tenant): Promise<Package[]> {
+export async function deliverablePackages({ applicationId, api }: Tenant): Promise<Package[]> {
   const found: Package[] = [];
   for (let whole = false; !whole; ) {
     const answer = await api.app('GET', `/apps?limit=${perPage}&offset=${found.length}`);
@@ -194,7 +209,7 @@ async function deliverablePackages({ applicationId, api }: Tenant): Promise<Pack
 }
 
 /** Callbacks that were given up. */
-async function deadDeliveries(admin: Admin): Promise<DeadDelivery[]> {
+export async function deadDeliveries(admin: Admin): Promise<DeadDelivery[]> {
   const { deliveries } = await admin.notifier.listDeliveries({ status: 'dead', limit: 1000 });
   return deliveries.map(({ notificationId, attempts, createdAtMs, lastOutcome }) => ({
     ...{ notificationId, attempts, lastOutcome },
@@ -206,7 +221,7 @@ async function deadDeliveries(admin: Admin): Promise<DeadDelivery[]> {
  * Notifications that arrived after later ones although they were tried before them. A first attempt that
  * fails, for example because the notifier is frozen, does not delay later notifications (rule A20).
  */
-async function triedBefore(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
+export async function triedBefore(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
   const late = [...overtaken(arrivals, new Set()).values()].flat();
   const deliveries = await Promise.all(
     late.map(({ webhookId }) => admin.notifier.getDelivery({ notificationId: webhookId })),
@@ -220,7 +235,7 @@ async function triedBefore(admin: Admin, arrivals: Evidence['arrivals']): Promis
 }
 
 /** Notifications that overtook others after they had waited for them as long as permitted. */
-async function impatient(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
+export async function impatient(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
   const firstMs = new Map<string, number>();
   for (const { webhookId, atMs } of arrivals) if (!firstMs.has(webhookId)) firstMs.set(webhookId, atMs);
   const found = new Set<string>();

@@ -6,7 +6,7 @@ import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { Evidence } from './evidence.ts';
 import { describeRound, type Round } from './fault.ts';
-import { gather, unfinished } from './gather.ts';
+import { gather, observed, unfinished } from './gather.ts';
 import type { Mutation } from './inside/environment.ts';
 import type { Check } from './judge/check.ts';
 import { judge } from './judge.ts';
@@ -202,7 +202,7 @@ async function settle(
   let progressMs = Date.now();
   let fewest = Number.POSITIVE_INFINITY;
   for (;;) {
-    const open = await unfinished(world).catch((error: Error) => [error.message]);
+    const open = await unfinished(observed(world)).catch((error: Error) => [error.message]);
     const now = world.integrator.arrivals.length;
     const quiet = open.length === 0 && now === arrived;
     if (!quiet) quietSince = Date.now();

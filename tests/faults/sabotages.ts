@@ -57,7 +57,7 @@ const revocation: Safeguard = {
   mutations: [
     {
       file: 'services/transactions/src/domain/online.ts',
-      from: "else if (t.status !== 'accepted' || (held === 'offered' && !mayRunHere(t, session))) {",
+      from: "else if (!mayHaveStarted(t, session) || (held === 'offered' && !mayRunHere(t, session))) {",
       to: 'else if (true) {',
     },
   ],

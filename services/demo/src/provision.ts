@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { createClient } from '@connectrpc/connect';
+import { createClient, type Interceptor } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
@@ -20,10 +20,17 @@ export interface AdminAddresses {
   readonly billing: string;
 }
 
-/** The operators' API, as the CLI uses it. */
-export function createAdmin(addresses: AdminAddresses) {
+/** The operators' API, as the CLI uses it; with ADMIN_TOKEN where it is set. */
+export function createAdmin(addresses: AdminAddresses, token?: string) {
+  const authorize: Interceptor = (next) => (request) => {
+    if (token) request.header.set('authorization', `Bearer ${token}`);
+    return next(request);
+  };
   const at = (baseUrl: string) =>
-    createConnectTransport({ baseUrl, httpVersion: '1.1', defaultTimeoutMs: 10_000 });
+    createConnectTransport({
+      ...{ baseUrl, httpVersion: '1.1', defaultTimeoutMs: 10_000 },
+      interceptors: [authorize],
+    });
   return {
     devices: createClient(DevicesAdminService, at(addresses.devices)),
     transactions: createClient(TransactionsAdminService, at(addresses.transactions)),

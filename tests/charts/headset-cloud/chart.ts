@@ -49,6 +49,7 @@ export interface Rendering {
   /** More values, as in a file that comes after them. */
   readonly values?: unknown;
   readonly release?: string;
+  readonly namespace?: string;
   readonly kubeVersion?: string;
 }
 
@@ -63,7 +64,7 @@ export function render(of: Rendering = {}): string {
 }
 
 function renderAnew(of: Rendering): string {
-  const args = ['template', of.release ?? 'trial', chartFolder, '--namespace', 'headset'];
+  const args = ['template', of.release ?? 'trial', chartFolder, '--namespace', of.namespace ?? 'headset'];
   args.push('--kube-version', of.kubeVersion ?? kubeVersions[1]);
   for (const file of of.files ?? []) args.push('--values', join(chartFolder, file));
   if (of.values !== undefined) args.push('--values', '-');

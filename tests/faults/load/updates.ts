@@ -5,7 +5,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import { act } from '../headsets.ts';
 import type { Random } from '../random.ts';
-import type { Draw, LoadTarget, Loop } from './target.ts';
+import { type Draw, type LoadTarget, type Loop, rest } from './target.ts';
 
 const contentType = 'application/vnd.android.package-archive';
 /** Padding of a package, so that its download takes several progress reports; bytes. */
@@ -13,14 +13,14 @@ const fillerBytes = 60_000;
 /** Share of installations that are sent in pairs. */
 const twiceShare = 0.3;
 
-/** One loop uploads new versions, the other installs deliverable ones. */
-export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw): Loop[] {
+/** One loop uploads new versions, the other installs deliverable ones, some in pairs on one headset. */
+export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw, inPairs = twiceShare): Loop[] {
   const uploading =
     (r: Random): Loop =>
     async (running) => {
       for (let n = 1; running(); n++) {
         await publish(target, `1.${n}`);
-        await delay(r.between(10 * pauseMs, 40 * pauseMs));
+        await rest(r.between(10 * pauseMs, 40 * pauseMs), running);
       }
     };
   const installing =
@@ -30,10 +30,10 @@ export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw): Lo
         const versions = await deliverable(target);
         if (versions.length > 0) {
           const { deviceId } = r.pick(target.devices);
-          if (r.chance(twiceShare)) await installTwice(target, versions, deviceId, r);
+          if (r.chance(inPairs)) await installTwice(target, versions, deviceId, r);
           else await install(target, r.pick(versions), deviceId);
         }
-        await delay(r.between(2 * pauseMs, 6 * pauseMs));
+        await rest(r.between(2 * pauseMs, 6 * pauseMs), running);
       }
     };
   return [uploading(draw('packages')), installing(draw('updates'))];

@@ -29,7 +29,7 @@ export interface FileStore {
   close(): Promise<void>;
 }
 
-export async function startFileStore(): Promise<FileStore> {
+export async function startFileStore(host = '127.0.0.1'): Promise<FileStore> {
   const requests: UrlRequest[] = [];
   const files = new Map<string, Buffer>();
   const server = createServer(async (request, response) => {
@@ -54,9 +54,9 @@ export async function startFileStore(): Promise<FileStore> {
     const status = pathname === '/sign' ? 200 : 404;
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ url }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const store: FileStore = {
-    signUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/sign`,
+    signUrl: `http://${host}:${(server.address() as AddressInfo).port}/sign`,
     requests,
     files,
     keys: [],

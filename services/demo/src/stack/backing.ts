@@ -29,8 +29,11 @@ export function realStackMissing(): string | undefined {
   return reasons.length > 0 ? `${reasons.join('; ')}.` : undefined;
 }
 
-/** Takes MONGODB_URI, KAFKA_BROKERS (with KAFKA_PREFIX) and S3_ENDPOINT, or else starts programs found on this machine. */
-export async function startBacking(dir: string): Promise<Backing> {
+/**
+ * Takes MONGODB_URI, KAFKA_BROKERS (with KAFKA_PREFIX) and S3_ENDPOINT, or else starts programs found on this
+ * machine, at an address of it.
+ */
+export async function startBacking(dir: string, host = '127.0.0.1'): Promise<Backing> {
   const missing = realStackMissing();
   if (missing) throw new Error(missing);
   const givenMongo = process.env['MONGODB_URI'];
@@ -40,9 +43,9 @@ export async function startBacking(dir: string): Promise<Backing> {
   if (noS3) process.stderr.write(`Packages and firmware are stored on disk: ${noS3}.\n`);
   const given = await givenS3();
   const starting = [
-    givenMongo ? undefined : restartableMongo(join(dir, 'mongo')),
-    givenKafka ? undefined : startKafka({ dir: join(dir, 'kafka') }),
-    given || noS3 ? undefined : startS3(join(dir, 's3')),
+    givenMongo ? undefined : restartableMongo(join(dir, 'mongo'), host),
+    givenKafka ? undefined : startKafka({ dir: join(dir, 'kafka'), host }),
+    given || noS3 ? undefined : startS3(join(dir, 's3'), host),
   ] as const;
   const [mongo, kafka, s3] = await Promise.all(starting).catch(async (error) => {
     // Stops the servers that did start, because the caller cannot.
@@ -66,8 +69,9 @@ export async function startBacking(dir: string): Promise<Backing> {
 
 async function restartableMongo(
   dir: string,
+  host: string,
 ): Promise<BackingServer & { uri: string; stop(): Promise<void> }> {
-  let running = await startMongo(dir);
+  let running = await startMongo(dir, undefined, { host });
   const { uri } = running;
   return {
     uri,
@@ -81,7 +85,7 @@ async function restartableMongo(
     },
     async restart() {
       await running.stop();
-      running = await startMongo(dir, Number(new URL(uri).port));
+      running = await startMongo(dir, Number(new URL(uri).port), { host });
     },
     stop: () => running.stop(),
   };

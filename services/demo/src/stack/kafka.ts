@@ -67,9 +67,14 @@ export async function installKafka(): Promise<string> {
 
 /**
  * Starts a broker with its data in `dir` (kept: start it there again to go on, on the same port).
- * `port` 0 or absent: the system chooses.
+ * `port` 0 or absent: the system chooses. `host`: the address that it listens on and tells clients; default
+ * loopback.
  */
-export async function startKafka(options: { dir: string; port?: number }): Promise<KafkaBroker> {
+export async function startKafka(options: {
+  dir: string;
+  port?: number;
+  host?: string;
+}): Promise<KafkaBroker> {
   const libs = await installKafka();
   const { dir } = options;
   mkdirSync(dir, { recursive: true });
@@ -77,8 +82,8 @@ export async function startKafka(options: { dir: string; port?: number }): Promi
   const formatted = existsSync(join(dir, 'data', 'meta.properties'));
   // The formatted data contain the addresses, so the addresses stay the same.
   if (!formatted) {
-    const port = options.port || (await freePort());
-    writeFileSync(properties, serverProperties(join(dir, 'data'), port, await freePort()));
+    const address = `${options.host ?? '127.0.0.1'}:${options.port || (await freePort())}`;
+    writeFileSync(properties, serverProperties(join(dir, 'data'), address, await freePort()));
   }
   const address = /^advertised\.listeners=PLAINTEXT:\/\/(.+)$/m.exec(readFileSync(properties, 'utf8'))?.[1];
   if (!formatted) {
@@ -157,13 +162,13 @@ function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> 
   });
 }
 
-function serverProperties(dataDir: string, port: number, controllerPort: number): string {
+function serverProperties(dataDir: string, address: string, controllerPort: number): string {
   return [
     'process.roles=broker,controller',
     'node.id=1',
     `controller.quorum.voters=1@127.0.0.1:${controllerPort}`,
-    `listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-    `advertised.listeners=PLAINTEXT://127.0.0.1:${port}`,
+    `listeners=PLAINTEXT://${address},CONTROLLER://127.0.0.1:${controllerPort}`,
+    `advertised.listeners=PLAINTEXT://${address}`,
     'controller.listener.names=CONTROLLER',
     `log.dirs=${dataDir}`,
     'auto.create.topics.enable=false',

@@ -33,7 +33,7 @@ export function whyNoMongo(): string | undefined {
 export async function startMongo(
   directory: string,
   port?: number,
-  { auth = false } = {},
+  { host = '127.0.0.1', auth = false } = {},
 ): Promise<RunningMongo> {
   const path = findProgram();
   if (!path) throw new Error(whyNoMongo());
@@ -44,7 +44,7 @@ export async function startMongo(
     // restart the killed predecessor may still hold the directory.
     const chosen = port ?? (await freePort());
     try {
-      return await start(path, directory, chosen, auth ? ['--auth'] : []);
+      return await start(path, directory, host, chosen, auth ? ['--auth'] : []);
     } catch (error) {
       failure = error;
     }
@@ -55,10 +55,11 @@ export async function startMongo(
 async function start(
   path: string,
   directory: string,
+  host: string,
   port: number,
   more: readonly string[],
 ): Promise<RunningMongo> {
-  const options = ['--port', String(port), '--storage-path', directory, '--sync-on-commit'];
+  const options = ['--host', host, '--port', String(port), '--storage-path', directory, '--sync-on-commit'];
   const child = spawn(path, [...options, '--cache-size', '256M', ...more], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -72,7 +73,7 @@ async function start(
   child.once('error', (error) => {
     failed = error;
   });
-  const uri = `mongodb://127.0.0.1:${port}/?directConnection=true`;
+  const uri = `mongodb://${host}:${port}/?directConnection=true`;
   try {
     await waitFor(
       `${program} to answer on port ${port}`,

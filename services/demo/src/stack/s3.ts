@@ -66,18 +66,18 @@ export async function givenS3(): Promise<S3Environment | undefined> {
 }
 
 /** Starts a server on `dir` with one bucket, and waits until it answers. Throws when the program is missing. */
-export async function startS3(dir: string): Promise<RunningS3> {
+export async function startS3(dir: string, host = '127.0.0.1'): Promise<RunningS3> {
   const path = findProgram();
   if (!path) throw new Error(whyNoS3());
-  const port = await freePort();
+  const address = `${host}:${await freePort()}`;
   const environment: S3Environment = {
-    S3_ENDPOINT: `http://127.0.0.1:${port}`,
+    S3_ENDPOINT: `http://${address}`,
     S3_BUCKET: 'headset-cloud-test',
     S3_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'test-access',
     AWS_SECRET_ACCESS_KEY: randomBytes(20).toString('hex'),
   };
-  let child = await launch(path, dir, port, environment);
+  let child = await launch(path, dir, address, environment);
   return {
     environment,
     get pid() {
@@ -87,7 +87,7 @@ export async function startS3(dir: string): Promise<RunningS3> {
     stop: () => end(child, 'SIGTERM'),
     async restart() {
       await end(child, 'SIGTERM');
-      child = await launch(path, dir, port, environment);
+      child = await launch(path, dir, address, environment);
     },
   };
 }
@@ -95,14 +95,14 @@ export async function startS3(dir: string): Promise<RunningS3> {
 async function launch(
   path: string,
   dir: string,
-  port: number,
+  address: string,
   environment: S3Environment,
 ): Promise<ChildProcess> {
   const data = join(dir, 'data');
   mkdirSync(data, { recursive: true });
   const logFile = join(dir, 's3.log');
   const log = openSync(logFile, 'a');
-  const args = ['--port', `127.0.0.1:${port}`, '--quiet', 'posix', data];
+  const args = ['--port', address, '--quiet', 'posix', data];
   const env = {
     PATH: process.env['PATH'] ?? '',
     ROOT_ACCESS_KEY: environment.AWS_ACCESS_KEY_ID,
@@ -119,7 +119,7 @@ async function launch(
   });
   try {
     await waitFor(
-      `${program} to answer on port ${port}`,
+      `${program} to answer at ${address}`,
       async () => {
         if (failed) throw failed;
         if (child.exitCode !== null)

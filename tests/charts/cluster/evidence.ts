@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import type { Evidence, FinalSetting, ListedTransaction } from '../../faults/evidence.ts';
+import { deadDeliveries, deliverablePackages, impatient, listed, triedBefore } from '../../faults/gather.ts';
+import { gatherBills, gatherUsage } from '../../faults/gather-usage.ts';
+import { effectsIn } from '../../faults/headsets.ts';
+import { staying } from '../../faults/load/target.ts';
+import type { Integrators } from './integrators.ts';
+import type { Doors } from './platform.ts';
+import type { Ended } from './pods.ts';
+
+/** What the crash test's judge looks at, of a run without Sora. */
+export async function gatherEvidence(options: {
+  readonly integrators: Integrators;
+  readonly doors: Doors;
+  readonly dataDir: string;
+  readonly unfinished: readonly string[];
+  /** When the load began and ended; milliseconds since 1970. */
+  readonly load: { readonly fromMs: number; readonly toMs: number };
+  readonly ended: readonly Ended[];
+}): Promise<Evidence> {
+  const { integrators, doors, load, ended } = options;
+  const { tenants, integrator, headsets, files } = integrators;
+  const { admin } = doors;
+  const transactions: ListedTransaction[] = [];
+  const settings: FinalSetting[] = [];
+  const applications: Evidence['applications'][number][] = [];
+  for (const tenant of tenants) {
+    const { applicationId } = tenant;
+    transactions.push(...(await listed(tenant)));
+    const { body } = await tenant.api.app('GET', '');
+    for (const [field, value] of Object.entries(body)) {
+      settings.push({ applicationId, field, value: value as string | null });
+    }
+    const { contract } = await admin.devices.getContract({ applicationId });
+    const devices = tenant.devices.map(({ deviceId }) => deviceId);
+    const found = await Promise.all(devices.map((deviceId) => admin.devices.getDevice({ deviceId })));
+    const activatedDevices = found.flatMap(({ device }) => (device?.activated ? [device.deviceId] : []));
+    applications.push({ applicationId, slots: contract?.activated ?? -1, activatedDevices, devices });
+  }
+  const arrivals = integrator.arrivals.map(({ webhookId, receivedAt, verified, body }) => ({
+    ...{ webhookId, verified, body, atMs: Date.parse(receivedAt) },
+  }));
+  const letters = await Promise.all(
+    admin.deadLetters.map((one) => one.listDeadLetters({ limit: 1000, ended: true })),
+  );
+  return {
+    calls: tenants.flatMap((t) => t.client.calls),
+    transactions,
+    arrivals,
+    effects: effectsIn(options.dataDir),
+    reports: tenants.flatMap((t) => t.said.reports),
+    uploads: tenants.flatMap((t) => t.said.uploads),
+    storedFiles: [...files.files].map(([file, content]) => ({
+      file,
+      sha256: createHash('sha256').update(content).digest('hex'),
+    })),
+    spent: tenants.flatMap((t) => t.said.spent),
+    recorded: (await Promise.all(tenants.map((t) => gatherUsage(admin, t)))).flat(),
+    bills: (await Promise.all(tenants.map(gatherBills))).flat(),
+    settings,
+    applications,
+    packages: tenants.flatMap((t) => t.said.packages),
+    deliverable: (await Promise.all(tenants.map(deliverablePackages))).flat(),
+    alwaysActivated: tenants.flatMap((t) => staying(t.devices)),
+    answeringDevices: headsets[1]?.devices.map(({ deviceId }) => deviceId) ?? [],
+    serverErrors: tenants.flatMap((t) => t.client.errors),
+    // Nothing excuses another error than 503.
+    restarts: [load],
+    terminations: ended
+      .filter(({ told }) => told)
+      .map(({ pod, how, atMs }) => ({ process: pod, how, atMs, tookMs: 0 })),
+    ownDeaths: ended.filter(({ told }) => !told).map(({ pod, how }) => `${pod} ended with ${how}`),
+    triedBefore: await triedBefore(admin, arrivals),
+    impatient: await impatient(admin, arrivals),
+    deadDeliveries: await deadDeliveries(admin),
+    unfinished: options.unfinished,
+    setAside: letters
+      .flatMap(({ deadLetters }) => deadLetters)
+      .map(({ topic, position, group, error }) => ({ position: `${topic}/${position}`, group, error })),
+    // Without Sora and without wrong clocks.
+    ...{ soraEvents: [], recordings: [], storedParts: [], puts: [], interruptions: [], lapsedUploads: [] },
+    ...{ wrongClocks: [], otherClocks: [], poison: [], backlogs: [], readings: [] },
+  };
+}

@@ -1,0 +1,60 @@
+import { type Cluster, componentOf, isReady, type Pod, watchPods } from './cluster.ts';
+import type { Namespace } from './namespace.ts';
+
+/** The end of a container's process. */
+export interface Ended {
+  readonly pod: string;
+  /** Exit code. */
+  readonly how: string;
+  readonly atMs: number;
+  /** The pod was told to stop. */
+  readonly told: boolean;
+}
+
+/** What happens to the pods of a namespace while it is watched. */
+export interface PodsWatch {
+  /**
+   * From the container's start until its pod was ready, of every pod that became ready; milliseconds, up to
+   * one second too many, because the kubelet tells the start in whole seconds.
+   */
+  readonly readyAfterMs: readonly { readonly component: string; readonly ms: number }[];
+  readonly ended: readonly Ended[];
+  /** The next end of this container does not count as its own. */
+  expectDeath(containerId: string): void;
+  close(): void;
+}
+
+export function watchEnds(cluster: Cluster, { name }: Namespace, components: readonly string[]): PodsWatch {
+  const wasReady = new Set<string>();
+  const readyAfterMs: { component: string; ms: number }[] = [];
+  const ended = new Map<string, Ended>();
+  const expected = new Set<string>();
+  const seen = (pod: Pod) => {
+    const component = componentOf(pod);
+    const [container] = pod.status.containerStatuses ?? [];
+    if (!components.includes(component) || !container) return;
+    const { state, lastState } = container;
+    const { uid } = pod.metadata;
+    // A restart waits longer each time, so only first starts count.
+    if (state.running && container.restartCount === 0 && isReady(pod) && !wasReady.has(uid)) {
+      readyAfterMs.push({ component, ms: Date.now() - Date.parse(state.running.startedAt) });
+      wasReady.add(uid);
+    }
+    for (const one of [state.terminated, lastState?.terminated]) {
+      if (!one || ended.has(one.containerID) || expected.has(one.containerID)) continue;
+      const told = pod.metadata.deletionTimestamp !== undefined;
+      ended.set(one.containerID, {
+        ...{ pod: pod.metadata.name, how: String(one.exitCode), atMs: Date.now(), told },
+      });
+    }
+  };
+  const watch = watchPods(cluster, name, ({ pod }) => seen(pod));
+  return {
+    readyAfterMs,
+    get ended() {
+      return [...ended.values()];
+    },
+    expectDeath: (containerId) => void expected.add(containerId),
+    close: watch.close,
+  };
+}

@@ -1,0 +1,170 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Backing, realStackMissing, startBacking } from '@headset-cloud/demo/stack/backing.ts';
+import { root } from '@headset-cloud/demo/stack/process.ts';
+import { unfinished } from '../../faults/gather.ts';
+import type { Check } from '../../faults/judge/check.ts';
+import { judge } from '../../faults/judge.ts';
+import { findRelease } from '../../mixed/release.ts';
+import { type Cluster, describeOnCluster, givenCluster } from './cluster.ts';
+import { allReady, evictAll, killOneOfEach, restartAll, rollback } from './disturbances.ts';
+import { gatherEvidence } from './evidence.ts';
+import { figuresOf, type Phase, type PhaseFigures, passing, quantile } from './figures.ts';
+import { loadImage } from './images.ts';
+import { type Integrators, startIntegrators } from './integrators.ts';
+import { makeNamespace, type Namespace } from './namespace.ts';
+import { applyStores, components, deploy, openDoors, trialValues } from './platform.ts';
+import { type PodsWatch, watchEnds } from './pods.ts';
+import { startTraffic, type Traffic } from './traffic.ts';
+
+const replicas = 2;
+const seed = 20261124;
+/** A call that was refused passes within this time. */
+const passMs = 10_000;
+const settleMs = 120_000;
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+describeOnCluster(
+  'pods come and go under load',
+  () => {
+    let dataDir = '';
+    let cluster: Cluster;
+    let namespace: Namespace;
+    let backing: Backing | undefined;
+    let integrators: Integrators | undefined;
+    let watch: PodsWatch | undefined;
+    let traffic: Traffic | undefined;
+    const phases: Phase[] = [];
+    const phase = async (name: string, what: () => Promise<unknown>): Promise<void> => {
+      const fromMs = Date.now();
+      await what();
+      const one = { name, fromMs, toMs: Date.now() };
+      phases.push(one);
+      say(describePhase(one, figuresOf(one, (integrators as Integrators).attempts, traffic?.absences ?? [])));
+    };
+    let broken = true;
+    let checks: readonly Check[] = [];
+
+    beforeAll(async () => {
+      dataDir = mkdtempSync(join(tmpdir(), 'headset-cloud-cluster-'));
+      cluster = givenCluster();
+      namespace = await makeNamespace(cluster);
+      backing = await startBacking(dataDir, cluster.host);
+      const before = await versionBefore();
+      const [platform, test] = [await loadImage(cluster, 'platform'), await loadImage(cluster, 'test')];
+      const old = await loadImage(cluster, before);
+      const { adminToken } = await applyStores(namespace, backing);
+      const values = (image: typeof platform) =>
+        trialValues(namespace, backing as Backing, { platform: image, test }, replicas);
+      watch = watchEnds(cluster, namespace, components);
+      await deploy(namespace, 'install', values(old));
+      const doors = await openDoors(namespace, adminToken);
+      integrators = await startIntegrators({ doors, host: cluster.host, dataDir });
+      traffic = await startTraffic(integrators, seed);
+      const loadFromMs = Date.now();
+      await phase('nothing', () => delay(5000));
+      await phase('upgrade', () => deploy(namespace, 'upgrade', values(platform)));
+      await phase('rollout restart', () => restartAll(namespace));
+      await phase('eviction', async () => {
+        await evictAll(namespace);
+        await allReady(namespace, replicas);
+      });
+      await phase('SIGKILL', () => killOneOfEach(cluster, namespace, watch as PodsWatch));
+      await phase('rollback', () => rollback(namespace, 1));
+      const load = { fromMs: loadFromMs, toMs: Date.now() };
+      await traffic.end();
+      say(`load: ${integrators.attempts.length} attempts in ${seconds(load.toMs - load.fromMs)}`);
+      const open = await settle(adminToken);
+      const evidence = await gatherEvidence({
+        ...{ integrators, dataDir, load, unfinished: open, ended: watch.ended },
+        doors: await openDoors(namespace, adminToken),
+      });
+      writeFileSync(join(dataDir, 'evidence.json'), JSON.stringify(evidence));
+      checks = judge(evidence);
+      tell();
+    }, 1_500_000);
+
+    afterAll(async () => {
+      watch?.close();
+      // After a failure the load may still be running.
+      for (const { client } of integrators?.tenants ?? []) client.giveUp();
+      await traffic?.end();
+      await integrators?.stop();
+      await namespace?.remove();
+      await backing?.stop();
+      if (broken) say(`Kept: ${dataDir}`);
+      else rmSync(dataDir, { recursive: true, force: true });
+    });
+
+    /** Waits until nothing is unfinished and nothing arrives any more. */
+    async function settle(adminToken: string): Promise<string[]> {
+      const all = integrators as Integrators;
+      const deadlineMs = Date.now() + settleMs;
+      for (let arrived = -1; ; ) {
+        const { admin, metrics } = await openDoors(namespace, adminToken);
+        const open = await unfinished({ ...all, admin, metrics }).catch((error: Error) => [error.message]);
+        const now = all.integrator.arrivals.length;
+        if ((open.length === 0 && now === arrived) || Date.now() > deadlineMs) return open;
+        arrived = now;
+        await delay(1000);
+      }
+    }
+
+    function tell(): void {
+      const ready = [...(watch?.readyAfterMs ?? [])].map(({ ms }) => ms).sort((a, b) => a - b);
+      say(
+        `pod started → ready: ${ready.length} pods, median ${seconds(quantile(ready, 0.5))}, longest ${seconds(ready.at(-1) ?? 0)}`,
+      );
+    }
+
+    it('loses nothing and does nothing twice, by the judge of the crash test', () => {
+      const violations = checks.flatMap(({ name, violations: some }) => some.map((one) => `${name}: ${one}`));
+      expect(violations).toEqual([]);
+      expect(checks.length).toBeGreaterThan(20);
+      broken = false;
+    });
+
+    it('every pod was replaced three times and killed once in between', () => {
+      // Upgrade, restart, eviction and rollback replace all pods; each came up, and each was told to stop.
+      const pods = replicas * components.length;
+      expect(watch?.readyAfterMs.length).toBeGreaterThanOrEqual(5 * pods);
+      expect(watch?.ended.filter(({ told }) => told).length).toBeGreaterThanOrEqual(3 * pods);
+    });
+
+    it('a rolling restart of everything is hardly noticed (goals: 2 s and 5 s; machines differ)', () => {
+      const restart = phases.find(({ name }) => name === 'rollout restart') as Phase;
+      const f = figuresOf(restart, integrators?.attempts ?? [], traffic?.absences ?? []);
+      expect(f.longestGapMs).toBeLessThan(15_000);
+      expect(quantile(f.absencesMs, 0.99)).toBeLessThan(30_000);
+    });
+
+    it('every call that was refused or cut off passes with its Idempotency-Key within 10 s', () => {
+      const late = passing((integrators as Integrators).attempts).filter((p) => p.toMs - p.fromMs > passMs);
+      const shown = late.map((p) => `${p.key}: ${p.statuses.join(', ')} in ${seconds(p.toMs - p.fromMs)}`);
+      expect(shown.slice(0, 10)).toEqual([]);
+    });
+  },
+  realStackMissing,
+);
+
+function describePhase(one: Phase, f: PhaseFigures): string {
+  return [
+    `${one.name}: ${seconds(one.toMs - one.fromMs)}, ${f.calls} calls`,
+    `longest time without a 201 ${seconds(f.longestGapMs)}`,
+    `${f.refused} refused, ${f.unanswered} unanswered, passed after ${seconds(f.longestDelayMs)} at most`,
+    `${f.absencesMs.length} headsets away, online again after ${seconds(quantile(f.absencesMs, 0.99))} (p99)`,
+  ].join('; ');
+}
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+
+/** The last release. */
+async function versionBefore(): Promise<{ commit: string; secondsSince1970: number }> {
+  const found = findRelease(root);
+  if ('skipped' in found) throw new Error(found.skipped);
+  const time = execFileSync('git', ['log', '-1', '--format=%ct', found.commit], { cwd: root });
+  return { commit: found.commit, secondsSince1970: Number(time) };
+}

@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Backing, realStackMissing, startBacking } from '@headset-cloud/demo/stack/backing.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type Cluster, componentOf, describeOnCluster, givenCluster } from './cluster.ts';
+import { type Usage, usageOf } from './figures.ts';
+import { type LoadedImage, loadImage } from './images.ts';
+import { makeNamespace, type Namespace } from './namespace.ts';
+import { applyStores, components, deploy, releaseName, trialValues } from './platform.ts';
+
+/** Over which the processors' time is measured. */
+const idleMs = 20_000;
+
+describeOnCluster(
+  'a trial on a cluster, one pod of each component',
+  () => {
+    let dataDir = '';
+    let cluster: Cluster;
+    let namespace: Namespace | undefined;
+    let backing: Backing | undefined;
+    let platform: LoadedImage;
+    beforeAll(async () => {
+      dataDir = mkdtempSync(join(tmpdir(), 'headset-cloud-trial-'));
+      cluster = givenCluster();
+      namespace = await makeNamespace(cluster);
+      backing = await startBacking(dataDir, cluster.host);
+      platform = await loadImage(cluster, 'platform');
+      const test = await loadImage(cluster, 'test');
+      await applyStores(namespace, backing);
+      await deploy(namespace, 'install', trialValues(namespace, backing, { platform, test }, 1));
+    }, 600_000);
+    afterAll(async () => {
+      await namespace?.remove();
+      await backing?.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    });
+
+    it('proves itself by `helm test`: ctl, a simulated headset, both signed callbacks', async () => {
+      const said = await (namespace as Namespace).helm(['test', releaseName, '--timeout', '4m', '--logs']);
+      expect(said).toContain('Phase:          Succeeded');
+      expect(said).toContain('The core loop works.');
+    }, 300_000);
+
+    it('uses little memory and time while nothing happens', async () => {
+      const pods = await (namespace as Namespace).pods();
+      const wanted = new Set(
+        pods.filter((pod) => components.includes(componentOf(pod))).map(({ metadata }) => metadata.name),
+      );
+      const sample = async () => {
+        const usage = await usageOf(cluster, namespace as Namespace, wanted);
+        return usage.size === wanted.size ? usage : undefined;
+      };
+      const first = await waitFor('a first sample of all pods', sample, { intervalMs: 500 });
+      await delay(idleMs);
+      const last = await waitFor('a later sample', async () => {
+        const now = await sample();
+        const later = [...(now ?? [])].every(([name, { atMs }]) => atMs > (first.get(name) as Usage).atMs);
+        return later ? now : undefined;
+      });
+      const memory = [...last.values()].reduce((sum, one) => sum + one.workingSetBytes, 0);
+      const cores = [...last].reduce((sum, [name, one]) => {
+        const before = first.get(name) as Usage;
+        return sum + (one.cpuNanoseconds - before.cpuNanoseconds) / 1e6 / (one.atMs - before.atMs);
+      }, 0);
+      process.stderr.write(
+        [
+          `image: ${(platform.compressedBytes / 1e6).toFixed(1)} MB compressed (goal 90)`,
+          `nine services, idle: ${(memory / 2 ** 30).toFixed(2)} GiB (goal 1.2), ${cores.toFixed(3)} cores (goal 0.15)`,
+          '',
+        ].join('\n'),
+      );
+      expect(wanted.size).toBe(components.length);
+      expect(platform.compressedBytes).toBeLessThan(90e6);
+      // Generous bounds: machines differ.
+      expect(memory).toBeLessThan(1.6 * 2 ** 30);
+      expect(cores).toBeLessThan(0.6);
+    }, 120_000);
+  },
+  realStackMissing,
+);
