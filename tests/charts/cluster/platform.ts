@@ -62,9 +62,12 @@ export function trialValues(
       adminToken: { name: secret },
       ...(s3 && { s3Credentials: { name: secret } }),
     },
-    // Names of its own, because runs may share the stores.
     mongodb: { databasePrefix: `${namespace.name.replaceAll('-', '_')}_` },
-    kafka: { brokers: backing.kafkaBrokers, replicationFactor: 1, prefix: `${namespace.name}.` },
+    // Without a prefix of its own, which release 0.1.0 does not know.
+    kafka: {
+      ...{ brokers: backing.kafkaBrokers, replicationFactor: 1 },
+      ...(backing.kafkaPrefix && { prefix: backing.kafkaPrefix }),
+    },
     ...(s3 && { s3: { bucket: s3.S3_BUCKET, region: s3.S3_REGION, endpoint: s3.S3_ENDPOINT } }),
     callbacks: { allowAddresses: privateNetworks },
     headsets: { type: 'ClusterIP' },
