@@ -22,10 +22,16 @@ const own = '@headset-cloud';
  * if the lock file is the same, else those of the commit's own lock file.
  */
 export function sourcesOf(commit: string, project = root): string {
-  const folder = join(project, '.cache', 'release', commit);
-  if (!existsSync(folder)) extract(commit, project, folder);
+  const folder = treeOf(commit, project);
   if (same(join(project, lockFile), join(folder, lockFile))) linkPackages(project, folder);
   else installPackages(folder);
+  return folder;
+}
+
+/** The same without packages. */
+export function treeOf(commit: string, project = root): string {
+  const folder = join(project, '.cache', 'release', commit);
+  if (!existsSync(folder)) extract(commit, project, folder);
   return folder;
 }
 

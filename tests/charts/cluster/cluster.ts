@@ -1,4 +1,5 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { hasProgram } from '../../../charts/image/base.ts';
 
@@ -100,16 +101,10 @@ export function watchPods(
   });
   const killWithParent = () => child.kill();
   process.once('exit', killWithParent);
-  let text = '';
-  child.stdout.setEncoding('utf8');
-  child.stdout.on('data', (chunk: string) => {
-    text += chunk;
-    // Each event is printed as indented JSON: only its own end is a brace at the beginning of a line.
-    for (let end = text.indexOf('\n}\n'); end >= 0; end = text.indexOf('\n}\n')) {
-      const { type, object } = JSON.parse(text.slice(0, end + 2));
-      text = text.slice(end + 3);
-      onEvent({ type, pod: object });
-    }
+  // A line of JSON for each event.
+  createInterface(child.stdout).on('line', (line) => {
+    const { type, object } = JSON.parse(line);
+    onEvent({ type, pod: object });
   });
   return {
     close() {

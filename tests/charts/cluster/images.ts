@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { makeImage, readSettings } from '../../../charts/image/make.ts';
-import { sourcesOf } from '../../support/sources.ts';
+import { treeOf } from '../../support/sources.ts';
 import type { Cluster } from './cluster.ts';
 
 /** An image that the node knows. */
@@ -51,7 +51,7 @@ export async function loadImage(cluster: Cluster, which: Which): Promise<LoadedI
     OUT: out,
     ...(which === 'test' && { TEST: '1' }),
     ...(before && {
-      SOURCE: sourcesOf(which.commit),
+      SOURCE: treeOf(which.commit),
       REVISION: which.commit,
       SOURCE_DATE_EPOCH: String(which.secondsSince1970),
     }),

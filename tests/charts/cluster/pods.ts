@@ -13,7 +13,10 @@ export interface Ended {
 
 /** What happens to the pods of a namespace while it is watched. */
 export interface PodsWatch {
-  /** From the container's start until its pod was ready, of every pod that became ready; milliseconds. */
+  /**
+   * From the container's start until its pod was ready, of every pod that became ready; milliseconds, up to
+   * one second too many, because the kubelet tells the start in whole seconds.
+   */
   readonly readyAfterMs: readonly { readonly component: string; readonly ms: number }[];
   readonly ended: readonly Ended[];
   /** The next end of this container does not count as its own. */
@@ -22,7 +25,7 @@ export interface PodsWatch {
 }
 
 export function watchEnds(cluster: Cluster, { name }: Namespace, components: readonly string[]): PodsWatch {
-  const started = new Map<string, number>();
+  const wasReady = new Set<string>();
   const readyAfterMs: { component: string; ms: number }[] = [];
   const ended = new Map<string, Ended>();
   const expected = new Set<string>();
@@ -32,12 +35,10 @@ export function watchEnds(cluster: Cluster, { name }: Namespace, components: rea
     if (!components.includes(component) || !container) return;
     const { state, lastState } = container;
     const { uid } = pod.metadata;
-    // Counted from its first start: a restart waits longer each time.
-    if (state.running && container.restartCount === 0 && !started.has(uid)) started.set(uid, Date.now());
-    const from = started.get(uid);
-    if (from !== undefined && from > 0 && isReady(pod)) {
-      readyAfterMs.push({ component, ms: Date.now() - from });
-      started.set(uid, 0);
+    // A restart waits longer each time, so only first starts count.
+    if (state.running && container.restartCount === 0 && isReady(pod) && !wasReady.has(uid)) {
+      readyAfterMs.push({ component, ms: Date.now() - Date.parse(state.running.startedAt) });
+      wasReady.add(uid);
     }
     for (const one of [state.terminated, lastState?.terminated]) {
       if (!one || ended.has(one.containerID) || expected.has(one.containerID)) continue;

@@ -36,12 +36,14 @@ describeOnCluster(
     let backing: Backing | undefined;
     let integrators: Integrators | undefined;
     let watch: PodsWatch | undefined;
-    let traffic: Traffic;
+    let traffic: Traffic | undefined;
     const phases: Phase[] = [];
     const phase = async (name: string, what: () => Promise<unknown>): Promise<void> => {
       const fromMs = Date.now();
       await what();
-      phases.push({ name, fromMs, toMs: Date.now() });
+      const one = { name, fromMs, toMs: Date.now() };
+      phases.push(one);
+      say(describePhase(one, figuresOf(one, (integrators as Integrators).attempts, traffic?.absences ?? [])));
     };
     let broken = true;
     let checks: readonly Check[] = [];
@@ -73,6 +75,7 @@ describeOnCluster(
       await phase('rollback', () => rollback(namespace, 1));
       const load = { fromMs: loadFromMs, toMs: Date.now() };
       await traffic.end();
+      say(`load: ${integrators.attempts.length} attempts in ${seconds(load.toMs - load.fromMs)}`);
       const open = await settle(adminToken);
       const evidence = await gatherEvidence({
         ...{ integrators, dataDir, load, unfinished: open, ended: watch.ended },
@@ -81,10 +84,13 @@ describeOnCluster(
       writeFileSync(join(dataDir, 'evidence.json'), JSON.stringify(evidence));
       checks = judge(evidence);
       tell();
-    }, 900_000);
+    }, 1_500_000);
 
     afterAll(async () => {
       watch?.close();
+      // After a failure the load may still be running.
+      for (const { client } of integrators?.tenants ?? []) client.giveUp();
+      await traffic?.end();
       await integrators?.stop();
       await namespace?.remove();
       await backing?.stop();
@@ -107,18 +113,6 @@ describeOnCluster(
     }
 
     function tell(): void {
-      const { attempts } = integrators as Integrators;
-      for (const one of phases) {
-        const f = figuresOf(one, attempts, traffic.absences);
-        say(
-          [
-            `${one.name}: ${seconds(one.toMs - one.fromMs)}, ${f.calls} calls`,
-            `longest gap without a 201 ${seconds(f.longestGapMs)}`,
-            `${f.refused} refused, ${f.unanswered} unanswered, passed after ${seconds(f.longestDelayMs)} at most`,
-            `${f.absencesMs.length} headsets away, online again after ${seconds(quantile(f.absencesMs, 0.99))} (p99)`,
-          ].join('; '),
-        );
-      }
       const ready = [...(watch?.readyAfterMs ?? [])].map(({ ms }) => ms).sort((a, b) => a - b);
       say(
         `pod started → ready: ${ready.length} pods, median ${seconds(quantile(ready, 0.5))}, longest ${seconds(ready.at(-1) ?? 0)}`,
@@ -132,6 +126,13 @@ describeOnCluster(
       broken = false;
     });
 
+    it('every pod was replaced three times and killed once in between', () => {
+      // Upgrade, restart, eviction and rollback replace all pods; each came up, and each was told to stop.
+      const pods = replicas * components.length;
+      expect(watch?.readyAfterMs.length).toBeGreaterThanOrEqual(5 * pods);
+      expect(watch?.ended.filter(({ told }) => told).length).toBeGreaterThanOrEqual(3 * pods);
+    });
+
     it('every call that was refused or cut off passes with its Idempotency-Key within 10 s', () => {
       const late = passing((integrators as Integrators).attempts).filter((p) => p.toMs - p.fromMs > passMs);
       expect(late).toEqual([]);
@@ -139,6 +140,15 @@ describeOnCluster(
   },
   realStackMissing,
 );
+
+function describePhase(one: Phase, f: PhaseFigures): string {
+  return [
+    `${one.name}: ${seconds(one.toMs - one.fromMs)}, ${f.calls} calls`,
+    `longest time without a 201 ${seconds(f.longestGapMs)}`,
+    `${f.refused} refused, ${f.unanswered} unanswered, passed after ${seconds(f.longestDelayMs)} at most`,
+    `${f.absencesMs.length} headsets away, online again after ${seconds(quantile(f.absencesMs, 0.99))} (p99)`,
+  ].join('; ');
+}
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { generatedBytes } from '@headset-cloud/demo/headset/uploads.ts';
 import { act } from '../headsets.ts';
 import type { Random } from '../random.ts';
-import { type LoadTarget, type Loop, staying } from './target.ts';
+import { type LoadTarget, type Loop, rest, staying } from './target.ts';
 
 /** Reports, uploads and usage that headsets begin by themselves, on devices that stay activated. */
 export function headsetLoops(target: LoadTarget, pauseMs: number, draw: (name: string) => Random): Loop[] {
@@ -12,7 +11,7 @@ export function headsetLoops(target: LoadTarget, pauseMs: number, draw: (name: s
     async (running) => {
       for (let n = 1; running(); n++) {
         await turn(r, n);
-        await delay(r.between(each / 4, each));
+        await rest(r.between(each / 4, each), running);
       }
     };
   return [

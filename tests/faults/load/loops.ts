@@ -5,7 +5,7 @@ import { headsetLoops } from './headset-side.ts';
 import type { IntegratorClient } from './integrator-client.ts';
 import { anyKind, operate } from './operations.ts';
 import { soraLoops } from './sora-side.ts';
-import { cycling, type Draw, type LoadOptions, type LoadTarget, type Loop } from './target.ts';
+import { cycling, type Draw, type LoadOptions, type LoadTarget, type Loop, rest } from './target.ts';
 import { updateLoops } from './updates.ts';
 
 const settingFields = ['remoteSupportEvent', 'soraRecGetPresignedUrl'];
@@ -41,23 +41,23 @@ export function loops(target: LoadTarget, options: LoadOptions, random: Draw): L
 
 /** The loops that change what stands: activations and settings. */
 export function standingLoops({ client, devices }: LoadTarget, pauseMs: number, random: Draw): Loop[] {
-  const pause = (r: Random) => delay(r.between(pauseMs / 4, pauseMs));
+  const pause = (r: Random, running: () => boolean) => rest(r.between(pauseMs / 4, pauseMs), running);
   // Only one loop changes a device's activation, so the last acknowledged change must be in force.
   const cycle =
     (deviceId: string, r: Random): Loop =>
     async (running) => {
       while (running()) {
         await activate(client, deviceId, r.between(1, 1e9));
-        await pause(r);
+        await pause(r, running);
         if (r.chance(0.3)) await activate(client, deviceId, r.between(1, 1e9));
         await operate(client, deviceId, 'command', r);
-        await pause(r);
+        await pause(r, running);
         if (r.chance(0.5)) {
           await operate(client, deviceId, 'reset', r);
           await operate(client, deviceId, 'command', r);
         }
         if (running()) await deactivate(client, deviceId);
-        await pause(r);
+        await pause(r, running);
       }
     };
   const settings =
@@ -67,7 +67,7 @@ export function standingLoops({ client, devices }: LoadTarget, pauseMs: number, 
         const value = `https://example.com/${field}/${i}`;
         const body = { [field]: value };
         await client.call({ kind: 'settings', method: 'PATCH', path: '', body, setting: { field, value } });
-        await delay(r.between(pauseMs, 3 * pauseMs));
+        await rest(r.between(pauseMs, 3 * pauseMs), running);
       }
     };
   return [

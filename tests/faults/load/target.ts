@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '@headset-cloud/demo/api.ts';
 import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import type { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
@@ -31,6 +32,14 @@ export interface LoadOptions {
 
 /** Runs until `running` returns false; ends after its last call is answered. */
 export type Loop = (running: () => boolean) => Promise<void>;
+
+/** Pauses a loop; not longer than half a second after the load has ended. */
+export async function rest(ms: number, running: () => boolean): Promise<void> {
+  const untilMs = performance.now() + ms;
+  for (let left = ms; left > 0 && running(); left = untilMs - performance.now()) {
+    await delay(Math.min(left, 500));
+  }
+}
 
 /** Number of devices of each application that are activated and deactivated; all others stay activated. */
 export const cycling = 2;

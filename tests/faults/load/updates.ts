@@ -5,7 +5,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import { act } from '../headsets.ts';
 import type { Random } from '../random.ts';
-import type { Draw, LoadTarget, Loop } from './target.ts';
+import { type Draw, type LoadTarget, type Loop, rest } from './target.ts';
 
 const contentType = 'application/vnd.android.package-archive';
 /** Padding of a package, so that its download takes several progress reports; bytes. */
@@ -20,7 +20,7 @@ export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw, inP
     async (running) => {
       for (let n = 1; running(); n++) {
         await publish(target, `1.${n}`);
-        await delay(r.between(10 * pauseMs, 40 * pauseMs));
+        await rest(r.between(10 * pauseMs, 40 * pauseMs), running);
       }
     };
   const installing =
@@ -33,7 +33,7 @@ export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw, inP
           if (r.chance(inPairs)) await installTwice(target, versions, deviceId, r);
           else await install(target, r.pick(versions), deviceId);
         }
-        await delay(r.between(2 * pauseMs, 6 * pauseMs));
+        await rest(r.between(2 * pauseMs, 6 * pauseMs), running);
       }
     };
   return [uploading(draw('packages')), installing(draw('updates'))];
