@@ -77,6 +77,8 @@ export function trialValues(
         // Without a bucket, files lie on one pod's disk.
         {
           replicas: name === 'updates' && !s3 ? 1 : replicas,
+          // A small node has room for all pods of two versions.
+          resources: { requests: { cpu: '10m' } },
           ...(autoscaled.includes(name) && { maxReplicas: 0 }),
         },
       ]),
