@@ -106,12 +106,12 @@ site-pictures: ## Take a picture of every route of the built site: three widths,
 	@exec $(NODE) docs-site/tests/pictures.ts $(FOLDER)
 
 .PHONY: image
-image: install $(if $(SITE),site-build) ## Image of all processes as an archive (TAG, OUT; SITE=1: of the site; TEST=1: with simulators; BASE; charts/image/README.md)
-	@TAG="$(TAG)" OUT="$(OUT)" SITE="$(SITE)" TEST="$(TEST)" BASE="$(BASE)" exec $(NODE) charts/image/main.ts
+image: install $(if $(SITE),site-build) ## Image of all processes as an archive (TAG, OUT; SITE=1: of the site; TEST=1: with simulators; DEV=1: for skaffold dev; BASE; charts/image/README.md)
+	@TAG="$(TAG)" OUT="$(OUT)" SITE="$(SITE)" TEST="$(TEST)" DEV="$(DEV)" BASE="$(BASE)" exec $(NODE) charts/image/main.ts
 
 .PHONY: skaffold-image
 skaffold-image: install $(if $(SITE),site-build) ## The same for Skaffold, which names it (skaffold.yaml)
-	@SITE="$(SITE)" TEST="$(TEST)" BASE="$(BASE)" exec $(NODE) charts/image/skaffold.ts
+	@SITE="$(SITE)" TEST="$(TEST)" DEV="$(DEV)" BASE="$(BASE)" exec $(NODE) charts/image/skaffold.ts
 
 .PHONY: image-base
 image-base: install ## Make the images' base anew, from Debian's newest packages

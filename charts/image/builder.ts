@@ -23,20 +23,23 @@ export interface Builder {
   push(archive: string, reference: string): void;
   /** Writes a base that is given by its name into an archive; fetches it if it is not there. */
   save(reference: string, archive: string): void;
+  /** Writes a known image into an archive, with its id as its tag. Docker only. */
+  saveById?(reference: string, archive: string): void;
   build(build: Build): void;
   close(): void;
 }
 
-/** Runs a program; its output is shown only when it fails. */
-function run(program: string, args: readonly string[], env: Record<string, string> = {}): void {
+/** Runs a program; its output is returned, and shown only when it fails. */
+export function run(program: string, args: readonly string[], env: Record<string, string> = {}): string {
   try {
-    execFileSync(program, args, {
+    return execFileSync(program, args, {
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       maxBuffer: 2 ** 26,
+      encoding: 'utf8',
     });
   } catch (error) {
-    const { stdout, stderr, message } = error as Error & { stdout?: Buffer; stderr?: Buffer };
+    const { stdout, stderr, message } = error as Error & { stdout?: string; stderr?: string };
     throw new Error(`${program} ${args[0]} failed: ${stderr ?? ''}${stdout ?? ''}${stderr ? '' : message}`);
   }
 }
@@ -56,7 +59,9 @@ const labelArgs = (labels: Build['labels']) =>
 function docker(): Builder {
   return {
     name: 'docker',
-    load: (archive) => run('docker', ['load', '--input', archive]),
+    load(archive) {
+      run('docker', ['load', '--input', archive]);
+    },
     push(archive, reference) {
       run('docker', ['load', '--input', archive]);
       run('docker', ['push', reference]);
@@ -64,6 +69,12 @@ function docker(): Builder {
     save(reference, archive) {
       if (!runs('docker', 'image', 'inspect', reference)) run('docker', ['pull', reference]);
       run('docker', ['save', '--output', archive, reference]);
+    },
+    saveById(reference, archive) {
+      const id = run('docker', ['image', 'inspect', '--format', '{{.Id}}', reference]).trim();
+      const named = reference.replace(/:[^:/]*$/, `:${id.replace('sha256:', '')}`);
+      run('docker', ['tag', reference, named]);
+      run('docker', ['save', '--output', archive, named]);
     },
     build({ folder, base, reference, labels, out }) {
       const args = ['--build-arg', `BASE=${base}`, '--tag', reference, ...labelArgs(labels), folder];
@@ -77,8 +88,9 @@ function docker(): Builder {
 /** Without a daemon, and in a store of its own that is removed afterwards. */
 function buildah(): Builder {
   const work = mkdtempSync(join(tmpdir(), 'headset-cloud-buildah-'));
-  const call = (...args: string[]) =>
+  const call = (...args: string[]): void => {
     run('buildah', ['--root', join(work, 'root'), '--runroot', join(work, 'run'), ...args], { TMPDIR: work });
+  };
   return {
     name: 'buildah',
     load: (archive) => call('pull', '--quiet', `docker-archive:${archive}`),

@@ -34,12 +34,17 @@ export interface Settings {
   readonly version: SourceVersion;
 }
 
-/** Reads TAG, SITE, TEST, BASE, OUT, SOURCE, REVISION and SOURCE_DATE_EPOCH. Throws where two contradict. */
+/** Reads TAG, SITE, TEST, DEV, BASE, OUT, SOURCE, REVISION and SOURCE_DATE_EPOCH. Throws where two contradict. */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const given = (name: string) => env[name] || undefined;
-  if (given('SITE') && given('TEST'))
-    throw new Error('SITE=1 and TEST=1 are two images: make one at a time.');
-  const kind: Kind = given('SITE') ? 'site' : given('TEST') ? 'test' : 'platform';
+  const chosen = (['SITE', 'TEST', 'DEV'] as const).filter(given);
+  if (chosen.length > 1)
+    throw new Error(
+      `${chosen.map((name) => `${name}=1`).join(' and ')} are different images: make one at a time.`,
+    );
+  const kind: Kind = chosen[0]
+    ? ({ SITE: 'site', TEST: 'test', DEV: 'dev' } as const)[chosen[0]]
+    : 'platform';
   const source = resolve(given('SOURCE') ?? root);
   const version = versionOf(source, given('REVISION'), given('SOURCE_DATE_EPOCH'));
   const tag = given('TAG') ?? version.revision.replace(/^(.{12})[^-]*/, '$1');

@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Builder } from './builder.ts';
+import { run } from './builder.ts';
 
 /** What Skaffold asks of a custom builder (skaffold.dev, Custom Build Script). */
 export interface Asked {
@@ -6,9 +10,11 @@ export interface Asked {
   readonly reference: string;
   /** Into the registry that the name says; otherwise into docker, where Skaffold looks for it. */
   readonly push: boolean;
+  /** A shell command that makes an archive known to the cluster's nodes; it gets the archive as its last argument. */
+  readonly loader?: string | undefined;
 }
 
-/** Reads IMAGE, PUSH_IMAGE and PLATFORMS. Throws where this machine cannot make what is asked. */
+/** Reads IMAGE, PUSH_IMAGE, PLATFORMS and HEADSET_IMAGE_LOAD. Throws where this machine cannot make what is asked. */
 export function readAsked(env: Readonly<Record<string, string | undefined>>): Asked {
   const reference = env['IMAGE'];
   if (!reference)
@@ -17,18 +23,31 @@ export function readAsked(env: Readonly<Record<string, string | undefined>>): As
   const platforms = env['PLATFORMS'] || own;
   if (platforms !== own)
     throw new Error(`PLATFORMS: ${platforms} is asked for, and this machine makes images of ${own} only.`);
-  return { reference, push: env['PUSH_IMAGE'] === 'true' };
+  return { reference, push: env['PUSH_IMAGE'] === 'true', loader: env['HEADSET_IMAGE_LOAD'] || undefined };
 }
 
-/** Brings the image of an archive to where Skaffold looks for it. */
-export function bring(archive: string, { reference, push }: Asked, builder: Builder): void {
+/**
+ * Brings the image of an archive to where Skaffold looks for it, and into the cluster where that has a loader of
+ * its own: Skaffold itself loads images into kind, k3d and minikube only.
+ */
+export function bring(archive: string, { reference, push, loader }: Asked, builder: Builder): void {
   if (push) {
     builder.push(archive, reference);
     return;
   }
-  if (builder.name !== 'docker')
+  if (!builder.saveById)
     throw new Error(
       "Skaffold looks for local images in docker, whose daemon does not answer here. Start it, or let the cluster's own loader take the archives of `make image` and go on with `skaffold deploy --images` (docs/operations.md).",
     );
   builder.load(archive);
+  if (!loader) return;
+  const work = mkdtempSync(join(tmpdir(), 'headset-cloud-load-'));
+  try {
+    const named = join(work, 'image.tar');
+    // Skaffold has pods run the image by its id.
+    builder.saveById(reference, named);
+    run('sh', ['-c', `${loader} "$0"`, named]);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
 }

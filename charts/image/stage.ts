@@ -9,14 +9,19 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { basename, delimiter, dirname, join, relative } from 'node:path';
 import type { DebianPackage } from './base.ts';
 import { billOfMaterials, type SourceVersion } from './sbom.ts';
 
-/** What an image is for: every process of the platform, the same with what tests need, or the site. */
-export type Kind = 'platform' | 'test' | 'site';
+/**
+ * What an image is for: every process of the platform, the same with what tests need, that with what
+ * development in a cluster needs, or the site.
+ */
+export type Kind = 'platform' | 'test' | 'dev' | 'site';
 
 export interface Staging {
   readonly kind: Kind;
@@ -34,13 +39,14 @@ export interface Staging {
 
 /** What only `make up`, simulators and trials need. */
 const forTests = ['services/demo', 'services/embedded', 'services/standalone'];
+const hasSimulators = (kind: Kind) => kind === 'test' || kind === 'dev';
 /** What is never in an image. */
 const neverStaged = ['tests'];
 
 /** Files of a package that run; everything else (tests, protos, documents) stays out. */
 function runs(path: string, kind: Kind): boolean {
   if (/\.test\.ts$|(^|\/)__snapshots__\//.test(path)) return false;
-  if (kind !== 'test' && /(^|\/)testing\//.test(path)) return false;
+  if (!hasSimulators(kind) && /(^|\/)testing\//.test(path)) return false;
   return (
     path === 'package.json' ||
     /^(src|gen)\/.+\.(ts|js|mjs|json|html|css|lua|sql|txt)$/.test(path) ||
@@ -52,7 +58,7 @@ function runs(path: string, kind: Kind): boolean {
 /** The folders of the workspaces that an image has. */
 export function stagedWorkspaces(source: string, kind: Kind): string[] {
   return allWorkspaces(source).filter(
-    (place) => !neverStaged.includes(place) && (kind === 'test' || !forTests.includes(place)),
+    (place) => !neverStaged.includes(place) && (hasSimulators(kind) || !forTests.includes(place)),
   );
 }
 
@@ -80,6 +86,7 @@ export function stage(staging: Staging): void {
   if (kind === 'site') stageSite(staging);
   else stagePlatform(staging);
   stageNode(staging);
+  if (kind === 'dev') stageSync(join(folder, 'node/local'));
   const own = import.meta.dirname;
   copyFileSync(join(own, kind === 'site' ? 'Dockerfile.site' : 'Dockerfile'), join(folder, 'Dockerfile'));
   const bill = billOfMaterials({
@@ -98,6 +105,7 @@ export function stage(staging: Staging): void {
 export const imageNames: Readonly<Record<Kind, string>> = {
   platform: 'headset-cloud',
   test: 'headset-cloud-test',
+  dev: 'headset-cloud-dev',
   site: 'headset-cloud-site',
 };
 
@@ -170,6 +178,23 @@ function stageNode({ folder, node, libatomic }: Staging): void {
   if (!libatomic) return;
   mkdirSync(join(folder, 'node/lib'), { recursive: true });
   copyFileSync(realpathSync(libatomic), join(folder, 'node/lib', basename(libatomic)));
+}
+
+/**
+ * `tar` and `rm`, which Skaffold runs in pods to bring changed sources into them: bases have neither. As JavaScript,
+ * because to load what strips types takes longer than their work, and every change runs them in every pod.
+ */
+function stageSync(local: string): void {
+  const place = join(local, 'lib/sync');
+  mkdirSync(join(place, 'sync'), { recursive: true });
+  writeFileSync(join(place, 'package.json'), '{"type": "module"}\n');
+  for (const name of ['tar', 'sync/tar', 'sync/rm']) {
+    const source = readFileSync(join(import.meta.dirname, `${name}.ts`), 'utf8');
+    const script = stripTypeScriptTypes(source).replaceAll(".ts';", ".js';");
+    writeFileSync(join(place, `${name}.js`), script, { mode: 0o755 });
+  }
+  for (const program of ['tar', 'rm'])
+    symlinkSync(`../lib/sync/sync/${program}.js`, join(local, 'bin', program));
 }
 
 /** Linked where both lie on one disk: Node has 150 MB. */

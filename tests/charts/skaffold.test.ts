@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
@@ -19,14 +19,21 @@ const digest = (of: string) => `sha256:${of.repeat(64)}`;
 const registry = 'registry.example.com/team';
 const ownValues = 'charts/headset-cloud/values-production.yaml';
 
+/** Profiles whose images are pushed, and which demand values. */
+const pushed = ['staging', 'production'];
+
 /** What each profile is given, and the images that its pods must then name. */
 const profiles: Record<string, { images: Record<string, string>; expected: string[] }> = {
   trial: {
     images: { 'headset-cloud': 'headset-cloud:1.2.3', 'headset-cloud-test': 'headset-cloud-test:1.2.4' },
     expected: ['apache/kafka:4.1.1', 'headset-cloud-test:1.2.4', 'headset-cloud:1.2.3', 'mongo:8'],
   },
+  dev: {
+    images: { 'headset-cloud-dev': 'headset-cloud-dev:1.2.5' },
+    expected: ['apache/kafka:4.1.1', 'headset-cloud-dev:1.2.5', 'mongo:8'],
+  },
   ...Object.fromEntries(
-    ['staging', 'production'].map((profile) => [
+    pushed.map((profile) => [
       profile,
       {
         images: {
@@ -86,7 +93,7 @@ class Skaffold {
   /** The manifests of a profile, or why there are none. */
   render(
     profile: string,
-    environment: Record<string, string> = { HEADSET_VALUES: ownValues },
+    environment: Record<string, string> = pushed.includes(profile) ? { HEADSET_VALUES: ownValues } : {},
   ): { manifests?: string; refused?: string } {
     const images = Object.entries(profiles[profile]?.images ?? {}).map(
       ([name, of]) => `--images=${name}=${of}`,
@@ -157,6 +164,7 @@ describeWith(['skaffold', 'helm'], 'skaffold.yaml', () => {
 
   it.each([
     ['trial', 'headset-trial'],
+    ['dev', 'headset-trial'],
     ['staging', 'headset-staging'],
     ['production', 'headset'],
   ])('%s goes into the namespace %s', (profile, namespace) => {
@@ -183,9 +191,21 @@ describeWith(['skaffold', 'helm'], 'skaffold.yaml', () => {
     expect(settings('production', 'MONGODB_DATABASE_PREFIX')).toEqual(['headset_']);
   });
 
-  it.each(['staging', 'production'])('%s says which values are missing', (profile) => {
+  it.each(pushed)('%s says which values are missing', (profile) => {
     const { refused } = skaffold.render(profile, {});
     expect(refused).toContain('HEADSET_VALUES is not set: it names your values file');
+  });
+
+  it('a trial takes values of your own, which come after its own', () => {
+    const { manifests: made, refused } = skaffold.render('trial', { HEADSET_VALUES: ownValues });
+    expect(made).toBeUndefined();
+    expect(refused).toContain('kafka.brokers and trial.stores exclude each other');
+  });
+
+  it('only dev runs processes that watch their sources', () => {
+    expect(manifests('dev').match(/--watch\b/g)?.length).toBeGreaterThan(8);
+    for (const profile of Object.keys(profiles).filter((name) => name !== 'dev'))
+      expect(manifests(profile)).not.toContain('--watch');
   });
 
   const noSchemas = schemasFolder ? undefined : missingTools('KUBE_SCHEMAS');
@@ -206,10 +226,13 @@ describeWith(['skaffold', 'helm'], 'skaffold.yaml', () => {
 
 describe("Skaffold's custom builder", () => {
   /** Notes what it is told to do. */
-  function noting(name: string): { builder: Builder; done: string[] } {
+  function noting(name: 'docker' | 'buildah'): { builder: Builder; done: string[] } {
     const done: string[] = [];
     const builder: Builder = {
       name,
+      ...(name === 'docker' && {
+        saveById: (reference: string, archive: string) => writeFileSync(archive, `${reference} by its id`),
+      }),
       load: (archive) => done.push(`load ${archive}`),
       push: (archive, reference) => done.push(`push ${archive} as ${reference}`),
       save: () => {},
@@ -225,10 +248,8 @@ describe("Skaffold's custom builder", () => {
       reference: 'a/b:1',
       push: true,
     });
-    expect(readAsked({ IMAGE: 'b:1', PUSH_IMAGE: 'false', PLATFORMS: '' })).toEqual({
-      reference: 'b:1',
-      push: false,
-    });
+    const loaded = { IMAGE: 'b:1', PUSH_IMAGE: 'false', PLATFORMS: '', HEADSET_IMAGE_LOAD: 'cluster load' };
+    expect(readAsked(loaded)).toEqual({ reference: 'b:1', push: false, loader: 'cluster load' });
   });
 
   it('refuses what it cannot make, and says why', () => {
@@ -245,6 +266,23 @@ describe("Skaffold's custom builder", () => {
     expect(docker.done).toEqual(['load x.tar', 'push y.tar as a/b:1']);
   });
 
+  it('hands a local image to the loader of a cluster that Skaffold does not know, named as pods name it', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-loader-'));
+    try {
+      const loader = `cp --target-directory '${folder}'`;
+      const { builder, done } = noting('docker');
+      bring('y.tar', { reference: 'a/b:1', push: true, loader }, builder);
+      expect(readdirSync(folder)).toEqual([]);
+      bring('x.tar', { reference: 'b:1', push: false, loader }, builder);
+      expect(done).toEqual(['push y.tar as a/b:1', 'load x.tar']);
+      expect(readFileSync(join(folder, 'image.tar'), 'utf8')).toBe('b:1 by its id');
+      const failing = { reference: 'b:1', push: false, loader: "echo 'no such node' >&2; false" };
+      expect(() => bring('x.tar', failing, builder)).toThrow('no such node');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it("without docker's daemon it pushes, and does not pretend that a local image is there", () => {
     const buildah = noting('buildah');
     bring('y.tar', { reference: 'a/b:1', push: true }, buildah.builder);
@@ -257,11 +295,15 @@ describe("Skaffold's custom builder", () => {
   it('is what every artifact is built by, and what it depends on is there', () => {
     const builds = [config.build, ...config.profiles.map(({ build }: { build?: object }) => build ?? {})];
     const artifacts = builds.flatMap(({ artifacts }) => artifacts ?? []);
-    expect(artifacts.length).toBeGreaterThan(3);
+    expect(artifacts.length).toBeGreaterThan(4);
+    const kinds: Record<string, string> = {
+      'headset-cloud': '',
+      'headset-cloud-test': ' TEST=1',
+      'headset-cloud-dev': ' DEV=1',
+      'headset-cloud-site': ' SITE=1',
+    };
     for (const { image, custom } of artifacts) {
-      const kind = { 'headset-cloud': '', 'headset-cloud-test': ' TEST=1', 'headset-cloud-site': ' SITE=1' }[
-        image as string
-      ];
+      const kind = kinds[image];
       expect(custom.buildCommand).toBe(`make skaffold-image${kind}`);
       for (const path of custom.dependencies.paths) execFileSync('test', ['-e', join(root, path)]);
     }

@@ -52,7 +52,7 @@ function extract(commit: string, project: string, folder: string): void {
 }
 
 /** Links each installed package; links of the project's own packages point into the folder itself. */
-function linkPackages(project: string, folder: string): void {
+export function linkPackages(project: string, folder: string): void {
   for (const place of [...workspaces(folder), '.']) {
     const [from, to] = [join(project, place, 'node_modules'), join(folder, place, 'node_modules')];
     rmSync(to, { recursive: true, force: true });

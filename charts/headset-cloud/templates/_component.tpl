@@ -69,6 +69,7 @@ spec:
 {{- $v := .component.values -}}
 {{- $secrets := splitList " " (include "hc.secretsOf" .) -}}
 {{- $args := merge (dict "secrets" $secrets) . -}}
+{{- $development := and .root.Values.trial.development (ne .name "site") -}}
 {{- $image := ternary .root.Values.site.image .root.Values.image (eq .name "site") -}}
 apiVersion: apps/v1
 kind: Deployment
@@ -101,12 +102,15 @@ spec:
             matchLabels: {{- include "hc.selector" $ | nindent 14 }}
           matchLabelKeys: [pod-template-hash]
         {{- end }}
+      {{- if $development }}
+      initContainers: {{- include "hc.development.init" . | nindent 8 }}
+      {{- end }}
       containers:
         - name: {{ .name }}
           image: {{ include "hc.image" $image | quote }}
           imagePullPolicy: {{ .root.Values.image.pullPolicy }}
           {{- with .component.entry }}
-          args: [{{ . }}]
+          args: [{{ if $development }}--watch, --watch-preserve-output, {{ end }}{{ . }}]
           {{- end }}
           env:
             {{- if eq .name "device-link" }}
@@ -144,11 +148,18 @@ spec:
           securityContext: {{- include "hc.container.security" . | nindent 12 }}
           volumeMounts:
             {{- include "hc.mounts" $args | nindent 12 }}
+            {{- if $development }}
+            {{- include "hc.development.mounts" . | nindent 12 }}
+            {{- end }}
             {{- if $v.tempSize }}
             - {name: uploads, mountPath: /var/lib/headset-cloud/uploads}
             {{- end }}
       volumes:
         {{- include "hc.volumes" $args | nindent 8 }}
+        {{- if $development }}
+        - name: sources
+          emptyDir: {sizeLimit: 64Mi}
+        {{- end }}
         {{- with $v.tempSize }}
         - name: uploads
           emptyDir: {sizeLimit: {{ . }}}

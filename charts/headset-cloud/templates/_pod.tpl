@@ -74,6 +74,8 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- $_ := set $env "TURN_AWAY_MS" "3000" -}}
 {{- $_ := set $env "STOP_GRACE_MS" (toString (mul 1000 (sub $v.terminationGracePeriodSeconds 15))) -}}
 {{- if ne .name "site" -}}
+{{- /* A developer waits for the restart. */ -}}
+{{- if $v.trial.development }}{{ $env = merge (dict "TURN_AWAY_MS" "0" "STOP_GRACE_MS" "2000") $env }}{{ end -}}
 {{- if $v.tracesEndpoint }}{{ $_ := set $env "OTEL_EXPORTER_OTLP_ENDPOINT" $v.tracesEndpoint }}{{ end -}}
 {{- range $c.calls -}}
 {{- if ne . $.name -}}

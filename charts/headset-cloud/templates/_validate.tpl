@@ -38,7 +38,7 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and $production $v.oidc.issuer (not (hasPrefix "https://" $v.oidc.issuer)) }}{{ $p = append $p (printf "oidc.issuer is %s: production demands https, because its keys decide who may call." $v.oidc.issuer) }}{{ end -}}
 {{- end -}}
 
-{{- range $what := list "stores" "issuer" -}}
+{{- range $what := list "stores" "issuer" "development" -}}
 {{- if and $production (index $v.trial $what) }}{{ $p = append $p (printf "trial.%s is set without trial.enabled: it is for trials, never for production." $what) }}{{ end -}}
 {{- end -}}
 {{- if and $production $v.callbacks.allowAddresses }}{{ $p = append $p "callbacks.allowAddresses is for trials: in production integrators could make the platform call private addresses. Remove it, or set trial.enabled=true." }}{{ end -}}

@@ -26,11 +26,14 @@ function say(button: HTMLElement, text: string, state: 'done' | 'failed'): void 
   clearTimeout(restore.get(button));
   restore.set(
     button,
-    window.setTimeout(() => {
-      delete button.dataset['state'];
-      button.setAttribute('aria-label', ja.code.copy);
-      region().textContent = '';
-    }, state === 'failed' ? failureMs : confirmationMs),
+    window.setTimeout(
+      () => {
+        delete button.dataset['state'];
+        button.setAttribute('aria-label', ja.code.copy);
+        region().textContent = '';
+      },
+      state === 'failed' ? failureMs : confirmationMs,
+    ),
   );
 }
 

@@ -54,6 +54,7 @@ export const scenarios: Readonly<Record<string, Rendering>> = {
     },
   },
   trial: { files: ['values-trial.yaml'] },
+  'trial in development': { files: ['values-trial.yaml'], values: { trial: { development: true } } },
   'trial with stores from outside': {
     files: ['values-trial.yaml'],
     values: {

@@ -160,7 +160,7 @@ const values: Schema = {
       labels: map,
       runbooks: { type: 'string', minLength: 1 },
     }),
-    trial: object({ enabled: bool, stores: bool, issuer: bool, image }),
+    trial: object({ enabled: bool, stores: bool, issuer: bool, development: bool, image }),
   }),
 };
 

@@ -74,6 +74,11 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     ],
     ['no audience', { oidc: { audience: '' } }, 'oidc.audience is missing'],
     ['stores of a trial', { trial: { stores: true } }, 'trial.stores is set without trial.enabled'],
+    [
+      'development in pods',
+      { trial: { development: true } },
+      'trial.development is set without trial.enabled',
+    ],
     ['the issuer of a trial', { trial: { issuer: true } }, 'trial.issuer is set without trial.enabled'],
     [
       'callbacks to private addresses',

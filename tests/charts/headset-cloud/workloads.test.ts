@@ -36,7 +36,7 @@ describeWith(['helm'], 'workloads', () => {
           securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
         });
         expect(pod.securityContext.runAsUser).toBeGreaterThan(0);
-        for (const container of pod.containers) {
+        for (const container of [...pod.containers, ...(pod.initContainers ?? [])]) {
           expect(container.securityContext).toMatchObject({
             allowPrivilegeEscalation: false,
             readOnlyRootFilesystem: !container.image.startsWith('apache/kafka:'),
@@ -78,6 +78,26 @@ describeWith(['helm'], 'workloads', () => {
     expect(named(all, 'PodDisruptionBudget', component)['spec'].maxUnavailable).toBe(1);
     const keys = spec.topologySpreadConstraints.map((c: { topologyKey: string }) => c.topologyKey);
     expect(keys).toEqual(['kubernetes.io/hostname', 'topology.kubernetes.io/zone']);
+  });
+
+  it('in development each process watches sources that can be written, and restarts at once', () => {
+    const all = resources(scenarios['trial in development']);
+    for (const component of components.filter((name) => name !== 'site')) {
+      const { spec } = named(all, 'Deployment', component)['spec'].template;
+      const [container] = spec.containers;
+      expect(container.args.slice(0, -1)).toEqual(['--watch', '--watch-preserve-output']);
+      const written = container.volumeMounts.filter((m: { name: string }) => m.name === 'sources');
+      expect(written.map((m: { mountPath: string }) => m.mountPath)).toEqual(
+        ['gateway', 'proto', 'services'].map((folder) => `/app/${folder}`),
+      );
+      expect(spec.initContainers[0].volumeMounts[0]).toEqual({ name: 'sources', mountPath: '/sources' });
+      expect(container.env).toContainEqual({ name: 'TURN_AWAY_MS', value: '0' });
+      expect(container.env).toContainEqual({ name: 'STOP_GRACE_MS', value: '2000' });
+    }
+    // What is no component runs to its end.
+    expect(pods(all).filter(([, pod]) => pod.containers[0].args?.includes('--watch'))).toHaveLength(
+      components.length - 1,
+    );
   });
 
   it('grace and stop move together', () => {

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -9,6 +9,7 @@ import {
   readFileSync,
   readlinkSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -35,7 +36,7 @@ import {
   stagingOf,
 } from '../../../charts/image/make.ts';
 import { stage, stagedWorkspaces } from '../../../charts/image/stage.ts';
-import type { TarEntry } from '../../../charts/image/tar.ts';
+import { type TarEntry, writeTar } from '../../../charts/image/tar.ts';
 import { importsOf } from '../../architecture/imports.ts';
 import { filesBelow, missingForImages, settingsFor, shells } from './staged.ts';
 
@@ -355,6 +356,61 @@ suite('the image for tests', () => {
     expect(files.filter((file) => !file.startsWith('node_modules/') && file.endsWith('.test.ts'))).toEqual(
       [],
     );
+  });
+});
+
+suite('the image for development', () => {
+  let folder: string;
+  let app: string;
+  beforeAll(() => {
+    folder = staged('dev', settingsFor({ DEV: '1' }));
+    app = join(folder, 'app');
+  });
+
+  /** Runs a program of the image on the staged Node, with the given standard input. */
+  const runProgram = (name: 'tar' | 'rm', args: string[], input: Buffer | string = '') =>
+    spawnSync(join(folder, 'node/local/bin/node'), [join(folder, 'node/local/bin', name), ...args], {
+      input,
+      encoding: 'utf8',
+    });
+  const archived = (path: string, text: string): Buffer =>
+    writeTar([{ path, type: 'file', mode: 0o644, data: Buffer.from(text), target: '' }]);
+  // What Skaffold runs in a pod.
+  const unpacked = (into: string, archive: Buffer) =>
+    runProgram('tar', ['xmf', '-', '-C', into, '--no-same-owner'], archive);
+
+  it('is the one for tests with tar and rm', () => {
+    expect(existsSync(join(app, 'services/standalone/src/issuer-main.ts'))).toBe(true);
+    for (const name of ['tar', 'rm']) {
+      const first = readFileSync(join(folder, 'node/local/bin', name), 'utf8').split('\n')[0];
+      expect(first).toBe('#!/usr/local/bin/node');
+      // A program that may be run, also without its image's own owner.
+      expect(statSync(join(folder, 'node/local/bin', name)).mode & 0o111).toBe(0o111);
+    }
+  });
+
+  it('takes changed and new files in place, so that whoever watches a file sees its change', () => {
+    const into = join(work, 'pod');
+    mkdirSync(join(into, 'app/services'), { recursive: true });
+    const file = join(into, 'app/services/a.ts');
+    writeFileSync(file, 'a longer text than the next');
+    const { ino } = statSync(file);
+    expect(unpacked(into, archived('app/services/a.ts', 'changed')).status).toBe(0);
+    expect(unpacked(into, archived('app/services/new/b.ts', 'new')).status).toBe(0);
+    expect(statSync(file).ino).toBe(ino);
+    expect(readFileSync(file, 'utf8')).toBe('changed');
+    expect(readFileSync(join(into, 'app/services/new/b.ts'), 'utf8')).toBe('new');
+    expect(runProgram('rm', ['-rf', '--', file, join(into, 'none')]).status).toBe(0);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('refuses what it does not do, and says so', () => {
+    const made = runProgram('tar', ['cf', '-', '/app']);
+    expect(made.status).toBe(2);
+    expect(made.stderr).toContain('tar: unpacks standard input only');
+    const removed = runProgram('rm', ['/app']);
+    expect(removed.status).toBe(1);
+    expect(removed.stderr).toContain('rm: knows rm -rf -- FILE… only');
   });
 });
 

@@ -19,6 +19,7 @@ describe('settings of make image', () => {
     [{ TAG: '2.0' }, 'headset-cloud:2.0', 'platform'],
     [{ TAG: '2.0', SITE: '1' }, 'headset-cloud-site:2.0', 'site'],
     [{ TAG: '2.0', TEST: '1' }, 'headset-cloud-test:2.0', 'test'],
+    [{ TAG: '2.0', DEV: '1' }, 'headset-cloud-dev:2.0', 'dev'],
     [{ TAG: 'example.com:5000/a/b:2.0' }, 'example.com:5000/a/b:2.0', 'platform'],
     [{ REVISION: '0123456789abcdef' }, 'headset-cloud:0123456789ab', 'platform'],
     [{ REVISION: '0123456789abcdef-dirty' }, 'headset-cloud:0123456789ab-dirty', 'platform'],
@@ -45,7 +46,8 @@ describe('settings of make image', () => {
   });
 
   it.each([
-    [{ SITE: '1', TEST: '1' }, 'SITE=1 and TEST=1 are two images'],
+    [{ SITE: '1', TEST: '1' }, 'SITE=1 and TEST=1 are different images'],
+    [{ TEST: '1', DEV: '1' }, 'TEST=1 and DEV=1 are different images'],
     [{ TAG: 'Not a tag' }, 'TAG: "Not a tag" is neither a tag nor name:tag'],
     [{ SOURCE_DATE_EPOCH: 'yesterday' }, 'SOURCE_DATE_EPOCH: "yesterday" is no number of seconds'],
   ])('%j is refused', (env, message) => {
