@@ -1,5 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
+import { createFetch } from '@headset-cloud/kit/outbound/fetch.ts';
 import type { Channel } from '@headset-cloud/kit/rpc/types.ts';
 import type { ServiceName } from '@headset-cloud/kit/service.ts';
 import { Gauge, type Registry } from 'prom-client';
@@ -9,6 +11,9 @@ import type { GatewayConfig } from './config.ts';
 import { createGatewayServer, type GatewayServer } from './server.ts';
 import { KeySet } from './tokens/key-set.ts';
 import { createTokenVerifier } from './tokens/verifier.ts';
+
+/** Below the time-out of one fetch of the keys, so that the reason of a failed connection comes first. */
+const issuerConnectTimeoutMs = 2500;
 
 /**
  * Assembles the gateway with its clients, token keys and server, not yet listening; the same on both
@@ -24,7 +29,10 @@ export function assembleGateway(
   },
 ): GatewayServer {
   const { logger, clock, metrics } = host;
-  const keys = new KeySet({ issuer: config.OIDC_ISSUER, jwksUri: config.OIDC_JWKS_URI, logger, clock });
+  const keys = new KeySet({
+    ...{ issuer: config.OIDC_ISSUER, jwksUri: config.OIDC_JWKS_URI, logger, clock },
+    fetch: createFetch({ connectTimeoutMs: issuerConnectTimeoutMs, proxy: egressProxyOf(config) }),
+  });
   new Gauge({
     name: 'headset_gateway_issuer_keys_age_seconds',
     help: "Time since this instance last fetched the issuer's keys, which it does each 10 minutes; absent before the first token.",

@@ -1,4 +1,5 @@
 import { address, type ConfigOf, type ConfigSpec, integer, text } from '@headset-cloud/kit/config.ts';
+import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 
 const httpUrl = { pattern: /^https?:\/\/[^\s?#]+$/i, form: 'an http or https address' };
 
@@ -68,6 +69,7 @@ export const gatewayConfig = {
     min: 100,
     max: 600_000,
   }),
+  ...egressConfig,
 } as const satisfies ConfigSpec;
 
 export type GatewayConfig = ConfigOf<typeof gatewayConfig>;

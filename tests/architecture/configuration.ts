@@ -8,6 +8,7 @@ import { devicesConfig } from '@headset-cloud/devices/config.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
 import { commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
 import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
+import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { standaloneConfig } from '@headset-cloud/standalone/config.ts';
 import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
@@ -20,18 +21,24 @@ const own = Object.fromEntries(
   Object.entries(standaloneConfig).filter(([key]) => !(key in commonConfig)),
 ) as ConfigSpec;
 
+/** Keys that several processes read are listed once. */
+function withoutEgress(spec: ConfigSpec): ConfigSpec {
+  return Object.fromEntries(Object.entries(spec).filter(([key]) => !(key in egressConfig)));
+}
+
 const parts: readonly [string, ConfigSpec][] = [
   ['Every process', commonConfig],
   ['A process of one service (MongoDB and Kafka)', distributedConfig],
-  ['Gateway', gatewayConfig],
+  ['Gateway, updates, communication, notifier: calls to the outside', egressConfig],
+  ['Gateway', withoutEgress(gatewayConfig)],
   ['Devices', devicesConfig],
   ['Transactions', transactionsConfig],
   ['Device-link', deviceLinkConfig],
-  ['Updates', updatesConfig],
+  ['Updates', withoutEgress(updatesConfig)],
   ['Connectivity', connectivityConfig],
-  ['Communication', communicationConfig],
+  ['Communication', withoutEgress(communicationConfig)],
   ['Billing', billingConfig],
-  ['Notifier', notifierConfig],
+  ['Notifier', withoutEgress(notifierConfig)],
   ['Standalone (the embedded default)', own],
 ];
 

@@ -210,6 +210,40 @@ function contract(stack: LogStack): void {
     }
   });
 
+  if (stack.name === 'Kafka') {
+    test('a member more than partitions is ready and idle, and takes over when another leaves', async () => {
+      const narrow = await openLog(stack.address(), { partitions: 1 });
+      const single = `t-${randomUUID()}`;
+      try {
+        await narrow.log.ensureTopics([single]);
+        const members = [collect(), collect()];
+        const subscriptions = await Promise.all(
+          members.map(({ handle }) => narrow.log.subscribe({ topic: single, group: 'g', handle })),
+        );
+        running.push(...subscriptions);
+        const ready = () => subscriptions.every((member) => !member.notReady());
+        await waitFor('both to join', ready, patient);
+        await narrow.log.publish(single, [event('a', 1), event('b', 2)]);
+        await waitFor('the events', () => members.some(({ events }) => events.length === 2), patient);
+        const [busy, idle] = members[0]?.events.length ? [0, 1] : [1, 0];
+        // Later than a consumer stays ready that hears nothing from its broker: the idle one hears.
+        const now = Date.now;
+        const later = jest.spyOn(Date, 'now').mockImplementation(() => now() + 20_000);
+        try {
+          await waitFor('both to be ready still', ready, patient);
+        } finally {
+          later.mockRestore();
+        }
+        expect(members[idle]?.events).toEqual([]);
+        await subscriptions[busy]?.close();
+        await narrow.log.publish(single, [event('c', 3)]);
+        await waitFor('the other', () => members[idle]?.values().includes('3'), patient);
+      } finally {
+        await narrow.close();
+      }
+    });
+  }
+
   test('events in the hands of a consumer that is killed come again', async () => {
     await log.publish(
       topic,

@@ -169,6 +169,29 @@ const missing = orDemanded(
     }
   });
 
+  it('credentials that were rotated away are named, and new ones work after a start', async () => {
+    const { S3_ENDPOINT: endpoint, S3_BUCKET: bucket, S3_REGION: region } = server.environment;
+    const at = { endpoint, publicEndpoint: undefined, bucket, region, tempDir: join(directory, 'temp') };
+    const right = process.env['AWS_SECRET_ACCESS_KEY'];
+    process.env['AWS_SECRET_ACCESS_KEY'] = 'rotated-away';
+    const old = createS3Storage(at);
+    try {
+      await expect(old.requireAvailable(0)).rejects.toMatchObject({
+        code: 'unavailable',
+        internal: expect.stringContaining('it answers 403 (SignatureDoesNotMatch)'),
+      });
+    } finally {
+      old.close();
+      process.env['AWS_SECRET_ACCESS_KEY'] = right;
+    }
+    const next = createS3Storage(at);
+    try {
+      await next.requireAvailable(0);
+    } finally {
+      next.close();
+    }
+  });
+
   it('a full disk where uploads are checked puts the check off, loses nothing and leaves no part behind', async () => {
     const { S3_ENDPOINT: endpoint, S3_BUCKET: bucket, S3_REGION: region } = server.environment;
     const tempDir = join(directory, 'full');

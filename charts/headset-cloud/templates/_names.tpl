@@ -46,9 +46,9 @@ labels: {{- include "hc.labels" . | nindent 2 }}
 {{- define "hc.secrets" -}}
 {{- $s := .Values.secrets -}}
 {{- $made := dict "name" (printf "%s-trial" .Release.Name) -}}
-{{- $refs := dict "MONGODB_URI" $s.mongodbUri "SECRET_KEY" $s.secretKey "ADMIN_TOKEN" $s.adminToken "AWS_SHARED_CREDENTIALS" $s.s3Credentials -}}
+{{- $refs := dict "MONGODB_URI" $s.mongodbUri "SECRET_KEY" $s.secretKey "ADMIN_TOKEN" $s.adminToken "AWS_SHARED_CREDENTIALS" $s.s3Credentials "EGRESS_PROXY_CREDENTIALS" $s.egressProxyCredentials -}}
 {{- range $key, $ref := $refs -}}
-{{- if and $.Values.trial.stores (not $ref.name) (ne $key "AWS_SHARED_CREDENTIALS") -}}
+{{- if and $.Values.trial.stores (not $ref.name) (has $key (list "MONGODB_URI" "SECRET_KEY" "ADMIN_TOKEN")) -}}
 {{- $_ := set $refs $key (merge (dict "key" $ref.key) $made) -}}
 {{- end -}}
 {{- end -}}

@@ -109,6 +109,13 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- if eq $.name "notifier" }}{{ $_ := set $env "NOTIFIER_ALLOW_ADDRESSES" (join "," .) }}{{ end -}}
 {{- if eq $.name "communication" }}{{ $_ := set $env "COMMUNICATION_ALLOW_ADDRESSES" (join "," .) }}{{ end -}}
 {{- end -}}
+{{- if and $c.egress $v.egressProxy.url -}}
+{{- $_ := set $env "EGRESS_PROXY" $v.egressProxy.url -}}
+{{- /* What a trial has in its own cluster is not behind the proxy. */ -}}
+{{- $except := concat $v.egressProxy.except $v.callbacks.allowAddresses -}}
+{{- if $v.trial.issuer }}{{ $except = append $except (printf "%s-trial-issuer" .root.Release.Name) }}{{ end -}}
+{{- with $except }}{{ $_ := set $env "EGRESS_NO_PROXY" (join "," .) }}{{ end -}}
+{{- end -}}
 {{- $common := ternary dict $v.settings (eq .name "site") -}}
 {{- range $key, $value := merge (deepCopy ($c.values.settings | default dict)) (deepCopy $common) }}{{ $_ := set $env $key (include "hc.text" $value) }}{{ end -}}
 {{- $env | toYaml -}}
@@ -153,4 +160,5 @@ read from files). Extra settings of the values never replace what the chart sets
 ADMIN_TOKEN
 {{- if .component.stores }} MONGODB_URI SECRET_KEY{{ end -}}
 {{- if and (eq .name "updates") .root.Values.s3.bucket .root.Values.secrets.s3Credentials.name }} AWS_SHARED_CREDENTIALS{{ end -}}
+{{- if and .component.egress .root.Values.egressProxy.url .root.Values.secrets.egressProxyCredentials.name }} EGRESS_PROXY_CREDENTIALS{{ end -}}
 {{- end -}}

@@ -43,6 +43,8 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- end -}}
 {{- if and $production $v.callbacks.allowAddresses }}{{ $p = append $p "callbacks.allowAddresses is for trials: in production integrators could make the platform call private addresses. Remove it, or set trial.enabled=true." }}{{ end -}}
 
+{{- if and $v.secrets.egressProxyCredentials.name (not $v.egressProxy.url) }}{{ $p = append $p "secrets.egressProxyCredentials.name is set without egressProxy.url: name the proxy, or remove its credentials." }}{{ end -}}
+
 {{- range $name, $component := include "hc.components" . | fromYaml -}}
 {{- $replicas := int $component.values.replicas -}}
 {{- $most := max $replicas (int $component.values.maxReplicas) -}}

@@ -1,9 +1,9 @@
 /** Fetches a JSON document of bounded size in bounded time. Redirects are refused: the address is configured. */
 export async function fetchJson(
   url: string,
-  options: { timeoutMs: number; limitBytes: number },
+  options: { timeoutMs: number; limitBytes: number; fetch: typeof globalThis.fetch },
 ): Promise<unknown> {
-  const response = await fetch(url, {
+  const response = await options.fetch(url, {
     signal: AbortSignal.timeout(options.timeoutMs),
     redirect: 'error',
     headers: { accept: 'application/json' },

@@ -18,6 +18,8 @@ export interface KeySetOptions {
   readonly maxAgeMs?: number;
   readonly timeoutMs?: number;
   readonly limitBytes?: number;
+  /** How the issuer is reached; default: directly. */
+  readonly fetch?: typeof globalThis.fetch;
 }
 
 /**
@@ -41,6 +43,7 @@ export class KeySet {
       maxAgeMs: 600_000,
       timeoutMs: 3000,
       limitBytes: 256 * 1024,
+      fetch: globalThis.fetch,
       ...options,
     };
   }
@@ -125,11 +128,12 @@ export class KeySet {
   }
 
   async #load(): Promise<SigningKey[]> {
-    const { issuer, timeoutMs, limitBytes } = this.#options;
+    const { issuer, timeoutMs, limitBytes, fetch } = this.#options;
+    const bounds = { timeoutMs, limitBytes, fetch };
     let uri = this.#options.jwksUri;
     if (uri === undefined) {
       const at = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-      const discovery = (await fetchJson(at, { timeoutMs, limitBytes })) as Record<string, unknown> | null;
+      const discovery = (await fetchJson(at, bounds)) as Record<string, unknown> | null;
       if (discovery?.['issuer'] !== issuer) {
         throw new Error(`the discovery document names another issuer than ${issuer}`);
       }
@@ -137,7 +141,7 @@ export class KeySet {
       const secure = /^https:\/\//i.test(uri) || (/^http:\/\//i.test(uri) && /^http:\/\//i.test(issuer));
       if (!secure) throw new Error('the discovery document names no safe address of the keys');
     }
-    const keys = signingKeys(await fetchJson(uri, { timeoutMs, limitBytes }));
+    const keys = signingKeys(await fetchJson(uri, bounds));
     if (keys.length === 0) throw new Error('the issuer publishes no usable key');
     return keys;
   }

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
 import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
-import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
+import { createConfiguredConnector, createConnector } from '@headset-cloud/kit/outbound/connector.ts';
+import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
 import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
@@ -97,13 +98,14 @@ export function buildCommunication(
   const stallMs = config.COMMUNICATION_UPLOAD_STALL_MS;
   // Stalls are detected by watching bytes; undici's own time-outs would cover only some phases.
   const agent = { connections: connectionsEach, headersTimeout: 0, bodyTimeout: 0 };
-  const archiveAgent = new Agent({ ...agent, connect: { timeout: connectTimeoutMs } });
+  const reach = { connectTimeoutMs, proxy: egressProxyOf(config) };
+  const archiveAgent = new Agent({ ...agent, connect: createConfiguredConnector(reach) });
   const storageAgent = new Agent({
     ...agent,
     connect: createConnector({
       rules: addressRules(parseNetworks(config.COMMUNICATION_ALLOW_ADDRESSES)),
       resolve: overrides.resolve ?? createResolver(connectTimeoutMs),
-      connectTimeoutMs,
+      ...reach,
     }),
   });
   const uploader = countedUploader(metrics, {

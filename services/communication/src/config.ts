@@ -1,5 +1,6 @@
 import { address, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
 import { parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
+import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 
 const MiB = 1024 * 1024;
 
@@ -156,6 +157,7 @@ export const communicationConfig = {
       return value;
     },
   },
+  ...egressConfig,
 } as const;
 
 export type CommunicationConfig = ConfigOf<typeof communicationConfig>;

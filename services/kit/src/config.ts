@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { withoutPassword } from './redact.ts';
 
 /** One configuration key: its meaning, its parser, and its default. */
 export interface ConfigKey<T> {
@@ -177,7 +178,7 @@ export function readConfig<const S extends ConfigSpec>(
         throw new Error(`is below ${floor}, the least in production`);
       values[key] = value;
     } catch (e) {
-      const shown = k.secret ? 'the value' : JSON.stringify(raw);
+      const shown = k.secret ? 'the value' : withoutPassword(JSON.stringify(raw));
       wrong(key, `${key}: ${shown} ${(e as Error).message}. ${k.doc} Example: ${key}=${k.example}`);
     }
   }

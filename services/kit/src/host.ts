@@ -15,6 +15,7 @@ import { withMetrics } from './eventlog/metrics.ts';
 import { createFailpoints } from './failpoints.ts';
 import { Lifecycle, untilSignal } from './lifecycle.ts';
 import { createLogger, type Logger } from './logger.ts';
+import { withoutPassword } from './redact.ts';
 import { connectionAge, GrpcChannel, RpcServer } from './rpc/grpc.ts';
 import { registerRpcMetrics } from './rpc/metrics.ts';
 import { openRpcSecurity, type RpcSecurity } from './rpc/security.ts';
@@ -103,7 +104,6 @@ function toldOf(error: unknown): { type: string; message: string; stack: string 
   const { type, message, stack } = stdSerializers.err(
     error instanceof Error ? error : new Error(inspect(error)),
   );
-  const withoutPassword = (text: string) => text.replace(/(\w:\/\/)[^\s/?#"']*@/g, '$1[redacted]@');
   return { type, message: withoutPassword(message), stack: withoutPassword(stack) };
 }
 

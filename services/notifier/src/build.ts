@@ -1,6 +1,7 @@
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
 import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
+import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
 import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
@@ -71,6 +72,7 @@ export function buildNotifier(
     rules: addressRules(parseNetworks(config.NOTIFIER_ALLOW_ADDRESSES)),
     resolve: overrides.resolve ?? createResolver(config.NOTIFIER_CONNECT_TIMEOUT_MS),
     connectTimeoutMs: config.NOTIFIER_CONNECT_TIMEOUT_MS,
+    proxy: egressProxyOf(config),
     ...(overrides.ca && { ca: overrides.ca }),
   });
   const connections = config.NOTIFIER_PER_DESTINATION_IN_FLIGHT;

@@ -1,5 +1,6 @@
 import { type ConfigOf, decimal, integer, text } from '@headset-cloud/kit/config.ts';
 import { parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
+import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 
 /** Every key of the notifier, with its default (rule C10, rule B10). */
 export const notifierConfig = {
@@ -14,7 +15,7 @@ export const notifierConfig = {
     },
   },
   NOTIFIER_CONNECT_TIMEOUT_MS: integer({
-    doc: 'Longest time to connect to a destination (name look-up and TLS included), in milliseconds.',
+    doc: 'Longest time to connect to a destination (name look-up, egress proxy and TLS included), in milliseconds.',
     example: '5000',
     default: 5000,
     min: 10,
@@ -147,6 +148,7 @@ export const notifierConfig = {
     min: 1,
     max: 3650,
   }),
+  ...egressConfig,
 } as const;
 
 export type NotifierConfig = ConfigOf<typeof notifierConfig>;

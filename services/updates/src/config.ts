@@ -1,4 +1,5 @@
 import { address, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
+import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 
 /** Keys of the updates service. */
 export const updatesConfig = {
@@ -90,6 +91,7 @@ export const updatesConfig = {
     max: 600_000,
     productionMin: 5000,
   }),
+  ...egressConfig,
 } as const;
 
 export type UpdatesConfig = ConfigOf<typeof updatesConfig>;

@@ -157,6 +157,30 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     }
   });
 
+  it('only those that call outside get the egress proxy, with its exceptions and credentials', () => {
+    const proxied = cases.filter(([scenario]) => scenario.endsWith('egress proxy'));
+    const having = (name: string) =>
+      proxied.filter(([, , env]) => env.some((e) => e.name === name)).map(([, component]) => component);
+    const callers = ['communication', 'gateway', 'notifier', 'updates'];
+    for (const name of ['EGRESS_PROXY', 'EGRESS_NO_PROXY', 'EGRESS_PROXY_CREDENTIALS_FILE'])
+      expect(having(name).sort()).toEqual(callers);
+    const [, , env] = proxied.find(([, component]) => component === 'notifier') as (typeof cases)[number];
+    expect(env).toContainEqual({ name: 'EGRESS_PROXY', value: 'http://proxy.example.com:3128' });
+    expect(env).toContainEqual({ name: 'EGRESS_NO_PROXY', value: 'id.example.internal,10.30.0.0/16' });
+  });
+
+  it("behind a proxy, a trial's own issuer and the networks of its callbacks are reached directly", () => {
+    const trial = resources({
+      ...scenarios['trial'],
+      values: { egressProxy: { url: 'http://proxy.example.com:3128' } },
+    });
+    const gateway = trial.find(
+      (r) => r.kind === 'Deployment' && componentOf(r.metadata.labels) === 'gateway',
+    );
+    const value = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,trial-trial-issuer';
+    expect(given(gateway as Resource)).toContainEqual({ name: 'EGRESS_NO_PROXY', value });
+  });
+
   it('common settings are those of every process', () => {
     for (const component of Object.keys(ownSettings)) {
       const spec = settingsOf(component);

@@ -121,7 +121,8 @@ describeWith(['helm'], 'NetworkPolicies', () => {
           rule.to?.some((peer) => peer.ipBlock?.cidr === '0.0.0.0/0'),
         ),
       );
-      expect(anywhere.map(about).sort()).toEqual(['communication', 'notifier']);
+      const proxied = name.endsWith('proxy');
+      expect(anywhere.map(about).sort()).toEqual(proxied ? [] : ['communication', 'notifier']);
       for (const policy of anywhere) {
         const blocks = (policy['spec'].egress as Rule[])
           .flatMap((rule) => rule.to ?? [])
@@ -130,6 +131,45 @@ describeWith(['helm'], 'NetworkPolicies', () => {
       }
     },
   );
+
+  it('behind an egress proxy, those that call outside reach it, its exceptions, and nothing else outside', () => {
+    const found = resources(scenarios['production behind an egress proxy']);
+    const proxy = {
+      ports: [{ port: 3128, protocol: 'TCP' }],
+      to: [{ ipBlock: { cidr: '10.20.9.0/24' } }],
+    };
+    /** Rules that are about no pods, DNS or stores. */
+    const outside = (of: string) =>
+      policies(found)
+        .filter((policy) => about(policy) === of)
+        .flatMap((policy) => policy['spec'].egress as Rule[])
+        .filter(({ ports, to }) => {
+          const known = [53, 9000, 27017, 9092].includes(ports?.[0]?.port ?? 0);
+          return !known && !to?.some((peer) => peer.podSelector);
+        });
+    const exception = { to: [{ ipBlock: { cidr: '10.30.0.0/16' } }] };
+    const issuer = {
+      ports: [{ port: 443, protocol: 'TCP' }],
+      to: [{ ipBlock: { cidr: '10.20.8.0/24' } }],
+    };
+    expect(outside('notifier')).toEqual([proxy, exception]);
+    expect(outside('communication')).toEqual([proxy, exception]);
+    expect(outside('updates')).toEqual([proxy]);
+    expect(outside('gateway')).toEqual([proxy, issuer]);
+    for (const other of ['devices', 'transactions', 'device-link', 'billing', 'connectivity', 'prepare'])
+      expect(outside(other)).toEqual([]);
+  });
+
+  it.each([
+    ['http://proxy.example.com', 80],
+    ['https://proxy.example.com', 443],
+    ['http://10.20.9.1:8080/', 8080],
+    ['http://[fd00::1]:3129', 3129],
+  ])('the port of the proxy %s is %i', (url, port) => {
+    const found = resources({ ...scenarios['production'], values: { egressProxy: { url } } });
+    const [policy] = policies(found).filter((one) => about(one) === 'notifier');
+    expect(policy?.['spec'].egress).toContainEqual({ ports: [{ port, protocol: 'TCP' }] });
+  });
 
   it('an empty target is anywhere on its ports; a given one only there', () => {
     const found = resources({ ...scenarios['production'], values: { tracesEndpoint: 'http://c:4318' } });

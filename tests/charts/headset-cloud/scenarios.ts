@@ -39,6 +39,20 @@ export const scenarios: Readonly<Record<string, Rendering>> = {
       expose: { kind: 'gateway', gateway: { name: 'public', namespace: 'gateways', sectionName: 'https' } },
     },
   },
+  'production behind an egress proxy': {
+    files: production,
+    values: {
+      secrets: { egressProxyCredentials: { name: 'headset-cloud' } },
+      egressProxy: {
+        url: 'http://proxy.example.com:3128',
+        except: ['id.example.internal', '10.30.0.0/16'],
+      },
+      networkPolicy: {
+        egressProxy: [{ ipBlock: { cidr: '10.20.9.0/24' } }],
+        issuer: { to: [{ ipBlock: { cidr: '10.20.8.0/24' } }] },
+      },
+    },
+  },
   trial: { files: ['values-trial.yaml'] },
   'trial with stores from outside': {
     files: ['values-trial.yaml'],

@@ -81,6 +81,22 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       'callbacks.allowAddresses is for trials',
     ],
     [
+      'credentials of a proxy that is not named',
+      { secrets: { egressProxyCredentials: { name: 'proxy' } } },
+      'secrets.egressProxyCredentials.name is set without egressProxy.url: name the proxy',
+    ],
+    [
+      'credentials in the address of the proxy',
+      { egressProxy: { url: 'http://user:password@proxy.example.com' } },
+      "'/egressProxy/url'",
+      'does not match pattern',
+    ],
+    [
+      'exceptions in one text',
+      { egressProxy: { except: ['a.internal,b.internal'] } },
+      "'/egressProxy/except/0'",
+    ],
+    [
       'more consumers than partitions',
       { components: { notifier: { replicas: 9 } } },
       'notifier may have 9 replicas, but topics have 8 partitions',

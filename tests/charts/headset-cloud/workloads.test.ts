@@ -144,6 +144,7 @@ describeWith(['helm'], 'workloads', () => {
         'core-loop': ['ADMIN_TOKEN'],
         prepare: ['MONGODB_URI'],
       };
+      const callers = ['gateway', 'updates', 'communication', 'notifier'];
       for (const [component, pod] of pods(resources(scenarios[scenario]))) {
         expect(JSON.stringify(pod.containers)).not.toContain('secretKeyRef');
         if (component.startsWith('trial-')) continue;
@@ -151,7 +152,10 @@ describeWith(['helm'], 'workloads', () => {
         const paths = sources.map((s: { secret: { items: { path: string }[] } }) => s.secret.items[0]?.path);
         const aws =
           component === 'updates' && scenario.startsWith('production') ? ['AWS_SHARED_CREDENTIALS'] : [];
-        expect(paths).toEqual(secretsOf[component] ?? ['ADMIN_TOKEN', 'MONGODB_URI', 'SECRET_KEY', ...aws]);
+        const proxy =
+          callers.includes(component) && scenario.endsWith('proxy') ? ['EGRESS_PROXY_CREDENTIALS'] : [];
+        const own = secretsOf[component] ?? ['ADMIN_TOKEN', 'MONGODB_URI', 'SECRET_KEY', ...aws];
+        expect(paths).toEqual([...own, ...proxy]);
       }
     },
   );

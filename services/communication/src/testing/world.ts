@@ -40,6 +40,9 @@ export const testConfig: CommunicationConfig = {
   COMMUNICATION_SIGNED_URL_ATTEMPTS: 3,
   COMMUNICATION_SIGNED_URL_RENEWALS: 2,
   COMMUNICATION_ALLOW_ADDRESSES: '127.0.0.0/8',
+  EGRESS_PROXY: undefined,
+  EGRESS_PROXY_CREDENTIALS: undefined,
+  EGRESS_NO_PROXY: undefined,
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: callbacks of every shape

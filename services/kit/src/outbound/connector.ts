@@ -1,7 +1,8 @@
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import type { AddressRules } from './address-rules.ts';
 import type { Resolve } from './resolve.ts';
+import { type EgressProxy, EgressProxyError, openTunnel } from './tunnel.ts';
 
 /** A destination's address is not public and not allowed by configuration. */
 export class RefusedAddressError extends Error {
@@ -13,42 +14,74 @@ export class RefusedAddressError extends Error {
   }
 }
 
-/**
- * Connects only to addresses that the rules allow. The address is judged where it is used: the
- * look-up hands the socket nothing but judged addresses, so that a name cannot be public when it is
- * checked and internal when it is used (DNS rebinding). TLS verifies certificates, as Node does by
- * default, against the host's name.
- */
-export function createConnector(options: {
-  rules: AddressRules;
-  resolve: Resolve;
-  connectTimeoutMs: number;
+export interface ConnectorOptions {
+  /** Longest time until the connection can be used, look-up, proxy and TLS included; milliseconds. */
+  readonly connectTimeoutMs: number;
+  /** Undefined: connections are direct. */
+  readonly proxy?: EgressProxy | undefined;
   /** More certificates to trust, beside the system's; for tests with their own authority. */
-  ca?: string;
-}): buildConnector.connector {
-  const { rules, resolve } = options;
-  const judgedLookup: LookupFunction = (hostname, lookupOptions, callback) => {
-    resolve(hostname).then(
+  readonly ca?: string;
+}
+
+/** What connects to addresses that others name. */
+export interface JudgedOptions extends ConnectorOptions {
+  readonly rules: AddressRules;
+  readonly resolve: Resolve;
+}
+
+type Connector = buildConnector.connector;
+
+/**
+ * Connects only to addresses that the rules allow. The address is judged where it is used: the look-up hands
+ * the socket, or the egress proxy, nothing but judged addresses, so that a name cannot be public when it is
+ * checked and internal when it is used (DNS rebinding). TLS verifies certificates, as Node does by default,
+ * against the host's name, also through the proxy (ADR 0036).
+ */
+export function createConnector(options: JudgedOptions): Connector {
+  const { rules, resolve, proxy } = options;
+  const judged = async (hostname: string): Promise<string[]> => {
+    const addresses = (await resolve(hostname)).filter((address) => rules.allows(address));
+    if (addresses.length === 0) throw new RefusedAddressError();
+    return addresses;
+  };
+  const direct = judgedDirect(options, judged);
+  return proxy ? besideProxy(proxy, options, direct, judged) : direct;
+}
+
+/** Connects to hosts that the operators have configured; the egress proxy resolves their names. */
+export function createConfiguredConnector(options: ConnectorOptions): Connector {
+  const { proxy } = options;
+  const direct = plain(options);
+  return proxy ? besideProxy(proxy, options, direct, async (hostname) => [hostname]) : direct;
+}
+
+function plain({ connectTimeoutMs, ca }: ConnectorOptions, lookup?: LookupFunction): Connector {
+  return buildConnector({
+    timeout: connectTimeoutMs,
+    allowH2: false,
+    ...(lookup && { lookup }),
+    ...(ca && { ca }),
+  });
+}
+
+function judgedDirect(
+  options: JudgedOptions,
+  judged: (hostname: string) => Promise<readonly string[]>,
+): Connector {
+  const { rules } = options;
+  const connect = plain(options, (hostname, lookupOptions, callback) => {
+    judged(hostname).then(
       (addresses) => {
-        const entries = addresses
-          .filter((address) => rules.allows(address))
-          .map((address) => ({ address, family: isIP(address) }));
-        const [first] = entries;
-        if (!first) callback(new RefusedAddressError(), [], 0);
-        else if (lookupOptions.all) callback(null, entries);
+        const entries = addresses.map((address) => ({ address, family: isIP(address) }));
+        const [first] = entries as [{ address: string; family: number }];
+        if (lookupOptions.all) callback(null, entries);
         else callback(null, first.address, first.family);
       },
       (error) => callback(error as NodeJS.ErrnoException, [], 0),
     );
-  };
-  const connect = buildConnector({
-    timeout: options.connectTimeoutMs,
-    lookup: judgedLookup,
-    allowH2: false,
-    ...(options.ca && { ca: options.ca }),
   });
   return (target, callback) => {
-    const literal = target.hostname.replace(/^\[(.*)\]$/, '$1');
+    const literal = plainHost(target.hostname);
     // A literal address is never looked up.
     if (isIP(literal) && !rules.allows(literal)) {
       callback(new RefusedAddressError(), null);
@@ -63,4 +96,77 @@ export function createConnector(options: {
       } else callback(...answer);
     });
   };
+}
+
+/** Most addresses of a host that the proxy is asked for, one after the other. */
+const addressesTried = 3;
+
+/** Through the proxy, but for its exceptions; `addressesOf` says what the proxy is asked to connect to. */
+function besideProxy(
+  proxy: EgressProxy,
+  options: ConnectorOptions,
+  direct: Connector,
+  addressesOf: (hostname: string) => Promise<readonly string[]>,
+): Connector {
+  const { connectTimeoutMs } = options;
+  const secure = plain(options);
+
+  async function tunnel(hostname: string, port: number, endsAtMs: number): Promise<Socket> {
+    const hosts = (await addressesOf(hostname)).slice(0, addressesTried);
+    let problem: unknown;
+    for (const [index, host] of hosts.entries()) {
+      // One that does not answer leaves the others their part of the time.
+      const restMs = Math.max(1, (endsAtMs - performance.now()) / (hosts.length - index));
+      try {
+        return await openTunnel(proxy, { host, port }, Math.ceil(restMs));
+      } catch (error) {
+        problem = error;
+        if (!(error instanceof EgressProxyError && error.aboutAddress)) break;
+      }
+    }
+    throw problem;
+  }
+
+  return (target, callback) => {
+    const hostname = plainHost(target.hostname);
+    if (proxy.bypass(hostname)) {
+      direct(target, callback);
+      return;
+    }
+    const https = target.protocol === 'https:';
+    const port = Number(target.port) || (https ? 443 : 80);
+    let socket: Socket | undefined;
+    let settled = false;
+    const settle: buildConnector.Callback = (...answer) => {
+      clearTimeout(timer);
+      if (settled) answer[1]?.destroy();
+      else {
+        settled = true;
+        callback(...answer);
+      }
+    };
+    // It ends the waiting; a socket on which TLS goes on is ended by the time-out of `secure`.
+    const timer = setTimeout(() => {
+      const within = `within ${connectTimeoutMs} ms`;
+      settle(
+        socket
+          ? new Error(`no TLS handshake ${within}, through the egress proxy`)
+          : new EgressProxyError(`opened no tunnel ${within}`),
+        null,
+      );
+    }, connectTimeoutMs);
+    tunnel(hostname, port, performance.now() + connectTimeoutMs).then(
+      (opened) => {
+        socket = opened;
+        if (settled) opened.destroy();
+        else if (https) secure({ ...target, httpSocket: opened }, settle);
+        else settle(null, opened);
+      },
+      (error) => settle(error as Error, null),
+    );
+  };
+}
+
+function plainHost(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
 }

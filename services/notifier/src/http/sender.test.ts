@@ -5,8 +5,8 @@ import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
 import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
 import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
+import { expiredCertificate, testCertificate } from '@headset-cloud/kit/testing/certificate.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { testCertificate } from '../testing/certificate.ts';
 import { OriginPools } from './pools.ts';
 import { UndiciSender } from './sender.ts';
 
@@ -117,6 +117,16 @@ test('a certificate is verified: its issuer and its name', async () => {
   expect(await trusting.post(`https://other.example:${port}/`)).toMatchObject({
     statusCode: 0,
     error: expect.stringContaining('ERR_TLS_CERT_ALTNAME_INVALID'),
+  });
+});
+
+test('an expired certificate is the error of the attempt', async () => {
+  const server = createHttps({ ...expiredCertificate }, (_, response) => response.writeHead(204).end());
+  const port = await listen(server as unknown as Server);
+  const { post } = createSender({ ca: expiredCertificate.cert });
+  expect(await post(`https://127.0.0.1:${port}/`)).toMatchObject({
+    statusCode: 0,
+    error: 'CERT_HAS_EXPIRED: certificate has expired',
   });
 });
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ConfigError } from '@headset-cloud/kit/config.ts';
+import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
 import type { ServiceContext } from '@headset-cloud/kit/service.ts';
 import type { UpdatesConfig } from '../config.ts';
 import type { ArtifactStorage } from '../ports.ts';
@@ -32,6 +33,7 @@ export function chooseStorage(
       bucket: config.S3_BUCKET,
       region: config.S3_REGION,
       tempDir: config.UPDATES_TEMP_DIR,
+      proxy: egressProxyOf(config),
     });
     return {
       storage,

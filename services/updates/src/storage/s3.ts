@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import {
   CopyObjectCommand,
   DeleteObjectCommand,
+  GetBucketLocationCommand,
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
@@ -16,6 +17,8 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { createNodeAgents } from '@headset-cloud/kit/outbound/node-agents.ts';
+import type { EgressProxy } from '@headset-cloud/kit/outbound/tunnel.ts';
 import { type ArtifactStorage, NoRoomError, ObjectChanged } from '../ports.ts';
 
 export interface S3Options {
@@ -25,12 +28,18 @@ export interface S3Options {
   readonly bucket: string;
   readonly region: string;
   readonly tempDir: string | undefined;
+  /** Undefined: the storage is reached directly. */
+  readonly proxy?: EgressProxy | undefined;
   /** Opens a file for writing; tests replace it by one whose disk is full. */
   readonly openFile?: (path: string) => Writable;
 }
 
 const connectTimeoutMs = 1000;
+/** The same through a proxy, which connects twice; its reason comes before that of the call's time-out. */
+const proxiedConnectTimeoutMs = 2000;
 const callTimeoutMs = 2500;
+/** The SDK's own default, as it is without a proxy. */
+const maxSockets = 50;
 /** Time limit of a copy within the storage, and of the download of an object to this machine. */
 const bulkTimeoutMs = 600_000;
 
@@ -51,7 +60,8 @@ export function createS3Storage(options: S3Options): S3Storage {
     return status === 404 || status === 412 ? new ObjectChanged('the object changed') : away(error);
   };
   const folder = join(options.tempDir ?? tmpdir(), 'headset-uploads');
-  const client = clientOf(options.endpoint, options.region);
+  const client = clientOf(options.endpoint, options.region, options.proxy);
+  // It only signs, and calls nobody.
   const signer = options.publicEndpoint ? clientOf(options.publicEndpoint, options.region) : client;
   const within = (ms: number) => ({ abortSignal: AbortSignal.timeout(ms) });
 
@@ -75,8 +85,12 @@ export function createS3Storage(options: S3Options): S3Storage {
       try {
         await client.send(new HeadBucketCommand({ Bucket }), within(callTimeoutMs));
       } catch (error) {
-        // 403 is accepted, because credentials that may write objects need not be allowed to read the bucket.
         if (statusOf(error) !== 403) throw away(error);
+        // An answer to HEAD has no body and so no code; this one tells wrong or expired credentials.
+        await client.send(new GetBucketLocationCommand({ Bucket }), within(callTimeoutMs)).catch((why) => {
+          // Accepted, because credentials that may write objects need not be allowed to read the bucket.
+          if (statusOf(why) !== 403 || (why as Error).name !== 'AccessDenied') throw away(why);
+        });
       }
     },
 
@@ -161,7 +175,7 @@ export function createS3Storage(options: S3Options): S3Storage {
 }
 
 /** The SDK finds the credentials itself. */
-function clientOf(endpoint: string | undefined, region: string): S3Client {
+function clientOf(endpoint: string | undefined, region: string, proxy?: EgressProxy): S3Client {
   return new S3Client({
     region,
     forcePathStyle: true,
@@ -170,7 +184,9 @@ function clientOf(endpoint: string | undefined, region: string): S3Client {
     // Otherwise the SDK would sign an upload's URL with the checksum of an empty body.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: connectTimeoutMs },
+    requestHandler: proxy
+      ? createNodeAgents({ connectTimeoutMs: proxiedConnectTimeoutMs, proxy, maxSockets })
+      : { connectionTimeout: connectTimeoutMs },
   });
 }
 
@@ -181,8 +197,14 @@ function statusOf(error: unknown): number | undefined {
 function unavailable(error: unknown, place: string): DomainError {
   const status = statusOf(error);
   const { name, message } = error as Error;
+  // The SDK's names of an answer without a code.
+  const code = /^(Unknown|UnknownError|\d+)$/.test(name) ? '' : ` (${name})`;
   const reason =
-    status === 404 ? 'not found' : status === undefined ? `${name}: ${message}` : `it answers ${status}`;
+    status === 404
+      ? 'not found'
+      : status === undefined
+        ? `${name}: ${message}`
+        : `it answers ${status}${code}`;
   return new DomainError('unavailable', 'The object storage cannot be reached.', {
     cause: error,
     internal: `${place}: ${reason}`,

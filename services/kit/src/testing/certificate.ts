@@ -18,3 +18,24 @@ i0cvyuBfMbdbuwgNDoYCpOB22gyFcw==
 -----END CERTIFICATE-----
 `,
 };
+
+/** The same for `localhost` and 127.0.0.1, but it has expired: on 1 January 2021. */
+export const expiredCertificate = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgv9apo5zIw9zRqh5B
+WZBYQ5nMQP8TIXrm2y+GPcDckJ2hRANCAATJjXxhFOKf8i3zKKrzaqQubIKvs/Ii
+jgcZyjROCdxnH+w9LSsQtdOzEwUVuGdGv6AOmpTpU7dPiaCESqv6m59W
+-----END PRIVATE KEY-----
+`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBZTCCAQugAwIBAgIBAjAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
+c3QwHhcNMjAwMTAxMDAwMDAwWhcNMjEwMTAxMDAwMDAwWjAUMRIwEAYDVQQDDAls
+b2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAATJjXxhFOKf8i3zKKrz
+aqQubIKvs/IijgcZyjROCdxnH+w9LSsQtdOzEwUVuGdGv6AOmpTpU7dPiaCESqv6
+m59Wo04wTDAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwDwYDVR0TAQH/BAUw
+AwEB/zAdBgNVHQ4EFgQUObQNua8ZlgNnFDcNEQ7zaUetSr8wCgYIKoZIzj0EAwID
+SAAwRQIgdJtxt7r+XxoldudcNmboys++2GEMufs5ZG6dsEWoEgkCIQCgS/mFXG3K
+Ct8FiIXZkHj7lwtf/R/CK7Mh9Fx/BSC3KA==
+-----END CERTIFICATE-----
+`,
+};
