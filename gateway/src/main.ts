@@ -19,7 +19,7 @@ await main('gateway', async () => {
   const config = readConfig(gatewayConfig, process.env);
   const logger = createLogger({ service: 'gateway', level: common.LOG_LEVEL });
   const metrics = createMetrics('gateway');
-  const security = openRpcSecurity(common, { logger, metrics });
+  const security = openRpcSecurity(common, { logger, metrics, env: process.env });
   const lifecycle = new Lifecycle(logger, {
     turnAwayMs: common.TURN_AWAY_MS,
     stopGraceMs: common.STOP_GRACE_MS,

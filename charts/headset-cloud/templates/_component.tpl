@@ -33,6 +33,10 @@ spec:
     matchLabels: {{- include "hc.selector" . | nindent 6 }}
 ---
 {{ include "hc.component.deployment" . }}
+{{- if and .root.Values.rpcTls.issuer.name (include "hc.rpcTls.secret" .) }}
+---
+{{ include "hc.rpcTls.certificate" . }}
+{{- end }}
 {{- if $v.maxReplicas }}
 ---
 apiVersion: autoscaling/v2
@@ -144,11 +148,18 @@ spec:
           securityContext: {{- include "hc.container.security" . | nindent 12 }}
           volumeMounts:
             {{- include "hc.mounts" $args | nindent 12 }}
+            {{- if include "hc.rpcTls.secret" . }}
+            - {name: rpc-tls, mountPath: /etc/headset-cloud/rpc, readOnly: true}
+            {{- end }}
             {{- if $v.tempSize }}
             - {name: uploads, mountPath: /var/lib/headset-cloud/uploads}
             {{- end }}
       volumes:
         {{- include "hc.volumes" $args | nindent 8 }}
+        {{- with include "hc.rpcTls.secret" . }}
+        - name: rpc-tls
+          secret: {secretName: {{ . }}, defaultMode: 0440}
+        {{- end }}
         {{- with $v.tempSize }}
         - name: uploads
           emptyDir: {sizeLimit: {{ . }}}

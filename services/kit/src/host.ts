@@ -117,7 +117,7 @@ export async function hostService(
   const build = definition.configure(env);
   const logger = createLogger({ service: name, level: common.LOG_LEVEL });
   const metrics = createMetrics(name);
-  const security = openRpcSecurity(common, { logger, metrics });
+  const security = openRpcSecurity(common, { logger, metrics, env });
   const startUp = createStartUp(logger);
   const lifecycle = new Lifecycle(logger, {
     turnAwayMs: common.TURN_AWAY_MS,

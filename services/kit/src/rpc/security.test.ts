@@ -64,7 +64,7 @@ function processWith(
     RPC_TLS_KEY_FILE: write('tls.key', issued.key),
     RPC_TLS_CA_FILE: write('ca.crt', ca),
   });
-  const security = openRpcSecurity(config, { logger, metrics }) as RpcSecurity;
+  const security = openRpcSecurity(config, { logger, metrics, env: {} }) as RpcSecurity;
   closing.push(() => security.files.close());
   return { security, logger, metrics, lines: () => text };
 }
@@ -294,17 +294,18 @@ test('permissive: a service without TLS is reached; with `required` it is not', 
 
 test('a start with wrong files ends, and names the setting and the reason', async () => {
   const right = await named('billing');
-  const open = (env: Record<string, string>) => {
+  const open = (contents: Record<string, string>, env: Record<string, string> = {}) => {
     const files: Record<string, string> = {};
-    for (const [key, content] of Object.entries(env)) {
+    for (const [key, content] of Object.entries(contents)) {
       files[key] = join(folder, key);
       writeFileSync(files[key], content);
     }
     try {
-      const config = readConfig(rpcSecurityConfig, { RPC_TLS_MODE: 'required', ...files });
+      const config = readConfig(rpcSecurityConfig, { RPC_TLS_MODE: 'required', ...files, ...env });
       openRpcSecurity(config, {
         logger: pino({ level: 'silent' }) as unknown as Logger,
         metrics: new Registry(),
+        env,
       });
     } catch (error) {
       return (error as ConfigError).problems?.[0];
@@ -317,6 +318,8 @@ test('a start with wrong files ends, and names the setting and the reason', asyn
     setting: 'RPC_TLS_CA_FILE',
     reason: expect.stringContaining('missing'),
   });
+  expect(open({}, { RPC_TLS_MODE: 'none', NODE_ENV: 'production' })).toMatchObject({ setting: 'RPC_TLS_MODE' });
+  expect(open({}, { RPC_TLS_MODE: 'mesh', NODE_ENV: 'production' })).toBeUndefined();
   expect(open({ ...all, RPC_TLS_CERT_FILE: 'x' })?.reason).toContain('is not a certificate');
   expect(open({ ...all, RPC_TLS_KEY_FILE: 'x' })?.reason).toContain('is not a private key');
   expect(open({ ...all, RPC_TLS_KEY_FILE: (await named('billing')).key })?.reason).toContain(

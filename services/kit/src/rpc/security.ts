@@ -50,15 +50,26 @@ export interface RpcSecurity {
   readonly observe: SecurityObserver;
 }
 
+/** Where a process logs and counts, and its environment variables. */
+export interface Surroundings {
+  readonly logger: Logger;
+  readonly metrics: Registry;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
 /**
  * Reads the certificates that the configuration names. Undefined: the configuration says plaintext. Throws
  * ConfigError when a file is missing, or something is wrong with it.
  */
 export function openRpcSecurity(
   config: ConfigOf<typeof rpcSecurityConfig>,
-  { logger, metrics }: { logger: Logger; metrics: Registry },
+  { logger, metrics, env }: Surroundings,
 ): RpcSecurity | undefined {
   const mode = config.RPC_TLS_MODE;
+  if (mode === 'none' && env['NODE_ENV'] === 'production') {
+    const reason = `RPC_TLS_MODE is none, but NODE_ENV is production: whoever reaches a service could make any call. ${rpcSecurityConfig.RPC_TLS_MODE.doc} Example: RPC_TLS_MODE=required`;
+    throw new ConfigError([{ setting: 'RPC_TLS_MODE', reason }]);
+  }
   if (mode === 'none' || mode === 'mesh') return undefined;
   const named = (setting: 'RPC_TLS_CERT_FILE' | 'RPC_TLS_KEY_FILE' | 'RPC_TLS_CA_FILE') => {
     const path = config[setting];

@@ -1,6 +1,13 @@
 // x509's dependency injection needs it before its first import.
 import 'reflect-metadata';
-import { KeyObject, randomBytes, webcrypto } from 'node:crypto';
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  KeyObject,
+  randomBytes,
+  webcrypto,
+} from 'node:crypto';
 import {
   BasicConstraintsExtension,
   ExtendedKeyUsage,
@@ -34,7 +41,27 @@ const behindMs = 3_600_000;
 
 /** Makes an authority that is valid for a year. */
 export async function createAuthority(name: string): Promise<Authority> {
-  const keys = await newKeys();
+  return authorityOf(name, await newKeys());
+}
+
+/** The authority of a key that was kept (PKCS#8 PEM, as `keyOfAuthority` makes it), with a certificate for a year. */
+export async function restoreAuthority(name: string, key: string): Promise<Authority> {
+  const pkcs8 = createPrivateKey(key).export({ type: 'pkcs8', format: 'der' });
+  const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
+  const { subtle } = webcrypto;
+  return authorityOf(name, {
+    privateKey: await subtle.importKey('pkcs8', pkcs8, algorithm, false, ['sign']),
+    publicKey: await subtle.importKey('spki', spki, algorithm, true, ['verify']),
+  });
+}
+
+/** A new private key for `restoreAuthority`, PKCS#8 PEM. */
+export function keyOfAuthority(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
+async function authorityOf(name: string, keys: KeyPair): Promise<Authority> {
   const notBefore = new Date(Date.now() - behindMs);
   const notAfter = new Date(Date.now() + yearMs);
   const own = await X509CertificateGenerator.createSelfSigned({
