@@ -5,6 +5,7 @@ import { readConfig } from '@headset-cloud/kit/config.ts';
 import { addressesOf, createChannels, createMetrics, keepaliveOf, main } from '@headset-cloud/kit/host.ts';
 import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { openRpcSecurity } from '@headset-cloud/kit/rpc/security.ts';
 import { createTracing } from '@headset-cloud/kit/tracing.ts';
 import { assembleGateway } from './assemble.ts';
 import { gatewayConfig } from './config.ts';
@@ -18,6 +19,7 @@ await main('gateway', async () => {
   const config = readConfig(gatewayConfig, process.env);
   const logger = createLogger({ service: 'gateway', level: common.LOG_LEVEL });
   const metrics = createMetrics('gateway');
+  const security = openRpcSecurity(common, { logger, metrics, env: process.env });
   const lifecycle = new Lifecycle(logger, {
     turnAwayMs: common.TURN_AWAY_MS,
     stopGraceMs: common.STOP_GRACE_MS,
@@ -25,7 +27,7 @@ await main('gateway', async () => {
   const signal = untilSignal();
 
   await lifecycle.start(createTracing('gateway', process.env));
-  const channels = createChannels(addressesOf(common), keepaliveOf(common));
+  const channels = createChannels(addressesOf(common), keepaliveOf(common), security);
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
   await lifecycle.start(
     createAdminServer({

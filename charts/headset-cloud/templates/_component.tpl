@@ -33,6 +33,10 @@ spec:
     matchLabels: {{- include "hc.selector" . | nindent 6 }}
 ---
 {{ include "hc.component.deployment" . }}
+{{- if and .root.Values.rpcTls.issuer.name (include "hc.rpcTls.secret" .) }}
+---
+{{ include "hc.rpcTls.certificate" . }}
+{{- end }}
 {{- if $v.maxReplicas }}
 ---
 apiVersion: autoscaling/v2
@@ -151,6 +155,9 @@ spec:
             {{- if $development }}
             {{- include "hc.development.mounts" . | nindent 12 }}
             {{- end }}
+            {{- if include "hc.rpcTls.secret" . }}
+            - {name: rpc-tls, mountPath: /etc/headset-cloud/rpc, readOnly: true}
+            {{- end }}
             {{- if $v.tempSize }}
             - {name: uploads, mountPath: /var/lib/headset-cloud/uploads}
             {{- end }}
@@ -159,6 +166,10 @@ spec:
         {{- if $development }}
         - name: sources
           emptyDir: {sizeLimit: 64Mi}
+        {{- end }}
+        {{- with include "hc.rpcTls.secret" . }}
+        - name: rpc-tls
+          secret: {secretName: {{ . }}, defaultMode: 0440}
         {{- end }}
         {{- with $v.tempSize }}
         - name: uploads

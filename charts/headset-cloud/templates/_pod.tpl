@@ -84,6 +84,15 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- if ne .name "site" -}}
+{{- $_ := set $env "RPC_TLS_MODE" $v.rpcTls.mode -}}
+{{- if include "hc.rpcTls.secret" . -}}
+{{- $_ := set $env "RPC_TLS_DOMAIN" $v.rpcTls.domain -}}
+{{- range $setting, $file := dict "CERT" "tls.crt" "KEY" "tls.key" "CA" "ca.crt" -}}
+{{- $_ := set $env (printf "RPC_TLS_%s_FILE" $setting) (printf "/etc/headset-cloud/rpc/%s" $file) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- if $c.stores -}}
 {{- $_ := set $env "GRPC_LISTEN" "0.0.0.0:9000" -}}
 {{- $_ := set $env "SCHEMA" "wait" -}}

@@ -8,7 +8,7 @@ What the schema cannot say: values that belong together. All problems at once, e
 
 {{- $images := list (dict "path" "image" "image" $v.image) -}}
 {{- if $v.site.enabled }}{{ $images = append $images (dict "path" "site.image" "image" $v.site.image) }}{{ end -}}
-{{- if $v.trial.issuer }}{{ $images = append $images (dict "path" "trial.image" "image" $v.trial.image) }}{{ end -}}
+{{- if or $v.trial.issuer (include "hc.rpcTls.trial" .) }}{{ $images = append $images (dict "path" "trial.image" "image" $v.trial.image) }}{{ end -}}
 {{- range $images -}}
 {{- if not .image.repository }}{{ $p = append $p (printf "%s.repository is missing: name the image, for example registry.example.com/headset-cloud." .path) }}{{ end -}}
 {{- if and $production (not .image.digest) }}{{ $p = append $p (printf "%s.digest is missing: production runs images by digest (sha256:…), because a tag may move. A tag is for trial.enabled=true." .path) }}{{ end -}}
@@ -44,6 +44,12 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and $production $v.callbacks.allowAddresses }}{{ $p = append $p "callbacks.allowAddresses is for trials: in production integrators could make the platform call private addresses. Remove it, or set trial.enabled=true." }}{{ end -}}
 
 {{- if and $v.secrets.egressProxyCredentials.name (not $v.egressProxy.url) }}{{ $p = append $p "secrets.egressProxyCredentials.name is set without egressProxy.url: name the proxy, or remove its credentials." }}{{ end -}}
+
+{{- $tls := $v.rpcTls -}}
+{{- if has $tls.mode (list "required" "permissive") -}}
+{{- if and $tls.issuer.name $tls.secretPrefix }}{{ $p = append $p "rpcTls.issuer.name and rpcTls.secretPrefix exclude each other: remove one." }}{{ end -}}
+{{- if not (or $tls.issuer.name $tls.secretPrefix $v.trial.enabled) }}{{ $p = append $p (printf "rpcTls.mode is %s, but nobody makes the certificates: name cert-manager's issuer in rpcTls.issuer.name, or existing Secrets in rpcTls.secretPrefix; or set rpcTls.mode=mesh where a service mesh encrypts and authenticates." $tls.mode) }}{{ end -}}
+{{- end -}}
 
 {{- range $name, $component := include "hc.components" . | fromYaml -}}
 {{- $replicas := int $component.values.replicas -}}

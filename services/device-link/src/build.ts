@@ -51,6 +51,10 @@ const drainShare = 0.75;
 /** Calls of one kind that a crowd of connecting headsets may have open at a time. */
 const crowdLimit = 64;
 
+function noPeers(address: string): never {
+  throw new Error(`There can be no other instance, but the directory names ${address}.`);
+}
+
 /**
  * The device-link service: the headsets' port and, for the other services, DeliveryService.
  * `linkPort` answers the port that headsets connect to, once started.
@@ -67,7 +71,7 @@ export function buildDeviceLink(
   const leases = createLeases(ctx.store, clock, { ...self, leaseMs, logger });
   let raised = 0;
   const directory = createSessionDirectory(ctx.store, clock, self, leases, () => raised);
-  const peers = new Peers();
+  const peers = new Peers(ctx.channelToPeer ?? noPeers);
   const hub = new SessionHub(directory, clock, logger);
   const metrics = createMetrics(ctx.metrics, () => hub.size);
   const keys = createClient(HeadsetKeysService, ctx.channel('devices'), { deadlineMs: callDeadlineMs });

@@ -1,4 +1,5 @@
 import { address, choice, integer, text } from './config.ts';
+import { rpcSecurityConfig } from './rpc/security.ts';
 
 /** Keys that every process of the platform knows. */
 export const commonConfig = {
@@ -49,8 +50,9 @@ export const commonConfig = {
   }),
 } as const;
 
-/** The services' addresses, and the keepalive after which a process treats a service as unreachable. */
+/** The services' addresses, how services know each other, and the keepalive after which one counts as unreachable. */
 export const addressConfig = {
+  ...rpcSecurityConfig,
   RPC_KEEPALIVE_MS: integer({
     doc: 'Interval of HTTP/2 keepalive pings to a service while a call to it is open; milliseconds.',
     example: '20000',

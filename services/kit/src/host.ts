@@ -18,6 +18,7 @@ import { createLogger, type Logger } from './logger.ts';
 import { withoutPassword } from './redact.ts';
 import { connectionAge, GrpcChannel, RpcServer } from './rpc/grpc.ts';
 import { registerRpcMetrics } from './rpc/metrics.ts';
+import { openRpcSecurity, type RpcSecurity } from './rpc/security.ts';
 import type { Channel } from './rpc/types.ts';
 import { createSecretBox } from './secrets.ts';
 import { databaseOf, type ServiceDefinition, type ServiceName } from './service.ts';
@@ -49,10 +50,11 @@ export function keepaliveOf(config: ConfigOf<typeof addressConfig>): ChannelOpti
   };
 }
 
-/** Channels to the services, opened on first use. */
+/** Channels to the services, opened on first use; with `security`, each proves to be the service that is meant. */
 export function createChannels(
   addresses: Record<ServiceName, string>,
   options: ChannelOptions = {},
+  security?: RpcSecurity,
 ): {
   channel: (to: ServiceName) => Channel;
   close: () => Promise<void>;
@@ -62,7 +64,7 @@ export function createChannels(
     channel(to) {
       let channel = open.get(to);
       if (!channel) {
-        channel = new GrpcChannel(addresses[to], options);
+        channel = new GrpcChannel(addresses[to], options, security && { security, service: to });
         open.set(to, channel);
       }
       return channel;
@@ -115,6 +117,7 @@ export async function hostService(
   const build = definition.configure(env);
   const logger = createLogger({ service: name, level: common.LOG_LEVEL });
   const metrics = createMetrics(name);
+  const security = openRpcSecurity(common, { logger, metrics, env });
   const startUp = createStartUp(logger);
   const lifecycle = new Lifecycle(logger, {
     turnAwayMs: common.TURN_AWAY_MS,
@@ -157,7 +160,7 @@ export async function hostService(
     stop: () => kafka.close(),
     notReady: () => kafka.notReady(),
   });
-  const channels = createChannels(addressesOf(common), keepaliveOf(common));
+  const channels = createChannels(addressesOf(common), keepaliveOf(common), security);
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
   const store = mongo.database(databaseOf(name));
   const failpoints = createFailpoints(
@@ -176,6 +179,7 @@ export async function hostService(
       ensureTopics: (names) => startUp.retry('the topics', () => keeping.log.ensureTopics(names)),
     },
     channel: channels.channel,
+    channelToPeer: (address) => new GrpcChannel(address, {}, security && { security, service: name }),
     secrets: createSecretBox(common.SECRET_KEY),
     metrics,
     failpoints,
@@ -199,6 +203,7 @@ export async function hostService(
     logger,
     connectionAge(common.RPC_CONNECTION_AGE_MS),
     registerRpcMetrics(metrics),
+    security,
   );
   // Starts before the service: calls are answered 'unavailable' while the service waits for its stores.
   await lifecycle.start({

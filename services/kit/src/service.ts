@@ -37,6 +37,8 @@ export interface ServiceContext {
   readonly log: EventLog;
   /** The channel to another service. */
   readonly channel: (to: ServiceName) => Channel;
+  /** Opens a channel to another instance of this service at host:port; absent where there can be none. */
+  readonly channelToPeer?: (address: string) => Channel;
   readonly secrets: SecretBox;
   readonly metrics: Registry;
   readonly failpoints: Failpoints;

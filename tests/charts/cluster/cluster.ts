@@ -48,6 +48,16 @@ export function describeOnCluster(
   else describe(title, body);
 }
 
+/** `describeOnCluster` for what takes many minutes: runs only with TEST_KUBE_FULL=1, also where CI demands the rest. */
+export function describeAtLength(
+  title: string,
+  body: () => void,
+  alsoMissing?: () => string | undefined,
+): void {
+  if (process.env['TEST_KUBE_FULL']) describeOnCluster(title, body, alsoMissing);
+  else describe.skip(`${title} (takes many minutes: runs with TEST_KUBE_FULL=1)`, body);
+}
+
 /** The cluster that the environment names. */
 export function givenCluster(env: Readonly<Record<string, string | undefined>> = process.env): Cluster {
   const given = (name: (typeof demanded)[number]): string => {

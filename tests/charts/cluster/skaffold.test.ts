@@ -9,7 +9,7 @@ import { hasProgram } from '../../../charts/image/base.ts';
 import { ensureBase, root } from '../../../charts/image/make.ts';
 import { makeWorkingCopy, shareImageCache } from '../../support/working-copy.ts';
 import { missingForImages } from '../image/staged.ts';
-import { type Cluster, componentOf, describeOnCluster, givenCluster, type Pod } from './cluster.ts';
+import { type Cluster, componentOf, describeAtLength, givenCluster, type Pod } from './cluster.ts';
 import { type Docker, startDocker, whyNoDocker } from './docker.ts';
 import { makeNamespace, type Namespace } from './namespace.ts';
 import { applyStores, components, openDoors, releaseName, trialValues } from './platform.ts';
@@ -23,7 +23,7 @@ const missing = () =>
   whyNoDocker() ??
   (hasProgram('skaffold') ? undefined : 'skaffold is not on PATH');
 
-describeOnCluster(
+describeAtLength(
   'Skaffold on a cluster',
   () => {
     let cluster: Cluster;

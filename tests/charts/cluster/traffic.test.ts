@@ -9,7 +9,7 @@ import { unfinished } from '../../faults/gather.ts';
 import type { Check } from '../../faults/judge/check.ts';
 import { judge } from '../../faults/judge.ts';
 import { findRelease } from '../../mixed/release.ts';
-import { type Cluster, describeOnCluster, givenCluster } from './cluster.ts';
+import { type Cluster, describeAtLength, givenCluster } from './cluster.ts';
 import { allReady, evictAll, killOneOfEach, restartAll, rollback } from './disturbances.ts';
 import { gatherEvidence } from './evidence.ts';
 import { figuresOf, type Phase, type PhaseFigures, passing, quantile } from './figures.ts';
@@ -27,7 +27,7 @@ const passMs = 10_000;
 const settleMs = 120_000;
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-describeOnCluster(
+describeAtLength(
   'pods come and go under load',
   () => {
     let dataDir = '';

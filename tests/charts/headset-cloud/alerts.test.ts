@@ -120,6 +120,21 @@ const examples: readonly Example[] = [
     quiet: { ...keysAge('3000+60x60'), ...calls('200', 0), ...calls('401', 5) },
   },
   {
+    alert: 'HeadsetCloudCallersRefused',
+    fires: { 'headset_rpc_handshakes_failed_total{namespace="headset",pod="a"}': '0+5x60' },
+    // A rollout, in which a pod begins before its certificate is renewed.
+    quiet: {
+      'headset_rpc_handshakes_failed_total{namespace="headset",pod="a"}': '0 2 4 4x60',
+      'headset_rpc_callers_refused_total{namespace="headset",pod="a",rpc_method="m",caller="notifier"}': '0x60',
+    },
+  },
+  {
+    alert: 'HeadsetCloudCertificateExpires',
+    fires: { 'headset_rpc_certificate_expiry_timestamp_seconds{namespace="headset",pod="a"}': '604000x120' },
+    labels: { pod: 'a' },
+    quiet: { 'headset_rpc_certificate_expiry_timestamp_seconds{namespace="headset",pod="a"}': '2592000x120' },
+  },
+  {
     alert: 'HeadsetCloudTransactionsStuck',
     fires: bothReplicas('headset_transactions_oldest_open_age_seconds', ',state="created"', '0+60x60'),
     labels: { state: 'created' },

@@ -33,6 +33,14 @@ export const everything = {
 export const scenarios: Readonly<Record<string, Rendering>> = {
   production: { files: production },
   'production, everything on': { files: production, values: everything },
+  'production with certificates of one’s own': {
+    files: production,
+    values: { rpcTls: { mode: 'permissive', issuer: { name: '' }, secretPrefix: 'rpc' } },
+  },
+  'production in a service mesh': {
+    files: production,
+    values: { rpcTls: { mode: 'mesh', issuer: { name: '' } } },
+  },
   'production behind a Gateway': {
     files: production,
     values: {

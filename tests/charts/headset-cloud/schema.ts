@@ -114,6 +114,12 @@ const values: Schema = {
       url: optional('https?://[^\\s/?#@]+/?'),
       except: list({ type: 'string', pattern: '^[^,\\s]+$' }),
     }),
+    rpcTls: object({
+      mode: { enum: ['required', 'permissive', 'mesh'] },
+      domain: { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?$' },
+      issuer: object({ name, kind: { enum: ['Issuer', 'ClusterIssuer'] } }),
+      secretPrefix: optional('[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?'),
+    }),
     caBundleConfigMap: name,
     tracesEndpoint: url,
     settings: settings(commonSettings),

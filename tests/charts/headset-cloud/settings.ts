@@ -1,3 +1,4 @@
+import { rpcSecurityConfig } from '@headset-cloud/kit/rpc/security.ts';
 import { billingConfig } from '@headset-cloud/billing/config.ts';
 import { communicationConfig } from '@headset-cloud/communication/config.ts';
 import { connectivityConfig } from '@headset-cloud/connectivity/config.ts';
@@ -73,6 +74,7 @@ export const chartSettings: ReadonlySet<string> = new Set([
   'OIDC_AUDIENCE',
   'OIDC_ISSUER',
   'OIDC_JWKS_URI',
+  ...Object.keys(rpcSecurityConfig),
   'S3_BUCKET',
   'S3_ENDPOINT',
   'S3_PUBLIC_ENDPOINT',

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ServiceName } from '@headset-cloud/kit/service.ts';
+import { type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import type { AdminAddresses } from '../provision.ts';
 import { type Backing, startBacking } from './backing.ts';
+import { makeCertificates } from './certificates.ts';
 import { grpcAddresses, type Instance, type InstanceCounts, instancesOf } from './instances.ts';
 import { freePorts } from './ports.ts';
 import { type ManagedProcess, manageProcess, root } from './process.ts';
@@ -140,6 +141,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       ...(backing.kafkaPrefix && { KAFKA_PREFIX: backing.kafkaPrefix }),
       KAFKA_REPLICATION_FACTOR: '1',
     };
+    const certificates = await makeCertificates(join(dataDir, 'tls'), [...serviceNames, 'gateway']);
     processes['issuer'] = manageProcess({
       name: 'issuer',
       entry: 'services/standalone/src/issuer-main.ts',
@@ -153,6 +155,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         entry: `services/${service}/src/main.ts`,
         sources: sourcesOf(name),
         env: {
+          // Before the rest, where a test may choose another mode.
+          ...certificates(service),
           ...shared,
           ...(usingS3.includes(service) && backing.s3Environment),
           ...(name in ports.doors && doorsOf(service, `127.0.0.1:${ports.doors[name]}`)),
@@ -172,6 +176,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         entry: 'gateway/src/main.ts',
         sources: sourcesOf(name),
         env: {
+          ...certificates('gateway'),
           ...shared,
           ...(options.gatewayReaches && reachedThrough(options.gatewayReaches, instances, ports.grpc)),
           ...(name in ports.doors && { GATEWAY_LISTEN: `127.0.0.1:${ports.doors[name]}` }),

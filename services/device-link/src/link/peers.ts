@@ -1,5 +1,4 @@
-import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
-import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { type Channel, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 
 /** Calls between instances: shorter than their callers' own deadlines; milliseconds. */
@@ -10,13 +9,19 @@ const closeUnusedAfterMs = 300_000;
 export class Peers {
   readonly #peers = new Map<
     string,
-    { channel: GrpcChannel; client: Client<typeof DeliveryService>; usedAtMs: number }
+    { channel: Channel; client: Client<typeof DeliveryService>; usedAtMs: number }
   >();
+  readonly #open: (address: string) => Channel;
+
+  /** `open` makes a channel to the instance at host:port. */
+  constructor(open: (address: string) => Channel) {
+    this.#open = open;
+  }
 
   at(address: string): Client<typeof DeliveryService> {
     let peer = this.#peers.get(address);
     if (!peer) {
-      const channel = new GrpcChannel(address);
+      const channel = this.#open(address);
       const client = createClient(DeliveryService, channel, { deadlineMs: peerDeadlineMs });
       peer = { channel, client, usedAtMs: 0 };
       this.#peers.set(address, peer);

@@ -5,7 +5,7 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
+import { GrpcChannel, RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
@@ -224,6 +224,7 @@ export class World {
         store,
         log: this.#faultyLog(),
         channel: () => this.#channel,
+        channelToPeer: (address) => new GrpcChannel(address),
         metrics: this.#cleanups.length === 0 ? this.metrics : new Registry(),
         instanceId: `instance-${this.#cleanups.length}`,
         failpoints: cutAtOf(() => this),

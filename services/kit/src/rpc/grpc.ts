@@ -28,8 +28,13 @@ import { isRetry, late, timeLeft, withDeadline } from '../deadline.ts';
 import { DomainError, isTransient, toDomainError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { currentTraceparent, inRpcSpan } from '../telemetry.ts';
+import { createGuard, type Guard } from './guard.ts';
+import type { Peer } from './identity.ts';
 import type { CallObserver } from './metrics.ts';
 import { RetryBudget } from './retry-budget.ts';
+import { MutualTlsCredentials } from './secure-channel.ts';
+import { SecureListener } from './secure-listener.ts';
+import type { RpcSecurity } from './security.ts';
 import { codeKey, fromStatus, isAway, mayTryAgain, notBegun, toStatus } from './status.ts';
 import type { CallOptions, Channel, RpcBinding } from './types.ts';
 
@@ -71,23 +76,28 @@ export class RpcServer {
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
   readonly #logger: Logger;
   readonly #observe: CallObserver;
+  readonly #guard: Guard | undefined;
+  readonly #listener: SecureListener | undefined;
   /** False while the service is starting: calls are answered `unavailable`. */
   #serving = false;
 
-  /** `observe` is told of each call. */
+  /** `observe` is told of each call. With `security`, callers must prove who they are (rule C20). */
   constructor(
     bindings: readonly RpcBinding[],
     logger: Logger,
     options: ChannelOptions = {},
     observe: CallObserver = () => {},
+    security?: RpcSecurity,
   ) {
     this.#logger = logger;
     this.#observe = observe;
+    this.#guard = security && createGuard(security, logger);
     this.#server = new Server({
       ...commonOptions,
       'grpc.keepalive_timeout_ms': 8_000,
       ...options,
     });
+    this.#listener = security && new SecureListener(this.#server, security, logger);
     this.#health.addToServer(this.#server);
     for (const { service, handlers } of bindings) {
       const definitions: Record<string, ReturnType<typeof methodDefinition>> = {};
@@ -111,6 +121,7 @@ export class RpcServer {
     method: DescMethodUnary,
     handler: RpcBinding['handlers'][string],
   ): handleUnaryCall<MessageShape<DescMessage>, MessageShape<DescMessage>> {
+    const guard = this.#guard?.(method);
     return (call, done) => {
       const startedAtMs = performance.now();
       const callback: typeof done = (error, answer) => {
@@ -118,6 +129,8 @@ export class RpcServer {
         this.#observe(method, code, (performance.now() - startedAtMs) / 1000);
         done(error, answer);
       };
+      const refusal = guard?.(call.getAuthContext());
+      if (refusal) return callback(refusal);
       if (!this.#serving) return callback(notBegun(starting()));
       const waitsMs = Number(call.getDeadline()) - Date.now();
       // The call was queued here until its deadline passed: nobody would get the answer.
@@ -164,15 +177,15 @@ export class RpcServer {
 
   /** Listens and refuses all calls with `unavailable` until `serve`; resolves with the port. */
   listen(address: ListenAddress): Promise<number> {
+    if (this.#listener) {
+      return this.#listener.listen(address).catch((error: Error) => {
+        throw cannotListen(`${address.host}:${address.port}`, error);
+      });
+    }
     const host = address.host.includes(':') ? `[${address.host}]` : address.host;
     return new Promise((resolve, reject) => {
       this.#server.bindAsync(`${host}:${address.port}`, ServerCredentials.createInsecure(), (error, port) => {
-        if (error)
-          reject(
-            new Error(
-              `cannot listen on ${host}:${address.port}: ${error.message}. Is the port taken? Choose another.`,
-            ),
-          );
+        if (error) reject(cannotListen(`${host}:${address.port}`, error));
         else resolve(port);
       });
     });
@@ -181,6 +194,7 @@ export class RpcServer {
   /** Waits at most graceMs for open calls to finish, then closes. */
   async stop(graceMs = 3000): Promise<void> {
     this.#health.setStatus('', 'NOT_SERVING');
+    this.#listener?.close();
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
         this.#server.forceShutdown();
@@ -192,6 +206,10 @@ export class RpcServer {
       });
     });
   }
+}
+
+function cannotListen(where: string, error: Error): Error {
+  return new Error(`cannot listen on ${where}: ${error.message}. Is the port taken? Choose another.`);
 }
 
 function starting(): DomainError {
@@ -220,12 +238,19 @@ const reconnectMs = 1500;
 /** A peer that has answered nothing for this long is away: calls to it fail at once. Milliseconds. */
 const awayAfterMs = 10_000;
 
+/** The service that a channel with mutual TLS must lead to. */
+export interface Expected {
+  readonly security: RpcSecurity;
+  readonly service: Peer;
+}
+
 /** Reaches services at `target` (host:port, or dns:///name:port for a headless service). */
 export class GrpcChannel implements Channel {
   readonly #client: GrpcClient;
 
-  constructor(target: string, options: ChannelOptions = {}) {
-    this.#client = new GrpcClient(target, credentials.createInsecure(), {
+  constructor(target: string, options: ChannelOptions = {}, expected?: Expected) {
+    const secured = expected && new MutualTlsCredentials(expected.security, expected.service);
+    this.#client = new GrpcClient(target, secured ?? credentials.createInsecure(), {
       ...commonOptions,
       'grpc.service_config': serviceConfig,
       'grpc.keepalive_timeout_ms': 5_000,

@@ -22,6 +22,19 @@ export function notBegun(error: DomainError): Partial<StatusObject> {
   return answer;
 }
 
+/** The code of a call whose caller its method does not name. */
+export const callerRefused = 'caller_refused';
+
+/**
+ * The status of a refused caller. For the caller it is as if the service could not be reached: a wrong
+ * certificate is mended by an operator, and what the call was to do must not be given up meanwhile.
+ */
+export function refusedCaller(): Partial<StatusObject> {
+  const metadata = new Metadata();
+  metadata.set(codeKey, callerRefused);
+  return { code: status.PERMISSION_DENIED, details: 'The caller may not make this call.', metadata };
+}
+
 /**
  * How grpc-js's load balancers begin what they say when no connection was there to send a call on (version
  * 1.14: UnavailablePicker, RoundRobinLoadBalancer, DnsResolver). It tells it in no other way.
@@ -59,6 +72,13 @@ export function fromStatus(error: ServiceError, method: string): DomainError {
     return new DomainError(code as ErrorCode, error.details, {
       ...(retryAfter && { retryAfterMs: Number(retryAfter) }),
       cause: error,
+    });
+  }
+  if (code === callerRefused) {
+    return new DomainError('unavailable', 'A service cannot be reached.', {
+      cause: error,
+      internal: `${method} was refused: the certificate of this process names no caller of it`,
+      retryAfterMs: 1000,
     });
   }
   switch (error.code) {

@@ -1,0 +1,27 @@
+{{/* The Secret with a component's certificate for calls between pods; nothing where there is none; arguments: root, name. */}}
+{{- define "hc.rpcTls.secret" -}}
+{{- $tls := .root.Values.rpcTls -}}
+{{- if and (has $tls.mode (list "required" "permissive")) (ne .name "site") -}}
+{{- if $tls.issuer.name }}{{ include "hc.name" . }}-rpc{{ else }}{{ $tls.secretPrefix | default (printf "%s-trial-rpc" .root.Release.Name) }}-{{ .name }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* cert-manager's Certificate of a component; processes read the renewed one without a restart. */}}
+{{- define "hc.rpcTls.certificate" -}}
+{{- $tls := .root.Values.rpcTls -}}
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata: {{- include "hc.metadata" . | nindent 2 }}
+spec:
+  secretName: {{ include "hc.rpcTls.secret" . }}
+  dnsNames: [{{ .name }}.{{ $tls.domain }}]
+  usages: [digital signature, server auth, client auth]
+  privateKey: {algorithm: ECDSA, size: 256, rotationPolicy: Always}
+  issuerRef: {group: cert-manager.io, kind: {{ $tls.issuer.kind }}, name: {{ $tls.issuer.name }}}
+{{- end -}}
+
+{{/* True where a trial makes its certificates itself. */}}
+{{- define "hc.rpcTls.trial" -}}
+{{- $tls := .Values.rpcTls -}}
+{{- if and .Values.trial.enabled (ne $tls.mode "mesh") (not $tls.issuer.name) (not $tls.secretPrefix) }}true{{ end -}}
+{{- end -}}

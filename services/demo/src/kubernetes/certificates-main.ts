@@ -1,0 +1,18 @@
+import type { Peer } from '@headset-cloud/kit/rpc/identity.ts';
+import { makeTrialCertificates } from './certificates.ts';
+import { openSecrets } from './secrets.ts';
+
+/** In a pod of a trial: makes the Secrets with the components' certificates. Environment: see the chart's trial.yaml. */
+const setting = (name: string): string => {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is missing`);
+  return value;
+};
+
+const made = await makeTrialCertificates(openSecrets(), {
+  prefix: setting('CERTIFICATES_PREFIX'),
+  domain: setting('CERTIFICATES_DOMAIN'),
+  components: setting('CERTIFICATES_COMPONENTS').split(',') as Peer[],
+  labels: { 'app.kubernetes.io/instance': setting('CERTIFICATES_RELEASE') },
+});
+console.log(made.length > 0 ? `made ${made.join(', ')}` : 'all certificates exist');

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Agent, request } from 'undici';
+
+/** What Kubernetes mounts into a pod that may use its API. */
+const account = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** The Secrets of the pod's own namespace. */
+export interface Secrets {
+  /** The texts of a Secret; undefined where there is none. */
+  get(name: string): Promise<Record<string, string> | undefined>;
+  /** False: there is one of this name already, which stays as it is. */
+  create(name: string, texts: Readonly<Record<string, string>>, labels: Readonly<Record<string, string>>): Promise<boolean>;
+}
+
+/** Reaches the API server with the pod's service account. */
+export function openSecrets(folder = account, origin = 'https://kubernetes.default.svc'): Secrets {
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8').trim();
+  const dispatcher = new Agent({ connect: { ca: read('ca.crt') } });
+  const base = `${origin}/api/v1/namespaces/${read('namespace')}/secrets`;
+  const ask = async (method: 'GET' | 'POST', url: string, body?: object) => {
+    const { statusCode, body: answer } = await request(url, {
+      method,
+      dispatcher,
+      headers: { authorization: `Bearer ${read('token')}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(10_000),
+    });
+    const text = await answer.text();
+    const expected = method === 'GET' ? [200, 404] : [201, 409];
+    if (!expected.includes(statusCode)) throw new Error(`${method} ${url}: ${statusCode} ${text.slice(0, 500)}`);
+    return { statusCode, text };
+  };
+  return {
+    async get(name) {
+      const { statusCode, text } = await ask('GET', `${base}/${name}`);
+      if (statusCode === 404) return undefined;
+      const { data = {} } = JSON.parse(text) as { data?: Record<string, string> };
+      const decoded = (base64: string) => Buffer.from(base64, 'base64').toString();
+      return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, decoded(value)]));
+    },
+    async create(name, stringData, labels) {
+      const secret = { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata: { name, labels }, stringData };
+      return (await ask('POST', base, secret)).statusCode === 201;
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { identityOf, type Peer } from '@headset-cloud/kit/rpc/identity.ts';
+import { createAuthority } from '@headset-cloud/kit/testing/authority.ts';
+
+const domain = 'headset-cloud.internal';
+
+/**
+ * Makes an authority and a certificate for each component in `folder`, anew at each start of the stack.
+ * Returns the environment of each component's processes.
+ */
+export async function makeCertificates(
+  folder: string,
+  components: readonly Peer[],
+): Promise<(component: Peer) => Record<string, string>> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const write = (name: string, content: string) =>
+    writeFileSync(join(folder, name), content, { mode: 0o600 });
+  const authority = await createAuthority('headset-cloud, this machine only');
+  write('ca.crt', authority.ca);
+  for (const component of components) {
+    const { cert, key } = await authority.issue([identityOf(component, domain)]);
+    write(`${component}.crt`, cert);
+    write(`${component}.key`, key);
+  }
+  return (component) => ({
+    RPC_TLS_MODE: 'required',
+    RPC_TLS_CERT_FILE: join(folder, `${component}.crt`),
+    RPC_TLS_KEY_FILE: join(folder, `${component}.key`),
+    RPC_TLS_CA_FILE: join(folder, 'ca.crt'),
+    RPC_TLS_DOMAIN: domain,
+  });
+}

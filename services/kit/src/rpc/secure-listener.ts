@@ -1,0 +1,89 @@
+import { createServer, type Server as NetServer, type Socket } from 'node:net';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import { type Server, ServerCredentials } from '@grpc/grpc-js';
+import type { ListenAddress } from '../config.ts';
+import type { Logger } from '../logger.ts';
+import type { RpcSecurity } from './security.ts';
+
+/** A peer that does not begin, or does not end its handshake, is disconnected; milliseconds. */
+const handshakeMs = 10_000;
+/** First byte of a TLS record that begins a handshake. */
+const handshakeRecord = 0x16;
+
+/**
+ * A port with mutual TLS in front of a gRPC server; in `permissive` mode also for peers without it. grpc-js
+ * could end TLS by itself, but it tells nobody of failed handshakes and has no port for both.
+ */
+export class SecureListener {
+  readonly #tls: TlsServer;
+  readonly #port: NetServer;
+  readonly #security: RpcSecurity;
+
+  constructor(server: Server, security: RpcSecurity, logger: Logger) {
+    this.#security = security;
+    const { files, observe } = security;
+    const inside = server.createConnectionInjector(ServerCredentials.createInsecure());
+    const options = { requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.2' as const };
+    this.#tls = createTlsServer(
+      { ...files.current(), ...options, ALPNProtocols: ['h2'], handshakeTimeout: handshakeMs },
+      (socket) => {
+        // A peer that breaks off after the handshake; HTTP/2 handles it from then on.
+        socket.on('error', () => {});
+        inside.injectConnection(socket);
+      },
+    );
+    this.#tls.on('tlsClientError', (error, socket) => {
+      observe.handshakeFailed();
+      const peer = socket.remoteAddress;
+      logger.warn(
+        { peer, reason: error.message },
+        'a connection of another service failed in its TLS handshake',
+      );
+    });
+    files.onChange((material) => this.#tls.setSecureContext({ ...material, minVersion: 'TLSv1.2' }));
+    this.#port =
+      security.mode === 'required'
+        ? this.#tls
+        : createServer({ noDelay: true }, (socket) => {
+            this.#sniff(socket, () => {
+              observe.plaintextAccepted();
+              logger.debug({ peer: socket.remoteAddress }, 'a service connects without TLS');
+              inside.injectConnection(socket);
+            });
+          });
+  }
+
+  /** Reads the first byte, puts it back, and hands the connection to TLS or to plaintext. */
+  #sniff(socket: Socket, plaintext: () => void): void {
+    const tooLong = setTimeout(() => socket.destroy(), handshakeMs).unref();
+    const gone = () => clearTimeout(tooLong);
+    socket.on('error', () => {});
+    socket.once('close', gone);
+    socket.once('readable', () => {
+      const first: Buffer | null = socket.read();
+      if (first === null) return;
+      gone();
+      socket.unshift(first);
+      if (first[0] === handshakeRecord) this.#tls.emit('connection', socket);
+      else plaintext();
+    });
+  }
+
+  /** Listens; resolves with the port. */
+  listen(address: ListenAddress): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#port.once('error', reject);
+      this.#port.listen(address.port, address.host, () => {
+        this.#port.off('error', reject);
+        this.#port.on('error', () => {});
+        resolve((this.#port.address() as { port: number }).port);
+      });
+    });
+  }
+
+  /** Takes no more connections; the open ones are the gRPC server's. */
+  close(): void {
+    this.#port.close();
+    this.#security.files.close();
+  }
+}

@@ -1,0 +1,329 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import type { ServiceError } from '@grpc/grpc-js';
+import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { type ConfigError, readConfig } from '../config.ts';
+import { DomainError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { type Authority, createAuthority, type Issued } from '../testing/authority.ts';
+import { waitFor } from '../testing/wait.ts';
+import { openCertificateFiles } from '../tls/certificate-files.ts';
+import { connectionAge, GrpcChannel, RpcServer } from './grpc.ts';
+import { openRpcSecurity, type RpcSecurity, rpcSecurityConfig } from './security.ts';
+import { bind, type Client, createClient } from './types.ts';
+
+const domain = 'headset-cloud.internal';
+const loopback = { host: '127.0.0.1', port: 0 };
+let authority: Authority;
+let folder: string;
+const closing: (() => Promise<void> | void)[] = [];
+
+beforeAll(async () => {
+  authority = await createAuthority('test');
+});
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rpc-security-'));
+});
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A process with a certificate: what it logs, what it counts. */
+interface Process {
+  readonly security: RpcSecurity;
+  readonly logger: Logger;
+  readonly metrics: Registry;
+  readonly lines: () => string;
+}
+
+function processWith(
+  issued: Issued,
+  ca = authority.ca,
+  mode: 'required' | 'permissive' = 'required',
+): Process {
+  const own = mkdtempSync(join(folder, 'process-'));
+  const output = new PassThrough();
+  let text = '';
+  output.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  const logger = pino({ level: 'debug' }, output) as unknown as Logger;
+  const metrics = new Registry();
+  const write = (name: string, content: string) => {
+    writeFileSync(join(own, name), content);
+    return join(own, name);
+  };
+  const config = readConfig(rpcSecurityConfig, {
+    RPC_TLS_MODE: mode,
+    RPC_TLS_CERT_FILE: write('tls.crt', issued.cert),
+    RPC_TLS_KEY_FILE: write('tls.key', issued.key),
+    RPC_TLS_CA_FILE: write('ca.crt', ca),
+  });
+  const security = openRpcSecurity(config, { logger, metrics, env: {} }) as RpcSecurity;
+  closing.push(() => security.files.close());
+  return { security, logger, metrics, lines: () => text };
+}
+
+const named = (name: string) => authority.issue([`${name}.${domain}`]);
+
+/** A billing service that counts the calls it handles. */
+async function serve(process: Process, plaintext = false): Promise<{ port: number; handled: () => number }> {
+  let handled = 0;
+  const getBill = async () => {
+    handled++;
+    return {};
+  };
+  const server = new RpcServer(
+    [bind(BillingService, { getBill })],
+    process.logger,
+    connectionAge(200),
+    () => {},
+    plaintext ? undefined : process.security,
+  );
+  const port = await server.start(loopback);
+  closing.push(() => server.stop(0));
+  return { port, handled: () => handled };
+}
+
+function callerOf(port: number, process?: Process): Client<typeof BillingService> {
+  const channel = new GrpcChannel(
+    `127.0.0.1:${port}`,
+    {},
+    process && { security: process.security, service: 'billing' },
+  );
+  closing.push(() => channel.close());
+  return createClient(BillingService, channel);
+}
+
+async function failureOf(call: Promise<unknown>): Promise<DomainError> {
+  const error = await call.then(
+    () => undefined,
+    (e: unknown) => e,
+  );
+  expect(error).toBeInstanceOf(DomainError);
+  return error as DomainError;
+}
+
+test('a caller that the method names is served; any other identity is refused, logged and counted', async () => {
+  const billing = processWith(await named('billing'));
+  const { port, handled } = await serve(billing);
+  await callerOf(port, processWith(await named('gateway'))).getBill({});
+  expect(handled()).toBe(1);
+
+  const refused = await failureOf(callerOf(port, processWith(await named('notifier'))).getBill({}));
+  // What the call was to do is not given up: for the caller the service is away.
+  expect(refused.code).toBe('unavailable');
+  expect(refused.internal).toContain('names no caller');
+  expect((refused.cause as ServiceError).code).toBe(7); // PERMISSION_DENIED
+  const foreign = await authority.issue(['gateway.another-platform.internal']);
+  expect((await failureOf(callerOf(port, processWith(foreign)).getBill({}))).code).toBe('unavailable');
+  expect(handled()).toBe(1);
+  const counted = await billing.metrics.getSingleMetricAsString('headset_rpc_callers_refused_total');
+  expect(counted).toContain('{rpc_method="headset.billing.v1.BillingService/GetBill",caller="notifier"} 1');
+  expect(counted).toContain('caller="unknown"} 1');
+  expect(billing.lines()).toContain('a call was refused');
+});
+
+describe('a caller does not get through the handshake', () => {
+  const cases: Record<string, () => Promise<Process | undefined>> = {
+    'without TLS': async () => undefined,
+    'with an expired certificate': async () =>
+      processWith(await authority.issue([`gateway.${domain}`], { untilMs: Date.now() - 1000 })),
+    'with a certificate of another authority': async () =>
+      processWith(await (await createAuthority('another')).issue([`gateway.${domain}`])),
+    'with a certificate that is not valid yet': async () =>
+      processWith(await authority.issue([`gateway.${domain}`], { fromMs: Date.now() + 3_600_000 })),
+  };
+  for (const [what, caller] of Object.entries(cases)) {
+    test(what, async () => {
+      const billing = processWith(await named('billing'));
+      const { port, handled } = await serve(billing);
+      const failure = await failureOf(callerOf(port, await caller()).getBill({}, { deadlineMs: 2000 }));
+      expect(['unavailable', 'deadline_exceeded']).toContain(failure.code);
+      expect(handled()).toBe(0);
+      await waitFor('the failed handshake to be counted', async () => {
+        const text = await billing.metrics.getSingleMetricAsString('headset_rpc_handshakes_failed_total');
+        return Number(text.trim().split(' ').at(-1)) >= 1;
+      });
+      expect(billing.lines()).toContain('failed in its TLS handshake');
+    });
+  }
+});
+
+test('a server that proves to be another service gets no call, whatever address it has', async () => {
+  const { port, handled } = await serve(processWith(await named('notifier')));
+  const failure = await failureOf(
+    callerOf(port, processWith(await named('gateway'))).getBill({}, { deadlineMs: 1000 }),
+  );
+  expect(failure.code).toBe('unavailable');
+  expect(failure.internal).toContain(`billing.${domain}`);
+  expect(handled()).toBe(0);
+});
+
+/** Changes a folder of files as Kubernetes does: by swapping the link that leads to it. */
+function swap(mount: string, revision: string, files: Readonly<Record<string, string>>): void {
+  mkdirSync(join(mount, revision));
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(mount, revision, name), content);
+  symlinkSync(revision, join(mount, '..data.new'));
+  renameSync(join(mount, '..data.new'), join(mount, '..data'));
+}
+
+/** The files of a mounted Secret, read anew every 20 ms. */
+async function mounted(
+  name: string,
+  of: Authority,
+  trusts: string,
+): Promise<Process & { change: typeof renew }> {
+  const mount = mkdtempSync(join(folder, 'mount-'));
+  let revision = 0;
+  const renew = async (by: Authority, nowTrusts: string) => {
+    const { cert, key } = await by.issue([`${name}.${domain}`]);
+    swap(mount, `r${revision++}`, { 'tls.crt': cert, 'tls.key': key, 'ca.crt': nowTrusts });
+  };
+  await renew(of, trusts);
+  const base = processWith(await named(name));
+  const path = (file: string) => join(mount, '..data', file);
+  const files = openCertificateFiles({
+    cert: { setting: 'RPC_TLS_CERT_FILE', path: path('tls.crt') },
+    key: { setting: 'RPC_TLS_KEY_FILE', path: path('tls.key') },
+    ca: { setting: 'RPC_TLS_CA_FILE', path: path('ca.crt') },
+    logger: base.logger,
+    everyMs: 20,
+  });
+  closing.push(() => files.close());
+  return { ...base, security: { ...base.security, files }, change: renew };
+}
+
+test('certificates and their authority change under load, and no call fails', async () => {
+  const next = await createAuthority('next');
+  const both = authority.ca + next.ca;
+  const billing = await mounted('billing', authority, authority.ca);
+  const gateway = await mounted('gateway', authority, authority.ca);
+  const { port } = await serve(billing);
+  const client = callerOf(port, gateway);
+  let stopped = false;
+  let made = 0;
+  const load = (async () => {
+    while (!stopped) {
+      await client.getBill({});
+      made++;
+    }
+  })();
+  load.catch(() => {});
+  const progress = async () => {
+    const before = made;
+    const certificates = [billing, gateway].map((p) => p.security.files.current());
+    // Longer than a connection lives, so that later calls are on connections with the new certificates.
+    const until = Date.now() + 500;
+    await waitFor('calls on new connections', async () => made > before + 20 && Date.now() > until);
+    return certificates;
+  };
+  for (const [by, trusts] of [
+    [authority, both],
+    [next, both],
+    [next, next.ca],
+  ] as const) {
+    const before = [billing, gateway].map((p) => p.security.files.current());
+    await billing.change(by, trusts);
+    await gateway.change(by, trusts);
+    await waitFor('both to read the new files', async () =>
+      [billing, gateway].every((p, i) => p.security.files.current() !== before[i]),
+    );
+    await progress();
+  }
+  stopped = true;
+  await load;
+  expect(billing.security.files.current().ca).toBe(next.ca.trim());
+  // The authority before is trusted no more.
+  const late = callerOf(port, processWith(await named('gateway'), next.ca));
+  expect((await failureOf(late.getBill({}, { deadlineMs: 1000 }))).code).toBe('unavailable');
+});
+
+test('a change that does not fit keeps the certificate before it, and the log says why', async () => {
+  const billing = await mounted('billing', authority, authority.ca);
+  const before = billing.security.files.current();
+  const mount = mkdtempSync(join(folder, 'wrong-'));
+  const [one, other] = [await named('billing'), await named('billing')];
+  swap(mount, 'r0', { 'tls.crt': one.cert, 'tls.key': one.key, 'ca.crt': authority.ca });
+  const files = openCertificateFiles({
+    cert: { setting: 'RPC_TLS_CERT_FILE', path: join(mount, '..data/tls.crt') },
+    key: { setting: 'RPC_TLS_KEY_FILE', path: join(mount, '..data/tls.key') },
+    ca: { setting: 'RPC_TLS_CA_FILE', path: join(mount, '..data/ca.crt') },
+    logger: billing.logger,
+    everyMs: 20,
+  });
+  closing.push(() => files.close());
+  swap(mount, 'r1', { 'tls.crt': one.cert, 'tls.key': other.key, 'ca.crt': authority.ca });
+  await waitFor('the log to say why', async () =>
+    billing.lines().includes('does not belong to the certificate'),
+  );
+  expect(files.current().key).toBe(one.key);
+  swap(mount, 'r2', { 'tls.crt': other.cert, 'tls.key': other.key, 'ca.crt': authority.ca });
+  await waitFor('the next change to be taken', async () => files.current().key === other.key);
+  expect(billing.security.files.current()).toBe(before);
+});
+
+test('permissive: plaintext callers are served and counted, callers with a certificate are judged by it', async () => {
+  const billing = processWith(await named('billing'), authority.ca, 'permissive');
+  const { port, handled } = await serve(billing);
+  await callerOf(port).getBill({});
+  await callerOf(port, processWith(await named('gateway'))).getBill({});
+  expect(handled()).toBe(2);
+  expect((await failureOf(callerOf(port, processWith(await named('devices'))).getBill({}))).code).toBe(
+    'unavailable',
+  );
+  expect(await billing.metrics.getSingleMetricAsString('headset_rpc_plaintext_connections_total')).toMatch(
+    /total [1-9]/,
+  );
+});
+
+test('permissive: a service without TLS is reached; with `required` it is not', async () => {
+  const billing = processWith(await named('billing'));
+  const { port, handled } = await serve(billing, true);
+  await callerOf(port, processWith(await named('gateway'), authority.ca, 'permissive')).getBill({});
+  expect(handled()).toBe(1);
+  const strict = callerOf(port, processWith(await named('gateway')));
+  expect((await failureOf(strict.getBill({}, { deadlineMs: 1000 }))).code).toBe('unavailable');
+  expect(handled()).toBe(1);
+});
+
+test('a start with wrong files ends, and names the setting and the reason', async () => {
+  const right = await named('billing');
+  const open = (contents: Record<string, string>, env: Record<string, string> = {}) => {
+    const files: Record<string, string> = {};
+    for (const [key, content] of Object.entries(contents)) {
+      files[key] = join(folder, key);
+      writeFileSync(files[key], content);
+    }
+    try {
+      const config = readConfig(rpcSecurityConfig, { RPC_TLS_MODE: 'required', ...files, ...env });
+      openRpcSecurity(config, {
+        logger: pino({ level: 'silent' }) as unknown as Logger,
+        metrics: new Registry(),
+        env,
+      });
+    } catch (error) {
+      return (error as ConfigError).problems?.[0];
+    }
+    return undefined;
+  };
+  const all = { RPC_TLS_CERT_FILE: right.cert, RPC_TLS_KEY_FILE: right.key, RPC_TLS_CA_FILE: authority.ca };
+  const { RPC_TLS_CA_FILE: _, ...withoutCa } = all;
+  expect(open(withoutCa)).toMatchObject({
+    setting: 'RPC_TLS_CA_FILE',
+    reason: expect.stringContaining('missing'),
+  });
+  expect(open({}, { RPC_TLS_MODE: 'none', NODE_ENV: 'production' })).toMatchObject({ setting: 'RPC_TLS_MODE' });
+  expect(open({}, { RPC_TLS_MODE: 'mesh', NODE_ENV: 'production' })).toBeUndefined();
+  expect(open({ ...all, RPC_TLS_CERT_FILE: 'x' })?.reason).toContain('is not a certificate');
+  expect(open({ ...all, RPC_TLS_KEY_FILE: 'x' })?.reason).toContain('is not a private key');
+  expect(open({ ...all, RPC_TLS_KEY_FILE: (await named('billing')).key })?.reason).toContain(
+    'does not belong',
+  );
+  expect(open({ ...all, RPC_TLS_CA_FILE: 'x' })?.reason).toContain('has no certificate');
+});

@@ -1,0 +1,162 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { ConfigError } from '../config.ts';
+import type { Logger } from '../logger.ts';
+
+/** A certificate chain with its private key, and the authorities that peers are judged by; PEM. */
+export interface TlsMaterial {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
+
+/** One of the three files: the setting that names it, and its path. */
+export interface NamedFile {
+  readonly setting: string;
+  readonly path: string;
+}
+
+/** A certificate, its key and authorities in files, read anew while the process runs. */
+export interface CertificateFiles {
+  /** The newest material that was valid. */
+  current(): TlsMaterial;
+  /** When the current certificate ends; milliseconds since 1970. */
+  expiresAtMs(): number;
+  /** Tells of each later material. */
+  onChange(listener: (material: TlsMaterial) => void): void;
+  /** Ends the reading. */
+  close(): void;
+}
+
+export interface CertificateFilesOptions {
+  readonly cert: NamedFile;
+  readonly key: NamedFile;
+  readonly ca: NamedFile;
+  readonly logger: Logger;
+  /** How often the files are read; milliseconds. */
+  readonly everyMs?: number;
+}
+
+/** Kubernetes brings a changed Secret into a pod within about a minute, so a few seconds more do not count. */
+const defaultEveryMs = 5000;
+
+/**
+ * Opens the files and reads them again and again: by their contents, because Kubernetes changes a mounted
+ * Secret by swapping a symbolic link, which file watches miss. A change that is not valid is logged and keeps
+ * the material before it. Throws ConfigError, with the setting and the reason, when the first is not valid.
+ */
+export function openCertificateFiles(options: CertificateFilesOptions): CertificateFiles {
+  const { logger } = options;
+  const listeners: ((material: TlsMaterial) => void)[] = [];
+  let seen = read(options);
+  const problem = problemOf(seen, options);
+  if (problem) throw new ConfigError([problem]);
+  let current = materialOf(seen);
+  warnOfExpiry(current, options);
+
+  const look = () => {
+    const before = seen;
+    let now = read(options);
+    if (same(now, before)) return;
+    // A swap may lie between two of the reads.
+    if (problemOf(now, options)) now = read(options);
+    seen = now;
+    const wrong = problemOf(now, options);
+    if (wrong) {
+      logger.error(wrong, 'the changed certificate cannot be used; the one before it stays in use');
+      return;
+    }
+    const material = materialOf(now);
+    if (same(material, current)) return;
+    current = material;
+    logger.info(
+      { file: options.cert.path, validTo: leafOf(material).validTo },
+      'the certificate has been read anew',
+    );
+    warnOfExpiry(material, options);
+    for (const listener of listeners) listener(material);
+  };
+  const timer = setInterval(look, options.everyMs ?? defaultEveryMs).unref();
+  return {
+    current: () => current,
+    expiresAtMs: () => leafOf(current).validToDate.getTime(),
+    onChange: (listener) => void listeners.push(listener),
+    close: () => clearInterval(timer),
+  };
+}
+
+/** The text of each file; an Error where it cannot be read. */
+type Reading = { readonly [K in keyof TlsMaterial]: string | Error };
+
+function read({ cert, key, ca }: CertificateFilesOptions): Reading {
+  const one = ({ path }: NamedFile) => {
+    try {
+      return readFileSync(path, 'utf8');
+    } catch (error) {
+      return error as Error;
+    }
+  };
+  return { cert: one(cert), key: one(key), ca: one(ca) };
+}
+
+function same(a: Reading, b: Reading): boolean {
+  return (
+    String(a.cert) === String(b.cert) && String(a.key) === String(b.key) && String(a.ca) === String(b.ca)
+  );
+}
+
+/** Only for a reading without a problem. */
+function materialOf({ cert, key, ca }: Reading): TlsMaterial {
+  return { cert: String(cert), key: String(key), ca: authoritiesIn(String(ca)).join('\n') };
+}
+
+/** The certificates of a file; concatenated ones may lack the line break between them, which OpenSSL needs. */
+function authoritiesIn(ca: string): string[] {
+  return ca.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+}
+
+function problemOf(
+  reading: Reading,
+  options: CertificateFilesOptions,
+): { setting: string; reason: string } | undefined {
+  const wrong = ({ setting, path }: NamedFile, why: string) => ({
+    setting,
+    reason: `${setting}: ${path} ${why}.`,
+  });
+  for (const part of ['cert', 'key', 'ca'] as const) {
+    const text = reading[part];
+    if (text instanceof Error) return wrong(options[part], `cannot be read (${text.message})`);
+  }
+  const [cert, key] = [String(reading.cert), String(reading.key)];
+  let leaf: X509Certificate;
+  try {
+    leaf = new X509Certificate(cert);
+  } catch {
+    return wrong(options.cert, 'is not a certificate in PEM');
+  }
+  try {
+    if (!leaf.checkPrivateKey(createPrivateKey(key))) {
+      return wrong(options.key, `does not belong to the certificate ${options.cert.path}`);
+    }
+  } catch {
+    return wrong(options.key, 'is not a private key in PEM without a password');
+  }
+  const authorities = authoritiesIn(String(reading.ca));
+  if (authorities.length === 0) return wrong(options.ca, 'has no certificate in PEM');
+  try {
+    for (const one of authorities) new X509Certificate(one);
+  } catch {
+    return wrong(options.ca, 'has a certificate that cannot be read');
+  }
+  return undefined;
+}
+
+function leafOf({ cert }: TlsMaterial): X509Certificate {
+  return new X509Certificate(cert);
+}
+
+function warnOfExpiry(material: TlsMaterial, { cert, logger }: CertificateFilesOptions): void {
+  const { validTo, validToDate } = leafOf(material);
+  if (validToDate.getTime() > Date.now()) return;
+  logger.error({ file: cert.path, validTo }, 'the certificate of this process has expired: peers refuse it');
+}
