@@ -1,4 +1,3 @@
-import { rpcSecurityConfig } from '@headset-cloud/kit/rpc/security.ts';
 import { billingConfig } from '@headset-cloud/billing/config.ts';
 import { communicationConfig } from '@headset-cloud/communication/config.ts';
 import { connectivityConfig } from '@headset-cloud/connectivity/config.ts';
@@ -7,6 +6,7 @@ import { devicesConfig } from '@headset-cloud/devices/config.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
 import { addressConfig, commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
 import type { ConfigKey, ConfigSpec } from '@headset-cloud/kit/config.ts';
+import { rpcSecurityConfig } from '@headset-cloud/kit/rpc/security.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
 import { updatesConfig } from '@headset-cloud/updates/config.ts';

@@ -15,4 +15,5 @@ const made = await makeTrialCertificates(openSecrets(), {
   components: setting('CERTIFICATES_COMPONENTS').split(',') as Peer[],
   labels: { 'app.kubernetes.io/instance': setting('CERTIFICATES_RELEASE') },
 });
-console.log(made.length > 0 ? `made ${made.join(', ')}` : 'all certificates exist');
+const told = made.length > 0 ? `made ${made.join(', ')}` : 'all certificates exist';
+process.stdout.write(`${told}\n`);

@@ -10,7 +10,11 @@ export interface Secrets {
   /** The texts of a Secret; undefined where there is none. */
   get(name: string): Promise<Record<string, string> | undefined>;
   /** False: there is one of this name already, which stays as it is. */
-  create(name: string, texts: Readonly<Record<string, string>>, labels: Readonly<Record<string, string>>): Promise<boolean>;
+  create(
+    name: string,
+    texts: Readonly<Record<string, string>>,
+    labels: Readonly<Record<string, string>>,
+  ): Promise<boolean>;
 }
 
 /** Reaches the API server with the pod's service account. */
@@ -28,7 +32,8 @@ export function openSecrets(folder = account, origin = 'https://kubernetes.defau
     });
     const text = await answer.text();
     const expected = method === 'GET' ? [200, 404] : [201, 409];
-    if (!expected.includes(statusCode)) throw new Error(`${method} ${url}: ${statusCode} ${text.slice(0, 500)}`);
+    if (!expected.includes(statusCode))
+      throw new Error(`${method} ${url}: ${statusCode} ${text.slice(0, 500)}`);
     return { statusCode, text };
   };
   return {
@@ -40,7 +45,13 @@ export function openSecrets(folder = account, origin = 'https://kubernetes.defau
       return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, decoded(value)]));
     },
     async create(name, stringData, labels) {
-      const secret = { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata: { name, labels }, stringData };
+      const secret = {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        type: 'Opaque',
+        metadata: { name, labels },
+        stringData,
+      };
       return (await ask('POST', base, secret)).statusCode === 201;
     },
   };

@@ -318,7 +318,9 @@ test('a start with wrong files ends, and names the setting and the reason', asyn
     setting: 'RPC_TLS_CA_FILE',
     reason: expect.stringContaining('missing'),
   });
-  expect(open({}, { RPC_TLS_MODE: 'none', NODE_ENV: 'production' })).toMatchObject({ setting: 'RPC_TLS_MODE' });
+  expect(open({}, { RPC_TLS_MODE: 'none', NODE_ENV: 'production' })).toMatchObject({
+    setting: 'RPC_TLS_MODE',
+  });
   expect(open({}, { RPC_TLS_MODE: 'mesh', NODE_ENV: 'production' })).toBeUndefined();
   expect(open({ ...all, RPC_TLS_CERT_FILE: 'x' })?.reason).toContain('is not a certificate');
   expect(open({ ...all, RPC_TLS_KEY_FILE: 'x' })?.reason).toContain('is not a private key');
