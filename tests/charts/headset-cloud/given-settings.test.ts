@@ -147,7 +147,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
         ...Object.values(everything.components).flatMap(({ settings }) => Object.keys(settings)),
       ]);
       const changeable = env
-        .map(({ name }) => name.replace(/_FILE$/, ''))
+        .map(({ name }) => (chartSettings.has(name) ? name : name.replace(/_FILE$/, '')))
         .filter(
           (name) =>
             !chartSettings.has(name) && !foreignSettings.has(name) && !foreignSettings.has(`${name}_FILE`),

@@ -13,7 +13,7 @@ import {
 import { scenarios } from './scenarios.ts';
 
 /** Kinds that the cluster learns from others; their schemas are not among Kubernetes' own. */
-const foreignKinds = 'HTTPRoute,ServiceMonitor,PrometheusRule';
+const foreignKinds = 'HTTPRoute,ServiceMonitor,PrometheusRule,Certificate';
 
 /** CRITICAL findings of kube-score that are accepted: their text, of which objects, and why. */
 const accepted: readonly { text: RegExp; of: RegExp; why: string }[] = [
