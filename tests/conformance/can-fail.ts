@@ -124,6 +124,7 @@ export const sabotages: readonly Sabotage[] = [
   by('reports/window', 'exceeds-window'),
   by('reports/kept-while-offline', 'no-report-repeat'),
   by('reports/epoch', 'rewrites-epoch'),
+  by('reports/taken-epoch', 'tells-offered-epoch'),
 
   by('activations/earlier-epoch', 'acts-on-old-epoch'),
   { rule: 'activations/epoch-kept', name: 'no journal', defect: { before: files('journal') } },

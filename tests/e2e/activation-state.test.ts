@@ -1,3 +1,4 @@
+import { endlessPackage } from '@headset-cloud/demo/headset/work.ts';
 import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
@@ -111,6 +112,32 @@ describeOnStack('what an application sees of a headset', () => {
     expect(answers(first, ids[0])).toEqual(['in time']);
     expect(answers(first, ids[1])).toEqual([]);
     expect(JSON.stringify(next.integrator.received.map(({ body }) => body))).not.toContain('in time');
+  });
+
+  it('the next application gets nothing of the former one’s apps, which run until the headset has taken the change', async () => {
+    await first.activate(device);
+    const headset = first.headset(device);
+    headset.connect();
+    const has = (of: Tenant) =>
+      waitFor('the activation', () => headset.journal.activation.applicationId === of.applicationId);
+    await has(first);
+    // The call of an app that never returns: whatever comes after it waits for its turn.
+    const endless = await first.command(device, { package: endlessPackage });
+    await waitFor('the call', () => headset.effects.has(endless));
+    await deactivate(first);
+    const activation = await next.activate(device);
+    await waitFor('the offer', () => headset.journal.held.get(activation)?.state === 'started');
+    expect(headset.journal.activation.applicationId).toBe(first.applicationId);
+    const tell = (customData: string) =>
+      headset.report({ case: 'customData', value: { success: true, customData } });
+    tell('of the former application');
+    headset.disconnect();
+    await has(next);
+    tell('of the next application');
+    const told = () => JSON.stringify(next.integrator.received.map(({ body }) => body));
+    // In the order of the reports (rule A20).
+    await waitFor('the callback', () => told().includes('of the next application'));
+    expect(told()).not.toContain('of the former application');
   });
 
   it('the next application sees nothing of before, whatever comes late, and then what is its own', async () => {

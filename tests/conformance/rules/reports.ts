@@ -2,7 +2,7 @@ import type { Link } from '../cloud/link.ts';
 import type { Rule } from '../rule.ts';
 import type { Stage } from '../stage.ts';
 import { must } from '../verdict.ts';
-import { activate, firstApplication } from './activations.ts';
+import { activate, firstApplication, secondApplication } from './activations.ts';
 
 const unavailable = 14;
 
@@ -38,6 +38,21 @@ async function threeKept(stage: Stage, link: Link): Promise<bigint[]> {
   for (const text of ['a', 'b', 'c']) tell(stage, text);
   await untilTold(link, 'c');
   return idsOf(link);
+}
+
+/** A report and an upload of the first application's apps must bear its epoch, 3. */
+async function formersBear(stage: Stage, link: Link, text: string): Promise<void> {
+  tell(stage, text);
+  const { activationEpoch: told } = (await untilTold(link, text)).report;
+  must(told === 3n, `a report before the activation takes effect bears epoch ${told}, not 3`);
+  const file = `${firstApplication}/${stage.imei}/upload_files/${text.length}.bin`;
+  stage.client.tell({ action: 'upload', file, sizeBytes: 1 });
+  const asked = await link.until('the request for an address', () =>
+    link.urlRequests
+      .flatMap(({ about }) => (about.case === 'upload' ? [about.value.activationEpoch] : []))
+      .at(-1),
+  );
+  must(asked === 3n, `an upload before the activation takes effect bears epoch ${asked}, not 3`);
 }
 
 export const reports: readonly Rule[] = [
@@ -236,15 +251,14 @@ export const reports: readonly Rule[] = [
   },
   {
     id: 'reports/epoch',
-    sentence:
-      'the newest epoch that the headset knew when it happened, not when it is sent; it is never rewritten',
+    sentence: 'the taken epoch when it happened, not when it is sent; it is never rewritten',
     prove: async (stage) => {
       const link = await stage.begin();
-      await link.run(stage.id(), stage.command(), { epoch: 3n });
+      await link.run(stage.id(), activate(firstApplication), { epoch: 3n });
       stage.cloud.acknowledges = false;
       tell(stage, 'before');
       const before = await untilTold(link, 'before');
-      await link.run(stage.id(), stage.command(), { epoch: 4n });
+      await link.run(stage.id(), activate(secondApplication), { epoch: 4n });
       tell(stage, 'after');
       const after = await untilTold(link, 'after');
       must(
@@ -258,6 +272,29 @@ export const reports: readonly Rule[] = [
       const next = await stage.afterKill();
       const again = (await untilTold(next, 'before')).report.activationEpoch;
       must(again === 3n, `sent again, the first bears epoch ${again}, not 3`);
+    },
+  },
+  {
+    id: 'reports/taken-epoch',
+    sentence:
+      'An offer alone does not raise it, nor does work of another kind … So reports and uploads bear the taken epoch. Those that are stored with a change (the snapshot, the result) bear the new one',
+    prove: async (stage) => {
+      stage.cloud.onUrl = () => undefined;
+      const link = await stage.begin();
+      await link.run(stage.id(), activate(firstApplication), { epoch: 3n });
+      const next = stage.id();
+      link.offer(next, activate(secondApplication), { epoch: 5n });
+      await link.ready(next);
+      await formersBear(stage, link, 'former');
+      const last = await stage.afterKill();
+      must(last.hello.activationEpoch === 5n, `hello bears epoch ${last.hello.activationEpoch}, not 5`);
+      await formersBear(stage, last, 'former, after a kill');
+      last.start(next);
+      const { report } = await last.result(next);
+      must(report.activationEpoch === 5n, `the result bears epoch ${report.activationEpoch}, not 5`);
+      tell(stage, 'next');
+      const own = (await untilTold(last, 'next')).report.activationEpoch;
+      must(own === 5n, `what came after the activation bears epoch ${own}, not 5`);
     },
   },
 ];

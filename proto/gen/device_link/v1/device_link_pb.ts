@@ -1379,8 +1379,9 @@ export type Report = Message<"headset.device_link.v1.Report"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The newest activation epoch that the headset knew when it happened. It is never rewritten, so a report
-   * for an earlier application never reaches a later one. 0: the headset was never activated.
+   * The epoch of the activation that the headset had taken when it happened; an offer alone does not raise
+   * it. It is never rewritten, so a report for an earlier application never reaches a later one. 0: the
+   * headset was never activated.
    *
    * @generated from field: uint64 activation_epoch = 20;
    */
@@ -2074,7 +2075,7 @@ export type UploadRequest = Message<"headset.device_link.v1.UploadRequest"> & {
   sizeBytes: bigint;
 
   /**
-   * The newest epoch that the headset knew when the file was handed over.
+   * The epoch of the activation that the headset had taken when the file was handed over.
    *
    * @generated from field: uint64 activation_epoch = 3;
    */

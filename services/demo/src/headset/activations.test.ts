@@ -52,6 +52,51 @@ async function ofA(): Promise<Headset> {
 }
 
 describe('an activation by a transaction', () => {
+  it('has what the headset reports only once it has taken effect, over a restart too', async () => {
+    let made = await ofA();
+    cloud.starts = false;
+    cloud.offer(3, activate('B'), 'activate', 3);
+    await waitFor('the offer', () => made.journal.activationEpoch === 3);
+    const file = `A/${deviceId}/upload_files/log.txt`;
+    made.upload({ file, sizeBytes: 5 });
+    await waitFor('the request', () => cloud.urlRequests.length > 0);
+    expect(cloud.urlRequests[0]?.about.value).toMatchObject({ file, activationEpoch: 1n });
+    const { length } = cloud.reports;
+    const speak = (startedAtMs: bigint) =>
+      made.report({ case: 'speechUsage', value: { startedAtMs, durationMs: 1000n } });
+    speak(1n);
+    await waitFor('its acknowledgement', () => made.journal.reports.size === 0);
+    await made.close();
+    made = await cloud.online();
+    expect(cloud.hellos.at(-1)).toMatchObject({ activationEpoch: 3n });
+    speak(2n);
+    cloud.send({ case: 'start', value: { transactionId: 3n } });
+    await cloud.result(3);
+    speak(3n);
+    await waitFor('the last report', () => cloud.reported('speechUsage').length === 3);
+    expect(kinds(distinct(cloud.reports.slice(length)))).toEqual([
+      ...[1, 1].map((epoch) => ['speechUsage', epoch]),
+      ['fileUpload', 1],
+      ['stateChange', 3],
+      ['inventory', 3],
+      ['result', 3],
+      ['speechUsage', 3],
+    ]);
+  });
+
+  it('is taken from the welcome also where an offer had its epoch before', async () => {
+    const made = await ofA();
+    cloud.starts = false;
+    cloud.offer(3, { case: 'reset', value: {} }, 'reset', 2);
+    await waitFor('the offer', () => made.journal.activationEpoch === 2);
+    cloud.forget(3);
+    expect(made.journal.takenEpoch).toBe(1);
+    cloud.activation = { ...activation('A', 2, 1), clientSecret: '' };
+    made.disconnect();
+    await waitFor('the activation', () => made.journal.takenEpoch === 2);
+    expect(snapshots()).toHaveLength(2);
+  });
+
   it('is told everything once, before its result', async () => {
     const made = await ofA();
     expect(made.journal.activation).toMatchObject({ applicationId: 'A', sinceEpoch: 1 });

@@ -66,7 +66,7 @@ export function changeByWelcome(
   const next = { applicationId, clientId, clientSecret, sinceEpoch };
   const stored = journal.activation;
   const same = (Object.keys(next) as (keyof Activation)[]).every((key) => next[key] === stored[key]);
-  if (same && epoch <= journal.activationEpoch) return undefined;
+  if (same && epoch <= journal.takenEpoch) return undefined;
   return change(next, epoch, journal, state, behaviour);
 }
 

@@ -94,6 +94,8 @@ export const faultRules = {
   'restarts-counter': 'counts its reports from 1 again in each process',
   'keeps-older-counter': 'continues its counter although the cloud has higher report ids',
   'rewrites-epoch': 'sends reports with the epoch at the time of sending',
+  'tells-offered-epoch':
+    'reports and uploads with the newest epoch that an offer has told, not that of the activation it has taken',
   'stores-whole-texts': 'stores texts of any length',
   'numbers-at-once': 'numbers reports before the first welcome',
   'dates-anew': 'reports a remembered end with the present time and epoch',

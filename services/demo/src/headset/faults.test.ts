@@ -284,6 +284,14 @@ const shows: { readonly [F in Fault]?: () => Promise<void> } = {
     const again = await waitFor('the repetition', () => cloud.reports.filter((r) => r.reportId === 1n)[1]);
     expect(again.activationEpoch).toBe(4n);
   },
+  'tells-offered-epoch': async () => {
+    const made = await broken('tells-offered-epoch');
+    cloud.starts = false;
+    cloud.offer(1, activate('A'), 'activate', 4);
+    await waitFor('the offer', () => made.journal.activationEpoch === 4);
+    await answered(made);
+    expect(cloud.reports.at(-1)?.activationEpoch).toBe(4n);
+  },
   'no-inventory': async () => {
     await broken('no-inventory');
     cloud.offer(1, languages('en'));

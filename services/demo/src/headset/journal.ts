@@ -36,6 +36,8 @@ type Entry =
       lastReportId: number;
       numberedUpTo?: number;
       epoch: number;
+      /** Absent in journals of 0.1.0. */
+      taken?: number;
       activation: Activation;
       held: SnapshotHeld[];
       outcomes: [number, Outcome][];
@@ -75,7 +77,10 @@ export class Journal {
    * welcome shows whether the counter is outdated. Undefined: all ids are final.
    */
   numberedUpTo: number | undefined;
+  /** The newest known activation epoch, also of offers whose effect has not taken place. */
   activationEpoch = 0;
+  /** The epoch of `activation`; what the headset reports belongs to it (rule A7). */
+  takenEpoch = 0;
   activation: Activation = noActivation;
   readonly #file: LineFile;
   readonly #durable: boolean;
@@ -219,6 +224,8 @@ export class Journal {
         this.numberedUpTo = entry.numberedUpTo;
         this.activationEpoch = entry.epoch;
         this.activation = entry.activation;
+        // Perhaps too low, until the next welcome: then no application hears what is another one's.
+        this.takenEpoch = entry.taken ?? entry.activation.sinceEpoch;
         for (const { offer: bytes, state, resultReportId } of entry.held) {
           this.#hold(fromBinary(OfferSchema, decode(bytes)), state, resultReportId);
         }
@@ -283,6 +290,7 @@ export class Journal {
 
   #change({ activation, epoch, endedUploads }: ActivationChange, reports: readonly Report[]): void {
     this.activation = activation;
+    this.takenEpoch = Math.max(this.takenEpoch, epoch);
     this.activationEpoch = Math.max(this.activationEpoch, epoch);
     for (const id of endedUploads) this.uploads.delete(id);
     for (const report of reports) this.#keep(report);
@@ -310,6 +318,7 @@ export class Journal {
       lastReportId: this.lastReportId,
       ...(this.numberedUpTo !== undefined && { numberedUpTo: this.numberedUpTo }),
       epoch: this.activationEpoch,
+      taken: this.takenEpoch,
       activation: this.activation,
       held: [...this.held.values()].map(({ offer, state, resultReportId }) => ({
         offer: encode(toBinary(OfferSchema, offer)),

@@ -20,6 +20,14 @@ interface OutboxParts {
   send(report: Report): void;
 }
 
+/**
+ * The epoch of what the headset reports: of the activation that it has taken, not of one that an offer only
+ * announces, since until then the former application's apps run (rule A7).
+ */
+export function reportingEpoch(journal: Journal, behaviour: Behaviour): number {
+  return breaks(behaviour, 'tells-offered-epoch') ? journal.activationEpoch : journal.takenEpoch;
+}
+
 /** Most reports that are sent and not acknowledged. */
 const reportWindow = 256;
 
@@ -49,15 +57,15 @@ export class Outbox {
    * stored yet. Texts are cut. Throws an Error if it is still too large for a message.
    */
   draft(body: ReportBody, further = 0, more: ReportDetails = {}): Report {
-    const { journal, nowMs } = this.#parts;
+    const { journal, behaviour, nowMs } = this.#parts;
     const report = create(ReportSchema, {
       reportId: BigInt(journal.lastReportId + 1 + further),
       occurredAtMs: BigInt(more.occurredAtMs ?? nowMs()),
-      activationEpoch: BigInt(more.activationEpoch ?? journal.activationEpoch),
+      activationEpoch: BigInt(more.activationEpoch ?? reportingEpoch(journal, behaviour)),
       snapshot: more.snapshot ?? false,
       body,
     });
-    return breaks(this.#parts.behaviour, 'stores-whole-texts') ? report : withinLimits(report);
+    return breaks(behaviour, 'stores-whole-texts') ? report : withinLimits(report);
   }
 
   /** Stores a report and sends it as soon as possible. Returns its id. */
@@ -141,7 +149,7 @@ export class Outbox {
       if (!report) continue;
       this.#inFlight += 1;
       this.#sentUpTo = Math.max(this.#sentUpTo, id);
-      const activationEpoch = BigInt(journal.activationEpoch);
+      const activationEpoch = BigInt(reportingEpoch(journal, behaviour));
       this.#parts.send(breaks(behaviour, 'rewrites-epoch') ? { ...report, activationEpoch } : report);
     }
   }

@@ -3,7 +3,7 @@ import { type Behaviour, breaks } from './behaviour.ts';
 import type { DeviceState } from './content.ts';
 import type { Device } from './device.ts';
 import type { Held, Outcome } from './kept.ts';
-import type { ReportBody, ReportDetails } from './outbox.ts';
+import type { ReportBody } from './outbox.ts';
 
 /** The report of a transaction's end: revoked, or its result as modified by the behaviour. */
 export function endReport(id: number, outcome: Outcome, behaviour: Behaviour): ReportBody {
@@ -83,7 +83,7 @@ export function resultReports(end: {
   /** Reports of a change of the activation, which come first. */
   readonly first: readonly Report[];
   /** A report with the `further`-th id after the next. */
-  draft(body: ReportBody, further: number, details?: ReportDetails): Report;
+  draft(body: ReportBody, further: number): Report;
 }): { readonly now: Report[]; readonly later: ReportBody | undefined } {
   const { id, held, outcome, behaviour } = end;
   const bodies: ReportBody[] = [];

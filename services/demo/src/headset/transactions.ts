@@ -321,9 +321,11 @@ export class Transactions {
     const changed = outcome.success
       ? changeByTransaction(held.offer, journal, device.state, behaviour)
       : undefined;
+    // What is stored with a change of the activation belongs to the new one.
+    const activationEpoch = changed && Math.max(changed.change.epoch, journal.takenEpoch);
     const { now, later } = resultReports({
       ...{ id, held, outcome, behaviour, device, before, first: reportsOf(changed, outbox) },
-      draft: (body, further, details) => outbox.draft(body, further, details),
+      draft: (body, further) => outbox.draft(body, further, { activationEpoch }),
     });
     journal.finished(id, outcome, now, changed?.change);
     if (changed) this.onActivation();

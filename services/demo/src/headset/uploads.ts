@@ -3,7 +3,7 @@ import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.t
 import { type Behaviour, breaks } from './behaviour.ts';
 import type { Journal } from './journal.ts';
 import type { PendingUpload } from './kept.ts';
-import type { Outbox } from './outbox.ts';
+import { type Outbox, reportingEpoch } from './outbox.ts';
 import { put } from './put.ts';
 import type { UrlRequests } from './urls.ts';
 
@@ -67,7 +67,7 @@ export class Uploads {
     const kept = {
       ...upload,
       id: this.#journal.lastUploadId + 1,
-      epoch: this.#journal.activationEpoch,
+      epoch: reportingEpoch(this.#journal, this.#behaviour),
     };
     this.#journal.uploadAsked(kept);
     this.#queue(kept);

@@ -9,7 +9,7 @@ export interface Moment {
   readonly reportId: number;
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** The activation epoch that the headset knew then; decides which application may read it (rule A7). */
+  /** Epoch of the activation that the headset had taken then: who may read it (rule A7). */
   readonly epoch: number;
 }
 

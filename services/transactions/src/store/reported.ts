@@ -17,7 +17,7 @@ export type Reportable = (
 
 /**
  * A report may change only transactions of the activation in which the reported event happened (rule A7):
- * those that are not older than the newest deactivation that the headset knew. Most were created under the
+ * those that are not older than the newest deactivation that the headset had taken. Most were created under the
  * report's own activation epoch, and then the device's deactivations are not read.
  */
 export function createReportable(heads: {
