@@ -121,19 +121,19 @@ const examples: readonly Example[] = [
   },
   {
     alert: 'HeadsetCloudCallersRefused',
-    fires: { 'headset_rpc_handshakes_failed_total{namespace="headset",pod="a"}': '0+5x60' },
+    fires: { 'headset_rpc_handshakes_failed_total{namespace="hc",pod="a"}': '0+5x60' },
     // A rollout, in which a pod begins before its certificate is renewed.
     quiet: {
-      'headset_rpc_handshakes_failed_total{namespace="headset",pod="a"}': '0 2 4 4x60',
-      'headset_rpc_callers_refused_total{namespace="headset",pod="a",rpc_method="m",caller="notifier"}':
+      'headset_rpc_handshakes_failed_total{namespace="hc",pod="a"}': '0 2 4 4x60',
+      'headset_rpc_callers_refused_total{namespace="hc",pod="a",rpc_method="m",caller="notifier"}':
         '0x60',
     },
   },
   {
     alert: 'HeadsetCloudCertificateExpires',
-    fires: { 'headset_rpc_certificate_expiry_timestamp_seconds{namespace="headset",pod="a"}': '604000x120' },
+    fires: { 'headset_rpc_certificate_expiry_timestamp_seconds{namespace="hc",pod="a"}': '604000x120' },
     labels: { pod: 'a' },
-    quiet: { 'headset_rpc_certificate_expiry_timestamp_seconds{namespace="headset",pod="a"}': '2592000x120' },
+    quiet: { 'headset_rpc_certificate_expiry_timestamp_seconds{namespace="hc",pod="a"}': '2592000x120' },
   },
   {
     alert: 'HeadsetCloudTransactionsStuck',
