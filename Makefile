@@ -85,9 +85,9 @@ site-test: install docs-site/node_modules/.installed ## Build the documentation 
 	@exec $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/main.ts --build $(ARGS)
 
 .PHONY: site-breaks
-site-breaks: site-build ## Show that no check of the site is empty: each must fail under a seeded break or mutant (hours; MINUTES=… each, the next run goes on)
+site-breaks: site-build ## Show that no check of the site is empty: each must fail under a seeded break or mutant (hours; MINUTES=… each, the next run goes on; ARGS=part of a file's path)
 	@$(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/breaks/main.ts $(ARGS); code=$$?; \
-	$(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/breaks/mutants.ts && exit $$code
+	$(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/breaks/mutants.ts $(ARGS) && exit $$code
 
 .PHONY: site-samples
 site-samples: install docs-site/node_modules/.installed ## Run every sample of the guides against a platform of their own (curl, Node, Python)

@@ -8,6 +8,8 @@ export interface Break {
   readonly change?: (file: string, text: string) => string | undefined;
   /** Runs in every page before its own scripts. */
   readonly before?: string;
+  /** The policy of every page allows any inline script. */
+  readonly anyInline?: true;
   /** `hydrated` returns at once, because the pages cannot be hydrated. */
   readonly noHydration?: true;
 }
@@ -149,6 +151,7 @@ export const breaks: readonly Break[] = [
       ),
     ),
   },
+  { name: 'the policy allows inline scripts', anyInline: true },
   {
     name: 'a page complains',
     change: inPages((text) =>

@@ -5,10 +5,12 @@ import { parse } from '@babel/parser';
 import { isTimeOver, keptResults, runTests } from './results.ts';
 
 /**
- * Shows that no unit or server test is empty: each function of the site is emptied in turn in a copy of the sources, and
- * each test must fail under at least one of these mutants. Ends with the tests that never failed. What was found is
- * kept, so that a run that was ended (`MINUTES`) goes on where it was.
+ * Shows that no unit or server test is empty: each function of the site is emptied in turn in a copy of the sources
+ * (where a test judges texts, a text is changed), and each test must fail under at least one of these mutants. Ends with
+ * the tests that never failed; arguments choose test files. What was found is kept, so that a run that was ended
+ * (`MINUTES`) goes on where it was.
  */
+const chosen = process.argv.slice(2);
 const root = resolve(import.meta.dirname, '../..');
 const copy = mkdtempSync(join(tmpdir(), 'site-mutants-'));
 process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
@@ -24,7 +26,24 @@ interface Mutant {
   readonly file: string;
   readonly from: number;
   readonly to: number;
+  /** What stands there instead; an emptied function without it. */
+  readonly text?: string;
+  /** The only tests that it is for: others would fail in what they prepare. */
+  readonly readers?: readonly string[];
 }
+
+/** Tests that judge the text of sources, or a table, do not see an emptied function. */
+const textMutants: readonly Mutant[] = [
+  { file: 'src/pages/index.tsx', from: 0, to: 0, text: '// graphql\n', readers: ['unit/dist.test.ts'] },
+  { file: 'src/pages/index.tsx', from: 0, to: 0, text: 'ja.none.back;\n', readers: ['unit/strings.test.ts'] },
+  {
+    file: 'tests/unit/search-queries.ts',
+    from: 0,
+    to: Number.MAX_SAFE_INTEGER,
+    text: 'export const queries = [];\n',
+    readers: ['unit/search.test.ts'],
+  },
+];
 
 /** The bodies of all functions of a file, those inside others included. */
 function bodiesOf(file: string): Mutant[] {
@@ -57,6 +76,7 @@ const testFiles = globSync('tests/{unit,server}/*.test.ts', { cwd: site })
   .map((file) => file.slice('tests/'.length))
   // It starts what the build made of the sources.
   .filter((file) => file !== 'server/bundle.test.ts')
+  .filter((file) => chosen.length === 0 || chosen.some((part) => file.includes(part)))
   .sort();
 
 /** Always the same order, with neighbours far from each other. */
@@ -118,15 +138,19 @@ process.stdout.write(`${tests} tests pass without a mutant\n`);
 const reach = new Map(testFiles.map((one) => [one, reachOf(one)]));
 let tried = 0;
 let isWhole = true;
-for (const { file, from, to } of shuffled(sources.sort().flatMap(bodiesOf))) {
+for (const { file, from, to, text, readers } of [
+  ...textMutants,
+  ...shuffled(sources.sort().flatMap(bodiesOf)),
+]) {
   if (count() === 0) break;
   const path = join(site, file);
   const source = readFileSync(path, 'utf8');
-  const piece = `${file}:${source.slice(0, from).split('\n').length}:${from}`;
+  const piece = `${file}:${source.slice(0, from).split('\n').length}:${from}${text?.trim() ?? ''}`;
   let failed = results.get(piece);
   if (!failed) {
     const files = Object.keys(unseen).filter(
-      (one) => (unseen[one]?.length ?? 0) > 0 && reach.get(one)?.has(path),
+      (one) =>
+        (unseen[one]?.length ?? 0) > 0 && (readers ? readers.includes(one) : reach.get(one)?.has(path)),
     );
     if (files.length === 0) continue;
     if (isTimeOver()) {
@@ -134,8 +158,8 @@ for (const { file, from, to } of shuffled(sources.sort().flatMap(bodiesOf))) {
       break;
     }
     const body = source.slice(from, to);
-    const empty = body.startsWith('{') ? '{}' : '(undefined as never)';
-    writeFileSync(path, source.slice(0, from) + empty + source.slice(to));
+    const changed = text ?? (body.startsWith('{') ? '{}' : '(undefined as never)');
+    writeFileSync(path, source.slice(0, from) + changed + source.slice(to));
     const names = [...new Set(files.flatMap((one) => unseen[one] ?? []))];
     const { failed: all } = await runTests(site, files, names, { timeoutMs });
     writeFileSync(path, source);

@@ -57,13 +57,16 @@ const endGroup = ({ pid }: ChildProcess): void => {
   }
 };
 
-/** Runs tests/main.ts over files and, where names are given, these tests of them alone; past the time all is ended. */
+/**
+ * Runs tests/main.ts over files and, where names are given, these tests of them alone; past the time all is ended. A
+ * page that did not open in time (`slow`) shows a busy machine, not a check that sees something.
+ */
 export async function runTests(
   site: string,
   files: readonly string[],
   names: readonly string[],
   { env = {}, timeoutMs }: { readonly env?: Record<string, string>; readonly timeoutMs: number },
-): Promise<Outcome & { readonly output: string }> {
+): Promise<Outcome & { readonly slow: readonly string[]; readonly output: string }> {
   const args = ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON', join(site, 'tests/main.ts'), ...files];
   const child = spawn(process.execPath, args, {
     cwd: site,
@@ -77,9 +80,15 @@ export async function runTests(
   const [output] = await Promise.all([text(child.stdout), text(child.stderr)]);
   clearTimeout(timer);
   process.removeListener('exit', end);
-  const lines = output.split('\n');
-  const matching = (pattern: RegExp) => [...new Set(lines.flatMap((line) => pattern.exec(line)?.[1] ?? []))];
-  return { passed: matching(/^ {2}ok (.*) \(\d+ ms\)$/), failed: matching(/^ {2}FAILED (.*)$/), output };
+  // A line for each test, below it the error of one that failed.
+  const told = output.split(/^(?= {2}(?:ok|FAILED|skipped) )/m);
+  const matching = (pattern: RegExp) => [...new Set(told.flatMap((one) => pattern.exec(one)?.[1] ?? []))];
+  return {
+    passed: matching(/^ {2}ok (.*) \(\d+ ms\)$/m),
+    failed: matching(/^ {2}FAILED (.*)$(?!\n.*page\.goto: Timeout)/m),
+    slow: matching(/^ {2}FAILED (.*)\n.*page\.goto: Timeout/),
+    output,
+  };
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));

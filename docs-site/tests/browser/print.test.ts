@@ -41,6 +41,39 @@ describe('on paper', () => {
     assert.ok(panels.every(({ height }) => height > 10));
   });
 
+  check('in a reference the chosen language of a sample is there alone', paper, async ({ page }) => {
+    await page.goto('/apis/v1/cws_api');
+    await page.evaluate(() => localStorage.setItem('code-language', 'python'));
+    await print(page, '/apis/v1/cws_api');
+    const languages = await page.locator('.tabs').evaluateAll((all) =>
+      all.map((one) =>
+        [...one.querySelectorAll('.tabs__panel')]
+          .filter((panel) => panel.checkVisibility())
+          .map((panel) => panel.querySelector<HTMLElement>('.tabs__name')?.innerText)
+          .join(),
+      ),
+    );
+    assert.ok(languages.length > 30, String(languages.length));
+    assert.deepEqual([...new Set(languages)], ['Python']);
+  });
+
+  disturbed('there the first one before the page has loaded its scripts', paper, async ({ page, front }) => {
+    front.on(/\.js$/, fails);
+    await page.goto('/apis/v1/cws_api');
+    await page.emulateMedia({ media: 'print' });
+    const tabs = await page.locator('.tabs').count();
+    assert.ok(tabs > 0);
+    assert.equal(await shown(page, '.tabs__panel:nth-of-type(2)'), tabs);
+    assert.equal(await shown(page, '.tabs__panel'), tabs);
+  });
+
+  check('the reference of all calls takes less than 80 sheets', paper, async ({ page }) => {
+    await print(page, '/apis/v1/cws_api');
+    const pdf = (await page.pdf({ preferCSSPageSize: true, format: 'A4' })).toString('latin1');
+    const sheets = pdf.match(/\/Type\s*\/Page\b/g)?.length ?? 0;
+    assert.ok(sheets > 20 && sheets < 80, String(sheets));
+  });
+
   disturbed('also before the page has loaded its scripts', paper, async ({ page, front }) => {
     front.on(/\.js$/, fails);
     await page.goto('/docs/introduction/sora');
@@ -64,7 +97,13 @@ describe('on paper', () => {
     },
   );
 
-  for (const route of ['/docs/introduction/preparation', '/docs/components', '/apis/v1/cws_notification']) {
+  for (const route of [
+    '/docs/introduction/preparation',
+    '/docs/components',
+    '/apis/v1/cws_api',
+    '/apis/v1/cws_notification',
+    '/apis/v1/cws_presigned_url',
+  ]) {
     check(`${route}: no code, table or address is cut at the edge of the page`, paper, async ({ page }) => {
       await print(page, route);
       const { seen, cut } = await page
