@@ -36,6 +36,9 @@ export function signatures({
   return { simple: createHmac('sha256', key).update(body).digest('hex'), standard: `v1,${standard}` };
 }
 
+/** The destination in the document's examples: in samples it is the reader's own. */
+const exampleDestination = 'https://integrator.example/callbacks';
+
 const known: readonly string[] = valueNames;
 const text = (value: Json | undefined): string =>
   typeof value === 'string' ? value : JSON.stringify(value ?? 'example');
@@ -171,9 +174,14 @@ function received(operation: Operation, body: Json | undefined): string {
 export function samplesOf(operation: Operation): Sample[] {
   const body = operation.request?.bodies[0]?.examples[0]?.value;
   if (operation.kind === 'callback') return [{ language: 'http', code: received(operation, body) }];
-  return [
+  const samples: Sample[] = [
     { language: 'bash', code: curl(operation, body) },
     { language: 'js', code: node(operation, body) },
     { language: 'python', code: pythonSample(operation, body) },
   ];
+  // A sample that registers a destination must not lead callbacks away from the reader's server.
+  return samples.map((one) => ({
+    ...one,
+    code: one.code.replaceAll(exampleDestination, '{{integratorUrl}}'),
+  }));
 }

@@ -17,6 +17,14 @@ test('a channel is an endpoint of the default version and an id with its creatio
   expect(channelId).toMatch(new RegExp(`^[A-Za-z0-9]{10}_${world.nowMs}$`));
 });
 
+test('without any endpoint a channel is refused as such, not as full', async () => {
+  await expect(create()).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'No endpoint is registered.',
+    retryAfterMs: expect.any(Number),
+  });
+});
+
 test('200 parallel callers get exactly the free places, evenly, and the rest 503', async () => {
   await world.admin.putEndpoint(endpoint('a', { connectionLimit: 60 }));
   await world.admin.putEndpoint(endpoint('b', { connectionLimit: 60 }));

@@ -127,6 +127,10 @@ export class ChannelAllocator {
     const chosen = new Map<EndpointWithPlaces, Waiting[]>();
     for (const [version, waiting] of byVersion) {
       const fitting = endpoints.filter(({ soraVersion }) => soraVersion === version);
+      if (endpoints.length === 0 && version === '') {
+        for (const { reject } of waiting) reject(noneRegistered());
+        continue;
+      }
       if (fitting.length === 0 && version !== '') {
         for (const { reject } of waiting) reject(unknownVersion(version));
         continue;
@@ -190,6 +194,11 @@ export class ChannelAllocator {
 
 function allFull(): DomainError {
   return new DomainError('unavailable', 'Every endpoint has reached its connection limit.', { retryAfterMs });
+}
+
+/** An operator may register one at any time, so that the call may be repeated. */
+function noneRegistered(): DomainError {
+  return new DomainError('unavailable', 'No endpoint is registered.', { retryAfterMs });
 }
 
 function unknownVersion(version: string): DomainError {
