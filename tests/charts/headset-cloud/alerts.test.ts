@@ -125,8 +125,7 @@ const examples: readonly Example[] = [
     // A rollout, in which a pod begins before its certificate is renewed.
     quiet: {
       'headset_rpc_handshakes_failed_total{namespace="hc",pod="a"}': '0 2 4 4x60',
-      'headset_rpc_callers_refused_total{namespace="hc",pod="a",rpc_method="m",caller="notifier"}':
-        '0x60',
+      'headset_rpc_callers_refused_total{namespace="hc",pod="a",rpc_method="m",caller="notifier"}': '0x60',
     },
   },
   {
