@@ -185,7 +185,7 @@ test('quotes, backslashes, template marks and placeholders in examples reach the
 test("the reader's values stand in the samples as placeholders", async () => {
   const { dom } = await renderReal('cws_api');
   const names = new Set(dom.elements.flatMap((one) => one.attribs['data-value'] ?? []));
-  assert.deepEqual([...names].sort(), ['apiUrl', 'applicationId', 'deviceId']);
+  assert.deepEqual([...names].sort(), ['apiUrl', 'applicationId', 'deviceId', 'integratorUrl']);
 });
 
 test('what a callback brings is signed with the key of the test vector, over the shown body', async () => {
