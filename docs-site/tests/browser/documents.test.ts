@@ -197,7 +197,9 @@ describe('code blocks', () => {
     },
     async ({ page }) => {
       await open(page);
-      await page.clock.install();
+      // Paused: what the machine needs meanwhile does not count.
+      await page.clock.install({ time: 0 });
+      await page.clock.pauseAt(1000);
       const block = page.locator('.code', { hasText: 'success' }).first();
       await block.hover();
       const button = block.locator('[data-code=copy]');
