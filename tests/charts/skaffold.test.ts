@@ -214,7 +214,7 @@ describeWith(['skaffold', 'helm'], 'skaffold.yaml', () => {
     '%s: kubeconform (strict) accepts every resource',
     (profile) => {
       const location = `${schemasFolder}/{{ .ResourceKind }}{{ .KindSuffix }}.json`;
-      const foreign = 'HTTPRoute,ServiceMonitor,PrometheusRule';
+      const foreign = 'HTTPRoute,ServiceMonitor,PrometheusRule,Certificate';
       const args = ['-strict', '-summary', '-output', 'json', '-schema-location', location, '-skip', foreign];
       const input = manifests(profile);
       const report = JSON.parse(spawnSync('kubeconform', args, { input, encoding: 'utf8' }).stdout);

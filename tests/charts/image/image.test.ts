@@ -98,6 +98,8 @@ const stores = {
   MONGODB_URI: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100',
   KAFKA_BROKERS: '127.0.0.1:1',
   SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
+  // Without certificates, production starts in a service mesh only.
+  RPC_TLS_MODE: 'mesh',
 };
 
 suite('the image of all processes', () => {
