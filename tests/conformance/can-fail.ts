@@ -41,6 +41,8 @@ export const sabotages: readonly Sabotage[] = [
   by('session/back-off-after-welcome', 'welcome-resets-backoff'),
   by('session/retry-after-go-away', 'ignores-retry-after'),
   by('session/retry-after-trailer', 'ignores-retry-after'),
+  by('activations/told-first', 'ignores-retry-after'),
+  by('activations/told-first', 'ignores-welcome-activation'),
   by('session/welcome-awaited', 'waits-for-welcome-forever'),
   by('session/silent-cloud', 'no-pings'),
   by('session/silent-cloud', 'pings-rarely'),

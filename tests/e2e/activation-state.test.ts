@@ -10,12 +10,14 @@ describeOnStack('what an application sees of a headset', () => {
   let first: Tenant;
   let next: Tenant;
   let device: HeadsetKeyFile;
+  let owner: Tenant;
   const open: RawHeadset[] = [];
 
   beforeEach(async () => {
     first = await createTenant();
     device = first.devices[0] as HeadsetKeyFile;
     next = await createTenant({ alsoDevices: [device] });
+    owner = first;
   });
   afterEach(async () => {
     for (const headset of open.splice(0)) headset.close();
@@ -180,6 +182,32 @@ describeOnStack('what an application sees of a headset', () => {
       ...{ power: 'started', wearing: 'device_wear', charging: 'stop_charging', batteryPercentage: 80 },
       ...{ latitude: 35.5, longitude: 139.5, firmware: { version: '9.003.0' }, apps: [], lang: ['en'] },
     });
+  });
+
+  it('the next application’s work waits until the headset has been told whose it is, also when the activation was canceled', async () => {
+    await first.activate(device);
+    const { headset } = await session(1);
+    await seenOnline(first);
+    // Until a cancellation comes before the headset is handed the activation: each try has two more epochs.
+    const path = `/devices/${device.deviceId}/transactions`;
+    await waitFor('a canceled activation', async () => {
+      await deactivate(first.applicationId === owner.applicationId ? first : next);
+      const body = { mimiClientId: `client-${device.deviceId}`, mimiClientSecret: 'hush-hush-hush' };
+      const { transactionId } = (await next.call(201, 'POST', `/devices/${device.deviceId}`, body)).body;
+      owner = next;
+      return (await next.call(200, 'DELETE', path)).body.canceledTransactions.includes(transactionId);
+    });
+    const work = await next.command(device);
+    await waitFor('the offer', () => headset.ids('offer').includes(work));
+    for (const id of headset.ids('offer')) headset.ready(id);
+    await waitFor('the end of the session', () => headset.received.some((one) => one.case === 'goAway'));
+    expect(headset.ids('start')).not.toContain(work);
+    const after = await session(1);
+    expect(after.welcome.activation).toMatchObject({ applicationId: next.applicationId });
+    // Its hello held nothing: so it is offered anew, behind what else waits.
+    await waitFor('the offer', () => after.headset.ids('offer').includes(work));
+    for (const id of after.headset.ids('offer')) after.headset.ready(id);
+    await waitFor('the start', () => after.headset.ids('start').includes(work));
   });
 
   it('a headset learns its activation from the welcome, also when its transaction was canceled', async () => {

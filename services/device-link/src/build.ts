@@ -96,9 +96,6 @@ export function buildDeviceLink(
       logger,
       limiter: devicesLimiter,
     }),
-    currentActivation: createActivationReader({
-      ...{ devices: keys, limiter: devicesLimiter, logger, deadlineMs: activationDeadlineMs },
-    }),
     directory,
     hub,
     clock,
@@ -122,6 +119,9 @@ export function buildDeviceLink(
         files: createClient(HeadsetFilesService, ctx.channel('devices')),
         downloadLimiter: createLimiter(crowdLimit),
       },
+      currentActivation: createActivationReader({
+        ...{ devices: keys, limiter: devicesLimiter, logger, deadlineMs: activationDeadlineMs },
+      }),
       offerDeadlineMs: config.DEVICE_LINK_OFFER_DEADLINE_MS,
       onEnded: (session) => hub.ended(session),
       rejudgeEveryMs: config.DEVICE_LINK_REJUDGE_MS,

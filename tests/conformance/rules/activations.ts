@@ -1,4 +1,4 @@
-import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { GoAwayReason, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Link, OperationKind } from '../cloud/link.ts';
 import type { Rule } from '../rule.ts';
 import type { Stage } from '../stage.ts';
@@ -120,6 +120,33 @@ export const activations: readonly Rule[] = [
       must(!value.success && stage.effects(id) === 0, 'an operation of an earlier epoch took effect');
       const { hello } = await stage.afterKill();
       must(hello.activationEpoch === 5n, `hello bears epoch ${hello.activationEpoch}, not 5`);
+    },
+  },
+  {
+    id: 'activations/told-first',
+    sentence:
+      'the work is offered, but instead of its start comes go_away with ACTIVATION, and the start after the next welcome',
+    prove: async (stage) => {
+      const link = await stage.begin();
+      must((await link.run(stage.id(), activate(firstApplication))).value.success, 'activate failed');
+      const canceled = stage.id();
+      link.offer(canceled, activate(secondApplication), { epoch: 3n });
+      await link.ready(canceled);
+      link.drop(canceled);
+      const id = stage.id();
+      link.offer(id, stage.command(), { epoch: 3n });
+      await link.ready(id);
+      stage.cloud.activation = current(secondApplication, 3n, BigInt(canceled));
+      const saidMs = performance.now();
+      link.send({ case: 'goAway', value: { reason: GoAwayReason.ACTIVATION, retryAfterMs: 1500 } });
+      link.end();
+      const next = await stage.cloud.online(1500);
+      const waitedMs = next.openedMs - saidMs;
+      must(waitedMs > 1450, `connected again after ${waitedMs.toFixed(0)} ms, not 1500`);
+      await wholeSnapshot(next, 3n);
+      next.start(id);
+      const { value } = await next.result(id);
+      must(value.success && stage.effects(id) === 1, 'work that waited for the welcome was not done once');
     },
   },
   {

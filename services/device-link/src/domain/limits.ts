@@ -25,6 +25,8 @@ export const limits = {
   /** Lifetime that a headset's token may have, and the skew that is forgiven; seconds. */
   maxTokenLifetimeS: 300,
   clockToleranceS: 60,
+  /** A headset that is to be told its activation comes back within this; milliseconds. */
+  activationRetryMs: 1000,
   /** A peer that does not take the end of its stream is cut off after this; milliseconds. */
   closeGraceMs: 2000,
 } as const;

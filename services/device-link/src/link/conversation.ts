@@ -17,6 +17,11 @@ export interface Conversation {
   /** Sends nothing once the session has ended. */
   readonly send: (message: Outgoing) => void;
   readonly isAlive: () => boolean;
+  /**
+   * Ends the session as soon as the next welcome can carry the activation: what was accepted is started in
+   * the next session. May be called several times.
+   */
+  readonly comeBackForWelcome: () => void;
   /** Logs the first failure and every tenth: a service that is away fails for all sessions. */
   readonly complain: (what: string, error: unknown, attempt: number) => void;
 }

@@ -5,7 +5,6 @@ import type { ConnectRequest, Hello } from '@headset-cloud/proto/device_link/v1/
 import { checkHello } from '../domain/messages.ts';
 import type { Registration, SessionDirectory } from '../ports.ts';
 import { type createAuthenticator, LinkFailure } from './authenticate.ts';
-import type { ActivationReader } from './current-activation.ts';
 import type { SessionHub } from './hub.ts';
 import { pause, retryWhile } from './retry.ts';
 import { Session, type SessionDeps } from './session.ts';
@@ -15,7 +14,6 @@ export interface DoorDeps {
   readonly authenticate: ReturnType<typeof createAuthenticator>;
   readonly directory: SessionDirectory;
   readonly hub: SessionHub;
-  readonly currentActivation: ActivationReader;
   readonly session: SessionDeps;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -188,7 +186,7 @@ export class Door {
 
   /** Reads the activation only now that the session is registered: what changes later is sent to it (rule A7). */
   async #begin(session: Session, hello: Hello, registration: Registration): Promise<void> {
-    const activation = await this.#deps.currentActivation(session.deviceId);
+    const activation = await this.#deps.session.currentActivation(session.deviceId);
     if (!session.ended) session.begin(hello, registration, activation);
   }
 

@@ -10,6 +10,7 @@ import type { Conversation } from './conversation.ts';
 import { backoffMs, pause, retryWhile } from './retry.ts';
 import type { SessionJudge } from './session-judge.ts';
 import { StartPermits } from './start-permits.ts';
+import { ToldActivation } from './told-activation.ts';
 import { Traces } from './traces.ts';
 
 /** What the offer desks of an instance share. */
@@ -37,6 +38,7 @@ export class OfferDesk {
   readonly #turn = new Turn<Offer>();
   readonly #traces = new Traces();
   readonly #permits: StartPermits;
+  #activation = new ToldActivation(undefined);
   #online = false;
   #judgingAgain = false;
   #reading = false;
@@ -72,9 +74,13 @@ export class OfferDesk {
     return this.#traces.of(id);
   }
 
-  /** Has the session judged for the first time, until that succeeds or the session ends. */
-  async open(hello: Hello, afterUnresponsive: boolean): Promise<void> {
+  /**
+   * Has the session judged for the first time, until that succeeds or the session ends. `welcomedEpoch`: the
+   * activation epoch that the welcome carried, if any.
+   */
+  async open(hello: Hello, afterUnresponsive: boolean, welcomedEpoch: bigint | undefined): Promise<void> {
     const { isAlive, complain, send } = this.#session;
+    this.#activation = new ToldActivation(welcomedEpoch);
     const judgement = await retryWhile(
       isAlive,
       () => this.#judge.judge({ held: hello.held, afterUnresponsive }, this.#beginJudgement),
@@ -86,7 +92,7 @@ export class OfferDesk {
     }
     for (const id of judgement.startTransactionIds) {
       this.#book.started(Number(id));
-      send({ case: 'start', value: { transactionId: id } });
+      this.#start(id);
     }
     for (const { transactionId, reason } of judgement.revocations) {
       send({ case: 'revoke', value: { transactionId, reason } });
@@ -214,6 +220,7 @@ export class OfferDesk {
         return;
       }
       this.#traces.remember(Number(offer.transactionId), offer.traceparent);
+      this.#activation.offered(offer);
       send({ case: 'offer', value: offer });
       this.#deps.failpoints('device-link.offered');
     }
@@ -250,10 +257,20 @@ export class OfferDesk {
     const { send } = this.#session;
     for (const { id, answer, reason } of released) {
       const transactionId = BigInt(id);
-      if (answer === 'start') send({ case: 'start', value: { transactionId } });
+      if (answer === 'start') this.#start(transactionId);
       else if (answer === 'revoke') send({ case: 'revoke', value: { transactionId, reason } });
-      else send({ case: 'drop', value: { transactionId, reason } });
+      else {
+        this.#activation.dropped(id);
+        send({ case: 'drop', value: { transactionId, reason } });
+      }
     }
     if (released.length > 0) this.flush();
+  }
+
+  /** Sends a start, or has the session end where the headset must hear of its activation first (rule A7). */
+  #start(transactionId: bigint): void {
+    if (this.#activation.start(Number(transactionId))) {
+      this.#session.send({ case: 'start', value: { transactionId } });
+    } else this.#session.comeBackForWelcome();
   }
 }

@@ -16,11 +16,13 @@ import { limits } from '../domain/limits.ts';
 import { checkReport, checkUrlRequest, transactionId } from '../domain/messages.ts';
 import type { Registration } from '../ports.ts';
 import type { Conversation, Outgoing } from './conversation.ts';
+import type { ActivationReader } from './current-activation.ts';
 import { Flow } from './flow.ts';
 import type { Limiter } from './limiter.ts';
 import type { LinkMetrics } from './metrics.ts';
 import { OfferDesk, type OfferDeskDeps } from './offer-desk.ts';
 import { ReportDesk } from './report-desk.ts';
+import { retryWhile } from './retry.ts';
 import { SessionJudge } from './session-judge.ts';
 import { UrlDesk, type UrlServices } from './url-desk.ts';
 import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from './wire.ts';
@@ -34,6 +36,7 @@ export interface SessionDeps extends OfferDeskDeps {
   readonly logger: Logger;
   readonly metrics: LinkMetrics;
   readonly urls: UrlServices;
+  readonly currentActivation: ActivationReader;
   readonly offerDeadlineMs: number;
   /** Called once, when the session takes no part in anything any more. */
   readonly onEnded: (session: Session) => void;
@@ -70,6 +73,7 @@ export class Session implements Conversation {
   readonly #reports: ReportDesk;
   readonly #urls: UrlDesk;
   #unresponsive = false;
+  #comingBack = false;
   #ended = false;
   #cutOffAtMs = 0;
 
@@ -97,6 +101,10 @@ export class Session implements Conversation {
 
   readonly complain = (what: string, error: unknown, attempt: number): void => {
     if (attempt % 10 === 1) this.#deps.logger.warn({ deviceId: this.deviceId, attempt, err: error }, what);
+  };
+
+  readonly comeBackForWelcome = (): void => {
+    if (!this.#comingBack) void this.#comeBackForWelcome();
   };
 
   get ended(): boolean {
@@ -153,7 +161,7 @@ export class Session implements Conversation {
       },
     });
     this.#reports.takeHello(hello, activation?.epoch, nowMs);
-    void this.#offers.open(hello, afterUnresponsive);
+    void this.#offers.open(hello, afterUnresponsive, activation?.epoch);
     this.#call.resume();
   }
 
@@ -251,6 +259,24 @@ export class Session implements Conversation {
   #onReport(report: Report, about: bigint | undefined): void {
     if (report.body.case === 'inventory') this.#judge.reportFirmware(report.body.value.firmwareVersion);
     this.#reports.take(report, this.#offers.traceOf(about));
+  }
+
+  /** Not before the activation can be read: without it the next welcome would be no better. */
+  async #comeBackForWelcome(): Promise<void> {
+    this.#comingBack = true;
+    await retryWhile(
+      this.isAlive,
+      async () => {
+        if (!(await this.#deps.currentActivation(this.deviceId))) throw new Error('devices cannot tell it');
+      },
+      (error, attempt) => this.complain('work waits for the activation to be told', error, attempt),
+    );
+    if (this.#ended) return;
+    this.#deps.logger.info(
+      { deviceId: this.deviceId, epoch: this.epoch },
+      'the next welcome tells the activation',
+    );
+    this.close(GoAwayReason.ACTIVATION, Math.random() * limits.activationRetryMs);
   }
 
   #drained(): void {

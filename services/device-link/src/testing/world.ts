@@ -120,7 +120,9 @@ export class World {
   onActivation: (
     deviceId: string,
     signal: AbortSignal,
-  ) => Promise<MessageInitShape<typeof CurrentActivationSchema> | undefined> = async () => undefined;
+  ) => Promise<MessageInitShape<typeof CurrentActivationSchema> | undefined> = async () => ({
+    ...{ epoch: 1n, revision: 1n, applicationId: 'app', sinceEpoch: 1n },
+  });
   /** Public keys by device and key id; undefined: devices is away. */
   keys: Record<string, Record<string, string>> | undefined = {};
   /** The failpoint at which the next work that reaches it is interrupted. */
