@@ -59,6 +59,11 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- $_ := set $env "KAFKA_PARTITIONS" (toString $v.kafka.partitions) -}}
 {{- $_ := set $env "KAFKA_REPLICATION_FACTOR" (toString $v.kafka.replicationFactor) -}}
 {{- if $v.kafka.prefix }}{{ $_ := set $env "KAFKA_PREFIX" $v.kafka.prefix }}{{ end -}}
+{{- if $v.kafka.tls }}{{ $_ := set $env "KAFKA_TLS" "on" }}{{ end -}}
+{{- if ne $v.kafka.sasl.mechanism "none" -}}
+{{- $_ := set $env "KAFKA_SASL_MECHANISM" $v.kafka.sasl.mechanism -}}
+{{- $_ := set $env "KAFKA_SASL_USERNAME" $v.kafka.sasl.username -}}
+{{- end -}}
 {{- end -}}
 {{- $env | toYaml -}}
 {{- end -}}
@@ -169,7 +174,7 @@ read from files). Extra settings of the values never replace what the chart sets
 {{/* The names of the settings that a component reads from Secrets, divided by blanks; arguments: root, name, component. */}}
 {{- define "hc.secretsOf" -}}
 ADMIN_TOKEN
-{{- if .component.stores }} MONGODB_URI SECRET_KEY{{ end -}}
+{{- if .component.stores }} MONGODB_URI SECRET_KEY{{ if ne .root.Values.kafka.sasl.mechanism "none" }} KAFKA_SASL_PASSWORD{{ end }}{{ end -}}
 {{- if and (eq .name "updates") .root.Values.s3.bucket .root.Values.secrets.s3Credentials.name }} AWS_SHARED_CREDENTIALS{{ end -}}
 {{- if and .component.egress .root.Values.egressProxy.url .root.Values.secrets.egressProxyCredentials.name }} EGRESS_PROXY_CREDENTIALS{{ end -}}
 {{- end -}}

@@ -25,6 +25,16 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- else if not $v.kafka.brokers }}{{ $p = append $p "kafka.brokers is missing: name bootstrap brokers, for example kafka-0.example.com:9092,kafka-1.example.com:9092." }}{{ end -}}
 {{- if and $production (lt (int $v.kafka.replicationFactor) 3) }}{{ $p = append $p (printf "kafka.replicationFactor is %v: production needs 3 at least, because with fewer the loss of one broker stops every write or loses acknowledged events." $v.kafka.replicationFactor) }}{{ end -}}
 
+{{- $sasl := $v.kafka.sasl -}}
+{{- if eq $sasl.mechanism "none" -}}
+{{- if or $sasl.username $v.secrets.kafkaPassword.name }}{{ $p = append $p "kafka.sasl.mechanism is none, but a user or its password is given: name the mechanism, for example scram-sha-512." }}{{ end -}}
+{{- else -}}
+{{- if not $sasl.username }}{{ $p = append $p (printf "kafka.sasl.username is missing, but kafka.sasl.mechanism is %s: name the user." $sasl.mechanism) }}{{ end -}}
+{{- if not $v.secrets.kafkaPassword.name }}{{ $p = append $p (printf "secrets.kafkaPassword.name is missing, but kafka.sasl.mechanism is %s: make a Secret whose key %s holds the user's password, and name it here." $sasl.mechanism $v.secrets.kafkaPassword.key) }}{{ end -}}
+{{- if and $production (eq $sasl.mechanism "plain") (not $v.kafka.tls) }}{{ $p = append $p "kafka.sasl.mechanism is plain without kafka.tls: the password would be readable on the network. Set kafka.tls, or take scram-sha-512." }}{{ end -}}
+{{- end -}}
+{{- if and $v.trial.stores (or $v.kafka.tls (ne $sasl.mechanism "none")) }}{{ $p = append $p "kafka.tls and kafka.sasl are for brokers from outside: the trial's own has neither. Remove them, or trial.stores." }}{{ end -}}
+
 {{- if $v.s3.bucket -}}
 {{- if not (or $v.secrets.s3Credentials.name $v.components.updates.serviceAccountAnnotations) }}{{ $p = append $p "s3.bucket is set, but nobody may use it: name secrets.s3Credentials.name, or give workload identity by components.updates.serviceAccountAnnotations." }}{{ end -}}
 {{- else if $production }}{{ $p = append $p "s3.bucket is missing: name the bucket of packages and firmware; it must exist." -}}

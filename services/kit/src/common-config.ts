@@ -1,4 +1,5 @@
 import { address, choice, integer, text } from './config.ts';
+import { kafkaSecurityConfig } from './eventlog/kafka-security.ts';
 import { rpcSecurityConfig } from './rpc/security.ts';
 
 /** Keys that every process of the platform knows. */
@@ -157,6 +158,7 @@ export const distributedConfig = {
     pattern: /^[A-Za-z0-9._-]{1,64}$/,
     form: '1 to 64 of A-Z, a-z, 0-9, ., _ and -',
   }),
+  ...kafkaSecurityConfig,
   KAFKA_PARTITIONS: integer({
     doc: 'Partitions of a topic when it is created.',
     example: '8',

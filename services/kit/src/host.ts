@@ -11,6 +11,7 @@ import { ConfigError, type ConfigOf, readConfig } from './config.ts';
 import { deadLettersAdmin } from './dead-letters/admin.ts';
 import { deadLetterFailpoints, registerDeadLetters, withDeadLetters } from './dead-letters/log.ts';
 import { connectKafka } from './eventlog/kafka.ts';
+import { openKafkaSecurity } from './eventlog/kafka-security.ts';
 import { withMetrics } from './eventlog/metrics.ts';
 import { createFailpoints } from './failpoints.ts';
 import { Lifecycle, untilSignal } from './lifecycle.ts';
@@ -147,6 +148,7 @@ export async function hostService(
     brokers: common.KAFKA_BROKERS.split(','),
     clientId: name,
     prefix: common.KAFKA_PREFIX,
+    security: openKafkaSecurity(common, { logger, env }),
     logger,
     partitions: common.KAFKA_PARTITIONS,
     replicationFactor: common.KAFKA_REPLICATION_FACTOR,

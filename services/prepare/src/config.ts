@@ -1,5 +1,6 @@
 import { commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
 import type { ConfigOf } from '@headset-cloud/kit/config.ts';
+import { kafkaSecurityConfig } from '@headset-cloud/kit/eventlog/kafka-security.ts';
 
 /** The services' own keys, as far as they say how to reach the stores and how topics are made. */
 export const prepareConfig = {
@@ -8,6 +9,7 @@ export const prepareConfig = {
   MONGODB_URI: distributedConfig.MONGODB_URI,
   MONGODB_DATABASE_PREFIX: distributedConfig.MONGODB_DATABASE_PREFIX,
   KAFKA_BROKERS: distributedConfig.KAFKA_BROKERS,
+  ...kafkaSecurityConfig,
   KAFKA_PREFIX: distributedConfig.KAFKA_PREFIX,
   KAFKA_PARTITIONS: distributedConfig.KAFKA_PARTITIONS,
   KAFKA_REPLICATION_FACTOR: distributedConfig.KAFKA_REPLICATION_FACTOR,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { connectKafka } from '@headset-cloud/kit/eventlog/kafka.ts';
+import { openKafkaSecurity } from '@headset-cloud/kit/eventlog/kafka-security.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { untilSignal } from '@headset-cloud/kit/lifecycle.ts';
@@ -46,6 +47,7 @@ export async function prepare(
     clientId: 'prepare',
     logger,
     prefix: config.KAFKA_PREFIX,
+    security: openKafkaSecurity(config, { logger, env }),
     partitions: config.KAFKA_PARTITIONS,
     replicationFactor: config.KAFKA_REPLICATION_FACTOR,
     onFatal: () => {},

@@ -166,6 +166,24 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     }
   });
 
+  it('what uses Kafka reaches it by TLS and logs in, and nothing else knows of it', () => {
+    const all = cases.filter(([scenario]) => scenario.endsWith('everything on'));
+    const having = (name: string, value: string) =>
+      all.filter(([, , env]) => env.some((e) => e.name === name && e.value === value)).map(([, c]) => c);
+    const stores = Object.keys(ownSettings).filter((name) => name !== 'gateway');
+    const [job] = resources(scenarios['production, everything on']).filter((r) => r.kind === 'Job');
+    const password = '/etc/headset-cloud/secrets/KAFKA_SASL_PASSWORD';
+    for (const [name, value] of Object.entries({
+      KAFKA_TLS: 'on',
+      KAFKA_SASL_MECHANISM: 'scram-sha-512',
+      KAFKA_SASL_USERNAME: 'headset-cloud',
+      KAFKA_SASL_PASSWORD_FILE: password,
+    })) {
+      expect(having(name, value).sort()).toEqual(stores.sort());
+      expect(job?.['spec'].template.spec.containers[0].env).toContainEqual({ name, value });
+    }
+  });
+
   it('only those that call outside get the egress proxy, with its exceptions and credentials', () => {
     const proxied = cases.filter(([scenario]) => scenario.endsWith('egress proxy'));
     const having = (name: string) =>

@@ -93,6 +93,7 @@ const values: Schema = {
       adminToken: reference,
       s3Credentials: reference,
       egressProxyCredentials: reference,
+      kafkaPassword: reference,
       revision: text,
     }),
     mongodb: object({ databasePrefix: { type: 'string', pattern: '^[a-z0-9_-]{1,30}$' } }),
@@ -101,6 +102,11 @@ const values: Schema = {
       partitions: count(1, 1000),
       replicationFactor: count(1, 9),
       prefix: optional('[A-Za-z0-9._-]{1,64}'),
+      tls: bool,
+      sasl: object({
+        mechanism: { enum: ['none', 'plain', 'scram-sha-256', 'scram-sha-512'] },
+        username: text,
+      }),
     }),
     s3: object({
       bucket: optional('[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]'),

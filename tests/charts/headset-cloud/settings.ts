@@ -6,6 +6,7 @@ import { devicesConfig } from '@headset-cloud/devices/config.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
 import { addressConfig, commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
 import type { ConfigKey, ConfigSpec } from '@headset-cloud/kit/config.ts';
+import { kafkaSecurityConfig } from '@headset-cloud/kit/eventlog/kafka-security.ts';
 import { rpcSecurityConfig } from '@headset-cloud/kit/rpc/security.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
@@ -75,6 +76,8 @@ export const chartSettings: ReadonlySet<string> = new Set([
   'OIDC_ISSUER',
   'OIDC_JWKS_URI',
   ...Object.keys(rpcSecurityConfig),
+  // The chart has its own values for what pods can use of these.
+  ...Object.keys(kafkaSecurityConfig),
   'S3_BUCKET',
   'S3_ENDPOINT',
   'S3_PUBLIC_ENDPOINT',

@@ -60,6 +60,24 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       { kafka: { replicationFactor: 2 } },
       'kafka.replicationFactor is 2: production needs 3',
     ],
+    [
+      'a user of Kafka without a password',
+      { kafka: { sasl: { mechanism: 'scram-sha-512', username: 'cloud' } } },
+      'secrets.kafkaPassword.name is missing, but kafka.sasl.mechanism is scram-sha-512',
+    ],
+    [
+      'a password of Kafka that is readable on the network',
+      {
+        kafka: { sasl: { mechanism: 'plain', username: 'cloud' } },
+        secrets: { kafkaPassword: { name: 'kafka' } },
+      },
+      'kafka.sasl.mechanism is plain without kafka.tls',
+    ],
+    [
+      'a password of Kafka that nobody uses',
+      { secrets: { kafkaPassword: { name: 'kafka' } } },
+      'kafka.sasl.mechanism is none, but a user or its password is given',
+    ],
     ['no bucket', { s3: { bucket: '' } }, 's3.bucket is missing: name the bucket'],
     [
       'a bucket that nobody may use',

@@ -158,12 +158,13 @@ describeWith(['helm'], 'workloads', () => {
   it.each(Object.keys(scenarios))(
     '%s: each pod mounts only the secrets that it reads, and none is in its environment',
     (scenario) => {
+      const kafka = scenario.endsWith('everything on') ? ['KAFKA_SASL_PASSWORD'] : [];
       const secretsOf: Record<string, string[]> = {
         gateway: ['ADMIN_TOKEN'],
         site: ['ADMIN_TOKEN'],
         operator: ['ADMIN_TOKEN'],
         'core-loop': ['ADMIN_TOKEN'],
-        prepare: ['MONGODB_URI'],
+        prepare: ['MONGODB_URI', ...kafka],
       };
       const callers = ['gateway', 'updates', 'communication', 'notifier'];
       for (const [component, pod] of pods(resources(scenarios[scenario]))) {
@@ -175,7 +176,7 @@ describeWith(['helm'], 'workloads', () => {
           component === 'updates' && scenario.startsWith('production') ? ['AWS_SHARED_CREDENTIALS'] : [];
         const proxy =
           callers.includes(component) && scenario.endsWith('proxy') ? ['EGRESS_PROXY_CREDENTIALS'] : [];
-        const own = secretsOf[component] ?? ['ADMIN_TOKEN', 'MONGODB_URI', 'SECRET_KEY', ...aws];
+        const own = secretsOf[component] ?? ['ADMIN_TOKEN', 'MONGODB_URI', 'SECRET_KEY', ...kafka, ...aws];
         expect(paths).toEqual([...own, ...proxy]);
       }
     },

@@ -26,6 +26,21 @@ export interface KafkaBroker {
   restart(): Promise<void>;
 }
 
+/** Listeners on localhost that clients reach by TLS, with the users that may log in there. */
+export interface KafkaDoors {
+  /** By password. */
+  readonly users: Readonly<Record<string, string>>;
+  readonly doors: readonly {
+    readonly name: string;
+    readonly port: number;
+    /** Certificate chain and private key, PEM. */
+    readonly cert: string;
+    readonly key: string;
+    /** Authorities (PEM) whose certificates clients must show instead of logging in. */
+    readonly clientCa?: string;
+  }[];
+}
+
 /** Why no broker can be started on this machine; undefined when one can be. */
 export function kafkaMissing(): string | undefined {
   if (!onPath('java')) {
@@ -68,12 +83,13 @@ export async function installKafka(): Promise<string> {
 /**
  * Starts a broker with its data in `dir` (kept: start it there again to go on, on the same port).
  * `port` 0 or absent: the system chooses. `host`: the address that it listens on and tells clients; default
- * loopback.
+ * loopback. `doors`: further listeners, which clients reach by TLS.
  */
 export async function startKafka(options: {
   dir: string;
   port?: number;
   host?: string;
+  doors?: KafkaDoors;
 }): Promise<KafkaBroker> {
   const libs = await installKafka();
   const { dir } = options;
@@ -83,13 +99,20 @@ export async function startKafka(options: {
   // The formatted data contain the addresses, so the addresses stay the same.
   if (!formatted) {
     const address = `${options.host ?? '127.0.0.1'}:${options.port || (await freePort())}`;
-    writeFileSync(properties, serverProperties(join(dir, 'data'), address, await freePort()));
+    const lines = serverProperties(join(dir, 'data'), address, await freePort());
+    writeFileSync(properties, lines + (options.doors ? doorProperties(dir, options.doors, lines) : ''));
   }
   const address = /^advertised\.listeners=PLAINTEXT:\/\/(.+)$/m.exec(readFileSync(properties, 'utf8'))?.[1];
   if (!formatted) {
     await run('java', [
       ...['-cp', join(libs, '*'), 'kafka.tools.StorageTool', 'format'],
       ...['-t', clusterId(), '-c', properties],
+      ...Object.entries(options.doors?.users ?? {}).flatMap(([name, password]) =>
+        ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((mechanism) => [
+          '--add-scram',
+          `${mechanism}=[name=${name},password=${password}]`,
+        ]),
+      ),
     ]);
   }
   let child = await launch(libs, dir, properties);
@@ -184,6 +207,50 @@ function serverProperties(dataDir: string, address: string, controllerPort: numb
     // With the defaults a killed broker rejoins only after 13 to 16 s.
     'broker.session.timeout.ms=3000',
     'broker.heartbeat.interval.ms=500',
+    '',
+  ].join('\n');
+}
+
+/** Properties of further listeners; those that stand twice replace the ones in `lines`, as Java reads them. */
+function doorProperties(dir: string, { users, doors }: KafkaDoors, lines: string): string {
+  const lineOf = (key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(lines)?.[1] ?? '';
+  const logins = Object.entries(users).map(([name, password]) => `user_${name}="${password}"`);
+  const module = (name: string) => `org.apache.kafka.common.security.${name} required`;
+  const at = (host: string) => doors.map(({ name, port }) => `${name}://${host}:${port}`).join(',');
+  const protocols = doors.map(({ name, clientCa }) => `${name}:${clientCa ? 'SSL' : 'SASL_SSL'}`).join(',');
+  const each = doors.flatMap(({ name, cert, key, clientCa }) => {
+    const prefix = `listener.name.${name.toLowerCase()}`;
+    const file = (what: string, pem: string) => {
+      const path = join(dir, `${name}-${what}.pem`);
+      writeFileSync(path, pem);
+      return path;
+    };
+    const tls = [
+      `${prefix}.ssl.keystore.type=PEM`,
+      `${prefix}.ssl.keystore.location=${file('keystore', `${key}\n${cert}`)}`,
+    ];
+    if (clientCa) {
+      return [
+        ...tls,
+        `${prefix}.ssl.client.auth=required`,
+        `${prefix}.ssl.truststore.type=PEM`,
+        `${prefix}.ssl.truststore.location=${file('truststore', clientCa)}`,
+      ];
+    }
+    return [
+      ...tls,
+      `${prefix}.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512`,
+      `${prefix}.plain.sasl.jaas.config=${module('plain.PlainLoginModule')} ${logins.join(' ')};`,
+      `${prefix}.scram-sha-256.sasl.jaas.config=${module('scram.ScramLoginModule')};`,
+      `${prefix}.scram-sha-512.sasl.jaas.config=${module('scram.ScramLoginModule')};`,
+    ];
+  });
+  return [
+    `listeners=${lineOf('listeners')},${at('127.0.0.1')}`,
+    `advertised.listeners=${lineOf('advertised\\.listeners')},${at('localhost')}`,
+    `listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,${protocols}`,
+    'inter.broker.listener.name=PLAINTEXT',
+    ...each,
     '',
   ].join('\n');
 }

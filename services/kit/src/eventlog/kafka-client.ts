@@ -1,8 +1,9 @@
-import { connect as connectTcp } from 'node:net';
+import { connect as connectTcp, isIP } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
-import { type ISocketFactory, Kafka, type KafkaConfig, logLevel, type SASLOptions } from 'kafkajs';
+import { type ISocketFactory, Kafka, type KafkaConfig, logLevel } from 'kafkajs';
 import type { Logger } from '../logger.ts';
 import { stopIdleTimers } from './kafka-pending.ts';
+import type { KafkaSecurity } from './kafka-security.ts';
 
 /** How to reach Kafka and how topics are created. */
 export interface KafkaOptions {
@@ -30,8 +31,8 @@ export interface KafkaOptions {
   readonly publishTimeoutMs?: number;
   /** After how long without a heartbeat a member's partitions go to others; default 6 s. */
   readonly sessionTimeoutMs?: number;
-  readonly tls?: ConnectionOptions | boolean;
-  readonly sasl?: SASLOptions;
+  /** TLS and log-in; default: neither. */
+  readonly security?: KafkaSecurity;
 }
 
 /** Longest wait for one request's answer; milliseconds. Below publish's own limit. */
@@ -50,6 +51,7 @@ export const defaultSessionTimeoutMs = 6000;
  */
 export function createClient(options: KafkaOptions, retries = 2): Kafka {
   stopIdleTimers();
+  const { tls, sasl } = options.security ?? {};
   const config: KafkaConfig = {
     brokers: [...options.brokers],
     clientId: options.clientId,
@@ -58,7 +60,7 @@ export function createClient(options: KafkaOptions, retries = 2): Kafka {
     requestTimeout: requestTimeoutMs,
     // kafkajs nests its retries, so they are short here; the callers retry for long.
     retry: { initialRetryTime: 100, maxRetryTime: 500, multiplier: 2, factor: 0.2, retries },
-    socketFactory: promptSockets,
+    socketFactory: promptSockets(tls),
     logLevel: logLevel.INFO,
     logCreator:
       () =>
@@ -69,22 +71,30 @@ export function createClient(options: KafkaOptions, retries = 2): Kafka {
         options.logger[ours]({ namespace, ...details }, `kafkajs: ${message}`);
       },
   };
-  if (options.tls !== undefined) config.ssl = options.tls;
-  if (options.sasl !== undefined) config.sasl = options.sasl;
+  if (tls) config.ssl = true;
+  if (sasl) config.sasl = sasl;
   return new Kafka(config);
 }
 
-/** Disables Nagle's algorithm, which kafkajs leaves on and which delays small requests by up to 40 ms. */
-const promptSockets: ISocketFactory = ({ host, port, ssl, onConnect }) => {
-  const socket = ssl
-    ? connectTls({ host, port, servername: host, ...(ssl as ConnectionOptions) }, onConnect)
-    : connectTcp({ host, port }, onConnect);
-  socket.setKeepAlive(true, 60_000);
-  socket.setNoDelay(true);
-  return socket;
-};
+/**
+ * Disables Nagle's algorithm, which kafkajs leaves on and which delays small requests by up to 40 ms. `tls`:
+ * options of the next connection; a name in them would be an address where the host is one, which TLS forbids.
+ */
+function promptSockets(tls: (() => ConnectionOptions) | undefined): ISocketFactory {
+  return ({ host, port, onConnect }) => {
+    const servername = isIP(host) ? {} : { servername: host };
+    const socket = tls
+      ? connectTls({ host, port, ...servername, ...tls() }, onConnect)
+      : connectTcp({ host, port }, onConnect);
+    socket.setKeepAlive(true, 60_000);
+    socket.setNoDelay(true);
+    return socket;
+  };
+}
 
 const awayErrors = new Set([
+  // The password was changed at the brokers first: the process lives, not ready, until it is given the new one.
+  'KafkaJSSASLAuthenticationError',
   'KafkaJSConnectionError',
   'KafkaJSConnectionClosedError',
   'KafkaJSRequestTimeoutError',
