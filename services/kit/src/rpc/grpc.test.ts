@@ -1,3 +1,5 @@
+import { constants, createServer, type ServerHttp2Stream } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grpc-js';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { isTransient } from '../errors.ts';
@@ -41,5 +43,25 @@ test.each<[string, Parameters<typeof peer>[0]]>([
     expect(isTransient(failure)).toBe(true);
   } finally {
     await close();
+  }
+});
+
+test('a peer that ends a call without a status, as one that dies over TLS does, is away', async () => {
+  const server = createServer();
+  server.on('stream', (stream: ServerHttp2Stream) => {
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
+    stream.close(constants.NGHTTP2_NO_ERROR);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const channel = new GrpcChannel(`127.0.0.1:${(server.address() as AddressInfo).port}`);
+  try {
+    const failure = await createClient(BillingService, channel)
+      .getBill({})
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'unavailable', retryAfterMs: 1000 });
+    expect(isTransient(failure)).toBe(true);
+  } finally {
+    await channel.close();
+    server.close();
   }
 });

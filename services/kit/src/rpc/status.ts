@@ -55,13 +55,21 @@ export function mayTryAgain(error: ServiceError, repeatable: boolean): boolean {
 }
 
 /**
+ * True for a stream that ended without a status: its peer died while it answered, or closed the connection
+ * in order (TLS does). grpc-js gives it INTERNAL, as it does a fault of our own.
+ */
+function isCutOff({ code, details }: ServiceError): boolean {
+  return code === status.INTERNAL && /^Received RST_STREAM/.test(details);
+}
+
+/**
  * True when the peer itself was not reached or did not answer in time; false when it reports another
  * service as unavailable.
  */
 export function isAway(error: ServiceError): boolean {
   const code = error.metadata?.get(codeKey)[0]?.toString();
   if (code !== undefined) return code === 'deadline_exceeded';
-  return error.code === status.UNAVAILABLE || error.code === status.DEADLINE_EXCEEDED;
+  return error.code === status.UNAVAILABLE || error.code === status.DEADLINE_EXCEEDED || isCutOff(error);
 }
 
 /** gRPC status → DomainError, by the stable code, else by the status. */
@@ -81,7 +89,7 @@ export function fromStatus(error: ServiceError, method: string): DomainError {
       retryAfterMs: 1000,
     });
   }
-  switch (error.code) {
+  switch (isCutOff(error) ? status.UNAVAILABLE : error.code) {
     case status.UNAVAILABLE:
     case status.RESOURCE_EXHAUSTED:
     case status.CANCELLED:
