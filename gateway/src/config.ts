@@ -1,6 +1,10 @@
 import { address, type ConfigOf, type ConfigSpec, integer, text } from '@headset-cloud/kit/config.ts';
 import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 
+const httpsInProduction = {
+  pattern: /^https:/i,
+  reason: 'it must begin with https:, because the keys that are read there decide who may call',
+};
 const httpUrl = { pattern: /^https?:\/\/[^\s?#]+$/i, form: 'an http or https address' };
 
 /** The gateway's keys. Limits protect one process; only BODY_LIMIT_BYTES (413) is part of the API. */
@@ -15,6 +19,7 @@ export const gatewayConfig = {
     example: 'https://id.example.com',
     required: true,
     ...httpUrl,
+    productionForm: httpsInProduction,
   }),
   OIDC_AUDIENCE: text({
     doc: 'The audience that access tokens must name.',
@@ -26,6 +31,7 @@ export const gatewayConfig = {
     example: 'https://id.example.com/jwks',
     pattern: /^https?:\/\/\S+$/i,
     form: 'an http or https address',
+    productionForm: httpsInProduction,
   }),
   BODY_LIMIT_BYTES: integer({
     doc: 'Largest request body; a larger one is answered with 413. Lists of APNs and Wi-Fi networks may have 1 MiB in any case.',

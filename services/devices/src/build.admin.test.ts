@@ -70,6 +70,24 @@ describe('settings', () => {
     await expect(call).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 
+  test('where only https is allowed, http is refused with the reason, and what is registered stays', async () => {
+    const strict = await openWorld({ DESTINATIONS: 'https' });
+    try {
+      await strict.admin.putDeveloper({ developer: { developerId: 'dev', clientIds: ['dev-client'] } });
+      await strict.admin.createApplication({ application: { applicationId: 'app', developerId: 'dev' } });
+      const put = (url: string) => strict.applications.updateSettings({ caller, set: { deviceEvent: url } });
+      await put('HTTPS://a.example/');
+      await expect(put('http://b.example/')).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: 'deviceEvent is not an https address; no other is allowed here.',
+      });
+      const { settings } = await strict.applications.getSettings({ applicationId: 'app' });
+      expect(settings?.deviceEvent).toBe('HTTPS://a.example/');
+    } finally {
+      await strict.close();
+    }
+  });
+
   test('a new key replaces the old before the answer, has 256 bits, and is sealed at rest', async () => {
     const first = await world.applications.refreshAuthenticationKey({ caller });
     const second = await world.applications.refreshAuthenticationKey({ caller });

@@ -120,6 +120,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       hardwareModels,
       signedUrls: createClient(SignedUrlsService, ctx.channel('notifier')),
       fileUploadLimitBytes: config.FILE_UPLOAD_LIMIT_BYTES,
+      httpsOnly: config.DESTINATIONS === 'https',
       metrics,
       idempotency,
       secrets,

@@ -1,8 +1,14 @@
-import { type ConfigOf, integer } from '@headset-cloud/kit/config.ts';
+import { type ConfigOf, choice, integer } from '@headset-cloud/kit/config.ts';
 import { mostFileBytes } from './domain/upload.ts';
 
 /** Keys of the devices service. */
 export const devicesConfig = {
+  DESTINATIONS: choice({
+    doc: 'Which destinations an integrator may register: `any` (http and https), or `https` only. Destinations that are registered already go on.',
+    example: 'https',
+    default: 'any',
+    words: ['any', 'https'],
+  }),
   DEVICES_SWEEP_INTERVAL_MS: integer({
     doc: 'How often the sweeper looks for activations, deactivations and resets that a crash interrupted; milliseconds.',
     example: '1000',

@@ -65,6 +65,15 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
   });
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (!token && !isOfThisMachine(request.headers.host)) {
+      // A page in an operator's browser reaches loopback by a name of its own (DNS rebinding).
+      return send(
+        response,
+        421,
+        'text/plain',
+        `This door answers to localhost, 127.0.0.1 and [::1] only; set ADMIN_TOKEN, and it answers to every name.\n`,
+      );
+    }
     const path = request.url?.split('?')[0];
     if (path === '/livez') return send(response, 200, 'text/plain', 'ok\n');
     if (path === '/readyz') {
@@ -132,6 +141,11 @@ function addRoutes(router: ConnectRouter, binding: RpcBinding, logger: Logger): 
     };
   }
   router.service(binding.service, handlers as Partial<ServiceImpl<DescService>>);
+}
+
+/** Whether a Host header names this machine, with any port. HTTP/1.1 demands the header. */
+function isOfThisMachine(host: string | undefined): boolean {
+  return host !== undefined && /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i.test(host);
 }
 
 function bears(request: IncomingMessage, token: string): boolean {

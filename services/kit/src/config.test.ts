@@ -49,3 +49,40 @@ describe('a switch of tests in the configuration', () => {
     expect(read).toThrow('LEASE_MS');
   });
 });
+
+describe('in production', () => {
+  const keys = {
+    ISSUER: text({
+      doc: 'The issuer.',
+      example: 'https://id.example.com',
+      productionForm: { pattern: /^https:/, reason: 'it must begin with https:' },
+    }),
+    TOKEN: text({ doc: 'A token.', example: 'a-long-random-text', secret: true, random: true }),
+  };
+  const random = 'q7Zr2mX0pLs8vWc4';
+  const problem = (env: Record<string, string>) => {
+    try {
+      readConfig(keys, { NODE_ENV: 'production', ...env });
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return undefined;
+  };
+
+  it('a value that is for trials is refused, with the reason and an example', () => {
+    expect(problem({ ISSUER: 'http://id.example.com' })).toContain(
+      'ISSUER: "http://id.example.com" is refused in production: it must begin with https:. The issuer. Example: ISSUER=https://id.example.com',
+    );
+    expect(problem({ ISSUER: 'https://id.example.com', TOKEN: random })).toBeUndefined();
+    expect(readConfig(keys, { ISSUER: 'http://id.example.com' }).ISSUER).toBe('http://id.example.com');
+  });
+
+  it('a secret is neither the example nor a few characters repeated, and is not shown', () => {
+    expect(problem({ TOKEN: 'a-long-random-text' })).toContain(
+      'TOKEN: the value is the example of the documentation',
+    );
+    expect(problem({ TOKEN: 'abababababababab' })).toContain('TOKEN: the value repeats a few characters');
+    expect(problem({ TOKEN: 'abababababababab' })).not.toContain('abab');
+    expect(readConfig(keys, { TOKEN: 'abababababababab' }).TOKEN).toBe('abababababababab');
+  });
+});

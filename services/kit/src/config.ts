@@ -17,10 +17,14 @@ export interface ConfigKey<T> {
    * renew in time.
    */
   readonly productionMin?: number;
+  /** What a value must be besides where NODE_ENV is production, and why. */
+  readonly productionForm?: { readonly pattern: RegExp; readonly reason: string };
   /** A switch of tests: any value is refused where NODE_ENV is production. */
   readonly refusedInProduction?: boolean;
   /** Never shown in messages or logs; may be given as a file by KEY_FILE. */
   readonly secret?: boolean;
+  /** A secret that nobody chooses by hand: in production it may not repeat a few characters. */
+  readonly random?: true;
 }
 
 export type ConfigSpec = Record<string, ConfigKey<unknown>>;
@@ -137,6 +141,25 @@ export class ConfigError extends Error {
   }
 }
 
+/** Fewer different characters than any random text of 16 characters or more has in practice. */
+const leastOfRandom = 6;
+
+/** Throws an Error that says why a value that is valid elsewhere is not in production. */
+function checkForProduction(k: ConfigKey<unknown>, raw: string, value: unknown): void {
+  if (k.productionMin !== undefined && (value as number) < k.productionMin) {
+    throw new Error(`is below ${k.productionMin}, the least in production`);
+  }
+  if (k.productionForm && !k.productionForm.pattern.test(raw)) {
+    throw new Error(`is refused in production: ${k.productionForm.reason}`);
+  }
+  if (!k.secret) return;
+  if (raw === k.example)
+    throw new Error('is the example of the documentation, which is refused in production');
+  if (k.random && new Set(raw).size < leastOfRandom) {
+    throw new Error('repeats a few characters, which is refused in production: draw a random text');
+  }
+}
+
 /**
  * Reads a specification from environment variables, once, into a frozen value. A secret may be
  * given as KEY_FILE, the path of a file that holds it. Throws ConfigError that names every bad key.
@@ -173,9 +196,7 @@ export function readConfig<const S extends ConfigSpec>(
     }
     try {
       const value = k.parse(raw);
-      const floor = env['NODE_ENV'] === 'production' ? k.productionMin : undefined;
-      if (floor !== undefined && (value as number) < floor)
-        throw new Error(`is below ${floor}, the least in production`);
+      if (env['NODE_ENV'] === 'production') checkForProduction(k, raw, value);
       values[key] = value;
     } catch (e) {
       const shown = k.secret ? 'the value' : withoutPassword(JSON.stringify(raw));

@@ -41,6 +41,7 @@ export const commonSettings: ConfigSpec = { ...gatewayCommon, ...addressConfig }
 
 /** Read by Node, the AWS SDK and OpenTelemetry themselves. */
 export const foreignSettings: ReadonlySet<string> = new Set([
+  'NODE_ENV',
   'NODE_OPTIONS',
   'NODE_EXTRA_CA_CERTS',
   'AWS_SHARED_CREDENTIALS_FILE',

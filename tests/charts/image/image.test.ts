@@ -97,7 +97,7 @@ async function runStaged(folder: string, args: string[], env: Record<string, str
 const stores = {
   MONGODB_URI: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100',
   KAFKA_BROKERS: '127.0.0.1:1',
-  SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
+  SECRET_KEY: Buffer.from(Array.from({ length: 32 }, (_, n) => n)).toString('base64'),
   // Without certificates, production starts in a service mesh only.
   RPC_TLS_MODE: 'mesh',
 };

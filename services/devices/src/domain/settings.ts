@@ -42,12 +42,18 @@ export function requireDestination(has: { deviceEvent: boolean; authenticationKe
   }
 }
 
-/** Throws `invalid_argument` unless the text is an http(s) address of at most 255 characters (specification API 5). */
-export function requireAddress(name: AddressSetting, value: string): void {
+/**
+ * Throws `invalid_argument` unless the text is an http(s) address of at most 255 characters (specification API
+ * 5); with `httpsOnly`, which an operator may set, an https address.
+ */
+export function requireAddress(name: AddressSetting, value: string, httpsOnly: boolean): void {
   if (value.length > 255 || !/^https?:\/\/\S+$/i.test(value)) {
     throw new DomainError(
       'invalid_argument',
       `${name} is not an http or https address of at most 255 characters.`,
     );
+  }
+  if (httpsOnly && !/^https:/i.test(value)) {
+    throw new DomainError('invalid_argument', `${name} is not an https address; no other is allowed here.`);
   }
 }

@@ -18,6 +18,8 @@ export interface HandlerDependencies {
   readonly signedUrls: Client<typeof SignedUrlsService>;
   /** Largest file that a headset may upload. */
   readonly fileUploadLimitBytes: number;
+  /** No other destination is registered. */
+  readonly httpsOnly: boolean;
   readonly metrics: DevicesMetrics;
   readonly idempotency: Idempotency;
   readonly secrets: SecretBox;

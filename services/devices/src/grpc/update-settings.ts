@@ -20,7 +20,7 @@ export function updateSettingsHandler(
 ): Handlers<typeof ApplicationsService>['updateSettings'] {
   return async ({ caller: given, set, remove }) => {
     const caller = requireCaller(given);
-    const change = { set: addressesToSet(set), remove: namesToRemove(remove) };
+    const change = { set: addressesToSet(set, deps.httpsOnly), remove: namesToRemove(remove) };
     const both = change.remove.find((name) => name in change.set);
     if (both) throw new DomainError('invalid_argument', `${both} is both set and removed.`);
     const settings: ApplicationSettings = await deps.idempotency.run(caller, {
@@ -36,7 +36,7 @@ export function updateSettingsHandler(
   };
 }
 
-function addressesToSet(set: Settings | undefined): Addresses {
+function addressesToSet(set: Settings | undefined, httpsOnly: boolean): Addresses {
   if (set?.authenticationKey !== undefined) {
     throw new DomainError('invalid_argument', 'authenticationKey cannot be set: it is issued.');
   }
@@ -44,7 +44,7 @@ function addressesToSet(set: Settings | undefined): Addresses {
   for (const name of addressSettings) {
     const url = set?.[name];
     if (url === undefined) continue;
-    requireAddress(name, url);
+    requireAddress(name, url, httpsOnly);
     addresses[name] = url;
   }
   return addresses;

@@ -48,6 +48,7 @@ export interface World {
 }
 
 export const testConfig: DevicesConfig = {
+  DESTINATIONS: 'any',
   DEVICES_SWEEP_INTERVAL_MS: 20,
   DEVICES_COMPLETE_AFTER_MS: 10_000,
   DEVICES_RECONCILE_INTERVAL_MS: 600_000,
