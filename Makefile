@@ -55,6 +55,10 @@ mixed: install ## Processes of the last release beside today's: rolled under loa
 conformance: install ## Judge a headset client against the protocol page (HEADSET='command that starts it'; tests/conformance/README.md)
 	@exec $(NODE) tests/conformance/main.ts
 
+.PHONY: audit
+audit: install ## Known vulnerabilities of what runs, as the registry tells them
+	@exec $(NODE) tests/audit/main.ts
+
 .PHONY: schemathesis
 schemathesis: install ## API fuzz test: random calls generated from the OpenAPI document (STACK, SECONDS=60, SEED=…); needs Python 3.10 or newer
 	@STACK=$(STACK) exec $(NODE) tests/schemathesis/main.ts

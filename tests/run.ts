@@ -86,6 +86,12 @@ const steps: Step[] = [
     STACK: 'real',
   }),
   {
+    name: 'known vulnerabilities (npm audit)',
+    command: bin('node'),
+    args: ['tests/audit/main.ts'],
+    counts: 'line',
+  },
+  {
     name: 'API fuzz test, embedded',
     command: bin('node'),
     args: ['--disable-warning=ExperimentalWarning', 'tests/schemathesis/main.ts'],
