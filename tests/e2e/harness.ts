@@ -21,6 +21,7 @@ import type { IssuerClient } from '@headset-cloud/demo/stack/stack.ts';
 import { callbackCheck, callbackNameOf } from '@headset-cloud/gateway/openapi/callbacks.ts';
 import { answerCheck } from '@headset-cloud/gateway/testing/contract.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { noteSecret, noteSecretsIn } from './log-secrets.ts';
 
 interface StackInfo {
   readonly kind: 'embedded' | 'real';
@@ -245,6 +246,7 @@ export function newIssuerClient(): IssuerClient {
     clientId: `client-${randomBytes(6).toString('hex')}`,
     clientSecret: randomBytes(24).toString('hex'),
   };
+  noteSecret(stack.dataDir, client.clientSecret);
   // The issuer reads its clients at each token request.
   const file = stack.clientsFile;
   const clients = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : [];
@@ -259,7 +261,9 @@ let checkAnswer: ReturnType<typeof answerCheck> | undefined;
 /** Holds every answer against the document (rule C19). */
 export function contractChecked(api: ApiClient, applicationId: string): ApiClient {
   const call: ApiClient['call'] = async (method, path, body, headers) => {
+    noteSecretsIn(stack.dataDir, body);
     const answer = await api.call(method, path, body, headers);
+    noteSecretsIn(stack.dataDir, answer.body);
     checkAnswer ??= answerCheck();
     const problems = checkAnswer(method, path, {
       status: answer.status,

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { toDomainError } from '@headset-cloud/kit/errors.ts';
@@ -223,6 +223,24 @@ describe('the embedded database', () => {
     db = openEmbeddedDatabase({ directory });
     expect(ids()).toHaveLength(rounds);
   }, 30_000);
+
+  it('is readable for its owner only, also what an earlier version left open', async () => {
+    const modes = (folder: string) =>
+      readdirSync(folder)
+        .filter((name) => name.startsWith('headset-cloud.db'))
+        .map((name) => (statSync(join(folder, name)).mode & 0o777).toString(8));
+    const folder = join(directory, 'new');
+    let other = openEmbeddedDatabase({ directory: folder });
+    expect((statSync(folder).mode & 0o777).toString(8)).toBe('700');
+    expect(new Set(modes(folder))).toEqual(new Set(['600']));
+    await other.close();
+    chmodSync(join(folder, 'headset-cloud.db'), 0o644);
+    other = openEmbeddedDatabase({ directory: folder });
+    other.sql.exec('CREATE TABLE things (id INTEGER PRIMARY KEY)');
+    expect(modes(folder).length).toBeGreaterThan(1);
+    expect(new Set(modes(folder))).toEqual(new Set(['600']));
+    await other.close();
+  });
 
   it('refuses a second opening, in this process and in another', async () => {
     expect(() => openEmbeddedDatabase({ directory })).toThrow(/in use by another process/);

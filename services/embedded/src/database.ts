@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
@@ -111,12 +111,13 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     this.clock = clock;
     this.#path = join(directory, databaseFile);
     try {
-      mkdirSync(directory, { recursive: true });
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
     } catch (error) {
       throw explainFailure(error, directory);
     }
     this.#unlock = lockDirectory(directory);
     try {
+      keepPrivate(this.#path);
       this.sql = openSqlite(this.#path);
       this.#statements = {
         begin: this.sql.prepare('BEGIN IMMEDIATE'),
@@ -347,6 +348,21 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     this.#walSync.close();
     this.sql.close();
     this.#unlock();
+  }
+}
+
+/**
+ * Only the owner reads the file; SQLite gives those beside it the same mode. A folder that exists keeps its mode:
+ * it may be somebody's home.
+ */
+function keepPrivate(path: string): void {
+  closeSync(openSync(path, 'a', 0o600));
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    try {
+      if (existsSync(file)) chmodSync(file, 0o600);
+    } catch {
+      // Somebody else's file, which a group may write: its owner decides.
+    }
   }
 }
 

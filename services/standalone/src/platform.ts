@@ -86,6 +86,8 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     stopGraceMs: config.STOP_GRACE_MS,
   });
   const signal = untilSignal();
+  // What the process writes is for its own user: secrets, tokens of the demo, files of the stores.
+  process.umask(0o077);
   mkdirSync(config.DATA_DIR, { recursive: true });
 
   await lifecycle.start(createTracing('headset-cloud', given));

@@ -20,6 +20,9 @@ import { showcase } from './showcase.ts';
 
 // `make up`: the platform with a demo, a simulated headset and an integrator's server, until Ctrl-C.
 
+// The folder has keys, client secrets and logs; the processes that this one starts inherit it.
+process.umask(0o077);
+
 const started = Date.now();
 
 function say(text: string): void {
