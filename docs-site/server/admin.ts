@@ -30,18 +30,21 @@ export class Metrics {
 
 export interface AdminOptions {
   readonly token: string | undefined;
+  /** Reads /metrics as well. */
+  readonly metricsToken: string | undefined;
   readonly metrics: Metrics;
   readonly ready: () => boolean;
 }
 
 /** The admin port: /livez, /readyz and, with the token where one is set, /metrics. */
-export function buildAdmin({ token, metrics, ready }: AdminOptions): Server {
+export function buildAdmin({ token, metricsToken, metrics, ready }: AdminOptions): Server {
   return createServer((request, response) => {
     const path = request.url?.split('?')[0];
     if (path === '/livez') return send(response, 200, 'ok\n');
     if (path === '/readyz')
       return ready() ? send(response, 200, 'ok\n') : send(response, 503, 'the server is stopping\n');
-    if (token && !bears(request, token)) {
+    const may = (one: string | undefined) => one !== undefined && bears(request, one);
+    if (token && !may(token) && !(path === '/metrics' && may(metricsToken))) {
       response.setHeader('www-authenticate', 'Bearer');
       return send(response, 401, 'The admin token is missing or wrong.\n');
     }

@@ -35,7 +35,8 @@ export async function start(settings: ServerSettings): Promise<Running> {
   const metrics = new Metrics();
   let ready = false;
   const app = buildApp(readContent(settings.dist), (status) => metrics.count(status));
-  const admin = buildAdmin({ token: settings.adminToken, metrics, ready: () => ready });
+  const { adminToken: token, metricsToken } = settings;
+  const admin = buildAdmin({ token, metricsToken, metrics, ready: () => ready });
   const adminPort = await listen(admin, settings.adminListen, 'ADMIN_LISTEN');
   let port: number;
   try {

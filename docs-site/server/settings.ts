@@ -10,6 +10,8 @@ export interface ServerSettings {
   readonly listen: ListenAddress;
   readonly adminListen: ListenAddress;
   readonly adminToken: string | undefined;
+  /** Reads /metrics as well, and nothing else. */
+  readonly metricsToken: string | undefined;
   /** The folder that the build made. */
   readonly dist: string;
   /** How long it goes on serving, not ready, after SIGTERM; milliseconds. */
@@ -78,15 +80,18 @@ export function readServerSettings(env: Readonly<Record<string, string | undefin
   const adminListen = read('ADMIN_LISTEN', '127.0.0.1:9100', address);
   const turnAwayMs = read('TURN_AWAY_MS', '0', milliseconds(0, 120_000));
   const stopGraceMs = read('STOP_GRACE_MS', '10000', milliseconds(100, 600_000));
-  let adminToken = env['ADMIN_TOKEN'] || undefined;
-  const tokenFile = env['ADMIN_TOKEN_FILE'];
-  if (tokenFile) {
+  const secret = (setting: string): string | undefined => {
+    const file = env[`${setting}_FILE`];
+    if (!file) return env[setting] || undefined;
     try {
-      adminToken = readFileSync(tokenFile, 'utf8').trim();
+      return readFileSync(file, 'utf8').trim();
     } catch (error) {
-      wrong('ADMIN_TOKEN_FILE', (error as Error).message);
+      wrong(`${setting}_FILE`, (error as Error).message);
+      return undefined;
     }
-  }
+  };
+  const adminToken = secret('ADMIN_TOKEN');
+  const metricsToken = secret('METRICS_TOKEN');
   const unread = problems.some(({ setting }) => setting === 'ADMIN_TOKEN_FILE');
   if (!adminToken && !unread && !['127.0.0.1', '::1', 'localhost'].includes(adminListen.host)) {
     wrong(
@@ -97,5 +102,5 @@ export function readServerSettings(env: Readonly<Record<string, string | undefin
   }
   if (problems.length > 0) throw new SettingsError(problems);
   const dist = resolve(env['SITE_DIST'] || ownDist());
-  return Object.freeze({ listen, adminListen, adminToken, dist, turnAwayMs, stopGraceMs });
+  return Object.freeze({ listen, adminListen, adminToken, metricsToken, dist, turnAwayMs, stopGraceMs });
 }

@@ -1,4 +1,4 @@
-import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
+import { adminTokensOf, createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { addressConfig, commonConfig } from '@headset-cloud/kit/common-config.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
@@ -10,8 +10,24 @@ import { createTracing } from '@headset-cloud/kit/tracing.ts';
 import { assembleGateway } from './assemble.ts';
 import { gatewayConfig } from './config.ts';
 
-const { LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN, TURN_AWAY_MS, STOP_GRACE_MS } = commonConfig;
-const ownConfig = { LOG_LEVEL, ADMIN_LISTEN, ADMIN_TOKEN, TURN_AWAY_MS, STOP_GRACE_MS } as const;
+const {
+  LOG_LEVEL,
+  ADMIN_LISTEN,
+  ADMIN_TOKEN,
+  ADMIN_TOKEN_BEFORE,
+  METRICS_TOKEN,
+  TURN_AWAY_MS,
+  STOP_GRACE_MS,
+} = commonConfig;
+const ownConfig = {
+  LOG_LEVEL,
+  ADMIN_LISTEN,
+  ADMIN_TOKEN,
+  ADMIN_TOKEN_BEFORE,
+  METRICS_TOKEN,
+  TURN_AWAY_MS,
+  STOP_GRACE_MS,
+} as const;
 const hostConfig = { ...ownConfig, ...addressConfig } as const;
 
 await main('gateway', async () => {
@@ -33,7 +49,7 @@ await main('gateway', async () => {
     createAdminServer({
       service: 'gateway',
       listen: common.ADMIN_LISTEN,
-      token: common.ADMIN_TOKEN,
+      ...adminTokensOf(common),
       bindings: [],
       metrics,
       notReady: () => lifecycle.notReady(),

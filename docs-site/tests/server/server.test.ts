@@ -296,6 +296,20 @@ describe('server: operation', () => {
       await own.stop();
     }
   });
+  test('the token of the metrics reads them, too', async () => {
+    const own = await start(settings({ ADMIN_TOKEN: 'the-token', METRICS_TOKEN: 'of-the-metrics' }));
+    try {
+      const metricsBy = async (token: string) => {
+        const headers = { authorization: `Bearer ${token}` };
+        return (await fetch(`http://127.0.0.1:${own.adminPort}/metrics`, { headers })).status;
+      };
+      assert.equal(await metricsBy('the-token'), 200);
+      assert.equal(await metricsBy('of-the-metrics'), 200);
+      assert.equal(await metricsBy('of-nobody'), 401);
+    } finally {
+      await own.stop();
+    }
+  });
   test('an admin port that is reachable from outside demands a token', () => {
     assert.throws(() => settings({ ADMIN_LISTEN: '0.0.0.0:9100' }), /ADMIN_TOKEN: not set, but ADMIN_LISTEN/);
   });

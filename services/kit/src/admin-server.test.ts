@@ -10,11 +10,12 @@ afterEach(async () => {
   for (const door of doors.splice(0)) await door.stop();
 });
 
-async function door(token: string | undefined) {
+async function door(token: string | undefined, more: { tokenBefore?: string; metricsToken?: string } = {}) {
   const server = createAdminServer({
     service: 'test',
     listen: { host: '127.0.0.1', port: 0 },
     token,
+    ...more,
     bindings: [],
     metrics: createMetrics('test'),
     notReady: () => [],
@@ -64,4 +65,20 @@ it('with a token the name does not count, and the token does', async () => {
   expect(await call('devices.headset.svc')).toBe(401);
   expect(await call('devices.headset.svc', { authorization: 'Bearer a-token-of-the-test' })).toBe(200);
   expect(await call('devices.headset.svc', {}, '/readyz')).toBe(200);
+});
+
+it('takes the token before its own everywhere, and that of the metrics for them only', async () => {
+  const call = await door('a-token-of-the-test', {
+    tokenBefore: 'the-token-until-now',
+    metricsToken: 'for-prometheus-only',
+  });
+  const by = (token: string, path: string) => call('x', { authorization: `Bearer ${token}` }, path);
+  for (const path of ['/status', '/metrics']) {
+    expect(await by('a-token-of-the-test', path)).toBe(200);
+    expect(await by('the-token-until-now', path)).toBe(200);
+    expect(await by('the-token-of-nobody', path)).toBe(401);
+  }
+  expect(await by('for-prometheus-only', '/metrics')).toBe(200);
+  expect(await by('for-prometheus-only', '/status')).toBe(401);
+  expect(await by('for-prometheus-only', '/headset.devices.v1.DevicesAdminService/ListDevices')).toBe(401);
 });

@@ -20,6 +20,10 @@ export interface AdminServerOptions {
    * Bearer token that every path but the health checks demands; required when listening beyond loopback.
    */
   readonly token: string | undefined;
+  /** The token that `token` replaces: accepted as well. */
+  readonly tokenBefore?: string | undefined;
+  /** Reads /metrics and nothing else. */
+  readonly metricsToken?: string | undefined;
   readonly bindings: readonly RpcBinding[];
   readonly metrics: Registry;
   /** Reasons why the process is not ready; empty when it is. */
@@ -85,7 +89,8 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
         `${reasons.join('\n') || 'ok'}\n`,
       );
     }
-    if (token && !bears(request, token)) {
+    const tokens = [token, options.tokenBefore, path === '/metrics' ? options.metricsToken : undefined];
+    if (token && !tokens.some((one) => one !== undefined && bears(request, one))) {
       response.setHeader('www-authenticate', 'Bearer');
       return send(
         response,
@@ -141,6 +146,16 @@ function addRoutes(router: ConnectRouter, binding: RpcBinding, logger: Logger): 
     };
   }
   router.service(binding.service, handlers as Partial<ServiceImpl<DescService>>);
+}
+
+/** The tokens of a process's configuration, by the names of AdminServerOptions. */
+export function adminTokensOf(config: {
+  readonly ADMIN_TOKEN?: string | undefined;
+  readonly ADMIN_TOKEN_BEFORE?: string | undefined;
+  readonly METRICS_TOKEN?: string | undefined;
+}): Pick<AdminServerOptions, 'token' | 'tokenBefore' | 'metricsToken'> {
+  const { ADMIN_TOKEN, ADMIN_TOKEN_BEFORE, METRICS_TOKEN } = config;
+  return { token: ADMIN_TOKEN, tokenBefore: ADMIN_TOKEN_BEFORE, metricsToken: METRICS_TOKEN };
 }
 
 /** Whether a Host header names this machine, with any port. HTTP/1.1 demands the header. */

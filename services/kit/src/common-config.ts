@@ -23,6 +23,22 @@ export const commonConfig = {
     pattern: /^\S{16,}$/,
     form: 'at least 16 characters without spaces',
   }),
+  ADMIN_TOKEN_BEFORE: text({
+    doc: 'The token that ADMIN_TOKEN replaces: accepted as well while operators change over.',
+    example: 'the-token-until-now',
+    secret: true,
+    random: true,
+    pattern: /^\S{16,}$/,
+    form: 'at least 16 characters without spaces',
+  }),
+  METRICS_TOKEN: text({
+    doc: 'Bearer token that reads /metrics and nothing else, so that Prometheus needs no ADMIN_TOKEN.',
+    example: 'another-long-random-text',
+    secret: true,
+    random: true,
+    pattern: /^\S{16,}$/,
+    form: 'at least 16 characters without spaces',
+  }),
   SECRET_KEY: text({
     doc: 'Encrypts authentication keys and client secrets at rest; losing it loses them.',
     example: '64 random hexadecimal digits (openssl rand -hex 32)',

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { stdSerializers } from 'pino';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { createAdminServer } from './admin-server.ts';
+import { adminTokensOf, createAdminServer } from './admin-server.ts';
 import { platformVersion } from './build-info.ts';
 import { systemClock } from './clock.ts';
 import { type addressConfig, commonConfig, distributedConfig } from './common-config.ts';
@@ -193,7 +193,7 @@ export async function hostService(
     createAdminServer({
       service: name,
       listen: common.ADMIN_LISTEN,
-      token: common.ADMIN_TOKEN,
+      ...adminTokensOf(common),
       bindings: [...service.admin, deadLettersAdmin([keeping.deadLetters])],
       metrics,
       notReady: () => lifecycle.notReady(),

@@ -1,4 +1,4 @@
-import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
+import { adminTokensOf, createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { ConfigError, readConfig } from '@headset-cloud/kit/config.ts';
 import { createMetrics, main } from '@headset-cloud/kit/host.ts';
 import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
@@ -24,7 +24,7 @@ await main('issuer', async () => {
     createAdminServer({
       service: 'issuer',
       listen: config.ADMIN_LISTEN,
-      token: config.ADMIN_TOKEN,
+      ...adminTokensOf(config),
       bindings: [],
       metrics: createMetrics('issuer'),
       notReady: () => lifecycle.notReady(),

@@ -11,7 +11,7 @@ import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { assembleGateway } from '@headset-cloud/gateway/assemble.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
-import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
+import { adminTokensOf, createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { ConfigError, type ConfigProblem, readConfig } from '@headset-cloud/kit/config.ts';
 import { deadLettersAdmin } from '@headset-cloud/kit/dead-letters/admin.ts';
@@ -135,7 +135,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     createAdminServer({
       service: 'platform',
       listen: config.ADMIN_LISTEN,
-      token: config.ADMIN_TOKEN,
+      ...adminTokensOf(config),
       bindings: [...services.flatMap((s) => s.admin), deadLettersAdmin(deadLetters)],
       metrics,
       notReady: () => lifecycle.notReady(),

@@ -5,7 +5,12 @@ const production = ['values-production.yaml'];
 /** Everything that can be switched on at once, beside what the production example has. */
 export const everything = {
   imagePullSecrets: ['registry'],
-  secrets: { revision: '2026-11-24', kafkaPassword: { name: 'headset-cloud' } },
+  secrets: {
+    revision: '2026-11-24',
+    adminTokenBefore: { name: 'headset-cloud' },
+    kafkaPassword: { name: 'headset-cloud' },
+    metricsToken: { name: 'headset-cloud' },
+  },
   kafka: { prefix: 'blue.', tls: true, sasl: { mechanism: 'scram-sha-512', username: 'headset-cloud' } },
   s3: { endpoint: 'https://s3.example.com', publicEndpoint: 'https://files.example.com' },
   oidc: { jwksUri: 'https://id.example.com/jwks' },

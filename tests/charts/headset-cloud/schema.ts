@@ -91,6 +91,8 @@ const values: Schema = {
       mongodbUri: reference,
       secretKey: reference,
       adminToken: reference,
+      adminTokenBefore: reference,
+      metricsToken: reference,
       s3Credentials: reference,
       egressProxyCredentials: reference,
       kafkaPassword: reference,

@@ -158,10 +158,12 @@ describeWith(['helm'], 'workloads', () => {
   it.each(Object.keys(scenarios))(
     '%s: each pod mounts only the secrets that it reads, and none is in its environment',
     (scenario) => {
-      const kafka = scenario.endsWith('everything on') ? ['KAFKA_SASL_PASSWORD'] : [];
+      const all = scenario.endsWith('everything on');
+      const kafka = all ? ['KAFKA_SASL_PASSWORD'] : [];
+      const tokens = all ? ['ADMIN_TOKEN', 'ADMIN_TOKEN_BEFORE', 'METRICS_TOKEN'] : ['ADMIN_TOKEN'];
       const secretsOf: Record<string, string[]> = {
-        gateway: ['ADMIN_TOKEN'],
-        site: ['ADMIN_TOKEN'],
+        gateway: tokens,
+        site: tokens.filter((name) => name !== 'ADMIN_TOKEN_BEFORE'),
         operator: ['ADMIN_TOKEN'],
         'core-loop': ['ADMIN_TOKEN'],
         prepare: ['MONGODB_URI', ...kafka],
@@ -176,11 +178,19 @@ describeWith(['helm'], 'workloads', () => {
           component === 'updates' && scenario.startsWith('production') ? ['AWS_SHARED_CREDENTIALS'] : [];
         const proxy =
           callers.includes(component) && scenario.endsWith('proxy') ? ['EGRESS_PROXY_CREDENTIALS'] : [];
-        const own = secretsOf[component] ?? ['ADMIN_TOKEN', 'MONGODB_URI', 'SECRET_KEY', ...kafka, ...aws];
+        const own = secretsOf[component] ?? [...tokens, 'MONGODB_URI', 'SECRET_KEY', ...kafka, ...aws];
         expect(paths).toEqual([...own, ...proxy]);
       }
     },
   );
+
+  it('Prometheus reads metrics by their own token where there is one', () => {
+    const tokenIn = (scenario: string) =>
+      kind(resources(scenarios[scenario]), 'ServiceMonitor')[0]?.['spec'].endpoints[0].authorization
+        .credentials.key;
+    expect(tokenIn('production, everything on')).toBe('metrics-token');
+    expect(tokenIn('production')).toBe('admin-token');
+  });
 
   it('production makes no Secret', () => {
     expect(kind(resources(scenarios['production, everything on']), 'Secret')).toEqual([]);
