@@ -1,3 +1,5 @@
+import { createServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grpc-js';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { isTransient } from '../errors.ts';
@@ -41,5 +43,25 @@ test.each<[string, Parameters<typeof peer>[0]]>([
     expect(isTransient(failure)).toBe(true);
   } finally {
     await close();
+  }
+});
+
+test.each([
+  ['NO_ERROR', 0],
+  ['INTERNAL_ERROR', 2],
+  ['CANCEL', 8],
+])('a stream that ends without an answer (%s) is a peer that cannot be reached', async (_, code) => {
+  // As the last connections of a process that ends; grpc-js reports some of them as INTERNAL.
+  const server = createServer((_request, response) => response.stream.close(code));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const channel = new GrpcChannel(`127.0.0.1:${(server.address() as AddressInfo).port}`);
+  try {
+    const failure = await createClient(BillingService, channel)
+      .getBill({})
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'unavailable', retryAfterMs: 1000 });
+  } finally {
+    await channel.close();
+    server.close();
   }
 });

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -71,11 +73,16 @@ function processWith(
 
 const named = (name: string) => authority.issue([`${name}.${domain}`]);
 
-/** A billing service that counts the calls it handles. */
-async function serve(process: Process, plaintext = false): Promise<{ port: number; handled: () => number }> {
+/** A billing service that counts the calls it handles; each does `work` first. */
+async function serve(
+  process: Process,
+  plaintext = false,
+  work: (nth: number) => Promise<void> = async () => {},
+): Promise<{ port: number; handled: () => number; server: RpcServer }> {
   let handled = 0;
   const getBill = async () => {
     handled++;
+    await work(handled);
     return {};
   };
   const server = new RpcServer(
@@ -87,7 +94,7 @@ async function serve(process: Process, plaintext = false): Promise<{ port: numbe
   );
   const port = await server.start(loopback);
   closing.push(() => server.stop(0));
-  return { port, handled: () => handled };
+  return { port, handled: () => handled, server };
 }
 
 function callerOf(port: number, process?: Process): Client<typeof BillingService> {
@@ -281,6 +288,41 @@ test('permissive: plaintext callers are served and counted, callers with a certi
     /total [1-9]/,
   );
 });
+
+test('a stop waits for the calls on connections that have been told to end before', async () => {
+  const billing = processWith(await named('billing'), authority.ca, 'permissive');
+  const held = Promise.withResolvers<void>();
+  const { port, server } = await serve(billing, false, (nth) => (nth === 1 ? held.promise : Promise.resolve()));
+  const caller = callerOf(port);
+  const answered = caller.getBill({});
+  // A second connection: the one of the call is too old for more calls.
+  await waitFor('a call on another connection', async () => {
+    await caller.getBill({});
+    const text = await billing.metrics.getSingleMetricAsString('headset_rpc_plaintext_connections_total');
+    return / [2-9]$/.test(text.trim());
+  });
+  let stopped = false;
+  const stop = server.stop(20_000).then(() => {
+    stopped = true;
+  });
+  await waitFor('the port to be closed', () => refuses(port));
+  await refuses(port);
+  expect(stopped).toBe(false);
+  held.resolve();
+  expect(await answered).toBeDefined();
+  await stop;
+});
+
+/** True when nobody listens on the port any more. */
+async function refuses(port: number): Promise<boolean> {
+  const socket = connect({ host: loopback.host, port });
+  const refused = await once(socket, 'connect').then(
+    () => false,
+    () => true,
+  );
+  socket.destroy();
+  return refused;
+}
 
 test('permissive: a service without TLS is reached; with `required` it is not', async () => {
   const billing = processWith(await named('billing'));
