@@ -104,9 +104,13 @@ export async function startIntegrators(options: {
       await Promise.all([integrator.close(), files.close()]);
     },
   };
-  const activations = await Promise.all(
-    tenants.flatMap((t) => t.devices.map(({ deviceId }) => activate(t.client, deviceId, 0))),
-  );
+  // Release 0.1.0 fails where two of its instances draw the very first transaction id at the same time.
+  const [first, ...others] = tenants.flatMap((t) => t.devices.map(({ deviceId }) => ({ ...t, deviceId })));
+  const activated = ({ client, deviceId }: typeof first & object) => activate(client, deviceId, 0);
+  const activations = [
+    ...(first ? [await activated(first)] : []),
+    ...(await Promise.all(others.map(activated))),
+  ];
   const ended = (id: number | undefined) =>
     integrator.received.some(
       ({ body }) => body.transactionId === id && body.notificationType === 'processed',

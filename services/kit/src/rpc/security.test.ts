@@ -292,7 +292,9 @@ test('permissive: plaintext callers are served and counted, callers with a certi
 test('a stop waits for the calls on connections that have been told to end before', async () => {
   const billing = processWith(await named('billing'), authority.ca, 'permissive');
   const held = Promise.withResolvers<void>();
-  const { port, server } = await serve(billing, false, (nth) => (nth === 1 ? held.promise : Promise.resolve()));
+  const { port, server } = await serve(billing, false, (nth) =>
+    nth === 1 ? held.promise : Promise.resolve(),
+  );
   const caller = callerOf(port);
   const answered = caller.getBill({});
   // A second connection: the one of the call is too old for more calls.
