@@ -284,3 +284,25 @@ describeWith(['helm'], 'workloads', () => {
     }
   });
 });
+
+describeWith(['helm'], 'a trial', () => {
+  const millicores = (quantity: string) =>
+    quantity.endsWith('m') ? Number.parseInt(quantity, 10) : Number(quantity) * 1000;
+
+  it('fits a node of two cores beside the cluster’s own pods, also while it is upgraded', () => {
+    const all = resources(scenarios['trial']).filter(({ kind: of }) => of !== 'CronJob');
+    const requests = all.flatMap(({ kind: of, spec }) => {
+      const pod = of === 'Pod' ? spec : spec?.template?.spec;
+      const own = (pod?.containers ?? []).map((one: { resources: { requests: { cpu: string } } }) =>
+        millicores(one.resources.requests.cpu),
+      );
+      // While it is upgraded, a component has one pod more.
+      const pods = (spec?.replicas ?? 1) + (spec?.strategy?.rollingUpdate?.maxSurge ?? 0);
+      return own.map((one: number) => one * pods);
+    });
+    // Nine components, two stores, issuer, certificates, prepare, core-loop.
+    expect(requests.length).toBeGreaterThanOrEqual(14);
+    // A node of kind has pods of its own that request 950m.
+    expect(requests.reduce((sum, one) => sum + one, 0)).toBeLessThan(1050);
+  });
+});
