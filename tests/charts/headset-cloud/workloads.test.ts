@@ -208,8 +208,14 @@ describeWith(['helm'], 'workloads', () => {
     expect(first.name).toMatch(/^trial-prepare-[0-9a-f]{10}$/);
   });
 
-  it('no resource in production is a hook', () => {
-    expect(JSON.stringify(production())).not.toContain('helm.sh/hook');
+  it('the only hook in production is the pod of `helm test`, which asks every process', () => {
+    const hooks = production().filter(({ metadata }) => JSON.stringify(metadata).includes('helm.sh/hook'));
+    expect(hooks.map(({ kind: of, metadata }) => `${of} ${metadata.name}`)).toEqual(['Pod trial-status']);
+    const [container] = hooks[0]?.['spec'].containers ?? [];
+    expect(container.args).toEqual(['services/ctl/src/main.ts', 'status']);
+    const asked = container.env.map(({ name }: { name: string }) => name);
+    for (const component of Object.keys(ownSettings))
+      expect(asked).toContain(`${component.toUpperCase().replaceAll('-', '_')}_ADMIN`);
   });
 
   it('device-link advertises the address of its pod, and headsets reach it through layer 4', () => {
