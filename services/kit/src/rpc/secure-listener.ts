@@ -20,17 +20,19 @@ export class SecureListener {
   readonly #security: RpcSecurity;
   /** The connections that the gRPC server has. */
   readonly #open = new Set<Socket>();
-  #noneIsOpen = () => {};
+  #noneIsOpen: (() => void) | undefined;
 
   constructor(server: Server, security: RpcSecurity, logger: Logger) {
     this.#security = security;
     const { files, observe } = security;
     const inside = server.createConnectionInjector(ServerCredentials.createInsecure());
     const handOver = (socket: Socket) => {
+      // Its handshake ended after `close`: nobody would tell it to end.
+      if (this.#noneIsOpen) return socket.destroy();
       this.#open.add(socket);
       socket.once('close', () => {
         this.#open.delete(socket);
-        if (this.#open.size === 0) this.#noneIsOpen();
+        if (this.#open.size === 0) this.#noneIsOpen?.();
       });
       inside.injectConnection(socket);
     };

@@ -315,6 +315,19 @@ test('a stop waits for the calls on connections that have been told to end befor
   await stop;
 });
 
+test('a connection whose handshake ends after the stop began does not hold it up', async () => {
+  const billing = processWith(await named('billing'), authority.ca, 'permissive');
+  const { port, server } = await serve(billing);
+  // It has been accepted when a later one has been served.
+  const silent = connect({ host: loopback.host, port });
+  await once(silent, 'connect');
+  await callerOf(port).getBill({});
+  const stop = server.stop(20_000).then(() => 'stopped');
+  silent.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  await once(silent, 'close');
+  expect(await stop).toBe('stopped');
+});
+
 /** True when nobody listens on the port any more. */
 async function refuses(port: number): Promise<boolean> {
   const socket = connect({ host: loopback.host, port });
