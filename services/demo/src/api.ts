@@ -19,12 +19,20 @@ export interface ApiAnswer {
 export const allScopes =
   'cws:application:read cws:application:write cws:device:read cws:device:write cws:communication-service';
 
+type Call = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+  signal?: AbortSignal,
+) => Promise<ApiAnswer>;
+
 /** An integrator's client: gets its token and calls the API. */
 export interface ApiClient {
-  /** `path` begins with /v1. `body` is sent as JSON; a string is sent unchanged. */
-  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
+  /** `path` begins with /v1. `body` is sent as JSON; a string is sent unchanged. `signal` ends the request. */
+  call: Call;
   /** The same, with a path relative to the application's path. */
-  app(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
+  app: Call;
   token(): Promise<string>;
   close(): Promise<void>;
 }
@@ -56,10 +64,11 @@ export function createApiClient(
   };
   const client: ApiClient = {
     token: getToken,
-    async call(method, path, body, headers = {}) {
+    async call(method, path, body, headers = {}, signal = undefined) {
       const answer = await request(access.apiUrl + path, {
         method: method as 'GET',
         dispatcher: agent,
+        ...(signal && { signal }),
         headers: {
           authorization: `Bearer ${await getToken()}`,
           ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -78,8 +87,8 @@ export function createApiClient(
       }
       return { status: answer.statusCode, headers: answer.headers, body: parsed };
     },
-    app: (method, path, body, headers) =>
-      client.call(method, `/v1/applications/${access.applicationId}${path}`, body, headers),
+    app: (method, path, body, headers, signal) =>
+      client.call(method, `/v1/applications/${access.applicationId}${path}`, body, headers, signal),
     close: () => agent.close(),
   };
   return client;

@@ -16,7 +16,7 @@ export interface PhaseFigures {
   readonly unanswered: number;
   /** Longest time without a 201; milliseconds. */
   readonly longestGapMs: number;
-  /** Longest time from a call's first refused or unanswered attempt until it passed; milliseconds. */
+  /** Longest time from a call's first refusal until it passed; milliseconds. */
   readonly longestDelayMs: number;
   /** Times without a session of headsets that lost theirs, rising; milliseconds. */
   readonly absencesMs: readonly number[];
@@ -47,7 +47,7 @@ export function figuresOf(
   };
 }
 
-/** A call that did not pass at once: from its first vain attempt until it passed. */
+/** A call that did not pass at once: from its first refusal, or the end of an attempt without an answer, until it passed. */
 export interface Passing {
   readonly key: string;
   readonly fromMs: number;
@@ -64,7 +64,7 @@ export function passing(attempts: readonly Attempt[]): Passing[] {
     return [
       {
         key,
-        fromMs: Math.min(...vain.map(({ fromMs }) => fromMs)),
+        fromMs: Math.min(...vain.map((attempt) => attempt.toMs)),
         toMs: good?.toMs ?? Number.POSITIVE_INFINITY,
         statuses: own.map(({ status }) => status),
       },

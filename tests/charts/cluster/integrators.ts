@@ -78,6 +78,8 @@ export async function startIntegrators(options: {
       noting(api, attempts),
       () => ++order,
       () => false,
+      // As the guide asks of integrators. Attempts that are given up, but go on, would fill the client's connections.
+      { patienceMs: 8000, polite: true },
     );
     tenants.push({ ...{ applicationId, api, client, devices }, said: new Said(Date.now()) });
   }
@@ -104,9 +106,13 @@ export async function startIntegrators(options: {
       await Promise.all([integrator.close(), files.close()]);
     },
   };
-  const activations = await Promise.all(
-    tenants.flatMap((t) => t.devices.map(({ deviceId }) => activate(t.client, deviceId, 0))),
-  );
+  // Release 0.1.0 fails where two of its instances draw the very first transaction id at the same time.
+  const [first, ...others] = tenants.flatMap((t) => t.devices.map(({ deviceId }) => ({ ...t, deviceId })));
+  const activated = ({ client, deviceId }: typeof first & object) => activate(client, deviceId, 0);
+  const activations = [
+    ...(first ? [await activated(first)] : []),
+    ...(await Promise.all(others.map(activated))),
+  ];
   const ended = (id: number | undefined) =>
     integrator.received.some(
       ({ body }) => body.transactionId === id && body.notificationType === 'processed',
@@ -121,12 +127,12 @@ export async function startIntegrators(options: {
 
 /** The same client, whose changing calls are noted with their times. */
 function noting(api: ApiClient, attempts: Attempt[]): ApiClient {
-  const app: ApiClient['app'] = async (method, path, body, headers) => {
+  const app: ApiClient['app'] = async (method, path, body, headers, signal) => {
     const key = headers?.['idempotency-key'];
     const fromMs = Date.now();
     let answer: ApiAnswer | undefined;
     try {
-      answer = await api.app(method, path, body, headers);
+      answer = await api.app(method, path, body, headers, signal);
       return answer;
     } finally {
       if (key) attempts.push({ key, fromMs, toMs: Date.now(), status: answer?.status ?? 0 });

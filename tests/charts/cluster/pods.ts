@@ -19,6 +19,8 @@ export interface PodsWatch {
    */
   readonly readyAfterMs: readonly { readonly component: string; readonly ms: number }[];
   readonly ended: readonly Ended[];
+  /** The components' pods that are not being removed, as they are now. */
+  current(): Pod[];
   /** The next end of this container does not count as its own. */
   expectDeath(containerId: string): void;
   close(): void;
@@ -29,6 +31,7 @@ export function watchEnds(cluster: Cluster, { name }: Namespace, components: rea
   const readyAfterMs: { component: string; ms: number }[] = [];
   const ended = new Map<string, Ended>();
   const expected = new Set<string>();
+  const pods = new Map<string, Pod>();
   const seen = (pod: Pod) => {
     const component = componentOf(pod);
     const [container] = pod.status.containerStatuses ?? [];
@@ -48,12 +51,20 @@ export function watchEnds(cluster: Cluster, { name }: Namespace, components: rea
       });
     }
   };
-  const watch = watchPods(cluster, name, ({ pod }) => seen(pod));
+  const watch = watchPods(cluster, name, ({ type, pod }) => {
+    if (type === 'DELETED') pods.delete(pod.metadata.uid);
+    else pods.set(pod.metadata.uid, pod);
+    seen(pod);
+  });
   return {
     readyAfterMs,
     get ended() {
       return [...ended.values()];
     },
+    current: () =>
+      [...pods.values()].filter(
+        (pod) => components.includes(componentOf(pod)) && !pod.metadata.deletionTimestamp,
+      ),
     expectDeath: (containerId) => void expected.add(containerId),
     close: watch.close,
   };

@@ -37,10 +37,12 @@ describeOnCluster(
       rmSync(dataDir, { recursive: true, force: true });
     });
 
-    it('proves itself by `helm test`: ctl, a simulated headset, both signed callbacks', async () => {
+    it('proves itself by `helm test`: every process is ready; ctl, a simulated headset, both signed callbacks', async () => {
       const said = await (namespace as Namespace).helm(['test', releaseName, '--timeout', '4m', '--logs']);
       expect(said).toContain('Phase:          Succeeded');
       expect(said).toContain('The core loop works.');
+      // The pod that every installation has.
+      for (const component of components) expect(said).toMatch(new RegExp(`^${component} +\\S+ +yes`, 'm'));
     }, 300_000);
 
     it('uses little memory and time while nothing happens', async () => {

@@ -219,8 +219,14 @@ describeWith(['helm'], 'workloads', () => {
     expect(first.name).toMatch(/^trial-prepare-[0-9a-f]{10}$/);
   });
 
-  it('no resource in production is a hook', () => {
-    expect(JSON.stringify(production())).not.toContain('helm.sh/hook');
+  it('the only hook in production is the pod of `helm test`, which asks every process', () => {
+    const hooks = production().filter(({ metadata }) => JSON.stringify(metadata).includes('helm.sh/hook'));
+    expect(hooks.map(({ kind: of, metadata }) => `${of} ${metadata.name}`)).toEqual(['Pod trial-status']);
+    const [container] = hooks[0]?.['spec'].containers ?? [];
+    expect(container.args).toEqual(['services/ctl/src/main.ts', 'status']);
+    const asked = container.env.map(({ name }: { name: string }) => name);
+    for (const component of Object.keys(ownSettings))
+      expect(asked).toContain(`${component.toUpperCase().replaceAll('-', '_')}_ADMIN`);
   });
 
   it('device-link advertises the address of its pod, and headsets reach it through layer 4', () => {
@@ -293,5 +299,27 @@ describeWith(['helm'], 'workloads', () => {
       expect(spec.volumes).toContainEqual({ name: 'ca', configMap: { name: 'authorities' } });
       expect(spec.imagePullSecrets).toEqual([{ name: 'registry' }]);
     }
+  });
+});
+
+describeWith(['helm'], 'a trial', () => {
+  const millicores = (quantity: string) =>
+    quantity.endsWith('m') ? Number.parseInt(quantity, 10) : Number(quantity) * 1000;
+
+  it('fits a node of two cores beside the cluster’s own pods, also while it is upgraded', () => {
+    const all = resources(scenarios['trial']).filter(({ kind: of }) => of !== 'CronJob');
+    const requests = all.flatMap(({ kind: of, spec }) => {
+      const pod = of === 'Pod' ? spec : spec?.template?.spec;
+      const own = (pod?.containers ?? []).map((one: { resources: { requests: { cpu: string } } }) =>
+        millicores(one.resources.requests.cpu),
+      );
+      // While it is upgraded, a component has one pod more.
+      const pods = (spec?.replicas ?? 1) + (spec?.strategy?.rollingUpdate?.maxSurge ?? 0);
+      return own.map((one: number) => one * pods);
+    });
+    // Nine components, two stores, issuer, certificates, prepare, core-loop.
+    expect(requests.length).toBeGreaterThanOrEqual(14);
+    // A node of kind has pods of its own that request 950m.
+    expect(requests.reduce((sum, one) => sum + one, 0)).toBeLessThan(1050);
   });
 });

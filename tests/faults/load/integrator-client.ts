@@ -14,8 +14,16 @@ export interface Call {
   readonly setting?: { readonly field: string; readonly value: string };
 }
 
-/** Time-out of an attempt, after which the call is repeated. */
-const patienceMs = 5000;
+/** How an integrator behaves towards an API that is slow or refuses. */
+export interface Manners {
+  /** Time-out of an attempt, after which the call is repeated; milliseconds. */
+  readonly patienceMs: number;
+  /** Waits for as long as `Retry-After` says, and ends a request that it gives up. */
+  readonly polite: boolean;
+}
+
+/** Repeats at once, and leaves what it gives up to itself. */
+const rude: Manners = { patienceMs: 5000, polite: false };
 
 /** An integrator that repeats each call, with the same key and body, until it has a definitive response. */
 export class IntegratorClient {
@@ -29,9 +37,17 @@ export class IntegratorClient {
   readonly #nextOrder: () => number;
   /** Whether a process has, or had a moment ago, a wrong clock; then a valid token may be refused. */
   readonly #clockIsOff: () => boolean;
+  readonly #manners: Manners;
   #givenUp = false;
 
-  constructor(applicationId: string, api: ApiClient, nextOrder: () => number, clockIsOff: () => boolean) {
+  constructor(
+    applicationId: string,
+    api: ApiClient,
+    nextOrder: () => number,
+    clockIsOff: () => boolean,
+    manners: Manners = rude,
+  ) {
+    this.#manners = manners;
     this.applicationId = applicationId;
     this.#api = api;
     this.#nextOrder = nextOrder;
@@ -58,7 +74,7 @@ export class IntegratorClient {
     let attempts = 0;
     while (!this.#givenUp && !isDefinitive(answer)) {
       const clockWasOff = this.#clockIsOff();
-      if (attempts > 0) await delay(Math.min(50 * attempts, 500));
+      if (attempts > 0) await delay(Math.max(Math.min(50 * attempts, 500), this.#toldMs(answer)));
       attempts += 1;
       this.attempts += 1;
       answer = await this.#attempt(call, key);
@@ -70,6 +86,12 @@ export class IntegratorClient {
     const record = this.#record(call, key, attempts, definitive);
     this.calls.push(record);
     return { record, body: definitive?.body };
+  }
+
+  /** How long the answer says to wait. */
+  #toldMs(answer: ApiAnswer | undefined): number {
+    const told = Number(answer?.headers['retry-after'] ?? 0);
+    return this.#manners.polite && Number.isFinite(told) ? 1000 * told : 0;
   }
 
   #record(call: Call, key: string, attempts: number, answer: ApiAnswer | undefined): CallRecord {
@@ -86,10 +108,16 @@ export class IntegratorClient {
   }
 
   async #attempt(call: Call, key: string): Promise<ApiAnswer | undefined> {
-    const sent = this.#api.app(call.method, call.path, call.body, { 'idempotency-key': key });
+    const { patienceMs, polite } = this.#manners;
+    const end = new AbortController();
+    const headers = { 'idempotency-key': key };
+    const sent = this.#api.app(call.method, call.path, call.body, headers, end.signal);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), patienceMs);
+      timer = setTimeout(() => {
+        resolve(undefined);
+        if (polite) end.abort();
+      }, patienceMs);
     });
     try {
       // An attempt that is given up goes on in the server, as after a client's disconnect.

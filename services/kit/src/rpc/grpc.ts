@@ -194,13 +194,14 @@ export class RpcServer {
   /** Waits at most graceMs for open calls to finish, then closes. */
   async stop(graceMs = 3000): Promise<void> {
     this.#health.setStatus('', 'NOT_SERVING');
-    this.#listener?.close();
+    const given = this.#listener?.close();
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
         this.#server.forceShutdown();
         resolve();
       }, graceMs);
-      this.#server.tryShutdown(() => {
+      this.#server.tryShutdown(async () => {
+        await given;
         clearTimeout(timer);
         resolve();
       });

@@ -18,18 +18,31 @@ export class SecureListener {
   readonly #tls: TlsServer;
   readonly #port: NetServer;
   readonly #security: RpcSecurity;
+  /** The connections that the gRPC server has. */
+  readonly #open = new Set<Socket>();
+  #noneIsOpen: (() => void) | undefined;
 
   constructor(server: Server, security: RpcSecurity, logger: Logger) {
     this.#security = security;
     const { files, observe } = security;
     const inside = server.createConnectionInjector(ServerCredentials.createInsecure());
+    const handOver = (socket: Socket) => {
+      // Its handshake ended after `close`: nobody would tell it to end.
+      if (this.#noneIsOpen) return socket.destroy();
+      this.#open.add(socket);
+      socket.once('close', () => {
+        this.#open.delete(socket);
+        if (this.#open.size === 0) this.#noneIsOpen?.();
+      });
+      inside.injectConnection(socket);
+    };
     const options = { requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.2' as const };
     this.#tls = createTlsServer(
       { ...files.current(), ...options, ALPNProtocols: ['h2'], handshakeTimeout: handshakeMs },
       (socket) => {
         // A peer that breaks off after the handshake; HTTP/2 handles it from then on.
         socket.on('error', () => {});
-        inside.injectConnection(socket);
+        handOver(socket);
       },
     );
     this.#tls.on('tlsClientError', (error, socket) => {
@@ -48,7 +61,7 @@ export class SecureListener {
             this.#sniff(socket, () => {
               observe.plaintextAccepted();
               logger.debug({ peer: socket.remoteAddress }, 'a service connects without TLS');
-              inside.injectConnection(socket);
+              handOver(socket);
             });
           });
   }
@@ -81,9 +94,17 @@ export class SecureListener {
     });
   }
 
-  /** Takes no more connections; the open ones are the gRPC server's. */
-  close(): void {
+  /**
+   * Takes no more connections; the open ones are the gRPC server's. Resolves when it has closed all: its own
+   * shutdown does not wait for those that it was given and has told to end before (their age, or a caller
+   * that turned away), though calls on them may go on.
+   */
+  close(): Promise<void> {
     this.#port.close();
     this.#security.files.close();
+    return new Promise((resolve) => {
+      this.#noneIsOpen = resolve;
+      if (this.#open.size === 0) resolve();
+    });
   }
 }

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -71,11 +73,16 @@ function processWith(
 
 const named = (name: string) => authority.issue([`${name}.${domain}`]);
 
-/** A billing service that counts the calls it handles. */
-async function serve(process: Process, plaintext = false): Promise<{ port: number; handled: () => number }> {
+/** A billing service that counts the calls it handles; each does `work` first. */
+async function serve(
+  process: Process,
+  plaintext = false,
+  work: (nth: number) => Promise<void> = async () => {},
+): Promise<{ port: number; handled: () => number; server: RpcServer }> {
   let handled = 0;
   const getBill = async () => {
     handled++;
+    await work(handled);
     return {};
   };
   const server = new RpcServer(
@@ -87,7 +94,7 @@ async function serve(process: Process, plaintext = false): Promise<{ port: numbe
   );
   const port = await server.start(loopback);
   closing.push(() => server.stop(0));
-  return { port, handled: () => handled };
+  return { port, handled: () => handled, server };
 }
 
 function callerOf(port: number, process?: Process): Client<typeof BillingService> {
@@ -281,6 +288,58 @@ test('permissive: plaintext callers are served and counted, callers with a certi
     /total [1-9]/,
   );
 });
+
+test('a stop waits for the calls on connections that have been told to end before', async () => {
+  const billing = processWith(await named('billing'), authority.ca, 'permissive');
+  const held = Promise.withResolvers<void>();
+  const { port, server } = await serve(billing, false, (nth) =>
+    nth === 1 ? held.promise : Promise.resolve(),
+  );
+  const caller = callerOf(port);
+  const answered = caller.getBill({}, { deadlineMs: 60_000 });
+  // A second connection: the one of the call is too old for more calls.
+  await waitFor('a call on another connection', async () => {
+    await caller.getBill({});
+    const text = await billing.metrics.getSingleMetricAsString('headset_rpc_plaintext_connections_total');
+    return Number(text.trim().split(' ').at(-1)) >= 2;
+  });
+  let stopped = false;
+  const stop = server.stop(20_000).then(() => {
+    stopped = true;
+  });
+  await waitFor('the port to be closed', () => refuses(port));
+  await refuses(port);
+  expect(stopped).toBe(false);
+  held.resolve();
+  expect(await answered).toBeDefined();
+  await stop;
+});
+
+test('a connection whose handshake ends after the stop began does not hold it up', async () => {
+  const billing = processWith(await named('billing'), authority.ca, 'permissive');
+  const { port, server } = await serve(billing);
+  // It has been accepted when a later one has been served.
+  const silent = connect({ host: loopback.host, port });
+  await once(silent, 'connect');
+  await callerOf(port).getBill({});
+  const closed = new Promise((resolve) => silent.once('close', resolve));
+  silent.on('error', () => {});
+  const stop = server.stop(20_000).then(() => 'stopped');
+  silent.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  await closed;
+  expect(await stop).toBe('stopped');
+});
+
+/** True when nobody listens on the port any more. */
+async function refuses(port: number): Promise<boolean> {
+  const socket = connect({ host: loopback.host, port });
+  const refused = await once(socket, 'connect').then(
+    () => false,
+    () => true,
+  );
+  socket.destroy();
+  return refused;
+}
 
 test('permissive: a service without TLS is reached; with `required` it is not', async () => {
   const billing = processWith(await named('billing'));

@@ -41,25 +41,25 @@ export function refusedCaller(): Partial<StatusObject> {
  */
 const unsent = /^((round_robin: )?No connection established|No addresses resolved|Name resolution failed)/;
 
+/** How grpc-js tells that a connection or a stream ended without an answer, where it has no better code for it. */
+const cutOff = /^Received RST_STREAM with code/;
+
+function wasCutOff(error: ServiceError): boolean {
+  return error.code === status.INTERNAL && cutOff.test(error.details);
+}
+
 /**
  * True when a call that failed may be made once more at once: no server has begun it, or it is repeatable
  * and the connection broke.
  */
 export function mayTryAgain(error: ServiceError, repeatable: boolean): boolean {
   // CANCELLED, when the caller has not canceled: the server ended the connection at the end of its drain.
-  if (error.code !== status.UNAVAILABLE && error.code !== status.CANCELLED) return false;
+  const codes: readonly status[] = [status.UNAVAILABLE, status.CANCELLED];
+  if (!codes.includes(error.code) && !wasCutOff(error)) return false;
   if (error.metadata?.get(notBegunKey).length) return true;
   // The answer of a server that has begun it.
   if (error.metadata?.get(codeKey).length) return false;
   return repeatable || unsent.test(error.details);
-}
-
-/**
- * True for a stream that ended without a status: its peer died while it answered, or closed the connection
- * in order (TLS does). grpc-js gives it INTERNAL, as it does a fault of our own.
- */
-function isCutOff({ code, details }: ServiceError): boolean {
-  return code === status.INTERNAL && /^Received RST_STREAM/.test(details);
 }
 
 /**
@@ -69,7 +69,8 @@ function isCutOff({ code, details }: ServiceError): boolean {
 export function isAway(error: ServiceError): boolean {
   const code = error.metadata?.get(codeKey)[0]?.toString();
   if (code !== undefined) return code === 'deadline_exceeded';
-  return error.code === status.UNAVAILABLE || error.code === status.DEADLINE_EXCEEDED || isCutOff(error);
+  const codes: readonly status[] = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED];
+  return codes.includes(error.code) || wasCutOff(error);
 }
 
 /** gRPC status → DomainError, by the stable code, else by the status. */
@@ -89,7 +90,7 @@ export function fromStatus(error: ServiceError, method: string): DomainError {
       retryAfterMs: 1000,
     });
   }
-  switch (isCutOff(error) ? status.UNAVAILABLE : error.code) {
+  switch (wasCutOff(error) ? status.UNAVAILABLE : error.code) {
     case status.UNAVAILABLE:
     case status.RESOURCE_EXHAUSTED:
     case status.CANCELLED:

@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Backing, realStackMissing, startBacking } from '@headset-cloud/demo/stack/backing.ts';
+import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { act } from '../../faults/headsets.ts';
+import { type Cluster, componentOf, describeAtLength, givenCluster, isReady } from './cluster.ts';
+import { allReady } from './disturbances.ts';
+import { loadImage } from './images.ts';
+import { type Integrators, startIntegrators } from './integrators.ts';
+import { makeNamespace, type Namespace } from './namespace.ts';
+import { applyStores, components, deploy, openDoors, trialValues } from './platform.ts';
+import { type PodsWatch, watchEnds } from './pods.ts';
+
+const outageMs = 300_000;
+
+/** Stores that the environment names are not the test's to stop. */
+const missing = () =>
+  realStackMissing() ??
+  orDemanded(process.env['MONGODB_URI'] || process.env['KAFKA_BROKERS'] ? 'the stores are given' : undefined);
+
+describeAtLength(
+  'both stores are away for five minutes',
+  () => {
+    let dataDir = '';
+    let cluster: Cluster;
+    let namespace: Namespace | undefined;
+    let backing: Backing | undefined;
+    let integrators: Integrators | undefined;
+    let watch: PodsWatch;
+    beforeAll(async () => {
+      dataDir = mkdtempSync(join(tmpdir(), 'headset-cloud-outage-'));
+      cluster = givenCluster();
+      namespace = await makeNamespace(cluster);
+      backing = await startBacking(dataDir, cluster.host);
+      const images = {
+        platform: await loadImage(cluster, 'platform'),
+        test: await loadImage(cluster, 'test'),
+      };
+      const { adminToken } = await applyStores(namespace, backing);
+      watch = watchEnds(cluster, namespace, components);
+      await deploy(namespace, 'install', trialValues(namespace, backing, images, 1));
+      const doors = await openDoors(namespace, adminToken);
+      integrators = await startIntegrators({ doors, host: cluster.host, dataDir });
+    }, 600_000);
+    afterAll(async () => {
+      watch?.close();
+      await integrators?.stop();
+      await namespace?.remove();
+      await backing?.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    });
+
+    it(
+      'calls are refused with a time to come back, no pod restarts, nothing is lost, and all goes on by itself',
+      async () => {
+        const { tenants, integrator, headsetsOf } = integrators as Integrators;
+        const { api, devices } = tenants[0] as Integrators['tenants'][number];
+        const deviceId = devices[0]?.deviceId as string;
+        const command = () =>
+          api.app('PUT', `/devices/${deviceId}/commands`, {
+            package: 'com.example.app',
+            launchType: 'activity',
+          });
+        const ended = (id: number) =>
+          integrator.received.some(
+            ({ body, verified }) =>
+              verified && body.transactionId === id && body.notificationType === 'processed',
+          );
+        const containers = () =>
+          watch.current().map((pod) => pod.status.containerStatuses?.[0]?.containerID ?? '');
+        const before = containers().sort();
+        const accepted = (await command()).body.transactionId;
+
+        await Promise.all([backing?.mongo?.kill(), backing?.kafka?.kill()]);
+        const beganMs = performance.now();
+        const customData = { success: true, customData: 'both stores were away' };
+        expect(await act(headsetsOf(deviceId), deviceId, { action: 'report', customData })).toBe(true);
+        const answers: string[] = [];
+        await waitFor(
+          'the end of the outage',
+          async () => {
+            const { status, headers } = await command();
+            answers.push(`${status} ${Number(headers['retry-after']) > 0 ? 'with' : 'without'} Retry-After`);
+            return performance.now() - beganMs > outageMs;
+          },
+          { timeoutMs: outageMs + 60_000, intervalMs: 1000 },
+        );
+        expect([...new Set(answers)].filter((one) => !/^50[03] with /.test(one))).toEqual([]);
+        const unready = components.filter((name) =>
+          watch.current().some((pod) => componentOf(pod) === name && !isReady(pod)),
+        );
+        expect(unready).toContain('transactions');
+
+        await Promise.all([backing?.mongo?.restart(), backing?.kafka?.restart()]);
+        const backMs = performance.now();
+        const next = await waitFor(
+          'a 201',
+          async () => {
+            const { status, body } = await command();
+            return status === 201 && (body.transactionId as number);
+          },
+          { timeoutMs: 60_000, intervalMs: 200 },
+        );
+        process.stderr.write(
+          `stores back → first 201: ${((performance.now() - backMs) / 1000).toFixed(1)} s\n`,
+        );
+        await waitFor('both callbacks', () => ended(accepted) && ended(next), { timeoutMs: 120_000 });
+        await waitFor(
+          'what the headset reported meanwhile',
+          () => integrator.received.some(({ body }) => body.customData === 'both stores were away'),
+          { timeoutMs: 120_000 },
+        );
+        await allReady(watch, 1);
+        expect(containers().sort()).toEqual(before);
+      },
+      outageMs + 600_000,
+    );
+  },
+  missing,
+);
