@@ -12,6 +12,9 @@ import type { Component } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
 import type { RpcBinding } from './rpc/types.ts';
 
+/** Longer than a slow command pauses between two calls: a connection that closes as one is sent fails it. */
+const idleMs = 65_000;
+
 export interface AdminServerOptions {
   /** The process, as `ctl status` shows it. */
   readonly service: string;
@@ -117,7 +120,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
     name: 'admin port',
     port: () => portOf(server),
     async start() {
-      const starting = createServer((request, response) => {
+      const starting = createServer({ keepAliveTimeout: idleMs }, (request, response) => {
         answer(request, response).catch((error) => {
           logger.error({ err: error }, 'admin request failed');
           if (!response.headersSent) send(response, 500, 'text/plain', 'Internal error.\n');
