@@ -3,6 +3,34 @@ import { mostFileBytes } from './domain/upload.ts';
 
 /** Keys of the devices service. */
 export const devicesConfig = {
+  LIMIT_CALLS_PER_SECOND: integer({
+    doc: 'Calls of the API that one client may make to one application, at all gateways together; the next one is answered 429. A contract may have limits of its own (`ctl contracts put`); the same holds for the other LIMIT keys.',
+    example: '500',
+    default: 500,
+    min: 1,
+    max: 1_000_000,
+  }),
+  LIMIT_CALLS_BURST: integer({
+    doc: 'Calls that may come at once after a pause; from then on LIMIT_CALLS_PER_SECOND holds.',
+    example: '1000',
+    default: 1000,
+    min: 1,
+    max: 1_000_000,
+  }),
+  LIMIT_CALLS_UNDER_WAY: integer({
+    doc: 'Calls of one client to one application that may be under way at the same time, at all gateways together.',
+    example: '500',
+    default: 500,
+    min: 1,
+    max: 100_000,
+  }),
+  LIMIT_DEVICE_CHANGES_PER_SECOND: integer({
+    doc: 'Changing calls that one client may make for one device; twice as many may come at once after a pause.',
+    example: '50',
+    default: 50,
+    min: 1,
+    max: 100_000,
+  }),
   DEVICES_SWEEP_INTERVAL_MS: integer({
     doc: 'How often the sweeper looks for activations, deactivations and resets that a crash interrupted; milliseconds.',
     example: '1000',
