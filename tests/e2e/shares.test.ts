@@ -60,6 +60,36 @@ describeOnStack('what one client may take', () => {
     await limit('--default-limits');
   });
 
+  test('a device takes no more unprocessed transactions than its contract says, until some have ended', async () => {
+    const device = other.devices[0]?.deviceId ?? '';
+    const put = `contracts put ${other.applicationId} --limit 10 --device-unprocessed 20`;
+    expect((await ctl(...put.split(' '))).exitCode).toBe(0);
+    const command = () =>
+      other.api.app('PUT', `/devices/${device}/commands`, { package: 'a', launchType: 'activity' });
+    const unprocessed = async () =>
+      (await other.call(200, 'GET', '/transactions?completionStatus=uncompleted&perPage=100&page=1')).body
+        .transactions.length;
+    await waitFor('a command to be refused', async () => (await command()).status === 429, {
+      timeoutMs: 30_000,
+      intervalMs: 1,
+    });
+    const full = await unprocessed();
+    const answers = await Promise.all(Array.from({ length: 40 }, command));
+    expect(answers.filter((one) => one.status === 201)).toEqual([]);
+    expect(answers[0]?.body.message).toBe('Too many unprocessed transactions of this device: at most 20.');
+    expect(answers[0]?.headers['ratelimit-policy']).toBe('"device-unprocessed";q=20');
+    expect(await unprocessed()).toBe(full);
+    await other.call(200, 'DELETE', `/devices/${device}/transactions`);
+    await waitFor('a command to be taken again', async () => (await command()).status === 201, {
+      timeoutMs: 30_000,
+    });
+    await waitFor('the device to be full again', async () => (await command()).status === 429, {
+      timeoutMs: 30_000,
+      intervalMs: 1,
+    });
+    expect(await unprocessed()).toBe(20);
+  });
+
   test('a limit of zero is refused, by the name of its option', async () => {
     const answer = await limit('--calls-per-second 0');
     expect(answer.exitCode).toBe(2);

@@ -31,6 +31,20 @@ export const devicesConfig = {
     min: 1,
     max: 100_000,
   }),
+  LIMIT_DEVICE_UNPROCESSED: integer({
+    doc: 'Unprocessed transactions that a device may have; a call that would make one more is answered 429.',
+    example: '1000',
+    default: 1000,
+    min: 1,
+    max: 1_000_000,
+  }),
+  LIMIT_APPLICATION_UNPROCESSED: integer({
+    doc: 'The same for all devices of one application.',
+    example: '1000000',
+    default: 1_000_000,
+    min: 1,
+    max: 10_000_000,
+  }),
   DEVICES_SWEEP_INTERVAL_MS: integer({
     doc: 'How often the sweeper looks for activations, deactivations and resets that a crash interrupted; milliseconds.',
     example: '1000',

@@ -36,11 +36,15 @@ export function defaultLimits(config: {
   readonly LIMIT_CALLS_BURST: number;
   readonly LIMIT_CALLS_UNDER_WAY: number;
   readonly LIMIT_DEVICE_CHANGES_PER_SECOND: number;
+  readonly LIMIT_DEVICE_UNPROCESSED: number;
+  readonly LIMIT_APPLICATION_UNPROCESSED: number;
 }): Limits {
   return {
     callsPerSecond: config.LIMIT_CALLS_PER_SECOND,
     callsBurst: config.LIMIT_CALLS_BURST,
     callsUnderWay: config.LIMIT_CALLS_UNDER_WAY,
     deviceChangesPerSecond: config.LIMIT_DEVICE_CHANGES_PER_SECOND,
+    deviceUnprocessed: config.LIMIT_DEVICE_UNPROCESSED,
+    applicationUnprocessed: config.LIMIT_APPLICATION_UNPROCESSED,
   };
 }

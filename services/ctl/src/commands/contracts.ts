@@ -22,12 +22,21 @@ interface PutOptions {
   callsBurst?: number;
   callsUnderWay?: number;
   deviceChangesPerSecond?: number;
+  deviceUnprocessed?: number;
+  applicationUnprocessed?: number;
   defaultLimits: boolean;
   dryRun: boolean;
 }
 
 /** Limits of a contract by the names of their options. */
-const limitOptions = ['callsPerSecond', 'callsBurst', 'callsUnderWay', 'deviceChangesPerSecond'] as const;
+const limitOptions = [
+  'callsPerSecond',
+  'callsBurst',
+  'callsUnderWay',
+  'deviceChangesPerSecond',
+  'deviceUnprocessed',
+  'applicationUnprocessed',
+] as const;
 
 /** IMEIs in one call or answer; contracts may name hundreds of thousands. */
 const atOnce = 1000;
@@ -51,6 +60,8 @@ export function addContracts(program: Command, session: Session): void {
       'changing calls of each client for one device in a second',
       quota,
     )
+    .option('--device-unprocessed <n>', 'unprocessed transactions of one device', quota)
+    .option('--application-unprocessed <n>', 'unprocessed transactions of the application', quota)
     .option('--default-limits', "drop the contract's own limits; the platform's defaults hold again", false)
     .option('--dry-run', 'only show what would change', false)
     .action(async (applicationId: string, options: PutOptions) => {

@@ -6,6 +6,9 @@ export interface Limits {
   readonly callsBurst: number;
   readonly callsUnderWay: number;
   readonly deviceChangesPerSecond: number;
+  /** Unprocessed transactions of one device, and of the application. */
+  readonly deviceUnprocessed: number;
+  readonly applicationUnprocessed: number;
 }
 
 export const limitNames = [
@@ -13,6 +16,8 @@ export const limitNames = [
   'callsBurst',
   'callsUnderWay',
   'deviceChangesPerSecond',
+  'deviceUnprocessed',
+  'applicationUnprocessed',
 ] as const satisfies readonly (keyof Limits)[];
 
 /** Far above what the platform can do, so that a greater limit is a typing error. */
