@@ -1,3 +1,4 @@
+import type { ApiAnswer } from '@headset-cloud/demo/api.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ctl } from './ctl.ts';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
@@ -88,6 +89,20 @@ describeOnStack('what one client may take', () => {
       intervalMs: 1,
     });
     expect(await unprocessed()).toBe(20);
+  });
+
+  test('a version whose upload was asked for 20 times takes no 21st, and others are not touched', async () => {
+    const asked = (of: Tenant, name: string) =>
+      of.api.app('POST', '/apps', { package: name, version: '1.0.0', fileSize: 10 });
+    const name = `com.example.shares${Date.now()}`;
+    const answers: ApiAnswer[] = [];
+    for (let i = 0; i < 21; i++) answers.push(await asked(tenant, name));
+    expect(answers.map((one) => one.status)).toEqual([...Array(20).fill(201), 429]);
+    expect(answers[20]?.body).toEqual({ message: 'Too many uploads of this version are open: at most 20.' });
+    expect(answers[20]?.headers['ratelimit-policy']).toBe('"open-uploads";q=20');
+    expect(Number(answers[20]?.headers['retry-after'])).toBeGreaterThan(3000);
+    expect((await asked(tenant, `${name}a`)).status).toBe(201);
+    expect((await asked(other, `${name}b`)).status).toBe(201);
   });
 
   test('a limit of zero is refused, by the name of its option', async () => {
