@@ -184,14 +184,18 @@ describe('errors of the services', () => {
     '%s has its status, its message and nothing else',
     async (code) => {
       suite.gateway.fakes.answers.sendOperation = async () => {
-        throw new DomainError(code, 'A public message.', { internal: 'secret', cause: new Error('secret') });
+        const limit = code === 'too_many_requests' ? { policy: 'calls', quota: 1 } : undefined;
+        throw new DomainError(code, 'A public message.', {
+          ...{ internal: 'secret', cause: new Error('secret') },
+          ...(limit && { limit }),
+        });
       };
       const answer = await suite.gateway.request('PUT', commands, { body: command });
       expect(answer.status).toBe(errorCatalogue[code].http);
       expect(JSON.parse(answer.text)).toEqual({
         message: code === 'invalid_body' ? 'Invalid request body' : 'A public message.',
       });
-      const waits = answer.status === 503 || code === 'database_failed';
+      const waits = [429, 503].includes(answer.status) || code === 'database_failed';
       expect(answer.headers['retry-after']).toBe(waits ? '1' : undefined);
     },
   );

@@ -14,6 +14,7 @@ import { createOwnership } from './ownership.ts';
 import { type CallRunner, createCallRunner } from './pipeline.ts';
 import { createHandlers } from './routes/index.ts';
 import type { Handlers } from './routes/types.ts';
+import type { Shares } from './shares/shares.ts';
 import type { TokenVerifier } from './tokens/types.ts';
 
 export interface GatewayOptions {
@@ -23,6 +24,7 @@ export interface GatewayOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly metrics: Registry;
+  readonly shares: Shares;
 }
 
 /** The REST API, not yet listening. */
@@ -37,7 +39,7 @@ export interface Gateway {
  * (rule C19). Throws when the document and the handlers do not name the same operations.
  */
 export function buildGateway(options: GatewayOptions): Gateway {
-  const { clients, tokens, config, logger, clock, metrics } = options;
+  const { clients, tokens, config, logger, clock, metrics, shares } = options;
   const document = readDocument('cws_api');
   const operations = operationsOf(document);
   const handlers = createHandlers(clients);
@@ -51,7 +53,7 @@ export function buildGateway(options: GatewayOptions): Gateway {
     const handler = handlers[operation.operationId];
     if (!handler) continue;
     const run = createCallRunner(operation, handler, {
-      ...{ tokens, ownership, compiler },
+      ...{ tokens, ownership, shares, compiler },
       bodyLimitBytes: Math.max(config.BODY_LIMIT_BYTES, operation.bodyLimitBytes ?? 0),
       totalMs: config.UPSTREAM_DEADLINE_MS,
     });

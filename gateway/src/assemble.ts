@@ -9,6 +9,7 @@ import { buildGateway } from './app.ts';
 import { createGatewayClients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
 import { createGatewayServer, type GatewayServer } from './server.ts';
+import { createShares, type Shares } from './shares/shares.ts';
 import { KeySet } from './tokens/key-set.ts';
 import { createTokenVerifier } from './tokens/verifier.ts';
 
@@ -26,6 +27,8 @@ export function assembleGateway(
     readonly logger: Logger;
     readonly clock: Clock;
     readonly metrics: Registry;
+    /** What clients take; absent: this is the only gateway. */
+    readonly shares?: Shares;
   },
 ): GatewayServer {
   const { logger, clock, metrics } = host;
@@ -56,6 +59,7 @@ export function assembleGateway(
     logger,
     clock,
     metrics,
+    shares: host.shares ?? createShares({ clock, metrics, together: false }),
   });
   return createGatewayServer(gateway, config, logger);
 }

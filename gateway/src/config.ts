@@ -75,6 +75,12 @@ export const gatewayConfig = {
     min: 100,
     max: 600_000,
   }),
+  GATEWAY_PEERS: text({
+    doc: 'The gRPC addresses of all gateways, this one among them, host:port, separated by commas; a name may stand for many addresses. Gateways tell each other what clients take, so that limits hold for all of them together. Without it this is the only gateway.',
+    example: 'gateways:9000',
+    pattern: /^[^,\s]+:\d+(,[^,\s]+:\d+)*$/,
+    form: 'a list of host:port',
+  }),
   ...egressConfig,
 } as const satisfies ConfigSpec;
 

@@ -1,6 +1,6 @@
 import { adminTokensOf, createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { addressConfig, commonConfig } from '@headset-cloud/kit/common-config.ts';
+import { addressConfig, commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { addressesOf, createChannels, createMetrics, keepaliveOf, main } from '@headset-cloud/kit/host.ts';
 import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
@@ -9,6 +9,7 @@ import { openRpcSecurity } from '@headset-cloud/kit/rpc/security.ts';
 import { createTracing } from '@headset-cloud/kit/tracing.ts';
 import { assembleGateway } from './assemble.ts';
 import { gatewayConfig } from './config.ts';
+import { assembleShares } from './shares/assemble.ts';
 
 const {
   LOG_LEVEL,
@@ -28,7 +29,8 @@ const ownConfig = {
   TURN_AWAY_MS,
   STOP_GRACE_MS,
 } as const;
-const hostConfig = { ...ownConfig, ...addressConfig } as const;
+const { GRPC_LISTEN, RPC_CONNECTION_AGE_MS } = distributedConfig;
+const hostConfig = { ...ownConfig, GRPC_LISTEN, RPC_CONNECTION_AGE_MS, ...addressConfig } as const;
 
 await main('gateway', async () => {
   const common = readConfig(hostConfig, process.env);
@@ -56,8 +58,15 @@ await main('gateway', async () => {
       logger,
     }),
   );
+  const { shares, components } = assembleShares(common, config, {
+    security,
+    logger,
+    clock: systemClock,
+    metrics,
+  });
+  for (const component of components) await lifecycle.start(component);
   await lifecycle.start(
-    assembleGateway(config, { channel: channels.channel, logger, clock: systemClock, metrics }),
+    assembleGateway(config, { channel: channels.channel, logger, clock: systemClock, metrics, shares }),
   );
   lifecycle.complete();
   logger.info('ready');

@@ -2,6 +2,7 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { LRUCache } from 'lru-cache';
+import type { ClientLimits } from './shares/shares.ts';
 
 /** How long a confirmed ownership is cached; a withdrawal takes effect within this time. */
 const keepMs = 5000;
@@ -9,9 +10,9 @@ const keepMs = 5000;
 /**
  * Asks whether the token's client owns the application (rule C11), or, for a call that names none, whether
  * it belongs to a developer at all, and caches positive answers for a short time. Throws the errors of
- * devices: developer_not_registered (500), application_forbidden (403).
+ * devices: developer_not_registered (500), application_forbidden (403). Resolves to what the client may take.
  */
-export type Ownership = (clientId: string, applicationId: string | undefined) => Promise<void>;
+export type Ownership = (clientId: string, applicationId: string | undefined) => Promise<ClientLimits>;
 
 export function createOwnership(
   applications: Pick<Client<typeof ApplicationsService>, 'authorizeApplication' | 'authorizeDeveloper'>,
@@ -20,15 +21,20 @@ export function createOwnership(
 ): Ownership {
   // A wall clock that is set back must not prolong what is cached.
   const nowMs = () => clock.monotonicNow?.() ?? clock.now();
-  const until = new LRUCache<string, number>({ max: size });
-  const asking = new Map<string, Promise<void>>();
+  const kept = new LRUCache<string, { readonly untilMs: number; readonly limits: ClientLimits }>({
+    max: size,
+  });
+  const asking = new Map<string, Promise<ClientLimits>>();
 
-  async function ask(key: string, clientId: string, applicationId: string | undefined): Promise<void> {
+  async function ask(key: string, clientId: string, applicationId: string | undefined) {
     const askedAt = nowMs();
     try {
-      if (applicationId === undefined) await applications.authorizeDeveloper({ clientId });
-      else await applications.authorizeApplication({ clientId, applicationId });
-      until.set(key, askedAt + keepMs);
+      const { limits = {} } =
+        applicationId === undefined
+          ? await applications.authorizeDeveloper({ clientId })
+          : await applications.authorizeApplication({ clientId, applicationId });
+      kept.set(key, { untilMs: askedAt + keepMs, limits });
+      return limits;
     } finally {
       asking.delete(key);
     }
@@ -36,13 +42,14 @@ export function createOwnership(
 
   return async (clientId, applicationId) => {
     const key = JSON.stringify([clientId, applicationId]);
-    if ((until.get(key) ?? 0) > nowMs()) return;
+    const found = kept.get(key);
+    if (found && found.untilMs > nowMs()) return found.limits;
     // Concurrent requests that miss the cache share one call.
     let answer = asking.get(key);
     if (!answer) {
       answer = ask(key, clientId, applicationId);
       asking.set(key, answer);
     }
-    await answer;
+    return answer;
   };
 }

@@ -10,12 +10,14 @@ import type { ApiOperation, ApiParameter } from './openapi/document.ts';
 import { parameterReader, queryReader, type SchemaCompiler } from './openapi/validators.ts';
 import type { Ownership } from './ownership.ts';
 import type { Call, Handler } from './routes/types.ts';
+import type { Shares } from './shares/shares.ts';
 import { bearerToken } from './tokens/bearer.ts';
 import type { TokenVerifier } from './tokens/types.ts';
 
 export interface PipelineOptions {
   readonly tokens: TokenVerifier;
   readonly ownership: Ownership;
+  readonly shares: Shares;
   readonly bodyLimitBytes: number;
   /** How long the services may take for one call, all of their calls together. */
   readonly totalMs: number;
@@ -27,15 +29,16 @@ export type CallRunner = (ctx: Context, params: Readonly<Record<string, string>>
 
 /**
  * The checks of rule A3 after path and method, in its order, compiled once for an operation: token 401,
- * scope 403, developer 500, ownership 403, path parameter 404, query and body 400. Checks that depend on
- * the device are made by the service.
+ * scope 403, developer 500, ownership 403, the client's share 429, path parameter 404, the device's share 429,
+ * query and body 400. Checks that depend on the device are made by the service.
  */
 export function createCallRunner(
   operation: ApiOperation,
   handler: Handler,
-  { tokens, ownership, bodyLimitBytes, totalMs, compiler }: PipelineOptions,
+  { tokens, ownership, shares, bodyLimitBytes, totalMs, compiler }: PipelineOptions,
 ): CallRunner {
   const ofApplication = operation.parameters.some((p) => p.in === 'path' && p.name === 'applicationId');
+  const isChange = operation.method !== 'GET' || '201' in operation.responses;
   const readPath = pathReader(operation, compiler);
   const readQuery = queryReader(operation.parameters, compiler);
   const readInput = inputReader(operation, compiler, bodyLimitBytes);
@@ -51,20 +54,28 @@ export function createCallRunner(
     // Without an application in the path the service checks client and device (hardware), but the check
     // that the developer is registered comes before the checks of path and query.
     const asked = performance.now();
-    await withDeadline(totalMs, () => ownership(clientId, ofApplication ? applicationId : undefined));
-    // The time that the caller takes to send its body does not count.
-    const leftMs = totalMs - (performance.now() - asked);
-    const path = readPath(params);
-    const query = readQuery(ctx.querystring);
-    const { body, idempotency } = await readInput(ctx);
-    const caller = { clientId, applicationId, idempotency };
-    const answer = await withDeadline(leftMs, async () => {
-      const made = await handler({ applicationId, ...path, query, body, caller });
-      // The first piece is made before the headers are sent, so that an earlier failure is an ordinary
-      // error answer.
-      return 'json' in made ? made : { ...made, first: await made.pieces.next() };
-    });
-    await send(ctx, answer);
+    const limits = await withDeadline(totalMs, () =>
+      ownership(clientId, ofApplication ? applicationId : undefined),
+    );
+    const leave = shares.enter(clientId, applicationId, limits);
+    try {
+      // The time that the caller takes to send its body does not count.
+      const leftMs = totalMs - (performance.now() - asked);
+      const path = readPath(params);
+      if (isChange && path.deviceId !== '') shares.change(clientId, path.deviceId, limits);
+      const query = readQuery(ctx.querystring);
+      const { body, idempotency } = await readInput(ctx);
+      const caller = { clientId, applicationId, idempotency };
+      const answer = await withDeadline(leftMs, async () => {
+        const made = await handler({ applicationId, ...path, query, body, caller });
+        // The first piece is made before the headers are sent, so that an earlier failure is an ordinary
+        // error answer.
+        return 'json' in made ? made : { ...made, first: await made.pieces.next() };
+      });
+      await send(ctx, answer);
+    } finally {
+      leave();
+    }
   };
 }
 

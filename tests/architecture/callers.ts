@@ -78,10 +78,12 @@ export function actualCallers(method: DescMethod, of: Sources): Caller[] {
   });
 }
 
-/** The services that serve a call: the one that binds its service; all, if the kit does it for them. */
+/** Who serves a call: the component that binds its service; all services, if the kit does it for them. */
 function servers(method: DescMethod, of: Sources): readonly string[] {
   const bound = new RegExp(`\\bbind\\(\\s*${method.parent.name}\\b`);
-  const own = serviceNames.filter((name) => of[name]?.some((text) => bound.test(text)));
+  const own = [...serviceNames, 'gateway' as const].filter((name) =>
+    of[name]?.some((text) => bound.test(text)),
+  );
   return own.length > 0 ? own : serviceNames;
 }
 

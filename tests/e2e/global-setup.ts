@@ -5,6 +5,7 @@ import { realStackMissing } from '@headset-cloud/demo/stack/backing.ts';
 import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { createNetwork, type Network } from '../faults/network/network.ts';
+import { withoutLimits } from '../support/limits.ts';
 import { instancesWanted, ofEveryService } from './instances.ts';
 
 declare global {
@@ -38,6 +39,7 @@ export default async function setup(): Promise<void> {
     gateways: instances,
     sourcesOf: (name) => (ofRelease.has(name) ? process.env['MIXED_RELEASE'] : undefined),
     env: {
+      ...withoutLimits,
       NOTIFIER_BACKOFF_FIRST_MS: '50',
       NOTIFIER_UNSET_RETRY_MS: '200',
       NOTIFIER_PROBE_MAX_MS: '500',

@@ -16,6 +16,7 @@ import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stac
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import { ofEveryService } from '../e2e/instances.ts';
+import { withoutLimits } from '../support/limits.ts';
 import { Clocks } from './clocks.ts';
 import type { Put } from './evidence.ts';
 import { type HeadsetProcess, manageHeadsets } from './headsets.ts';
@@ -138,7 +139,7 @@ export async function startWorld(options: {
     clientId: `client-${i + 1}`,
     clientSecret: randomBytes(24).toString('hex'),
   }));
-  const env = { ...shortTimes, ...options.env };
+  const env = { ...withoutLimits, ...shortTimes, ...options.env };
   const network = createNetwork();
   const clocks = new Clocks(dataDir);
   const started = await startStack({

@@ -15,6 +15,7 @@ import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
 import { createNetwork } from '../faults/network/network.ts';
+import { withoutLimits } from '../support/limits.ts';
 import type { Findings, SetAside } from './findings.ts';
 
 /** The parts that are replaced, in this order. */
@@ -70,7 +71,7 @@ export async function startWorld(options: {
   const place = new Map<Part, string>(parts.map((part) => [part, part]));
   const versions = new Map<string, Version>();
   const stack = await startStack({
-    ...{ kind: 'real', dataDir, clients: [client], env: shortTimes, gateways: 2 },
+    ...{ kind: 'real', dataDir, clients: [client], env: { ...withoutLimits, ...shortTimes }, gateways: 2 },
     instances: Object.fromEntries(serviceNames.map((service) => [service, 2])),
     later: parts.map((part) => `${part}-2`),
     sourcesOf: (name) => (versions.get(name) === 'release' ? options.release : undefined),

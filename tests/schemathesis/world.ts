@@ -7,6 +7,7 @@ import { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/integrator/server.ts';
 import { createAdmin, provisionApplication, provisionDevice } from '@headset-cloud/demo/provision.ts';
 import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stack/stack.ts';
+import { withoutLimits } from '../support/limits.ts';
 
 /** A running platform with an integrator whose devices and applications the calls may use up. */
 export interface World {
@@ -33,7 +34,7 @@ export async function startWorld(kind: StackKind): Promise<World> {
     rmSync(dataDir, { recursive: true, force: true });
   };
   try {
-    stack = await startStack({ kind, dataDir, clients: [client] });
+    stack = await startStack({ kind, dataDir, clients: [client], env: withoutLimits });
     const admin = createAdmin(stack.admin);
     await admin.communication.putEndpoint({
       endpoint: {

@@ -21,6 +21,18 @@ spec:
   {{- end }}
   selector: {{- include "hc.selector" . | nindent 4 }}
   ports: {{- include "hc.component.ports" (merge (dict "key" "port") .) | trim | nindent 4 }}
+{{- if .component.peers }}
+---
+apiVersion: v1
+kind: Service
+metadata: {{- include "hc.metadata" (dict "root" .root "name" (printf "%s-peers" .name)) | nindent 2 }}
+spec:
+  # Each pod tells all others; the Service above balances its clients over them.
+  clusterIP: None
+  selector: {{- include "hc.selector" . | nindent 4 }}
+  ports:
+    - {name: grpc, port: 9000, protocol: TCP, targetPort: grpc, appProtocol: kubernetes.io/h2c}
+{{- end }}
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
@@ -57,7 +69,7 @@ spec:
 
 {{/* Ports of the component, as those of a container or of a Service; argument key: containerPort or port. */}}
 {{- define "hc.component.ports" -}}
-{{- if .component.stores }}
+{{- if or .component.stores (and .component.peers (eq .key "containerPort")) }}
 - {name: grpc, {{ .key }}: 9000, protocol: TCP{{ if eq .key "port" }}, targetPort: grpc, appProtocol: kubernetes.io/h2c{{ end }}}
 {{- end }}
 {{- with .component.public }}

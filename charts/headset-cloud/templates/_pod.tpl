@@ -104,6 +104,10 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- $_ := set $env "GRPC_LISTEN" "0.0.0.0:9000" -}}
 {{- $_ := set $env "SCHEMA" "wait" -}}
 {{- end -}}
+{{- if $c.peers -}}
+{{- $_ := set $env "GRPC_LISTEN" "0.0.0.0:9000" -}}
+{{- $_ := set $env "GATEWAY_PEERS" (printf "%s-peers:9000" (include "hc.name" .)) -}}
+{{- end -}}
 {{- if eq .name "gateway" -}}
 {{- $_ := set $env "OIDC_ISSUER" (include "hc.issuer" .root) -}}
 {{- $_ := set $env "OIDC_AUDIENCE" (ternary "urn:headset-cloud:api" $v.oidc.audience $v.trial.issuer) -}}

@@ -1,4 +1,4 @@
-import { type DomainError, errorCatalogue } from '@headset-cloud/kit/errors.ts';
+import { type DomainError, errorCatalogue, type ReachedLimit } from '@headset-cloud/kit/errors.ts';
 import type { Context } from 'koa';
 import { GatewayError, headerText, invalidBodyMessage } from './errors.ts';
 
@@ -14,13 +14,26 @@ export function sendJson(ctx: Context, status: number, text: string): void {
   ctx.body = text;
 }
 
-const passing = new Set(['unavailable', 'deadline_exceeded', 'database_failed']);
+const passing = new Set(['unavailable', 'deadline_exceeded', 'database_failed', 'too_many_requests']);
 const defaultRetryMs = 1000;
 
 /** Retry-After in whole seconds, at least one, for transient errors (rule A4); otherwise undefined. */
 function retryAfter(error: DomainError): string | undefined {
   if (error.retryAfterMs === undefined && !passing.has(error.code)) return undefined;
   return String(Math.max(1, Math.ceil((error.retryAfterMs ?? defaultRetryMs) / 1000)));
+}
+
+/** The headers of draft-ietf-httpapi-ratelimit-headers-10 for a limit that was reached. */
+function limitHeaders(
+  { policy, quota, windowSeconds, concurrent }: ReachedLimit,
+  seconds: string | undefined,
+): Record<string, string> {
+  const unit = concurrent ? ';qu="concurrent-requests"' : '';
+  const window = windowSeconds === undefined ? '' : `;w=${windowSeconds}`;
+  return {
+    'RateLimit-Policy': `"${policy}";q=${quota}${unit}${window}`,
+    RateLimit: `"${policy}";r=0${seconds === undefined ? '' : `;t=${seconds}`}`,
+  };
 }
 
 /** Answers an error: status by the catalogue, body `{"message"}` and nothing else (rule C12). */
@@ -31,6 +44,7 @@ export function sendError(ctx: Context, error: DomainError): void {
     ctx.set('X-Error-Detail', headerText(error.message));
   const seconds = retryAfter(error);
   if (seconds !== undefined) ctx.set('Retry-After', seconds);
+  if (error.limit) ctx.set(limitHeaders(error.limit, seconds));
   const message = isBody ? invalidBodyMessage : error.message;
   sendJson(ctx, errorCatalogue[error.code].http, JSON.stringify({ message }));
 }

@@ -79,6 +79,12 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** Parses a limit for commander: a quota of zero would refuse every call. */
+export function quota(text: string): number {
+  if (!/^[1-9]\d{0,7}$/.test(text)) throw new InvalidArgumentError('It is not a whole number of at least 1.');
+  return Number(text);
+}
+
 /** Parses a transaction id for commander. */
 export function transactionId(text: string): bigint {
   if (!/^\d{1,16}$/.test(text)) throw new InvalidArgumentError('It is not a transaction id.');

@@ -1,5 +1,5 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+import { callerOf, imei, openWorld, provision, testConfig, type World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -159,6 +159,25 @@ describe('provisioning', () => {
     await expect(refused).rejects.toMatchObject({ code: 'activation_limit' });
     await world.devices.deactivateDevice({ caller, deviceId: imei(1) });
     await world.devices.activateDevice({ caller, deviceId: imei(2), clientId: 'x' });
+  });
+
+  test("a contract's limits are set one by one, dropped together, and answered with the ownership", async () => {
+    await provision(world);
+    const put = async (limits: object, defaultLimits = false) =>
+      (await world.admin.putContract({ applicationId: 'app', activationLimit: 1, limits, defaultLimits }))
+        .contract?.limits;
+    expect(await put({ callsPerSecond: 7 })).toMatchObject({ callsPerSecond: 7 });
+    expect(await put({ callsUnderWay: 3 })).toMatchObject({ callsPerSecond: 7, callsUnderWay: 3 });
+    const { limits } = await world.applications.authorizeApplication({
+      clientId: 'dev-client',
+      applicationId: 'app',
+    });
+    expect(limits).toMatchObject({
+      ...{ callsPerSecond: 7, callsBurst: 14, callsUnderWay: 3 },
+      deviceChangesPerSecond: testConfig.LIMIT_DEVICE_CHANGES_PER_SECOND,
+    });
+    expect((await put({ callsBurst: 9 }, true))?.callsPerSecond).toBeUndefined();
+    await expect(put({ callsBurst: 0 })).rejects.toThrow('limits.callsBurst 0 is not a whole number');
   });
 
   test('a contract of more devices than an answer holds is read page by page', async () => {

@@ -16,6 +16,7 @@ import { adminBindings } from './admin/bindings.ts';
 import type { DevicesConfig } from './config.ts';
 import { deviceReportsGroup, deviceReportsHandler } from './consumers/device-reports.ts';
 import { rpcBindings } from './grpc/bindings.ts';
+import { createLimitsReader, defaultLimits } from './limits.ts';
 import { createMetrics } from './metrics.ts';
 import { createActivationStore } from './store/activations.ts';
 import { createApplicationStore } from './store/applications.ts';
@@ -124,6 +125,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       metrics,
       idempotency,
       secrets,
+      limits: createLimitsReader(contracts, defaultLimits(config), clock),
     }),
     admin: adminBindings({
       developers,

@@ -2,6 +2,7 @@ import type { Associations } from './domain/association.ts';
 import type { Activation, DeviceState, Intent, LifecycleChange, Pending, Slot } from './domain/device.ts';
 import type { HardwareModel } from './domain/hardware.ts';
 import type { HeadsetKey } from './domain/headset-key.ts';
+import type { Limits } from './domain/limits.ts';
 import type { Presence } from './domain/network-status.ts';
 import type {
   Introduction,
@@ -186,6 +187,19 @@ export interface Contract {
   readonly activationLimit: number;
   /** Slots that devices have, and pending takes and returns. */
   readonly slotsInUse: number;
+  /** The contract's own. */
+  readonly limits: Partial<Limits>;
+}
+
+/** A change of a contract. */
+export interface ContractChange {
+  readonly activationLimit: number;
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+  /** Limits to set. */
+  readonly limits: Partial<Limits>;
+  /** The contract's own limits are dropped before. */
+  readonly defaultLimits: boolean;
 }
 
 /** `none`: no slot is free. `busy`: too many takes are pending; try again shortly. */
@@ -223,11 +237,9 @@ export interface ContractStore {
   get(applicationId: string): Promise<Contract | undefined>;
   /** The IMEIs that the contract names, in order. */
   devices(applicationId: string, afterDeviceId: string, limit: number): Promise<string[]>;
-  put(
-    applicationId: string,
-    change: { activationLimit: number; add: readonly string[]; remove: readonly string[] },
-    nowMs: number,
-  ): Promise<void>;
+  put(applicationId: string, change: ContractChange, nowMs: number): Promise<void>;
+  /** The contract's own limits; none without a contract. */
+  limits(applicationId: string): Promise<Partial<Limits>>;
 }
 
 export interface Application {

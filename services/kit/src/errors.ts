@@ -22,6 +22,8 @@ export const errorCatalogue = {
   conflict: { grpc: GrpcStatus.ABORTED, http: 409 },
   body_too_large: { grpc: GrpcStatus.INVALID_ARGUMENT, http: 413 },
   idempotency_key_reused: { grpc: GrpcStatus.FAILED_PRECONDITION, http: 422 },
+  /** The caller's own share is used up (ADR 0040); `limit` says which. */
+  too_many_requests: { grpc: GrpcStatus.RESOURCE_EXHAUSTED, http: 429 },
   developer_not_registered: { grpc: GrpcStatus.INTERNAL, http: 500 },
   database_failed: { grpc: GrpcStatus.INTERNAL, http: 500 },
   internal: { grpc: GrpcStatus.INTERNAL, http: 500 },
@@ -33,6 +35,17 @@ export const errorCatalogue = {
 
 export type ErrorCode = keyof typeof errorCatalogue;
 
+/** The limit that refused a call, as the header RateLimit-Policy tells it. */
+export interface ReachedLimit {
+  /** Name of the policy: lower-case letters and '-'. */
+  readonly policy: string;
+  readonly quota: number;
+  /** Length of the window that the quota is for; absent where it is no rate. */
+  readonly windowSeconds?: number;
+  /** The quota is a number of calls at the same time. */
+  readonly concurrent?: boolean;
+}
+
 /**
  * An error with a stable code, a message that an integrator may read, and separate details for the logs
  * (`internal`, `cause`).
@@ -43,17 +56,20 @@ export class DomainError extends Error {
   readonly internal: string | undefined;
   /** When to try again, for transient errors; milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** Of a `too_many_requests`. */
+  readonly limit: ReachedLimit | undefined;
 
   constructor(
     code: ErrorCode,
     publicMessage: string,
-    options: { cause?: unknown; internal?: string; retryAfterMs?: number } = {},
+    options: { cause?: unknown; internal?: string; retryAfterMs?: number; limit?: ReachedLimit } = {},
   ) {
     super(publicMessage, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'DomainError';
     this.code = code;
     this.internal = options.internal;
     this.retryAfterMs = options.retryAfterMs;
+    this.limit = options.limit;
   }
 }
 

@@ -14,6 +14,7 @@ import { createDelivery, type Delivery } from './delivery/delivery.ts';
 import { rpcBindings } from './grpc/bindings.ts';
 import { registerMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
+import { createApplicationStock } from './store/application-stock.ts';
 import { collections } from './store/documents.ts';
 import { transactionsSteps } from './store/steps.ts';
 import { createTransactionStore } from './store/store.ts';
@@ -68,6 +69,7 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
     name: 'transactions',
     rpc: rpcBindings({
       store,
+      applicationStock: createApplicationStock(ctx.store),
       outbox,
       canceler,
       delivery,

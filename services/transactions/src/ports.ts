@@ -134,8 +134,17 @@ export interface Seen {
   readonly epoch: number;
 }
 
-/** Result of raising a device's head: whether a create with that id and activation epoch is allowed. */
-export type HeadRaise = 'raised' | 'id-too-low' | 'epoch-too-old';
+/** Result of raising a device's head: whether a create with that id and activation epoch is allowed. `full`:
+ * the device has as many unprocessed transactions as it may have. */
+export type HeadRaise = 'raised' | 'id-too-low' | 'epoch-too-old' | 'full';
+
+/** The unprocessed transactions of applications (ADR 0040). */
+export interface ApplicationStock {
+  /** Admits one more; false: there are `most` already. */
+  admit(applicationId: string, most: number): Promise<boolean>;
+  /** An admitted one was not created. */
+  giveBack(applicationId: string): void;
+}
 
 /** Draws the ids of transactions; those of a device rise (rule C3). */
 export interface TransactionIds {
@@ -149,9 +158,11 @@ export interface TransactionIds {
 export interface Heads {
   raiseHead(
     deviceId: string,
-    raise: { id: number; epoch: number; mustRise: boolean; floor?: Floor },
+    raise: { id: number; epoch: number; mustRise: boolean; floor?: Floor; most?: number },
     now: number,
   ): Promise<HeadRaise>;
+  /** Whether the device has `most` unprocessed transactions already. */
+  isFull(deviceId: string, most: number): Promise<boolean>;
   /** The head of a device; reads of one turn are batched. */
   headOf(deviceId: string): Promise<Head>;
   floorOf(deviceId: string): Promise<Floor | undefined>;

@@ -204,7 +204,11 @@ test('a repeat under an Idempotency-Key signs anew for the same upload; another 
 
 test('a version has at most 20 open uploads; they make room when they expire', async () => {
   for (let i = 0; i < 20; i += 1) await requestUpload();
-  await expect(requestUpload()).rejects.toMatchObject({ code: 'unavailable', retryAfterMs: 3_600_000 });
+  await expect(requestUpload()).rejects.toMatchObject({
+    code: 'too_many_requests',
+    limit: { policy: 'open-uploads', quota: 20 },
+    retryAfterMs: 3_600_000,
+  });
   await requestUpload('1.0.1');
   world.nowMs += 3_600_001;
   await requestUpload();

@@ -13,6 +13,7 @@ import {
 import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
 import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { withoutLimits } from '../../support/limits.ts';
 import { closedWithTheBench } from './cleanup.ts';
 import type { Settings } from './settings.ts';
 
@@ -54,7 +55,7 @@ export async function startWorld(
     kind,
     dataDir: dir,
     clients: [client],
-    env: { ...(profile && { NODE_OPTIONS: profile }), ...env },
+    env: { ...withoutLimits, ...(profile && { NODE_OPTIONS: profile }), ...env },
     sourcesOf: () => sources,
   }).catch((error) => {
     rmSync(dir, { recursive: true, force: true });

@@ -3,6 +3,7 @@ import { buildGateway } from '@headset-cloud/gateway/app.ts';
 import { createGatewayClients } from '@headset-cloud/gateway/clients.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
 import { createGatewayServer, type GatewayServer } from '@headset-cloud/gateway/server.ts';
+import { createShares } from '@headset-cloud/gateway/shares/shares.ts';
 import { createFakes } from '@headset-cloud/gateway/testing/fakes.ts';
 import { signToken, startTestIssuer, type TestIssuer, testKey } from '@headset-cloud/gateway/testing/keys.ts';
 import { KeySet } from '@headset-cloud/gateway/tokens/key-set.ts';
@@ -44,6 +45,7 @@ const commands = {
     const logger = createLogger({ service: 'gateway', level: 'error' });
     const channel = new GrpcChannel(`127.0.0.1:${services}`);
     const keys = new KeySet({ issuer: issuer.url, logger, clock: systemClock });
+    const metrics = new Registry();
     server = createGatewayServer(
       buildGateway({
         clients: createGatewayClients(() => channel, config.UPSTREAM_DEADLINE_MS),
@@ -51,7 +53,8 @@ const commands = {
         config,
         logger,
         clock: systemClock,
-        metrics: new Registry(),
+        metrics,
+        shares: createShares({ clock: systemClock, metrics, together: false }),
       }),
       config,
       logger,

@@ -32,7 +32,11 @@ export const ownSettings: Readonly<Record<string, ConfigSpec>> = {
 
 /** Every setting that a component's process reads. */
 export function settingsOf(component: string): ConfigSpec {
-  const common = component === 'gateway' ? { ...gatewayCommon, ...addressConfig } : serviceCommon;
+  const { GRPC_LISTEN, RPC_CONNECTION_AGE_MS } = distributedConfig;
+  const common =
+    component === 'gateway'
+      ? { ...gatewayCommon, GRPC_LISTEN, RPC_CONNECTION_AGE_MS, ...addressConfig }
+      : serviceCommon;
   return { ...common, ...ownSettings[component] };
 }
 
@@ -66,6 +70,7 @@ export const chartSettings: ReadonlySet<string> = new Set([
   'EGRESS_PROXY_CREDENTIALS',
   'FAILPOINTS',
   'GATEWAY_LISTEN',
+  'GATEWAY_PEERS',
   'GRPC_LISTEN',
   'KAFKA_BROKERS',
   'KAFKA_PARTITIONS',

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file devices/v1/service.proto.
  */
 export const file_devices_v1_service: GenFile = /*@__PURE__*/
-  fileDesc("ChhkZXZpY2VzL3YxL3NlcnZpY2UucHJvdG8SEmhlYWRzZXQuZGV2aWNlcy52MSJIChtBdXRob3JpemVBcHBsaWNhdGlvblJlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJIjQKHEF1dGhvcml6ZUFwcGxpY2F0aW9uUmVzcG9uc2USFAoMZGV2ZWxvcGVyX2lkGAEgASgJIi4KGUF1dGhvcml6ZURldmVsb3BlclJlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJIjIKGkF1dGhvcml6ZURldmVsb3BlclJlc3BvbnNlEhQKDGRldmVsb3Blcl9pZBgBIAEoCSKaBAoIU2V0dGluZ3MSHwoSYXV0aGVudGljYXRpb25fa2V5GAEgASgJSACIAQESGQoMZGV2aWNlX2V2ZW50GAIgASgJSAGIAQESIQoUcmVtb3RlX3N1cHBvcnRfZXZlbnQYAyABKAlIAogBARIXCgpzb3JhX2V2ZW50GAQgASgJSAOIAQESIQoUc29yYV9maWxlX3NlbmRfZXZlbnQYBSABKAlIBIgBARInChpzb3JhX3JlY19nZXRfcHJlc2lnbmVkX3VybBgGIAEoCUgFiAEBEi0KIHNvcmFfcmVjX2dldF9tdWx0aV9wcmVzaWduZWRfdXJsGAcgASgJSAaIAQESHgoRZmlsZV91cGxvYWRfZXZlbnQYCCABKAlIB4gBARIgChNmaWxlX3VwbG9hZF9nZXRfdXJsGAkgASgJSAiIAQFCFQoTX2F1dGhlbnRpY2F0aW9uX2tleUIPCg1fZGV2aWNlX2V2ZW50QhcKFV9yZW1vdGVfc3VwcG9ydF9ldmVudEINCgtfc29yYV9ldmVudEIXChVfc29yYV9maWxlX3NlbmRfZXZlbnRCHQobX3NvcmFfcmVjX2dldF9wcmVzaWduZWRfdXJsQiMKIV9zb3JhX3JlY19nZXRfbXVsdGlfcHJlc2lnbmVkX3VybEIUChJfZmlsZV91cGxvYWRfZXZlbnRCFgoUX2ZpbGVfdXBsb2FkX2dldF91cmwiLAoSR2V0U2V0dGluZ3NSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJIkUKE0dldFNldHRpbmdzUmVzcG9uc2USLgoIc2V0dGluZ3MYASABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuU2V0dGluZ3MifQoVVXBkYXRlU2V0dGluZ3NSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIpCgNzZXQYAiABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuU2V0dGluZ3MSDgoGcmVtb3ZlGAMgAygJIkgKFlVwZGF0ZVNldHRpbmdzUmVzcG9uc2USLgoIc2V0dGluZ3MYASABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuU2V0dGluZ3MiTAofUmVmcmVzaEF1dGhlbnRpY2F0aW9uS2V5UmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXIiPgogUmVmcmVzaEF1dGhlbnRpY2F0aW9uS2V5UmVzcG9uc2USGgoSYXV0aGVudGljYXRpb25fa2V5GAEgASgJIkAKFUdldERlc3RpbmF0aW9uUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIPCgdzZXR0aW5nGAIgASgJIkEKFkdldERlc3RpbmF0aW9uUmVzcG9uc2USCwoDdXJsGAEgASgJEhoKEmF1dGhlbnRpY2F0aW9uX2tleRgCIAEoCSJBChRHZXRBY3RpdmF0aW9uUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIRCglkZXZpY2VfaWQYAiABKAkiYwoVR2V0QWN0aXZhdGlvblJlc3BvbnNlEhEKCWRldmljZV9pZBgBIAEoCRIRCglhY3RpdmF0ZWQYAiABKAgSFgoJY2xpZW50X2lkGAMgASgJSACIAQFCDAoKX2NsaWVudF9pZCJ/ChVBY3RpdmF0ZURldmljZVJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkuaGVhZHNldC5jb21tb24udjEuQ2FsbGVyEhEKCWRldmljZV9pZBgCIAEoCRIRCgljbGllbnRfaWQYAyABKAkSFQoNY2xpZW50X3NlY3JldBgEIAEoCSIwChZBY3RpdmF0ZURldmljZVJlc3BvbnNlEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIlcKF0RlYWN0aXZhdGVEZXZpY2VSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIRCglkZXZpY2VfaWQYAiABKAkiMgoYRGVhY3RpdmF0ZURldmljZVJlc3BvbnNlEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIrEBChRTZW5kT3BlcmF0aW9uUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXISEQoJZGV2aWNlX2lkGAIgASgJEhQKDG9wZXJhdGlvbl9pZBgDIAEoCRI0CglvcGVyYXRpb24YBCABKAsyIS5oZWFkc2V0LmRldmljZV9saW5rLnYxLk9wZXJhdGlvbhIPCgdzdWJqZWN0GAUgASgJIi8KFVNlbmRPcGVyYXRpb25SZXNwb25zZRIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAyJSChJSZXNldERldmljZVJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkuaGVhZHNldC5jb21tb24udjEuQ2FsbGVyEhEKCWRldmljZV9pZBgCIAEoCSItChNSZXNldERldmljZVJlc3BvbnNlEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIkQKHEdldEhhcmR3YXJlUHJvcGVydGllc1JlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJEhEKCWRldmljZV9pZBgCIAEoCSKSAgodR2V0SGFyZHdhcmVQcm9wZXJ0aWVzUmVzcG9uc2USEQoJZGV2aWNlX2lkGAEgASgJEjAKBW1vZGVsGAIgASgLMiEuaGVhZHNldC5kZXZpY2VzLnYxLkhhcmR3YXJlTW9kZWwSHQoQbWFjX2FkZHJlc3Nfd2lmaRgDIAEoCUgAiAEBEiIKFW1hY19hZGRyZXNzX2JsdWV0b290aBgEIAEoCUgBiAEBEiEKFHNwZWNpZmljX2Rlc3RpbmF0aW9uGAUgASgJSAKIAQFCEwoRX21hY19hZGRyZXNzX3dpZmlCGAoWX21hY19hZGRyZXNzX2JsdWV0b290aEIXChVfc3BlY2lmaWNfZGVzdGluYXRpb24iggEKDUhhcmR3YXJlTW9kZWwSEgoKaWRlbnRpZmllchgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEg0KBXNoYXBlGAQgASgJEisKB2NhbWVyYXMYBSADKAsyGi5oZWFkc2V0LmRldmljZXMudjEuQ2FtZXJhIlwKBkNhbWVyYRIRCglkaXJlY3Rpb24YASABKAkSGAoQbW91bnRlZF9wb3NpdGlvbhgCIAEoCRIRCgltYXhfd2lkdGgYAyABKA0SEgoKbWF4X2hlaWdodBgEIAEoDSIqChVHZXRBc3NvY2lhdGlvblJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJIlQKFkdldEFzc29jaWF0aW9uUmVzcG9uc2USFgoOYXBwbGljYXRpb25faWQYASABKAkSEwoLc2luY2VfZXBvY2gYAiABKAQSDQoFZXBvY2gYAyABKAQioQYKDERldmljZVN0YXR1cxIRCglkZXZpY2VfaWQYASABKAkSEgoFcG93ZXIYAiABKAlIAIgBARIUCgd3ZWFyaW5nGAMgASgJSAGIAQESFAoHbmV0d29yaxgEIAEoCUgCiAEBEhUKCGNoYXJnaW5nGAUgASgJSAOIAQESHwoSYmF0dGVyeV9wZXJjZW50YWdlGAYgASgNSASIAQESFQoIbGF0aXR1ZGUYByABKAFIBYgBARIWCglsb25naXR1ZGUYCCABKAFIBogBARIdChBmaXJtd2FyZV92ZXJzaW9uGAkgASgJSAeIAQESKQoEYXBwcxgKIAMoCzIbLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQXBwEhEKCWxhbmd1YWdlcxgLIAMoCRIgChNwb3dlcl91cGRhdGVkX2F0X21zGAwgASgDSAiIAQESIgoVd2VhcmluZ191cGRhdGVkX2F0X21zGA0gASgDSAmIAQESIgoVbmV0d29ya191cGRhdGVkX2F0X21zGA4gASgDSAqIAQESIwoWY2hhcmdpbmdfdXBkYXRlZF9hdF9tcxgPIAEoA0gLiAEBEiIKFWJhdHRlcnlfdXBkYXRlZF9hdF9tcxgQIAEoA0gMiAEBEiMKFmxvY2F0aW9uX3VwZGF0ZWRfYXRfbXMYESABKANIDYgBARIQCghyZXBvcnRlZBgSIAEoCEIICgZfcG93ZXJCCgoIX3dlYXJpbmdCCgoIX25ldHdvcmtCCwoJX2NoYXJnaW5nQhUKE19iYXR0ZXJ5X3BlcmNlbnRhZ2VCCwoJX2xhdGl0dWRlQgwKCl9sb25naXR1ZGVCEwoRX2Zpcm13YXJlX3ZlcnNpb25CFgoUX3Bvd2VyX3VwZGF0ZWRfYXRfbXNCGAoWX3dlYXJpbmdfdXBkYXRlZF9hdF9tc0IYChZfbmV0d29ya191cGRhdGVkX2F0X21zQhkKF19jaGFyZ2luZ191cGRhdGVkX2F0X21zQhgKFl9iYXR0ZXJ5X3VwZGF0ZWRfYXRfbXNCGQoXX2xvY2F0aW9uX3VwZGF0ZWRfYXRfbXMiQwoWR2V0RGV2aWNlU3RhdHVzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIRCglkZXZpY2VfaWQYAiABKAkiSwoXR2V0RGV2aWNlU3RhdHVzUmVzcG9uc2USMAoGc3RhdHVzGAEgASgLMiAuaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZVN0YXR1cyJbChlMaXN0RGV2aWNlU3RhdHVzZXNSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhcKD2FmdGVyX2RldmljZV9pZBgCIAEoCRINCgVsaW1pdBgDIAEoDSJeChpMaXN0RGV2aWNlU3RhdHVzZXNSZXNwb25zZRIyCghzdGF0dXNlcxgBIAMoCzIgLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZpY2VTdGF0dXMSDAoEbW9yZRgCIAEoCCIqChVHZXRIZWFkc2V0S2V5c1JlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJIpwBChZHZXRIZWFkc2V0S2V5c1Jlc3BvbnNlEk8KC3B1YmxpY19rZXlzGAEgAygLMjouaGVhZHNldC5kZXZpY2VzLnYxLkdldEhlYWRzZXRLZXlzUmVzcG9uc2UuUHVibGljS2V5c0VudHJ5GjEKD1B1YmxpY0tleXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjAKG0dldEN1cnJlbnRBY3RpdmF0aW9uUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkiXQocR2V0Q3VycmVudEFjdGl2YXRpb25SZXNwb25zZRI9CgphY3RpdmF0aW9uGAEgASgLMikuaGVhZHNldC5kZXZpY2VfbGluay52MS5DdXJyZW50QWN0aXZhdGlvbiJfChNHZXRVcGxvYWRVcmxSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRI1CgZ1cGxvYWQYAiABKAsyJS5oZWFkc2V0LmRldmljZV9saW5rLnYxLlVwbG9hZFJlcXVlc3QiWAoUR2V0VXBsb2FkVXJsUmVzcG9uc2USCwoDdXJsGAEgASgJEjMKB3JlZnVzYWwYAiABKA4yIi5oZWFkc2V0LmRldmljZV9saW5rLnYxLlVybFJlZnVzYWwy/AUKE0FwcGxpY2F0aW9uc1NlcnZpY2UShQEKFEF1dGhvcml6ZUFwcGxpY2F0aW9uEi8uaGVhZHNldC5kZXZpY2VzLnYxLkF1dGhvcml6ZUFwcGxpY2F0aW9uUmVxdWVzdBowLmhlYWRzZXQuZGV2aWNlcy52MS5BdXRob3JpemVBcHBsaWNhdGlvblJlc3BvbnNlIgqStRgCAQSYtRgBEn4KEkF1dGhvcml6ZURldmVsb3BlchItLmhlYWRzZXQuZGV2aWNlcy52MS5BdXRob3JpemVEZXZlbG9wZXJSZXF1ZXN0Gi4uaGVhZHNldC5kZXZpY2VzLnYxLkF1dGhvcml6ZURldmVsb3BlclJlc3BvbnNlIgmStRgBAZi1GAESaQoLR2V0U2V0dGluZ3MSJi5oZWFkc2V0LmRldmljZXMudjEuR2V0U2V0dGluZ3NSZXF1ZXN0GicuaGVhZHNldC5kZXZpY2VzLnYxLkdldFNldHRpbmdzUmVzcG9uc2UiCZK1GAEBmLUYARJuCg5VcGRhdGVTZXR0aW5ncxIpLmhlYWRzZXQuZGV2aWNlcy52MS5VcGRhdGVTZXR0aW5nc1JlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuVXBkYXRlU2V0dGluZ3NSZXNwb25zZSIFkrUYAQESjAEKGFJlZnJlc2hBdXRoZW50aWNhdGlvbktleRIzLmhlYWRzZXQuZGV2aWNlcy52MS5SZWZyZXNoQXV0aGVudGljYXRpb25LZXlSZXF1ZXN0GjQuaGVhZHNldC5kZXZpY2VzLnYxLlJlZnJlc2hBdXRoZW50aWNhdGlvbktleVJlc3BvbnNlIgWStRgBARJzCg5HZXREZXN0aW5hdGlvbhIpLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXN0aW5hdGlvblJlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuR2V0RGVzdGluYXRpb25SZXNwb25zZSIKkrUYAgYJmLUYATKzCAoORGV2aWNlc1NlcnZpY2UScAoNR2V0QWN0aXZhdGlvbhIoLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRBY3RpdmF0aW9uUmVxdWVzdBopLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRBY3RpdmF0aW9uUmVzcG9uc2UiCpK1GAIBA5i1GAESbgoOQWN0aXZhdGVEZXZpY2USKS5oZWFkc2V0LmRldmljZXMudjEuQWN0aXZhdGVEZXZpY2VSZXF1ZXN0GiouaGVhZHNldC5kZXZpY2VzLnYxLkFjdGl2YXRlRGV2aWNlUmVzcG9uc2UiBZK1GAEBEnQKEERlYWN0aXZhdGVEZXZpY2USKy5oZWFkc2V0LmRldmljZXMudjEuRGVhY3RpdmF0ZURldmljZVJlcXVlc3QaLC5oZWFkc2V0LmRldmljZXMudjEuRGVhY3RpdmF0ZURldmljZVJlc3BvbnNlIgWStRgBARJtCg1TZW5kT3BlcmF0aW9uEiguaGVhZHNldC5kZXZpY2VzLnYxLlNlbmRPcGVyYXRpb25SZXF1ZXN0GikuaGVhZHNldC5kZXZpY2VzLnYxLlNlbmRPcGVyYXRpb25SZXNwb25zZSIHkrUYAwEEBRJlCgtSZXNldERldmljZRImLmhlYWRzZXQuZGV2aWNlcy52MS5SZXNldERldmljZVJlcXVlc3QaJy5oZWFkc2V0LmRldmljZXMudjEuUmVzZXREZXZpY2VSZXNwb25zZSIFkrUYAQEShwEKFUdldEhhcmR3YXJlUHJvcGVydGllcxIwLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRIYXJkd2FyZVByb3BlcnRpZXNSZXF1ZXN0GjEuaGVhZHNldC5kZXZpY2VzLnYxLkdldEhhcmR3YXJlUHJvcGVydGllc1Jlc3BvbnNlIgmStRgBAZi1GAEScgoOR2V0QXNzb2NpYXRpb24SKS5oZWFkc2V0LmRldmljZXMudjEuR2V0QXNzb2NpYXRpb25SZXF1ZXN0GiouaGVhZHNldC5kZXZpY2VzLnYxLkdldEFzc29jaWF0aW9uUmVzcG9uc2UiCZK1GAEGmLUYARJ1Cg9HZXREZXZpY2VTdGF0dXMSKi5oZWFkc2V0LmRldmljZXMudjEuR2V0RGV2aWNlU3RhdHVzUmVxdWVzdBorLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXZpY2VTdGF0dXNSZXNwb25zZSIJkrUYAQGYtRgBEn4KEkxpc3REZXZpY2VTdGF0dXNlcxItLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0RGV2aWNlU3RhdHVzZXNSZXF1ZXN0Gi4uaGVhZHNldC5kZXZpY2VzLnYxLkxpc3REZXZpY2VTdGF0dXNlc1Jlc3BvbnNlIgmStRgBAZi1GAEyfwoTSGVhZHNldEZpbGVzU2VydmljZRJoCgxHZXRVcGxvYWRVcmwSJy5oZWFkc2V0LmRldmljZXMudjEuR2V0VXBsb2FkVXJsUmVxdWVzdBooLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRVcGxvYWRVcmxSZXNwb25zZSIFkrUYAQgyjwIKEkhlYWRzZXRLZXlzU2VydmljZRJyCg5HZXRIZWFkc2V0S2V5cxIpLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRIZWFkc2V0S2V5c1JlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuR2V0SGVhZHNldEtleXNSZXNwb25zZSIJkrUYAQiYtRgBEoQBChRHZXRDdXJyZW50QWN0aXZhdGlvbhIvLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRDdXJyZW50QWN0aXZhdGlvblJlcXVlc3QaMC5oZWFkc2V0LmRldmljZXMudjEuR2V0Q3VycmVudEFjdGl2YXRpb25SZXNwb25zZSIJkrUYAQiYtRgBYgZwcm90bzM", [file_common_v1_callers, file_common_v1_common, file_common_v1_repeatable, file_device_link_v1_device_link]);
+  fileDesc("ChhkZXZpY2VzL3YxL3NlcnZpY2UucHJvdG8SEmhlYWRzZXQuZGV2aWNlcy52MSJIChtBdXRob3JpemVBcHBsaWNhdGlvblJlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJImAKHEF1dGhvcml6ZUFwcGxpY2F0aW9uUmVzcG9uc2USFAoMZGV2ZWxvcGVyX2lkGAEgASgJEioKBmxpbWl0cxgCIAEoCzIaLmhlYWRzZXQuZGV2aWNlcy52MS5MaW1pdHMi2AIKBkxpbWl0cxIdChBjYWxsc19wZXJfc2Vjb25kGAEgASgNSACIAQESGAoLY2FsbHNfYnVyc3QYAiABKA1IAYgBARIcCg9jYWxsc191bmRlcl93YXkYAyABKA1IAogBARImChlkZXZpY2VfY2hhbmdlc19wZXJfc2Vjb25kGAQgASgNSAOIAQESHwoSZGV2aWNlX3VucHJvY2Vzc2VkGAUgASgNSASIAQESJAoXYXBwbGljYXRpb25fdW5wcm9jZXNzZWQYBiABKA1IBYgBAUITChFfY2FsbHNfcGVyX3NlY29uZEIOCgxfY2FsbHNfYnVyc3RCEgoQX2NhbGxzX3VuZGVyX3dheUIcChpfZGV2aWNlX2NoYW5nZXNfcGVyX3NlY29uZEIVChNfZGV2aWNlX3VucHJvY2Vzc2VkQhoKGF9hcHBsaWNhdGlvbl91bnByb2Nlc3NlZCIuChlBdXRob3JpemVEZXZlbG9wZXJSZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJeChpBdXRob3JpemVEZXZlbG9wZXJSZXNwb25zZRIUCgxkZXZlbG9wZXJfaWQYASABKAkSKgoGbGltaXRzGAIgASgLMhouaGVhZHNldC5kZXZpY2VzLnYxLkxpbWl0cyKaBAoIU2V0dGluZ3MSHwoSYXV0aGVudGljYXRpb25fa2V5GAEgASgJSACIAQESGQoMZGV2aWNlX2V2ZW50GAIgASgJSAGIAQESIQoUcmVtb3RlX3N1cHBvcnRfZXZlbnQYAyABKAlIAogBARIXCgpzb3JhX2V2ZW50GAQgASgJSAOIAQESIQoUc29yYV9maWxlX3NlbmRfZXZlbnQYBSABKAlIBIgBARInChpzb3JhX3JlY19nZXRfcHJlc2lnbmVkX3VybBgGIAEoCUgFiAEBEi0KIHNvcmFfcmVjX2dldF9tdWx0aV9wcmVzaWduZWRfdXJsGAcgASgJSAaIAQESHgoRZmlsZV91cGxvYWRfZXZlbnQYCCABKAlIB4gBARIgChNmaWxlX3VwbG9hZF9nZXRfdXJsGAkgASgJSAiIAQFCFQoTX2F1dGhlbnRpY2F0aW9uX2tleUIPCg1fZGV2aWNlX2V2ZW50QhcKFV9yZW1vdGVfc3VwcG9ydF9ldmVudEINCgtfc29yYV9ldmVudEIXChVfc29yYV9maWxlX3NlbmRfZXZlbnRCHQobX3NvcmFfcmVjX2dldF9wcmVzaWduZWRfdXJsQiMKIV9zb3JhX3JlY19nZXRfbXVsdGlfcHJlc2lnbmVkX3VybEIUChJfZmlsZV91cGxvYWRfZXZlbnRCFgoUX2ZpbGVfdXBsb2FkX2dldF91cmwiLAoSR2V0U2V0dGluZ3NSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJIkUKE0dldFNldHRpbmdzUmVzcG9uc2USLgoIc2V0dGluZ3MYASABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuU2V0dGluZ3MifQoVVXBkYXRlU2V0dGluZ3NSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIpCgNzZXQYAiABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuU2V0dGluZ3MSDgoGcmVtb3ZlGAMgAygJIkgKFlVwZGF0ZVNldHRpbmdzUmVzcG9uc2USLgoIc2V0dGluZ3MYASABKAsyHC5oZWFkc2V0LmRldmljZXMudjEuU2V0dGluZ3MiTAofUmVmcmVzaEF1dGhlbnRpY2F0aW9uS2V5UmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXIiPgogUmVmcmVzaEF1dGhlbnRpY2F0aW9uS2V5UmVzcG9uc2USGgoSYXV0aGVudGljYXRpb25fa2V5GAEgASgJIkAKFUdldERlc3RpbmF0aW9uUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIPCgdzZXR0aW5nGAIgASgJIkEKFkdldERlc3RpbmF0aW9uUmVzcG9uc2USCwoDdXJsGAEgASgJEhoKEmF1dGhlbnRpY2F0aW9uX2tleRgCIAEoCSJBChRHZXRBY3RpdmF0aW9uUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIRCglkZXZpY2VfaWQYAiABKAkiYwoVR2V0QWN0aXZhdGlvblJlc3BvbnNlEhEKCWRldmljZV9pZBgBIAEoCRIRCglhY3RpdmF0ZWQYAiABKAgSFgoJY2xpZW50X2lkGAMgASgJSACIAQFCDAoKX2NsaWVudF9pZCJ/ChVBY3RpdmF0ZURldmljZVJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkuaGVhZHNldC5jb21tb24udjEuQ2FsbGVyEhEKCWRldmljZV9pZBgCIAEoCRIRCgljbGllbnRfaWQYAyABKAkSFQoNY2xpZW50X3NlY3JldBgEIAEoCSIwChZBY3RpdmF0ZURldmljZVJlc3BvbnNlEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIlcKF0RlYWN0aXZhdGVEZXZpY2VSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIRCglkZXZpY2VfaWQYAiABKAkiMgoYRGVhY3RpdmF0ZURldmljZVJlc3BvbnNlEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIrEBChRTZW5kT3BlcmF0aW9uUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXISEQoJZGV2aWNlX2lkGAIgASgJEhQKDG9wZXJhdGlvbl9pZBgDIAEoCRI0CglvcGVyYXRpb24YBCABKAsyIS5oZWFkc2V0LmRldmljZV9saW5rLnYxLk9wZXJhdGlvbhIPCgdzdWJqZWN0GAUgASgJIi8KFVNlbmRPcGVyYXRpb25SZXNwb25zZRIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAyJSChJSZXNldERldmljZVJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkuaGVhZHNldC5jb21tb24udjEuQ2FsbGVyEhEKCWRldmljZV9pZBgCIAEoCSItChNSZXNldERldmljZVJlc3BvbnNlEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDIkQKHEdldEhhcmR3YXJlUHJvcGVydGllc1JlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJEhEKCWRldmljZV9pZBgCIAEoCSKSAgodR2V0SGFyZHdhcmVQcm9wZXJ0aWVzUmVzcG9uc2USEQoJZGV2aWNlX2lkGAEgASgJEjAKBW1vZGVsGAIgASgLMiEuaGVhZHNldC5kZXZpY2VzLnYxLkhhcmR3YXJlTW9kZWwSHQoQbWFjX2FkZHJlc3Nfd2lmaRgDIAEoCUgAiAEBEiIKFW1hY19hZGRyZXNzX2JsdWV0b290aBgEIAEoCUgBiAEBEiEKFHNwZWNpZmljX2Rlc3RpbmF0aW9uGAUgASgJSAKIAQFCEwoRX21hY19hZGRyZXNzX3dpZmlCGAoWX21hY19hZGRyZXNzX2JsdWV0b290aEIXChVfc3BlY2lmaWNfZGVzdGluYXRpb24iggEKDUhhcmR3YXJlTW9kZWwSEgoKaWRlbnRpZmllchgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEg0KBXNoYXBlGAQgASgJEisKB2NhbWVyYXMYBSADKAsyGi5oZWFkc2V0LmRldmljZXMudjEuQ2FtZXJhIlwKBkNhbWVyYRIRCglkaXJlY3Rpb24YASABKAkSGAoQbW91bnRlZF9wb3NpdGlvbhgCIAEoCRIRCgltYXhfd2lkdGgYAyABKA0SEgoKbWF4X2hlaWdodBgEIAEoDSIqChVHZXRBc3NvY2lhdGlvblJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJIlQKFkdldEFzc29jaWF0aW9uUmVzcG9uc2USFgoOYXBwbGljYXRpb25faWQYASABKAkSEwoLc2luY2VfZXBvY2gYAiABKAQSDQoFZXBvY2gYAyABKAQioQYKDERldmljZVN0YXR1cxIRCglkZXZpY2VfaWQYASABKAkSEgoFcG93ZXIYAiABKAlIAIgBARIUCgd3ZWFyaW5nGAMgASgJSAGIAQESFAoHbmV0d29yaxgEIAEoCUgCiAEBEhUKCGNoYXJnaW5nGAUgASgJSAOIAQESHwoSYmF0dGVyeV9wZXJjZW50YWdlGAYgASgNSASIAQESFQoIbGF0aXR1ZGUYByABKAFIBYgBARIWCglsb25naXR1ZGUYCCABKAFIBogBARIdChBmaXJtd2FyZV92ZXJzaW9uGAkgASgJSAeIAQESKQoEYXBwcxgKIAMoCzIbLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQXBwEhEKCWxhbmd1YWdlcxgLIAMoCRIgChNwb3dlcl91cGRhdGVkX2F0X21zGAwgASgDSAiIAQESIgoVd2VhcmluZ191cGRhdGVkX2F0X21zGA0gASgDSAmIAQESIgoVbmV0d29ya191cGRhdGVkX2F0X21zGA4gASgDSAqIAQESIwoWY2hhcmdpbmdfdXBkYXRlZF9hdF9tcxgPIAEoA0gLiAEBEiIKFWJhdHRlcnlfdXBkYXRlZF9hdF9tcxgQIAEoA0gMiAEBEiMKFmxvY2F0aW9uX3VwZGF0ZWRfYXRfbXMYESABKANIDYgBARIQCghyZXBvcnRlZBgSIAEoCEIICgZfcG93ZXJCCgoIX3dlYXJpbmdCCgoIX25ldHdvcmtCCwoJX2NoYXJnaW5nQhUKE19iYXR0ZXJ5X3BlcmNlbnRhZ2VCCwoJX2xhdGl0dWRlQgwKCl9sb25naXR1ZGVCEwoRX2Zpcm13YXJlX3ZlcnNpb25CFgoUX3Bvd2VyX3VwZGF0ZWRfYXRfbXNCGAoWX3dlYXJpbmdfdXBkYXRlZF9hdF9tc0IYChZfbmV0d29ya191cGRhdGVkX2F0X21zQhkKF19jaGFyZ2luZ191cGRhdGVkX2F0X21zQhgKFl9iYXR0ZXJ5X3VwZGF0ZWRfYXRfbXNCGQoXX2xvY2F0aW9uX3VwZGF0ZWRfYXRfbXMiQwoWR2V0RGV2aWNlU3RhdHVzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIRCglkZXZpY2VfaWQYAiABKAkiSwoXR2V0RGV2aWNlU3RhdHVzUmVzcG9uc2USMAoGc3RhdHVzGAEgASgLMiAuaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZVN0YXR1cyJbChlMaXN0RGV2aWNlU3RhdHVzZXNSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhcKD2FmdGVyX2RldmljZV9pZBgCIAEoCRINCgVsaW1pdBgDIAEoDSJeChpMaXN0RGV2aWNlU3RhdHVzZXNSZXNwb25zZRIyCghzdGF0dXNlcxgBIAMoCzIgLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZpY2VTdGF0dXMSDAoEbW9yZRgCIAEoCCIqChVHZXRIZWFkc2V0S2V5c1JlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJIpwBChZHZXRIZWFkc2V0S2V5c1Jlc3BvbnNlEk8KC3B1YmxpY19rZXlzGAEgAygLMjouaGVhZHNldC5kZXZpY2VzLnYxLkdldEhlYWRzZXRLZXlzUmVzcG9uc2UuUHVibGljS2V5c0VudHJ5GjEKD1B1YmxpY0tleXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjAKG0dldEN1cnJlbnRBY3RpdmF0aW9uUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkiXQocR2V0Q3VycmVudEFjdGl2YXRpb25SZXNwb25zZRI9CgphY3RpdmF0aW9uGAEgASgLMikuaGVhZHNldC5kZXZpY2VfbGluay52MS5DdXJyZW50QWN0aXZhdGlvbiJfChNHZXRVcGxvYWRVcmxSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRI1CgZ1cGxvYWQYAiABKAsyJS5oZWFkc2V0LmRldmljZV9saW5rLnYxLlVwbG9hZFJlcXVlc3QiWAoUR2V0VXBsb2FkVXJsUmVzcG9uc2USCwoDdXJsGAEgASgJEjMKB3JlZnVzYWwYAiABKA4yIi5oZWFkc2V0LmRldmljZV9saW5rLnYxLlVybFJlZnVzYWwy/AUKE0FwcGxpY2F0aW9uc1NlcnZpY2UShQEKFEF1dGhvcml6ZUFwcGxpY2F0aW9uEi8uaGVhZHNldC5kZXZpY2VzLnYxLkF1dGhvcml6ZUFwcGxpY2F0aW9uUmVxdWVzdBowLmhlYWRzZXQuZGV2aWNlcy52MS5BdXRob3JpemVBcHBsaWNhdGlvblJlc3BvbnNlIgqStRgCAQSYtRgBEn4KEkF1dGhvcml6ZURldmVsb3BlchItLmhlYWRzZXQuZGV2aWNlcy52MS5BdXRob3JpemVEZXZlbG9wZXJSZXF1ZXN0Gi4uaGVhZHNldC5kZXZpY2VzLnYxLkF1dGhvcml6ZURldmVsb3BlclJlc3BvbnNlIgmStRgBAZi1GAESaQoLR2V0U2V0dGluZ3MSJi5oZWFkc2V0LmRldmljZXMudjEuR2V0U2V0dGluZ3NSZXF1ZXN0GicuaGVhZHNldC5kZXZpY2VzLnYxLkdldFNldHRpbmdzUmVzcG9uc2UiCZK1GAEBmLUYARJuCg5VcGRhdGVTZXR0aW5ncxIpLmhlYWRzZXQuZGV2aWNlcy52MS5VcGRhdGVTZXR0aW5nc1JlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuVXBkYXRlU2V0dGluZ3NSZXNwb25zZSIFkrUYAQESjAEKGFJlZnJlc2hBdXRoZW50aWNhdGlvbktleRIzLmhlYWRzZXQuZGV2aWNlcy52MS5SZWZyZXNoQXV0aGVudGljYXRpb25LZXlSZXF1ZXN0GjQuaGVhZHNldC5kZXZpY2VzLnYxLlJlZnJlc2hBdXRoZW50aWNhdGlvbktleVJlc3BvbnNlIgWStRgBARJzCg5HZXREZXN0aW5hdGlvbhIpLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXN0aW5hdGlvblJlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuR2V0RGVzdGluYXRpb25SZXNwb25zZSIKkrUYAgYJmLUYATKzCAoORGV2aWNlc1NlcnZpY2UScAoNR2V0QWN0aXZhdGlvbhIoLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRBY3RpdmF0aW9uUmVxdWVzdBopLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRBY3RpdmF0aW9uUmVzcG9uc2UiCpK1GAIBA5i1GAESbgoOQWN0aXZhdGVEZXZpY2USKS5oZWFkc2V0LmRldmljZXMudjEuQWN0aXZhdGVEZXZpY2VSZXF1ZXN0GiouaGVhZHNldC5kZXZpY2VzLnYxLkFjdGl2YXRlRGV2aWNlUmVzcG9uc2UiBZK1GAEBEnQKEERlYWN0aXZhdGVEZXZpY2USKy5oZWFkc2V0LmRldmljZXMudjEuRGVhY3RpdmF0ZURldmljZVJlcXVlc3QaLC5oZWFkc2V0LmRldmljZXMudjEuRGVhY3RpdmF0ZURldmljZVJlc3BvbnNlIgWStRgBARJtCg1TZW5kT3BlcmF0aW9uEiguaGVhZHNldC5kZXZpY2VzLnYxLlNlbmRPcGVyYXRpb25SZXF1ZXN0GikuaGVhZHNldC5kZXZpY2VzLnYxLlNlbmRPcGVyYXRpb25SZXNwb25zZSIHkrUYAwEEBRJlCgtSZXNldERldmljZRImLmhlYWRzZXQuZGV2aWNlcy52MS5SZXNldERldmljZVJlcXVlc3QaJy5oZWFkc2V0LmRldmljZXMudjEuUmVzZXREZXZpY2VSZXNwb25zZSIFkrUYAQEShwEKFUdldEhhcmR3YXJlUHJvcGVydGllcxIwLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRIYXJkd2FyZVByb3BlcnRpZXNSZXF1ZXN0GjEuaGVhZHNldC5kZXZpY2VzLnYxLkdldEhhcmR3YXJlUHJvcGVydGllc1Jlc3BvbnNlIgmStRgBAZi1GAEScgoOR2V0QXNzb2NpYXRpb24SKS5oZWFkc2V0LmRldmljZXMudjEuR2V0QXNzb2NpYXRpb25SZXF1ZXN0GiouaGVhZHNldC5kZXZpY2VzLnYxLkdldEFzc29jaWF0aW9uUmVzcG9uc2UiCZK1GAEGmLUYARJ1Cg9HZXREZXZpY2VTdGF0dXMSKi5oZWFkc2V0LmRldmljZXMudjEuR2V0RGV2aWNlU3RhdHVzUmVxdWVzdBorLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXZpY2VTdGF0dXNSZXNwb25zZSIJkrUYAQGYtRgBEn4KEkxpc3REZXZpY2VTdGF0dXNlcxItLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0RGV2aWNlU3RhdHVzZXNSZXF1ZXN0Gi4uaGVhZHNldC5kZXZpY2VzLnYxLkxpc3REZXZpY2VTdGF0dXNlc1Jlc3BvbnNlIgmStRgBAZi1GAEyfwoTSGVhZHNldEZpbGVzU2VydmljZRJoCgxHZXRVcGxvYWRVcmwSJy5oZWFkc2V0LmRldmljZXMudjEuR2V0VXBsb2FkVXJsUmVxdWVzdBooLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRVcGxvYWRVcmxSZXNwb25zZSIFkrUYAQgyjwIKEkhlYWRzZXRLZXlzU2VydmljZRJyCg5HZXRIZWFkc2V0S2V5cxIpLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRIZWFkc2V0S2V5c1JlcXVlc3QaKi5oZWFkc2V0LmRldmljZXMudjEuR2V0SGVhZHNldEtleXNSZXNwb25zZSIJkrUYAQiYtRgBEoQBChRHZXRDdXJyZW50QWN0aXZhdGlvbhIvLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRDdXJyZW50QWN0aXZhdGlvblJlcXVlc3QaMC5oZWFkc2V0LmRldmljZXMudjEuR2V0Q3VycmVudEFjdGl2YXRpb25SZXNwb25zZSIJkrUYAQiYtRgBYgZwcm90bzM", [file_common_v1_callers, file_common_v1_common, file_common_v1_repeatable, file_device_link_v1_device_link]);
 
 /**
  * @generated from message headset.devices.v1.AuthorizeApplicationRequest
@@ -50,6 +50,13 @@ export type AuthorizeApplicationResponse = Message<"headset.devices.v1.Authorize
    * @generated from field: string developer_id = 1;
    */
   developerId: string;
+
+  /**
+   * What the client may take by the application's contract. Absent: from an older release; no limit.
+   *
+   * @generated from field: headset.devices.v1.Limits limits = 2;
+   */
+  limits?: Limits | undefined;
 };
 
 /**
@@ -58,6 +65,59 @@ export type AuthorizeApplicationResponse = Message<"headset.devices.v1.Authorize
  */
 export const AuthorizeApplicationResponseSchema: GenMessage<AuthorizeApplicationResponse> = /*@__PURE__*/
   messageDesc(file_devices_v1_service, 1);
+
+/**
+ * What one client of an application may take, platform-wide (ADR 0040). Each is at least 1. In an answer of
+ * AuthorizeApplication or AuthorizeDeveloper all are there; in a contract, only those of its own.
+ *
+ * @generated from message headset.devices.v1.Limits
+ */
+export type Limits = Message<"headset.devices.v1.Limits"> & {
+  /**
+   * @generated from field: optional uint32 calls_per_second = 1;
+   */
+  callsPerSecond?: number | undefined;
+
+  /**
+   * Calls that may come at once after a pause.
+   *
+   * @generated from field: optional uint32 calls_burst = 2;
+   */
+  callsBurst?: number | undefined;
+
+  /**
+   * @generated from field: optional uint32 calls_under_way = 3;
+   */
+  callsUnderWay?: number | undefined;
+
+  /**
+   * Calls that change something, for one device.
+   *
+   * @generated from field: optional uint32 device_changes_per_second = 4;
+   */
+  deviceChangesPerSecond?: number | undefined;
+
+  /**
+   * Unprocessed transactions of one device.
+   *
+   * @generated from field: optional uint32 device_unprocessed = 5;
+   */
+  deviceUnprocessed?: number | undefined;
+
+  /**
+   * Unprocessed transactions of the application.
+   *
+   * @generated from field: optional uint32 application_unprocessed = 6;
+   */
+  applicationUnprocessed?: number | undefined;
+};
+
+/**
+ * Describes the message headset.devices.v1.Limits.
+ * Use `create(LimitsSchema)` to create a new message.
+ */
+export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
+  messageDesc(file_devices_v1_service, 2);
 
 /**
  * @generated from message headset.devices.v1.AuthorizeDeveloperRequest
@@ -74,7 +134,7 @@ export type AuthorizeDeveloperRequest = Message<"headset.devices.v1.AuthorizeDev
  * Use `create(AuthorizeDeveloperRequestSchema)` to create a new message.
  */
 export const AuthorizeDeveloperRequestSchema: GenMessage<AuthorizeDeveloperRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 2);
+  messageDesc(file_devices_v1_service, 3);
 
 /**
  * @generated from message headset.devices.v1.AuthorizeDeveloperResponse
@@ -84,6 +144,13 @@ export type AuthorizeDeveloperResponse = Message<"headset.devices.v1.AuthorizeDe
    * @generated from field: string developer_id = 1;
    */
   developerId: string;
+
+  /**
+   * What the client may take in calls without an application. Absent: from an older release; no limit.
+   *
+   * @generated from field: headset.devices.v1.Limits limits = 2;
+   */
+  limits?: Limits | undefined;
 };
 
 /**
@@ -91,7 +158,7 @@ export type AuthorizeDeveloperResponse = Message<"headset.devices.v1.AuthorizeDe
  * Use `create(AuthorizeDeveloperResponseSchema)` to create a new message.
  */
 export const AuthorizeDeveloperResponseSchema: GenMessage<AuthorizeDeveloperResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 3);
+  messageDesc(file_devices_v1_service, 4);
 
 /**
  * Absent: not set. Field names as in the specification (API 3).
@@ -150,7 +217,7 @@ export type Settings = Message<"headset.devices.v1.Settings"> & {
  * Use `create(SettingsSchema)` to create a new message.
  */
 export const SettingsSchema: GenMessage<Settings> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 4);
+  messageDesc(file_devices_v1_service, 5);
 
 /**
  * @generated from message headset.devices.v1.GetSettingsRequest
@@ -167,7 +234,7 @@ export type GetSettingsRequest = Message<"headset.devices.v1.GetSettingsRequest"
  * Use `create(GetSettingsRequestSchema)` to create a new message.
  */
 export const GetSettingsRequestSchema: GenMessage<GetSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 5);
+  messageDesc(file_devices_v1_service, 6);
 
 /**
  * @generated from message headset.devices.v1.GetSettingsResponse
@@ -184,7 +251,7 @@ export type GetSettingsResponse = Message<"headset.devices.v1.GetSettingsRespons
  * Use `create(GetSettingsResponseSchema)` to create a new message.
  */
 export const GetSettingsResponseSchema: GenMessage<GetSettingsResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 6);
+  messageDesc(file_devices_v1_service, 7);
 
 /**
  * @generated from message headset.devices.v1.UpdateSettingsRequest
@@ -215,7 +282,7 @@ export type UpdateSettingsRequest = Message<"headset.devices.v1.UpdateSettingsRe
  * Use `create(UpdateSettingsRequestSchema)` to create a new message.
  */
 export const UpdateSettingsRequestSchema: GenMessage<UpdateSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 7);
+  messageDesc(file_devices_v1_service, 8);
 
 /**
  * @generated from message headset.devices.v1.UpdateSettingsResponse
@@ -232,7 +299,7 @@ export type UpdateSettingsResponse = Message<"headset.devices.v1.UpdateSettingsR
  * Use `create(UpdateSettingsResponseSchema)` to create a new message.
  */
 export const UpdateSettingsResponseSchema: GenMessage<UpdateSettingsResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 8);
+  messageDesc(file_devices_v1_service, 9);
 
 /**
  * @generated from message headset.devices.v1.RefreshAuthenticationKeyRequest
@@ -249,7 +316,7 @@ export type RefreshAuthenticationKeyRequest = Message<"headset.devices.v1.Refres
  * Use `create(RefreshAuthenticationKeyRequestSchema)` to create a new message.
  */
 export const RefreshAuthenticationKeyRequestSchema: GenMessage<RefreshAuthenticationKeyRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 9);
+  messageDesc(file_devices_v1_service, 10);
 
 /**
  * @generated from message headset.devices.v1.RefreshAuthenticationKeyResponse
@@ -266,7 +333,7 @@ export type RefreshAuthenticationKeyResponse = Message<"headset.devices.v1.Refre
  * Use `create(RefreshAuthenticationKeyResponseSchema)` to create a new message.
  */
 export const RefreshAuthenticationKeyResponseSchema: GenMessage<RefreshAuthenticationKeyResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 10);
+  messageDesc(file_devices_v1_service, 11);
 
 /**
  * @generated from message headset.devices.v1.GetDestinationRequest
@@ -290,7 +357,7 @@ export type GetDestinationRequest = Message<"headset.devices.v1.GetDestinationRe
  * Use `create(GetDestinationRequestSchema)` to create a new message.
  */
 export const GetDestinationRequestSchema: GenMessage<GetDestinationRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 11);
+  messageDesc(file_devices_v1_service, 12);
 
 /**
  * @generated from message headset.devices.v1.GetDestinationResponse
@@ -316,7 +383,7 @@ export type GetDestinationResponse = Message<"headset.devices.v1.GetDestinationR
  * Use `create(GetDestinationResponseSchema)` to create a new message.
  */
 export const GetDestinationResponseSchema: GenMessage<GetDestinationResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 12);
+  messageDesc(file_devices_v1_service, 13);
 
 /**
  * @generated from message headset.devices.v1.GetActivationRequest
@@ -338,7 +405,7 @@ export type GetActivationRequest = Message<"headset.devices.v1.GetActivationRequ
  * Use `create(GetActivationRequestSchema)` to create a new message.
  */
 export const GetActivationRequestSchema: GenMessage<GetActivationRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 13);
+  messageDesc(file_devices_v1_service, 14);
 
 /**
  * @generated from message headset.devices.v1.GetActivationResponse
@@ -367,7 +434,7 @@ export type GetActivationResponse = Message<"headset.devices.v1.GetActivationRes
  * Use `create(GetActivationResponseSchema)` to create a new message.
  */
 export const GetActivationResponseSchema: GenMessage<GetActivationResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 14);
+  messageDesc(file_devices_v1_service, 15);
 
 /**
  * @generated from message headset.devices.v1.ActivateDeviceRequest
@@ -401,7 +468,7 @@ export type ActivateDeviceRequest = Message<"headset.devices.v1.ActivateDeviceRe
  * Use `create(ActivateDeviceRequestSchema)` to create a new message.
  */
 export const ActivateDeviceRequestSchema: GenMessage<ActivateDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 15);
+  messageDesc(file_devices_v1_service, 16);
 
 /**
  * @generated from message headset.devices.v1.ActivateDeviceResponse
@@ -418,7 +485,7 @@ export type ActivateDeviceResponse = Message<"headset.devices.v1.ActivateDeviceR
  * Use `create(ActivateDeviceResponseSchema)` to create a new message.
  */
 export const ActivateDeviceResponseSchema: GenMessage<ActivateDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 16);
+  messageDesc(file_devices_v1_service, 17);
 
 /**
  * @generated from message headset.devices.v1.DeactivateDeviceRequest
@@ -440,7 +507,7 @@ export type DeactivateDeviceRequest = Message<"headset.devices.v1.DeactivateDevi
  * Use `create(DeactivateDeviceRequestSchema)` to create a new message.
  */
 export const DeactivateDeviceRequestSchema: GenMessage<DeactivateDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 17);
+  messageDesc(file_devices_v1_service, 18);
 
 /**
  * @generated from message headset.devices.v1.DeactivateDeviceResponse
@@ -457,7 +524,7 @@ export type DeactivateDeviceResponse = Message<"headset.devices.v1.DeactivateDev
  * Use `create(DeactivateDeviceResponseSchema)` to create a new message.
  */
 export const DeactivateDeviceResponseSchema: GenMessage<DeactivateDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 18);
+  messageDesc(file_devices_v1_service, 19);
 
 /**
  * @generated from message headset.devices.v1.SendOperationRequest
@@ -498,7 +565,7 @@ export type SendOperationRequest = Message<"headset.devices.v1.SendOperationRequ
  * Use `create(SendOperationRequestSchema)` to create a new message.
  */
 export const SendOperationRequestSchema: GenMessage<SendOperationRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 19);
+  messageDesc(file_devices_v1_service, 20);
 
 /**
  * @generated from message headset.devices.v1.SendOperationResponse
@@ -515,7 +582,7 @@ export type SendOperationResponse = Message<"headset.devices.v1.SendOperationRes
  * Use `create(SendOperationResponseSchema)` to create a new message.
  */
 export const SendOperationResponseSchema: GenMessage<SendOperationResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 20);
+  messageDesc(file_devices_v1_service, 21);
 
 /**
  * @generated from message headset.devices.v1.ResetDeviceRequest
@@ -537,7 +604,7 @@ export type ResetDeviceRequest = Message<"headset.devices.v1.ResetDeviceRequest"
  * Use `create(ResetDeviceRequestSchema)` to create a new message.
  */
 export const ResetDeviceRequestSchema: GenMessage<ResetDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 21);
+  messageDesc(file_devices_v1_service, 22);
 
 /**
  * @generated from message headset.devices.v1.ResetDeviceResponse
@@ -554,7 +621,7 @@ export type ResetDeviceResponse = Message<"headset.devices.v1.ResetDeviceRespons
  * Use `create(ResetDeviceResponseSchema)` to create a new message.
  */
 export const ResetDeviceResponseSchema: GenMessage<ResetDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 22);
+  messageDesc(file_devices_v1_service, 23);
 
 /**
  * @generated from message headset.devices.v1.GetHardwarePropertiesRequest
@@ -578,7 +645,7 @@ export type GetHardwarePropertiesRequest = Message<"headset.devices.v1.GetHardwa
  * Use `create(GetHardwarePropertiesRequestSchema)` to create a new message.
  */
 export const GetHardwarePropertiesRequestSchema: GenMessage<GetHardwarePropertiesRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 23);
+  messageDesc(file_devices_v1_service, 24);
 
 /**
  * @generated from message headset.devices.v1.GetHardwarePropertiesResponse
@@ -619,7 +686,7 @@ export type GetHardwarePropertiesResponse = Message<"headset.devices.v1.GetHardw
  * Use `create(GetHardwarePropertiesResponseSchema)` to create a new message.
  */
 export const GetHardwarePropertiesResponseSchema: GenMessage<GetHardwarePropertiesResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 24);
+  messageDesc(file_devices_v1_service, 25);
 
 /**
  * @generated from message headset.devices.v1.HardwareModel
@@ -662,7 +729,7 @@ export type HardwareModel = Message<"headset.devices.v1.HardwareModel"> & {
  * Use `create(HardwareModelSchema)` to create a new message.
  */
 export const HardwareModelSchema: GenMessage<HardwareModel> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 25);
+  messageDesc(file_devices_v1_service, 26);
 
 /**
  * @generated from message headset.devices.v1.Camera
@@ -696,7 +763,7 @@ export type Camera = Message<"headset.devices.v1.Camera"> & {
  * Use `create(CameraSchema)` to create a new message.
  */
 export const CameraSchema: GenMessage<Camera> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 26);
+  messageDesc(file_devices_v1_service, 27);
 
 /**
  * @generated from message headset.devices.v1.GetAssociationRequest
@@ -713,7 +780,7 @@ export type GetAssociationRequest = Message<"headset.devices.v1.GetAssociationRe
  * Use `create(GetAssociationRequestSchema)` to create a new message.
  */
 export const GetAssociationRequestSchema: GenMessage<GetAssociationRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 27);
+  messageDesc(file_devices_v1_service, 28);
 
 /**
  * @generated from message headset.devices.v1.GetAssociationResponse
@@ -746,7 +813,7 @@ export type GetAssociationResponse = Message<"headset.devices.v1.GetAssociationR
  * Use `create(GetAssociationResponseSchema)` to create a new message.
  */
 export const GetAssociationResponseSchema: GenMessage<GetAssociationResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 28);
+  messageDesc(file_devices_v1_service, 29);
 
 /**
  * @generated from message headset.devices.v1.DeviceStatus
@@ -850,7 +917,7 @@ export type DeviceStatus = Message<"headset.devices.v1.DeviceStatus"> & {
  * Use `create(DeviceStatusSchema)` to create a new message.
  */
 export const DeviceStatusSchema: GenMessage<DeviceStatus> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 29);
+  messageDesc(file_devices_v1_service, 30);
 
 /**
  * @generated from message headset.devices.v1.GetDeviceStatusRequest
@@ -872,7 +939,7 @@ export type GetDeviceStatusRequest = Message<"headset.devices.v1.GetDeviceStatus
  * Use `create(GetDeviceStatusRequestSchema)` to create a new message.
  */
 export const GetDeviceStatusRequestSchema: GenMessage<GetDeviceStatusRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 30);
+  messageDesc(file_devices_v1_service, 31);
 
 /**
  * @generated from message headset.devices.v1.GetDeviceStatusResponse
@@ -889,7 +956,7 @@ export type GetDeviceStatusResponse = Message<"headset.devices.v1.GetDeviceStatu
  * Use `create(GetDeviceStatusResponseSchema)` to create a new message.
  */
 export const GetDeviceStatusResponseSchema: GenMessage<GetDeviceStatusResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 31);
+  messageDesc(file_devices_v1_service, 32);
 
 /**
  * @generated from message headset.devices.v1.ListDeviceStatusesRequest
@@ -918,7 +985,7 @@ export type ListDeviceStatusesRequest = Message<"headset.devices.v1.ListDeviceSt
  * Use `create(ListDeviceStatusesRequestSchema)` to create a new message.
  */
 export const ListDeviceStatusesRequestSchema: GenMessage<ListDeviceStatusesRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 32);
+  messageDesc(file_devices_v1_service, 33);
 
 /**
  * @generated from message headset.devices.v1.ListDeviceStatusesResponse
@@ -940,7 +1007,7 @@ export type ListDeviceStatusesResponse = Message<"headset.devices.v1.ListDeviceS
  * Use `create(ListDeviceStatusesResponseSchema)` to create a new message.
  */
 export const ListDeviceStatusesResponseSchema: GenMessage<ListDeviceStatusesResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 33);
+  messageDesc(file_devices_v1_service, 34);
 
 /**
  * @generated from message headset.devices.v1.GetHeadsetKeysRequest
@@ -957,7 +1024,7 @@ export type GetHeadsetKeysRequest = Message<"headset.devices.v1.GetHeadsetKeysRe
  * Use `create(GetHeadsetKeysRequestSchema)` to create a new message.
  */
 export const GetHeadsetKeysRequestSchema: GenMessage<GetHeadsetKeysRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 34);
+  messageDesc(file_devices_v1_service, 35);
 
 /**
  * @generated from message headset.devices.v1.GetHeadsetKeysResponse
@@ -976,7 +1043,7 @@ export type GetHeadsetKeysResponse = Message<"headset.devices.v1.GetHeadsetKeysR
  * Use `create(GetHeadsetKeysResponseSchema)` to create a new message.
  */
 export const GetHeadsetKeysResponseSchema: GenMessage<GetHeadsetKeysResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 35);
+  messageDesc(file_devices_v1_service, 36);
 
 /**
  * @generated from message headset.devices.v1.GetCurrentActivationRequest
@@ -993,7 +1060,7 @@ export type GetCurrentActivationRequest = Message<"headset.devices.v1.GetCurrent
  * Use `create(GetCurrentActivationRequestSchema)` to create a new message.
  */
 export const GetCurrentActivationRequestSchema: GenMessage<GetCurrentActivationRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 36);
+  messageDesc(file_devices_v1_service, 37);
 
 /**
  * @generated from message headset.devices.v1.GetCurrentActivationResponse
@@ -1012,7 +1079,7 @@ export type GetCurrentActivationResponse = Message<"headset.devices.v1.GetCurren
  * Use `create(GetCurrentActivationResponseSchema)` to create a new message.
  */
 export const GetCurrentActivationResponseSchema: GenMessage<GetCurrentActivationResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 37);
+  messageDesc(file_devices_v1_service, 38);
 
 /**
  * @generated from message headset.devices.v1.GetUploadUrlRequest
@@ -1034,7 +1101,7 @@ export type GetUploadUrlRequest = Message<"headset.devices.v1.GetUploadUrlReques
  * Use `create(GetUploadUrlRequestSchema)` to create a new message.
  */
 export const GetUploadUrlRequestSchema: GenMessage<GetUploadUrlRequest> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 38);
+  messageDesc(file_devices_v1_service, 39);
 
 /**
  * @generated from message headset.devices.v1.GetUploadUrlResponse
@@ -1058,7 +1125,7 @@ export type GetUploadUrlResponse = Message<"headset.devices.v1.GetUploadUrlRespo
  * Use `create(GetUploadUrlResponseSchema)` to create a new message.
  */
 export const GetUploadUrlResponseSchema: GenMessage<GetUploadUrlResponse> = /*@__PURE__*/
-  messageDesc(file_devices_v1_service, 39);
+  messageDesc(file_devices_v1_service, 40);
 
 /**
  * Application settings and ownership, for the gateway and the notifier.

@@ -11,15 +11,32 @@ import {
 import type { Command } from 'commander';
 import { CtlError, exitCodes } from '../exit-codes.ts';
 import { fields } from '../output.ts';
-import { type Session, wholeNumber } from '../session.ts';
+import { quota, type Session, wholeNumber } from '../session.ts';
 
 interface PutOptions {
   limit: number;
   add: string[];
   addFile?: string;
   remove: string[];
+  callsPerSecond?: number;
+  callsBurst?: number;
+  callsUnderWay?: number;
+  deviceChangesPerSecond?: number;
+  deviceUnprocessed?: number;
+  applicationUnprocessed?: number;
+  defaultLimits: boolean;
   dryRun: boolean;
 }
+
+/** Limits of a contract by the names of their options. */
+const limitOptions = [
+  'callsPerSecond',
+  'callsBurst',
+  'callsUnderWay',
+  'deviceChangesPerSecond',
+  'deviceUnprocessed',
+  'applicationUnprocessed',
+] as const;
 
 /** IMEIs in one call or answer; contracts may name hundreds of thousands. */
 const atOnce = 1000;
@@ -35,6 +52,17 @@ export function addContracts(program: Command, session: Session): void {
     .option('--add <imei...>', 'IMEIs to add', [])
     .option('--add-file <path>', 'file of IMEIs to add, one a line')
     .option('--remove <imei...>', 'IMEIs to remove; a device that is activated stays so', [])
+    .option('--calls-per-second <n>', 'calls of the API that each client may make in a second', quota)
+    .option('--calls-burst <n>', 'calls that may come at once after a pause (default: twice the rate)', quota)
+    .option('--calls-under-way <n>', 'calls of each client under way at the same time', quota)
+    .option(
+      '--device-changes-per-second <n>',
+      'changing calls of each client for one device in a second',
+      quota,
+    )
+    .option('--device-unprocessed <n>', 'unprocessed transactions of one device', quota)
+    .option('--application-unprocessed <n>', 'unprocessed transactions of the application', quota)
+    .option('--default-limits', "drop the contract's own limits; the platform's defaults hold again", false)
     .option('--dry-run', 'only show what would change', false)
     .action(async (applicationId: string, options: PutOptions) => {
       const add = [...options.add, ...(options.addFile ? readDeviceIds(options.addFile) : [])];
@@ -53,6 +81,8 @@ export function addContracts(program: Command, session: Session): void {
             activationLimit: options.limit,
             addDeviceIds,
             removeDeviceIds,
+            limits: limitsOf(options),
+            defaultLimits: options.defaultLimits,
           });
         let last = await put(add.slice(0, atOnce), options.remove);
         for (let i = atOnce; i < add.length; i += atOnce) last = await put(add.slice(i, i + atOnce), []);
@@ -72,6 +102,21 @@ export function addContracts(program: Command, session: Session): void {
     });
 }
 
+/** The limits that options name. */
+function limitsOf(options: PutOptions): LimitValues {
+  return Object.fromEntries(
+    limitOptions.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+  );
+}
+
+type LimitValues = Partial<Record<(typeof limitOptions)[number], number>>;
+
+/** A contract's own limits, one a line. */
+function limitsText(limits: LimitValues | undefined): string {
+  const own = limitOptions.filter((name) => limits?.[name] !== undefined);
+  return own.map((name) => `${name} ${limits?.[name]}`).join('\n             ') || 'defaults';
+}
+
 /** The application's whole contract; undefined: it has none. */
 async function contractOf(
   client: Client<typeof DevicesAdminService>,
@@ -89,8 +134,10 @@ async function contractOf(
 function wouldBe(
   before: Contract | undefined,
   applicationId: string,
-  { limit, add, remove }: Pick<PutOptions, 'limit' | 'add' | 'remove'>,
+  options: PutOptions,
 ): { contract: Contract; text: string } {
+  const { limit, add, remove, defaultLimits } = options;
+  const limits = { ...(defaultLimits ? {} : before?.limits), ...limitsOf(options) };
   const named = new Set(before?.deviceIds);
   const added = [...new Set(add)].filter((deviceId) => !named.has(deviceId));
   const removed = [...new Set(remove)].filter((deviceId) => named.has(deviceId));
@@ -103,9 +150,10 @@ function wouldBe(
     ['devices', `${named.size} → ${deviceIds.length}`],
     ['add', added.join('\n         ') || 'none'],
     ['remove', removed.join('\n         ') || 'none'],
+    ['limits', limitsText(limits)],
   ]);
   return {
-    contract: create(ContractSchema, { applicationId, activationLimit: limit, activated, deviceIds }),
+    contract: create(ContractSchema, { applicationId, activationLimit: limit, activated, deviceIds, limits }),
     text: `${text}Nothing was changed: this is a dry run.\n`,
   };
 }
@@ -130,6 +178,7 @@ function describe(contract: Contract | undefined): string {
     ['application', contract.applicationId],
     ['limit', String(contract.activationLimit)],
     ['activated', String(contract.activated)],
+    ['limits', limitsText(contract.limits)],
     ['devices', contract.deviceIds.join('\n         ')],
   ]);
 }

@@ -168,6 +168,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         logFile: logFile(name),
       });
     }
+    const gatewayPeers = gateways.map((name) => `127.0.0.1:${ports.grpc[name]}`).join(',');
     for (const name of gateways) {
       const admin = `127.0.0.1:${ports.serviceAdmin[name] ?? ports.admin}`;
       adminUrls[name] = `http://${admin}`;
@@ -180,6 +181,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           ...shared,
           ...(options.gatewayReaches && reachedThrough(options.gatewayReaches, instances, ports.grpc)),
           ...(name in ports.doors && { GATEWAY_LISTEN: `127.0.0.1:${ports.doors[name]}` }),
+          ...(gateways.length > 1 && {
+            GRPC_LISTEN: `127.0.0.1:${ports.grpc[name]}`,
+            GATEWAY_PEERS: gatewayPeers,
+          }),
           ADMIN_LISTEN: admin,
           ...surroundings?.[name],
         },
@@ -337,12 +342,12 @@ async function portsOf(
   const admins = [...names, ...furtherGateways];
   const further = [...instances.filter((i) => i.name !== i.service).map((i) => i.name), ...furtherGateways];
   const [gateway = 0, issuer = 0, deviceLink = 0, files = 0, sora = 0, admin = 0, ...rest] = await freePorts(
-    6 + names.length + admins.length + further.length,
+    6 + names.length + gateways.length + admins.length + further.length,
   );
   const each = (of: readonly string[]) => Object.fromEntries(of.map((name) => [name, rest.shift() ?? 0]));
   const ports: Ports = {
     ...(options.ports ?? { gateway, issuer, deviceLink, files, sora, admin }),
-    grpc: each(names),
+    grpc: each([...names, ...gateways]),
     serviceAdmin: each(admins),
     doors: each(further),
   };

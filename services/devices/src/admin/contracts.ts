@@ -1,11 +1,12 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { requireLimits } from '../domain/limits.ts';
 import { pageSize, requireActivationLimit, requireContractDevices } from '../domain/provisioning.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 
 /** Most IMEIs in an answer, because a contract may name more than a message holds. */
 const devicesShown = 1000;
 
-/** Contracts: how many devices an application may have activated at once, and which. */
+/** Contracts: how many devices an application may have activated at once, which, and its limits. */
 export function contractHandlers({
   applications,
   contracts,
@@ -13,9 +14,9 @@ export function contractHandlers({
   clock,
 }: AdminDependencies): Pick<AdminHandlers, 'putContract' | 'getContract' | 'listContractDevices'> {
   async function show(applicationId: string) {
-    const { activationLimit, slotsInUse } = await contractOf(applicationId);
+    const { activationLimit, slotsInUse, limits } = await contractOf(applicationId);
     const deviceIds = await contracts.devices(applicationId, '', devicesShown);
-    return { contract: { applicationId, activationLimit, deviceIds, activated: slotsInUse } };
+    return { contract: { applicationId, activationLimit, deviceIds, activated: slotsInUse, limits } };
   }
 
   async function contractOf(applicationId: string) {
@@ -25,8 +26,9 @@ export function contractHandlers({
   }
 
   return {
-    async putContract({ applicationId, activationLimit, addDeviceIds, removeDeviceIds }) {
+    async putContract({ applicationId, activationLimit, addDeviceIds, removeDeviceIds, ...more }) {
       requireActivationLimit(activationLimit);
+      const limits = requireLimits(more.limits ?? {});
       requireContractDevices(addDeviceIds, removeDeviceIds);
       if (!(await applications.get(applicationId))) {
         throw new DomainError(
@@ -36,7 +38,8 @@ export function contractHandlers({
       }
       // A contract may name devices before their keys are registered.
       await registry.register(addDeviceIds);
-      const change = { activationLimit, add: addDeviceIds, remove: removeDeviceIds };
+      const { defaultLimits } = more;
+      const change = { activationLimit, add: addDeviceIds, remove: removeDeviceIds, limits, defaultLimits };
       await contracts.put(applicationId, change, clock.now());
       return show(applicationId);
     },

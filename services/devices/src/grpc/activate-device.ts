@@ -13,14 +13,13 @@ export function activateDeviceHandler(
   return async ({ caller: given, deviceId, clientId, clientSecret }) => {
     const caller = requireCaller(given);
     const sealed = clientSecret && sealText(deps.secrets, clientSecret, purposes.clientSecret(deviceId));
-    return changeDevice(deps, caller, deviceId, (transactionId) =>
+    const { applicationId } = caller;
+    const change = (transactionId: number) =>
       activateDevice(deps.activation, {
-        applicationId: caller.applicationId,
-        deviceId,
-        transactionId,
-        clientId,
+        ...{ applicationId, deviceId, transactionId, clientId },
         ...(sealed && { clientSecret: sealed }),
-      }),
-    );
+      });
+    const { deviceUnprocessed } = await deps.limits(applicationId);
+    return changeDevice(deps, caller, deviceId, change, deviceUnprocessed);
   };
 }

@@ -8,12 +8,13 @@ export function authorizeApplicationHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ApplicationsService>['authorizeApplication'] {
   return async ({ clientId, applicationId }) => {
-    const [developerId, application] = await Promise.all([
+    const [developerId, application, limits] = await Promise.all([
       deps.developers.developerOfClient(clientId),
       deps.applications.get(applicationId),
+      deps.limits(applicationId),
     ]);
     if (developerId === undefined) throw refusals.developerNotRegistered();
     if (application?.developerId !== developerId) throw refusals.applicationForbidden();
-    return { developerId };
+    return { developerId, limits };
   };
 }

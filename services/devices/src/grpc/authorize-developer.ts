@@ -10,6 +10,6 @@ export function authorizeDeveloperHandler(
   return async ({ clientId }) => {
     const developerId = await deps.developers.developerOfClient(clientId);
     if (developerId === undefined) throw refusals.developerNotRegistered();
-    return { developerId };
+    return { developerId, limits: await deps.limits(undefined) };
   };
 }

@@ -13,11 +13,16 @@ export async function changeDevice(
   caller: Caller,
   deviceId: string,
   change: (transactionId: number) => Promise<void>,
+  /** Most unprocessed transactions of the device; absent: the change is made in any case. */
+  deviceUnprocessedLimit?: number,
 ): Promise<{ transactionId: bigint }> {
   for (let draws = 1; ; draws += 1) {
     try {
       const transactionId = await deps.idempotency.run(caller, {
-        draw: async () => Number((await deps.transactions.drawTransactionId({ deviceId })).transactionId),
+        draw: async () => {
+          const wanted = { deviceId, deviceUnprocessedLimit };
+          return Number((await deps.transactions.drawTransactionId(wanted)).transactionId);
+        },
         work: async (drawn) => {
           await change(drawn);
           return drawn;

@@ -4,6 +4,7 @@ import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { ActivationDependencies } from '../activation/dependencies.ts';
+import type { LimitsReader } from '../limits.ts';
 import type { DevicesMetrics } from '../metrics.ts';
 import type { ApplicationStore, DeveloperStore, DeviceReader, HardwareModelStore } from '../ports.ts';
 
@@ -23,4 +24,5 @@ export interface HandlerDependencies {
   readonly metrics: DevicesMetrics;
   readonly idempotency: Idempotency;
   readonly secrets: SecretBox;
+  readonly limits: LimitsReader;
 }

@@ -12,6 +12,7 @@ import { requireActivated } from '../domain/activation.ts';
 import { certainFailure, requireVersions } from '../domain/operations.ts';
 import { refusals } from '../domain/refusals.ts';
 import { requireDestination } from '../domain/settings.ts';
+import type { LimitsReader } from '../limits.ts';
 import type { ApplicationStore, DeviceReader, Standing } from '../ports.ts';
 
 /** Dependencies of sending an operation. */
@@ -21,6 +22,7 @@ export interface SendDependencies {
   readonly activation: ActivationDependencies;
   readonly transactions: Client<typeof TransactionsService>;
   readonly idempotency: Idempotency;
+  readonly limits: LimitsReader;
 }
 
 /** An operation that an application wants its device to do. */
@@ -54,9 +56,10 @@ export async function sendOperation(
 
   /** Undefined: a reset or another activation came in between, and the device has to be read again. */
   const create = async (transactionId: bigint): Promise<bigint | undefined> => {
-    const [standing, destination] = await Promise.all([
+    const [standing, destination, limits] = await Promise.all([
       deps.reader.standing(deviceId),
       deps.applications.destination(applicationId),
+      deps.limits(applicationId),
     ]);
     if (!destination) throw refusals.applicationForbidden();
     requireActivated(standing, applicationId);
@@ -78,6 +81,8 @@ export async function sendOperation(
         failMessage: certainFailure(operation),
         minimumClientVersion: minimum?.client,
         minimumFirmwareVersion: minimum?.firmware,
+        deviceUnprocessedLimit: limits.deviceUnprocessed,
+        applicationUnprocessedLimit: limits.applicationUnprocessed,
       });
       return created.transactionId;
     } catch (error) {

@@ -154,10 +154,16 @@ export function createContractStore(
     },
 
     async get(applicationId) {
-      const found = await count(applicationId);
+      const projection = { ...countFields, limits: 1 } as const;
+      const found = await contracts.findOne({ _id: applicationId }, { projection });
       if (!found) return undefined;
-      const { activationLimit, freeSlots } = found;
-      return { applicationId, activationLimit, slotsInUse: activationLimit - freeSlots };
+      const { activationLimit, freeSlots, limits = {} } = found;
+      return { applicationId, activationLimit, slotsInUse: activationLimit - freeSlots, limits };
+    },
+
+    async limits(applicationId) {
+      const found = await contracts.findOne({ _id: applicationId }, { projection: { limits: 1 } });
+      return found?.limits ?? {};
     },
 
     async devices(applicationId, afterDeviceId, limit) {
@@ -170,8 +176,12 @@ export function createContractStore(
       return found.map(({ deviceId }) => deviceId);
     },
 
-    async put(applicationId, { activationLimit, add, remove }, nowMs) {
+    async put(applicationId, { activationLimit, add, remove, limits, defaultLimits }, nowMs) {
       await setLimit(applicationId, activationLimit, nowMs);
+      const set = Object.entries(limits).map(([name, value]) => [`limits.${name}`, value]);
+      if (defaultLimits) await contracts.updateOne({ _id: applicationId }, { $set: { limits } });
+      else if (set.length > 0)
+        await contracts.updateOne({ _id: applicationId }, { $set: Object.fromEntries(set) });
       const operations = [
         ...add.map((deviceId) => ({
           updateOne: {

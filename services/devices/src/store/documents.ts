@@ -4,6 +4,7 @@ import type { PastAssociation } from '../domain/association.ts';
 import type { Activation, Intent, LifecycleChange, Pending, Slot } from '../domain/device.ts';
 import type { Camera, HardwareModel } from '../domain/hardware.ts';
 import type { HeadsetKey } from '../domain/headset-key.ts';
+import type { Limits } from '../domain/limits.ts';
 import type { Reported } from '../domain/reported.ts';
 import type { AddressSetting } from '../domain/settings.ts';
 import type { Return, Take } from '../domain/slots.ts';
@@ -51,6 +52,8 @@ export interface ContractDocument {
   checkAtMs: number;
   /** When to recount. */
   recountAtMs: number;
+  /** Limits of its own (ADR 0040). */
+  limits?: Partial<Limits>;
 }
 
 /** One document for each IMEI that a contract names: contracts may name thousands. */

@@ -1,9 +1,10 @@
 import { Metadata, type ServiceError, type StatusObject, status } from '@grpc/grpc-js';
-import { DomainError, type ErrorCode, errorCatalogue, toDomainError } from '../errors.ts';
+import { DomainError, type ErrorCode, errorCatalogue, type ReachedLimit, toDomainError } from '../errors.ts';
 
 /** Where a status carries the error's stable code. */
 export const codeKey = 'x-error-code';
 const retryKey = 'x-retry-after-ms';
+const limitKey = 'x-reached-limit';
 const notBegunKey = 'x-not-begun';
 
 /** DomainError → gRPC status: the catalogue's status, the public message, the stable code in the trailers. */
@@ -12,6 +13,7 @@ export function toStatus(error: unknown): Partial<StatusObject> {
   const metadata = new Metadata();
   metadata.set(codeKey, e.code);
   if (e.retryAfterMs !== undefined) metadata.set(retryKey, String(e.retryAfterMs));
+  if (e.limit) metadata.set(limitKey, JSON.stringify(e.limit));
   return { code: errorCatalogue[e.code].grpc, details: e.message, metadata };
 }
 
@@ -77,9 +79,11 @@ export function isAway(error: ServiceError): boolean {
 export function fromStatus(error: ServiceError, method: string): DomainError {
   const code = error.metadata?.get(codeKey)[0]?.toString();
   const retryAfter = error.metadata?.get(retryKey)[0]?.toString();
+  const limit = error.metadata?.get(limitKey)[0]?.toString();
   if (code && code in errorCatalogue) {
     return new DomainError(code as ErrorCode, error.details, {
       ...(retryAfter && { retryAfterMs: Number(retryAfter) }),
+      ...(limit && { limit: JSON.parse(limit) as ReachedLimit }),
       cause: error,
     });
   }

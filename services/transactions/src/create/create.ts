@@ -7,8 +7,17 @@ import { type Operation, OperationSchema } from '@headset-cloud/proto/device_lin
 import type { Canceler } from '../cancel/canceler.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import type { Versions } from '../domain/client-version.ts';
+import { applicationFull, deviceFull } from '../domain/full.ts';
 import type { Outbox } from '../outbox.ts';
-import type { Floor, Heads, Queries, StoredTransaction, TransactionIds, Transitions } from '../ports.ts';
+import type {
+  ApplicationStock,
+  Floor,
+  Heads,
+  Queries,
+  StoredTransaction,
+  TransactionIds,
+  Transitions,
+} from '../ports.ts';
 import { queueFirmware } from './firmware.ts';
 
 export interface CreateDependencies {
@@ -18,6 +27,7 @@ export interface CreateDependencies {
   readonly canceler: Canceler;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
+  readonly applicationStock: ApplicationStock;
 }
 
 /** The transaction to be created. */
@@ -38,6 +48,9 @@ export interface WantedTransaction {
   readonly minimum: Versions;
   /** Not empty: the transaction ends at once, as a failure with this message. */
   readonly failMessage: string;
+  /** Most unprocessed transactions of the device, and of the application; undefined: no limit. */
+  readonly deviceMost: number | undefined;
+  readonly applicationMost: number | undefined;
 }
 
 const mostTries = 6;
@@ -51,6 +64,20 @@ export async function createTransaction(
   deps: CreateDependencies,
   wanted: WantedTransaction,
 ): Promise<number> {
+  const { applicationId, applicationMost } = wanted;
+  if (applicationMost === undefined) return createAdmitted(deps, wanted);
+  if (!(await deps.applicationStock.admit(applicationId, applicationMost))) {
+    throw applicationFull(applicationMost);
+  }
+  try {
+    return await createAdmitted(deps, wanted);
+  } catch (error) {
+    deps.applicationStock.giveBack(applicationId);
+    throw error;
+  }
+}
+
+async function createAdmitted(deps: CreateDependencies, wanted: WantedTransaction): Promise<number> {
   const { store, failpoints } = deps;
   const { deviceId, activationEpoch: epoch, id: given } = wanted;
   const floor = wanted.raisesFloor && { epoch, reason: wanted.raisesFloor };
@@ -59,13 +86,15 @@ export async function createTransaction(
     id = given ?? (await store.drawId());
     const raise = await store.raiseHead(
       deviceId,
-      { id, epoch, mustRise: given === undefined, floor },
+      { id, epoch, mustRise: given === undefined, floor, most: wanted.deviceMost },
       deps.clock.now(),
     );
     if (raise === 'raised' && (await isQueued(deps, wanted, id))) break;
-    if (raise === 'epoch-too-old') {
-      // A repeat of a create that succeeded before the activation ended still returns its id.
+    if (raise === 'epoch-too-old' || raise === 'full') {
+      // A repeat of a create that succeeded before the activation ended, or the device was full, still
+      // returns its id.
       if (given !== undefined && (await store.get(given))?.deviceId === deviceId) return given;
+      if (raise === 'full') throw deviceFull(wanted.deviceMost ?? 0);
       throw new DomainError('device_not_activated', 'The device is not activated.');
     }
     // Another process has drawn higher ids for this device: a fresh block is above them.

@@ -26,6 +26,8 @@ export function createTransactionHandler(
         raisesFloor: floors[request.raisesFloor],
         minimum: { client: request.minimumClientVersion, firmware: request.minimumFirmwareVersion },
         failMessage: request.failMessage,
+        deviceMost: request.deviceUnprocessedLimit || undefined,
+        applicationMost: request.applicationUnprocessedLimit || undefined,
       }),
     ),
   });

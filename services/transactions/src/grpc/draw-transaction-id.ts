@@ -1,10 +1,14 @@
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { deviceFull } from '../domain/full.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /** An id for a transaction that is created later, with the change that it belongs to (rule B8). */
 export function drawTransactionIdHandler({
   store,
 }: HandlerDependencies): Handlers<typeof TransactionsService>['drawTransactionId'] {
-  return async ({ deviceId }) => ({ transactionId: BigInt(await store.drawIdFor(deviceId)) });
+  return async ({ deviceId, deviceUnprocessedLimit: most }) => {
+    if (most > 0 && (await store.isFull(deviceId, most))) throw deviceFull(most);
+    return { transactionId: BigInt(await store.drawIdFor(deviceId)) };
+  };
 }

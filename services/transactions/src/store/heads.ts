@@ -3,8 +3,9 @@ import { coalescedReader, coalescedWriter } from '@headset-cloud/kit/store/coale
 import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { idBefore, latelyKept } from '../domain/lately.ts';
-import type { Heads } from '../ports.ts';
-import { collections, type HeadDocument } from './documents.ts';
+import type { HeadRaise, Heads } from '../ports.ts';
+import { collections, type HeadDocument, type TransactionDocument } from './documents.ts';
+import { createRecounts } from './stock.ts';
 
 interface HeadStore extends Heads {
   /** Highest id created for the device; 0 if none. */
@@ -33,7 +34,92 @@ export function createHeadStore(store: Store): HeadStore {
         { ordered: false },
       ),
   });
+  const transactions = store.collection<TransactionDocument>(collections.transactions);
+  const recounts = createRecounts({
+    async read(deviceId) {
+      const found = await heads.findOne({ _id: deviceId }, { projection: { atMost: 1, recounts: 1 } });
+      return { atMost: found?.atMost, recounts: found?.recounts ?? 0 };
+    },
+    count: (deviceId) => transactions.countDocuments({ deviceId, open: true }),
+    async correct(deviceId, seen, counted) {
+      await heads.updateOne(
+        { _id: deviceId, recounts: seen.recounts === 0 ? { $exists: false } : seen.recounts },
+        { $inc: { atMost: counted - (seen.atMost ?? 0), recounts: 1 }, $set: { counted } },
+      );
+    },
+  });
+  const hasRoom = (head: Pick<HeadDocument, 'atMost'> | null | undefined, most: number) =>
+    head?.atMost !== undefined && head.atMost < most;
+  /** A recount in time saves a create from waiting for it. */
+  const recountInTime = (head: HeadDocument) => {
+    const { atMost = 0, counted = 0, mostUnprocessed: most } = head;
+    if (most === undefined) return;
+    if (atMost - counted >= Math.max(1, Math.min(most / 4, (most - counted) / 2)))
+      recounts.recountSoon(head._id);
+  };
+  async function raiseOnce(...[deviceId, to, now]: Parameters<Heads['raiseHead']>): Promise<HeadRaise> {
+    const filter: Filter<HeadDocument> = {
+      _id: deviceId,
+      epoch: { $lte: to.epoch },
+      // A repeat of a create keeps its place in the order.
+      ...(to.most !== undefined && { atMost: { $lt: to.most } }),
+      ...(to.mustRise ? { lastId: { $lt: to.id } } : { lately: { $ne: to.id } }),
+    };
+    try {
+      await raise({
+        filter,
+        update: {
+          $max: { lastId: to.id, epoch: to.epoch },
+          $push: {
+            lately: { $each: [to.id], $slice: -latelyKept },
+            ...(to.floor?.reason === 'deactivation' && {
+              deactivations: { $each: [to.floor.epoch], $slice: -rememberedEnds },
+            }),
+          },
+          // A floor cancels all earlier ones.
+          ...(to.floor
+            ? {
+                $set: { floor: to.floor, floorDueAt: new Date(now), atMost: 1, counted: 1 },
+                $inc: { recounts: 1 },
+              }
+            : {
+                $inc: { atMost: 1 },
+                ...(to.most !== undefined && { $set: { mostUnprocessed: to.most } }),
+              }),
+        },
+      });
+      return 'raised';
+    } catch (error) {
+      // The document exists, but the condition did not hold: the upsert met its own _id.
+      if (!isDuplicateKey(error)) throw error;
+      const head = await heads.findOne({ _id: deviceId });
+      if (head && head.epoch > to.epoch) return 'epoch-too-old';
+      const repeated = !to.mustRise && head?.lately?.includes(to.id);
+      if (to.most !== undefined && head && !repeated && !hasRoom(head, to.most)) return 'full';
+      // Otherwise another create made the head at the same time, and this one is still to be raised.
+      return repeated ? 'raised' : 'id-too-low';
+    }
+  }
+  const raiseHead: Heads['raiseHead'] = async (deviceId, to, now) => {
+    const { most } = to;
+    if (most !== undefined && recounts.isFull(deviceId)) return 'full';
+    let result = await raiseOnce(deviceId, to, now);
+    if (result === 'full') {
+      await recounts.recount(deviceId);
+      result = await raiseOnce(deviceId, to, now);
+      if (result === 'full') recounts.setFull(deviceId);
+    }
+    return result;
+  };
   return {
+    raiseHead,
+    async isFull(deviceId, most) {
+      const head = await read(deviceId);
+      if (!head || hasRoom(head, most)) return false;
+      if (recounts.isFull(deviceId)) return true;
+      await recounts.recount(deviceId);
+      return !hasRoom(await read(deviceId), most);
+    },
     async lastIdOf(deviceId) {
       return (await read(deviceId))?.lastId ?? 0;
     },
@@ -45,7 +131,9 @@ export function createHeadStore(store: Store): HeadStore {
       return last === 0 && deactivations.length === rememberedEnds ? epoch : last;
     },
     async headOf(deviceId) {
-      const { floor, lastId = 0, lately = [] } = (await read(deviceId)) ?? {};
+      const head = await read(deviceId);
+      if (head) recountInTime(head);
+      const { floor, lastId = 0, lately = [] } = head ?? {};
       return { floor, lastId, before: (id) => idBefore(lately, id) };
     },
     async floorOf(deviceId) {
@@ -61,37 +149,6 @@ export function createHeadStore(store: Store): HeadStore {
         { $set: { firmware: [...queued], firmwareChanges: changes + 1 } },
       );
       return matchedCount === 1;
-    },
-    async raiseHead(deviceId, to, now) {
-      const filter: Filter<HeadDocument> = {
-        _id: deviceId,
-        epoch: { $lte: to.epoch },
-        // A repeat of a create keeps its place in the order.
-        ...(to.mustRise ? { lastId: { $lt: to.id } } : { lately: { $ne: to.id } }),
-      };
-      try {
-        await raise({
-          filter,
-          update: {
-            $max: { lastId: to.id, epoch: to.epoch },
-            $push: {
-              lately: { $each: [to.id], $slice: -latelyKept },
-              ...(to.floor?.reason === 'deactivation' && {
-                deactivations: { $each: [to.floor.epoch], $slice: -rememberedEnds },
-              }),
-            },
-            ...(to.floor && { $set: { floor: to.floor, floorDueAt: new Date(now) } }),
-          },
-        });
-        return 'raised';
-      } catch (error) {
-        // The document exists, but the condition did not hold: the upsert met its own _id.
-        if (!isDuplicateKey(error)) throw error;
-        const head = await heads.findOne({ _id: deviceId });
-        if (head && head.epoch > to.epoch) return 'epoch-too-old';
-        // Otherwise another create made the head at the same time, and this one is still to be raised.
-        return !to.mustRise && head?.lately?.includes(to.id) ? 'raised' : 'id-too-low';
-      }
     },
     async claimDueFloors(now, until, limit) {
       const due = await heads

@@ -8,8 +8,12 @@ export const refusals = {
   otherDeveloper: (name: string) => refuse(`The package ${name} is used by another developer.`),
   withdrawn: (name: string, version: string) =>
     refuse(`The version ${version} of ${name} was withdrawn. Upload another version.`),
-  tooManyUploads: (retryAfterMs: number) =>
-    new DomainError('unavailable', 'Too many uploads of this version are open.', { retryAfterMs }),
+  /** The developer itself has opened them; other developers are not touched. */
+  tooManyUploads: (most: number, retryAfterMs: number) =>
+    new DomainError('too_many_requests', `Too many uploads of this version are open: at most ${most}.`, {
+      retryAfterMs,
+      limit: { policy: 'open-uploads', quota: most },
+    }),
   closing: () =>
     new DomainError('unavailable', 'The upload is being closed just now.', { retryAfterMs: 1000 }),
   limit: (max: number) => refuse(`limit must be from 1 to ${max}.`),

@@ -65,7 +65,7 @@ export function createOpener(deps: OpenerDependencies): Opener {
       const { uploadId, name, developerId, sizeBytes } = wanted;
       const now = clock.now();
       const open = await uploads.countOpen(artifactId(name), now);
-      if (open.count >= mostOpen) throw refusals.tooManyUploads(open.firstEndMs - now);
+      if (open.count >= mostOpen) throw refusals.tooManyUploads(mostOpen, open.firstEndMs - now);
       // Stores the upload first, because an artifact without an upload would wait for ever.
       await expect(wanted, now + urlSeconds * 1000);
       failpoints('updates.opened');

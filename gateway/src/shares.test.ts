@@ -1,0 +1,79 @@
+import { deviceId } from './testing/fakes.ts';
+import { startTestGateway, type TestGateway } from './testing/gateway.ts';
+
+let gateway: TestGateway;
+beforeEach(async () => {
+  gateway = await startTestGateway();
+});
+afterEach(() => gateway.stop());
+
+const generous = { callsPerSecond: 1000, callsBurst: 1000, callsUnderWay: 100, deviceChangesPerSecond: 100 };
+const limited = (limits: Partial<typeof generous>) => {
+  gateway.fakes.answers = { authorizeApplication: async () => ({ limits: { ...generous, ...limits } }) };
+};
+const status = '/v1/applications/app-1/devices/status';
+const reset = `/v1/applications/app-1/devices/${deviceId}/reset`;
+
+test('a client beyond its rate is answered 429, which says when and why; another client is not', async () => {
+  limited({ callsPerSecond: 1, callsBurst: 2 });
+  expect((await gateway.request('GET', status)).status).toBe(200);
+  expect((await gateway.request('GET', status)).status).toBe(200);
+  const answer = await gateway.request('GET', status);
+  expect(answer.status).toBe(429);
+  expect(answer.text).toBe('{"message":"Too many calls: at most 1 a second."}');
+  expect(answer.headers).toMatchObject({
+    'retry-after': '1',
+    'ratelimit-policy': '"calls";q=1;w=1',
+    ratelimit: '"calls";r=0;t=1',
+  });
+  const authorization = `Bearer ${gateway.token({ client_id: 'client-2' })}`;
+  expect((await gateway.request('GET', status, { headers: { authorization } })).status).toBe(200);
+  expect(await gateway.metrics.getSingleMetricAsString('headset_gateway_limited_total')).toContain(
+    '{limit="calls"} 1',
+  );
+});
+
+test('a call beyond the limit does not reach a service, nor one without scope the limit', async () => {
+  limited({ callsPerSecond: 1, callsBurst: 1 });
+  const authorization = `Bearer ${gateway.token({ scope: '' })}`;
+  expect((await gateway.request('GET', status, { headers: { authorization } })).status).toBe(403);
+  expect((await gateway.request('GET', status)).status).toBe(200);
+  gateway.fakes.seen.length = 0;
+  // The path's own error comes after the limit.
+  expect((await gateway.request('PUT', '/v1/applications/app-1/devices/no-imei/reset')).status).toBe(429);
+  expect(gateway.fakes.seen.filter(({ rpc }) => !rpc.startsWith('authorize'))).toEqual([]);
+});
+
+test('calls under way are limited until they end', async () => {
+  limited({ callsUnderWay: 2 });
+  const held = Promise.withResolvers<void>();
+  gateway.fakes.answers.listDeviceStatuses = async () => {
+    await held.promise;
+    return { statuses: [], more: false };
+  };
+  const asked = () => gateway.fakes.seen.filter(({ rpc }) => rpc === 'listDeviceStatuses').length;
+  const first = [gateway.request('GET', status), gateway.request('GET', status)];
+  while (asked() < 2) await new Promise((resolve) => setImmediate(resolve));
+  const answer = await gateway.request('GET', status);
+  expect(answer.status).toBe(429);
+  expect(answer.headers['ratelimit-policy']).toBe('"calls-under-way";q=2;qu="concurrent-requests"');
+  held.resolve();
+  expect((await Promise.all(first)).map((one) => one.status)).toEqual([200, 200]);
+  expect((await gateway.request('GET', status)).status).toBe(200);
+});
+
+test('changing calls are limited for each device, reads are not', async () => {
+  limited({ deviceChangesPerSecond: 1 });
+  const resets = async () => (await gateway.request('PUT', reset)).status;
+  expect([await resets(), await resets()]).toEqual([201, 201]);
+  const answer = await gateway.request('PUT', reset);
+  expect(answer.status).toBe(429);
+  expect(answer.headers['ratelimit-policy']).toBe('"device-changes";q=1;w=1');
+  expect((await gateway.request('PUT', reset.replace(deviceId, '350000000000014'))).status).toBe(201);
+  expect((await gateway.request('GET', `/v1/applications/app-1/devices/${deviceId}`)).status).toBe(200);
+});
+
+test('devices of an older release names no limits: there are none', async () => {
+  gateway.fakes.answers = { authorizeApplication: async () => ({}) };
+  for (let i = 0; i < 50; i++) expect((await gateway.request('GET', status)).status).toBe(200);
+});

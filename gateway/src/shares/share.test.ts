@@ -1,0 +1,65 @@
+import { Share } from './share.ts';
+
+const rate = { perSecond: 10, burst: 20 };
+
+test('a burst is admitted, then nothing until the rate has refilled it', () => {
+  const share = new Share('c', rate);
+  const admitted = Array.from({ length: 30 }, () => share.take()).filter(Boolean);
+  expect(admitted.length).toBeGreaterThanOrEqual(20);
+  expect(admitted.length).toBeLessThan(25);
+  expect(share.bucket.waitMs).toBeGreaterThan(0);
+  expect(share.bucket.waitMs).toBeLessThanOrEqual(100);
+});
+
+test('what other gateways admitted is taken from the rate here, down to a bound', () => {
+  const share = new Share('c', rate);
+  share.hear('other', { taken: 30, underWay: 0, asked: 30 }, 1000);
+  expect(share.take()).toBe(false);
+  // 10 calls are owed at 10 a second.
+  expect(share.bucket.waitMs).toBeGreaterThan(900);
+  share.hear('other', { taken: 1_000_000, underWay: 0, asked: 30 }, 1000);
+  expect(share.bucket.waitMs).toBeLessThan(9000);
+});
+
+test('a changed contract holds at once, without a new burst', () => {
+  const share = new Share('c', rate);
+  while (share.take()) {
+    // Uses up the burst.
+  }
+  share.bucket.change({ perSecond: 1000, burst: 2000 });
+  expect(share.bucket.left).toBeLessThan(0.1);
+  expect(share.bucket.waitMs).toBeLessThanOrEqual(1);
+});
+
+test('calls under way at other gateways count, as long as they are told', () => {
+  const share = new Share('c', rate);
+  share.ask();
+  share.underWay = 4;
+  expect(share.hasRoom(10, 0)).toBe(true);
+  share.hear('other', { taken: 0, underWay: 6, asked: 100 }, 1000);
+  expect(share.hasRoom(10, 500)).toBe(false);
+  expect(share.hasRoom(10, 1500)).toBe(true);
+});
+
+test('a gateway may always use the part of the limit that its part of the calls stands for', () => {
+  const share = new Share('c', rate);
+  for (let i = 0; i < 100; i++) share.ask();
+  share.hear('other', { taken: 0, underWay: 10, asked: 100 }, 1000);
+  share.underWay = 4;
+  expect(share.hasRoom(10, 0)).toBe(true);
+  share.underWay = 5;
+  expect(share.hasRoom(10, 0)).toBe(false);
+});
+
+test('little use is not told each time, and an end is told', () => {
+  const share = new Share('c', { perSecond: 100, burst: 200 });
+  share.take();
+  expect(share.tell(100)).toBeUndefined();
+  for (let i = 0; i < 20; i++) share.take();
+  expect(share.tell(100)).toMatchObject({ taken: 21, underWay: 0 });
+  share.underWay = 50;
+  expect(share.tell(100)).toMatchObject({ taken: 0, underWay: 50 });
+  share.underWay = 0;
+  expect(share.tell(100)).toMatchObject({ underWay: 0 });
+  expect(share.tell(100)).toBeUndefined();
+});

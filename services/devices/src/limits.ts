@@ -1,0 +1,50 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { effectiveLimits, type Limits } from './domain/limits.ts';
+import type { ContractStore } from './ports.ts';
+
+/** What a client may take of an application; undefined: of calls that name none. */
+export type LimitsReader = (applicationId: string | undefined) => Promise<Limits>;
+
+/** How long a contract's limits are cached; a change takes effect within this time. */
+const keepMs = 2000;
+/** Applications in the cache; it is emptied when there are more. */
+const mostKept = 10_000;
+
+/** Reads contracts' limits; concurrent readers share one read. */
+export function createLimitsReader(
+  contracts: Pick<ContractStore, 'limits'>,
+  defaults: Limits,
+  clock: Clock,
+): LimitsReader {
+  const nowMs = () => clock.monotonicNow?.() ?? clock.now();
+  const kept = new Map<string, { readonly untilMs: number; readonly limits: Promise<Limits> }>();
+  return async (applicationId) => {
+    if (applicationId === undefined) return defaults;
+    const found = kept.get(applicationId);
+    if (found && found.untilMs > nowMs()) return found.limits;
+    const limits = contracts.limits(applicationId).then((own) => effectiveLimits(own, defaults));
+    if (kept.size >= mostKept) kept.clear();
+    kept.set(applicationId, { untilMs: nowMs() + keepMs, limits });
+    limits.catch(() => kept.delete(applicationId));
+    return limits;
+  };
+}
+
+/** The platform's defaults, from the configuration. */
+export function defaultLimits(config: {
+  readonly LIMIT_CALLS_PER_SECOND: number;
+  readonly LIMIT_CALLS_BURST: number;
+  readonly LIMIT_CALLS_UNDER_WAY: number;
+  readonly LIMIT_DEVICE_CHANGES_PER_SECOND: number;
+  readonly LIMIT_DEVICE_UNPROCESSED: number;
+  readonly LIMIT_APPLICATION_UNPROCESSED: number;
+}): Limits {
+  return {
+    callsPerSecond: config.LIMIT_CALLS_PER_SECOND,
+    callsBurst: config.LIMIT_CALLS_BURST,
+    callsUnderWay: config.LIMIT_CALLS_UNDER_WAY,
+    deviceChangesPerSecond: config.LIMIT_DEVICE_CHANGES_PER_SECOND,
+    deviceUnprocessed: config.LIMIT_DEVICE_UNPROCESSED,
+    applicationUnprocessed: config.LIMIT_APPLICATION_UNPROCESSED,
+  };
+}

@@ -1,0 +1,101 @@
+import { rmSync } from 'node:fs';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { application, device, World } from './testing/world.ts';
+
+const deviceAt = (n: number) => `35000000000${String(n).padStart(4, '0')}`;
+const most = 20;
+
+describe('unprocessed transactions', () => {
+  let world: World;
+  beforeEach(async () => {
+    world = new World();
+    await world.start();
+  });
+  afterEach(async () => {
+    await world.stop();
+    rmSync(world.directory, { recursive: true, force: true });
+  });
+
+  const create = (over: Parameters<World['create']>[0] = {}) =>
+    world.create({ deviceUnprocessedLimit: most, ...over });
+  /** Creates at the same time; returns how many were made. All others were refused by the limit. */
+  async function flood(count: number, over: (n: number) => Parameters<World['create']>[0] = () => ({})) {
+    const results = await Promise.allSettled(Array.from({ length: count }, (_, n) => create(over(n))));
+    const refused = results.filter((one) => one.status === 'rejected');
+    for (const { reason } of refused) expect(reason).toMatchObject({ code: 'too_many_requests' });
+    return count - refused.length;
+  }
+  const cancelAll = () =>
+    world.tx.cancelTransactions({
+      caller: { clientId: 'c', applicationId: application },
+      deviceId: device,
+    });
+  const refusal = (over: Parameters<World['create']>[0] = {}) =>
+    expect(create(over)).rejects.toMatchObject({
+      code: 'too_many_requests',
+      message: `Too many unprocessed transactions of this device: at most ${most}.`,
+      limit: { policy: 'device-unprocessed', quota: most },
+    });
+
+  test('a flood fills a device to its limit exactly; another device is not touched', async () => {
+    expect(await flood(10 * most)).toBe(most);
+    await refusal();
+    expect(await flood(5, () => ({ deviceId: deviceAt(2) }))).toBe(5);
+  });
+
+  test('a device that was emptied takes transactions again', async () => {
+    await flood(2 * most);
+    await cancelAll();
+    await waitFor('a create to be admitted', async () => (await flood(1)) === 1);
+    expect(await flood(2 * most)).toBe(most - 1);
+  });
+
+  test('what has ended does not count, however much it is', async () => {
+    for (let round = 0; round < 6; round++) {
+      expect(await flood(most / 2)).toBe(most / 2);
+      await cancelAll();
+    }
+  });
+
+  test('a deactivation is created on a full device, and empties it', async () => {
+    await flood(most);
+    await refusal();
+    const transactionId = (await world.tx.drawTransactionId({ deviceId: device })).transactionId;
+    await world.create({ transactionId, activationEpoch: 2n, raisesFloor: FloorReason.DEACTIVATION });
+    await waitFor('a create to be admitted', async () => {
+      return (await flood(1, () => ({ activationEpoch: 3n }))) === 1;
+    });
+  });
+
+  test('an id for an activation is refused on a full device, and without a limit given', async () => {
+    await flood(most);
+    const draw = (deviceUnprocessedLimit: number) =>
+      world.tx.drawTransactionId({ deviceId: device, deviceUnprocessedLimit });
+    await expect(draw(most)).rejects.toMatchObject({ code: 'too_many_requests' });
+    await draw(0);
+    await draw(most + 1);
+  });
+
+  test('a head that release 0.1.0 made is counted at its first create', async () => {
+    for (let n = 0; n < most; n++) await world.create();
+    await world.forgetStock(device);
+    await refusal();
+  });
+
+  test('a repeat of a create that succeeded returns its id, on a full device, too', async () => {
+    const id = await create({ transactionId: 500n });
+    await flood(most);
+    expect(await create({ transactionId: 500n })).toBe(id);
+  });
+
+  test('a flood over many devices fills an application to its limit', async () => {
+    const over = (n: number) => ({ deviceId: deviceAt(n % 50), applicationUnprocessedLimit: 100 });
+    expect(await flood(400, over)).toBe(100);
+    await expect(create(over(1))).rejects.toMatchObject({
+      message: 'Too many unprocessed transactions of this application: at most 100.',
+      limit: { policy: 'application-unprocessed', quota: 100 },
+    });
+    expect(await flood(1, () => ({ applicationId: 'other', applicationUnprocessedLimit: 100 }))).toBe(1);
+  });
+});

@@ -1,0 +1,159 @@
+import type { ApiAnswer } from '@headset-cloud/demo/api.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { ctl } from './ctl.ts';
+import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
+import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
+
+describeOnStack('what one client may take', () => {
+  let tenant: Tenant;
+  let other: Tenant;
+  beforeAll(async () => {
+    tenant = await createTenant();
+    other = await createTenant();
+    await tenant.activate();
+    await other.activate();
+  });
+  afterAll(() => Promise.all([tenant.close(), other.close()]));
+
+  const limit = (options: string) =>
+    ctl(...`contracts put ${tenant.applicationId} --limit 10 ${options}`.split(' '));
+  const status = async (of: Tenant) => (await of.api.app('GET', '')).status;
+  /** Waits until the contract's change has reached the gateways. */
+  const until = (wanted: number) =>
+    waitFor(`a call to be answered ${wanted}`, async () => (await status(tenant)) === wanted, {
+      timeoutMs: 30_000,
+    });
+
+  test('a contract sets the rate of its client; another client is not touched, and defaults come back', async () => {
+    expect((await limit('--calls-per-second 1 --calls-burst 1')).exitCode).toBe(0);
+    await until(429);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => tenant.api.app('GET', '')));
+    const refused = answers.filter((one) => one.status === 429);
+    expect(refused.length).toBeGreaterThanOrEqual(5);
+    expect(refused[0]?.body).toEqual({ message: 'Too many calls: at most 1 a second.' });
+    expect(refused[0]?.headers).toMatchObject({ 'ratelimit-policy': '"calls";q=1;w=1' });
+    expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    expect(await Promise.all(Array.from({ length: 10 }, () => status(other)))).toEqual(Array(10).fill(200));
+    expect((await limit('--default-limits')).exitCode).toBe(0);
+    await until(200);
+    await waitFor('ten calls at once to be answered', async () => {
+      const all = await Promise.all(Array.from({ length: 10 }, () => status(tenant)));
+      return all.every((one) => one === 200);
+    });
+  });
+
+  test('a device beyond its rate of changes is refused; nothing is made', async () => {
+    expect((await limit('--device-changes-per-second 1')).exitCode).toBe(0);
+    const device = tenant.devices[0]?.deviceId ?? '';
+    const command = () =>
+      tenant.api.app('PUT', `/devices/${device}/commands`, { package: 'a', launchType: 'activity' });
+    await waitFor('a command to be refused', async () => (await command()).status === 429, {
+      timeoutMs: 30_000,
+    });
+    const before = (await tenant.transactions()).length;
+    const answers = await Promise.all(Array.from({ length: 8 }, command));
+    const made = answers.filter((one) => one.status === 201).length;
+    const refused = answers.filter((one) => one.status === 429);
+    expect(made + refused.length).toBe(8);
+    expect(refused.length).toBeGreaterThanOrEqual(4);
+    expect(refused[0]?.headers['ratelimit-policy']).toBe('"device-changes";q=1;w=1');
+    expect((await tenant.transactions()).length).toBe(before + made);
+    await limit('--default-limits');
+  });
+
+  test('a device takes no more unprocessed transactions than its contract says, until some have ended', async () => {
+    const device = other.devices[0]?.deviceId ?? '';
+    const put = `contracts put ${other.applicationId} --limit 10 --device-unprocessed 20`;
+    expect((await ctl(...put.split(' '))).exitCode).toBe(0);
+    const command = () =>
+      other.api.app('PUT', `/devices/${device}/commands`, { package: 'a', launchType: 'activity' });
+    const unprocessed = async () =>
+      (await other.call(200, 'GET', '/transactions?completionStatus=uncompleted&perPage=100&page=1')).body
+        .transactions.length;
+    await waitFor('a command to be refused', async () => (await command()).status === 429, {
+      timeoutMs: 30_000,
+      intervalMs: 1,
+    });
+    const full = await unprocessed();
+    const answers = await Promise.all(Array.from({ length: 40 }, command));
+    expect(answers.filter((one) => one.status === 201)).toEqual([]);
+    expect(answers[0]?.body.message).toBe('Too many unprocessed transactions of this device: at most 20.');
+    expect(answers[0]?.headers['ratelimit-policy']).toBe('"device-unprocessed";q=20');
+    expect(await unprocessed()).toBe(full);
+    await other.call(200, 'DELETE', `/devices/${device}/transactions`);
+    await waitFor('a command to be taken again', async () => (await command()).status === 201, {
+      timeoutMs: 30_000,
+    });
+    await waitFor('the device to be full again', async () => (await command()).status === 429, {
+      timeoutMs: 30_000,
+      intervalMs: 1,
+    });
+    expect(await unprocessed()).toBe(20);
+  });
+
+  test('a version whose upload was asked for 20 times takes no 21st, and others are not touched', async () => {
+    const asked = (of: Tenant, name: string) =>
+      of.api.app('POST', '/apps', { package: name, version: '1.0.0', fileSize: 10 });
+    const name = `com.example.shares${Date.now()}`;
+    const answers: ApiAnswer[] = [];
+    for (let i = 0; i < 21; i++) answers.push(await asked(tenant, name));
+    expect(answers.map((one) => one.status)).toEqual([...Array(20).fill(201), 429]);
+    expect(answers[20]?.body).toEqual({ message: 'Too many uploads of this version are open: at most 20.' });
+    expect(answers[20]?.headers['ratelimit-policy']).toBe('"open-uploads";q=20');
+    expect(Number(answers[20]?.headers['retry-after'])).toBeGreaterThan(3000);
+    expect((await asked(tenant, `${name}a`)).status).toBe(201);
+    expect((await asked(other, `${name}b`)).status).toBe(201);
+  });
+
+  test('a limit of zero is refused, by the name of its option', async () => {
+    const answer = await limit('--calls-per-second 0');
+    expect(answer.exitCode).toBe(2);
+    expect(answer.err).toContain('--calls-per-second');
+  });
+});
+
+describeOnStack('what one client may take of several gateways', () => {
+  let platform: OwnPlatform;
+  beforeAll(async () => {
+    platform = await openOwnPlatform({
+      env: { LIMIT_CALLS_PER_SECOND: '40', LIMIT_CALLS_BURST: '20' },
+      ...(stack.kind === 'real' && { gateways: 4 }),
+    });
+  });
+  afterAll(() => platform.close());
+
+  test('the rate holds for all of them together', async () => {
+    const { gatewayAddresses } = platform.stack;
+    expect(gatewayAddresses).toHaveLength(stack.kind === 'real' ? 4 : 1);
+    const token = await platform.api.token();
+    let ended = false;
+    let admitted = 0;
+    let refused = 0;
+    const flood = async (address: string) => {
+      while (!ended) {
+        const answer = await fetch(`http://${address}/v1/devices/${platform.deviceId}/hardware-properties`, {
+          headers: { authorization: `Bearer ${token}` },
+        });
+        await answer.arrayBuffer();
+        if (answer.status === 200) admitted++;
+        else if (answer.status === 429) refused++;
+        else throw new Error(`unexpected ${answer.status}`);
+      }
+    };
+    const floods = Promise.all(gatewayAddresses.flatMap((address) => [flood(address), flood(address)]));
+    try {
+      await waitFor('the bursts to be used up and paid back', async () => admitted > 160 && refused > 100, {
+        timeoutMs: 60_000,
+      });
+      const before = admitted;
+      const began = performance.now();
+      await waitFor('five seconds', async () => performance.now() - began > 5000, { timeoutMs: 30_000 });
+      const perSecond = (admitted - before) / ((performance.now() - began) / 1000);
+      expect(perSecond).toBeGreaterThan(40 * 0.8);
+      expect(perSecond).toBeLessThan(40 * 1.2);
+    } finally {
+      ended = true;
+      await floods;
+    }
+  }, 120_000);
+});
