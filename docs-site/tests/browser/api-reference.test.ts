@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
-import { chromePath, closeBrowser, noChrome, openBrowser } from '../support/browser.ts';
+import { chromePath, closeBrowser, noChrome, openBrowser, patienceMs, seeded, underBreak } from '../support/browser.ts';
 import { replies, startFront } from '../support/front.ts';
 import { jsonBody, oneCall, render, renderReal, root } from '../unit/api-support.ts';
 
@@ -30,13 +30,17 @@ const isShown = (page: Page, id: string): Promise<boolean> =>
 async function open(html: string, { width = 1280, javaScriptEnabled = true } = {}) {
   const browser = await openBrowser();
   const context = await browser.newContext({ viewport: { width, height: 900 }, javaScriptEnabled });
+  context.setDefaultTimeout(patienceMs);
+  if (seeded?.before) await context.addInitScript(seeded.before);
   const page = await context.newPage();
   // A page of its own origin: WebCrypto works in secure contexts only.
   const front = await startFront();
   front.on(
     /^\/$/,
     replies(
-      `<!doctype html><html lang="ja" data-theme="light"${javaScriptEnabled ? ' class="js"' : ''}><meta name="viewport" content="width=device-width"><title>T</title><style>${styles}</style><main style="padding:1rem"><h1>T</h1><div class="prose prose--api">${html}</div></main><script>${script}</script></html>`,
+      await underBreak(
+        `<!doctype html><html lang="ja" data-theme="light"${javaScriptEnabled ? ' class="js"' : ''}><meta name="viewport" content="width=device-width"><title>T</title><style>${styles}</style><main style="padding:1rem"><h1>T</h1><div class="prose prose--api">${html}</div></main><script>${script}</script></html>`,
+      ),
       { type: 'text/html; charset=utf-8' },
     ),
   );

@@ -65,6 +65,7 @@ export const changes =
 const uncached = { 'cache-control': 'no-store' };
 
 export interface Held {
+  readonly path: RegExp;
   /** The first request has come. */
   readonly asked: Promise<void>;
   /** Lets this one and all later ones go; ends when all that were held have their answer. */
@@ -131,6 +132,7 @@ export async function startFront(target?: string): Promise<Front> {
         return answer(asked);
       });
       return {
+        path,
         asked: first.promise,
         async release() {
           free.resolve();
