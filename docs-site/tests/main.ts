@@ -96,7 +96,9 @@ async function step(name: string, command: string, args: readonly string[]): Pro
 function evidence(): void {
   const name = 'each check was seen to fail once';
   const problems = [...checks].flatMap(([file, all]) => [
-    ...all.filter((one, place) => all.indexOf(one) < place).map((one) => `${file}: two have the name "${one}"`),
+    ...all
+      .filter((one, place) => all.indexOf(one) < place)
+      .map((one) => `${file}: two have the name "${one}"`),
     ...unseenOf(file, all).map((one) => `${file}: ${one}`),
   ]);
   if (problems.length === 0) {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { readFileSync, rmSync, writeSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -19,7 +20,13 @@ interface Suite {
 }
 
 const { mutants } = globalThis as unknown as { mutants: { on: number; hits: Set<number> } };
-const { file, site, open, skip, passed: isListed } = JSON.parse(process.env['HARNESS'] ?? '{}') as {
+const {
+  file,
+  site,
+  open,
+  skip,
+  passed: isListed,
+} = JSON.parse(process.env['HARNESS'] ?? '{}') as {
   readonly file: string;
   readonly site: string;
   /** Tests to be seen to fail; all without it. */
@@ -41,20 +48,22 @@ const suite = (parent?: Suite): Suite => ({
   ...(parent && { parent }),
   children: [],
 });
-let current = suite();
+/** The suite that is being described; its function may wait. */
+const describing = new AsyncLocalStorage<Suite>();
+let described: unknown[] = [];
+let top = suite();
+const current = (): Suite => describing.getStore() ?? top;
 
 const bodyOf = (rest: readonly unknown[]): Run => rest.findLast((one) => typeof one === 'function') as Run;
-const hook = (kind: keyof Suite['hooks']) => (run: Run) => void current.hooks[kind].push(run);
+const hook = (kind: keyof Suite['hooks']) => (run: Run) => void current().hooks[kind].push(run);
 Object.assign(globalThis, {
   nodeTest: {
     describe: (_name: string, ...rest: unknown[]) => {
-      const outer = current;
-      current = suite(outer);
-      outer.children.push(current);
-      bodyOf(rest)();
-      current = outer;
+      const inner = suite(current());
+      current().children.push(inner);
+      described.push(describing.run(inner, bodyOf(rest)));
     },
-    test: (name: string, ...rest: unknown[]) => void current.children.push({ name, run: bodyOf(rest) }),
+    test: (name: string, ...rest: unknown[]) => void current().children.push({ name, run: bodyOf(rest) }),
     before: hook('before'),
     after: hook('after'),
     beforeEach: hook('beforeEach'),
@@ -109,7 +118,8 @@ async function attempt(inside: Suite, run: Run): Promise<End> {
   } catch (error) {
     const { name, code } = error as Error & { code?: string };
     if (code === 'ERR_ASSERTION') end = 'assertion';
-    else if (/^(?:Type|Reference|Range|Syntax)Error$/.test(name) || String(error).includes('too late')) end = 'crash';
+    else if (/^(?:Type|Reference|Range|Syntax)Error$/.test(name) || String(error).includes('too late'))
+      end = 'crash';
     else end = 'thrown';
   }
   try {
@@ -150,15 +160,16 @@ async function walk(
   for (const child of one.children)
     if ('run' in child) await each(child.name, one, child.run);
     else await walk(child, each);
-  for (const run of one.hooks.after)
-    await within(60_000, run).catch(() => undefined);
+  for (const run of one.hooks.after) await within(60_000, run).catch(() => undefined);
 }
 
 async function load(): Promise<Suite> {
   round++;
-  current = suite();
+  top = suite();
+  described = [];
   await import(`${pathToFileURL(join(site, 'tests', file))}?${round}`);
-  return current;
+  await Promise.all(described);
+  return top;
 }
 
 const all = new Set<number>();

@@ -25,7 +25,7 @@ export const noChrome = 'no Chromium here: set CHROME_PATH, or install the packa
 export const patienceMs = Number(process.env['CHECK_TIMEOUT_MS'] || 30_000);
 
 /** The seeded break under which the checks run (tests/breaks); none in other runs. */
-export const seeded: Break | undefined = process.env['CHECK_BREAK'] && JSON.parse(process.env['CHECK_BREAK']);
+const seeded: Break | undefined = process.env['CHECK_BREAK'] && JSON.parse(process.env['CHECK_BREAK']);
 
 /** Debian's Chromium fills its address bar's panels for each new window: up to half a second of processor time. */
 export const panels = 'WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,PreloadTopChromeWebUI';

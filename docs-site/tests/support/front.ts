@@ -117,6 +117,8 @@ export async function startFront(target?: string): Promise<Front> {
 
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  // A check that has run out of time does not keep the process.
+  server.unref();
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     on,
