@@ -4,6 +4,7 @@ import { registerHooks } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { Mutant } from './instrument.ts';
 import './switches.ts';
 
 /**
@@ -220,9 +221,23 @@ await walk(second, async (name, inside, run) => {
   }
 });
 
+/** One mutant of each source in turn, so that none is left out where the time does not suffice for all. */
+function inTurn(ids: readonly number[]): number[] {
+  const known = JSON.parse(readFileSync(join(site, '../mutants.json'), 'utf8')) as readonly Mutant[];
+  const kinds = ['value', 'condition', 'leave'];
+  const files = new Map<string, number[]>();
+  const kindOf = (id: number) => kinds.indexOf(known[id]?.kind ?? '');
+  for (const id of [...ids].sort((a, b) => kindOf(a) - kindOf(b))) {
+    const { file = '' } = known[id] ?? {};
+    files.set(file, [...(files.get(file) ?? []), id]);
+  }
+  const turns = [...files.values()].flatMap((one) => one.map((id, turn) => ({ id, turn })));
+  return turns.sort((a, b) => a.turn - b.turn).map(({ id }) => id);
+}
+
 // Mutants in what the file prepares: it is evaluated anew for each.
 const deadline = Date.now() + Number(process.env['HARNESS_MS'] ?? 120_000);
-for (const id of rarestFirst(all)) {
+for (const id of inTurn(rarestFirst(all))) {
   if (unseen.size === 0 || Date.now() > deadline) break;
   tell({ trying: id });
   on(id);

@@ -42,6 +42,8 @@ for (const file of globSync('{build,server,src}/**/*.{ts,tsx}', { cwd: site }).s
   writeFileSync(path, instrument(file, readFileSync(path, 'utf8'), mutants));
 }
 
+writeFileSync(join(copy, 'mutants.json'), JSON.stringify(mutants));
+
 interface Told {
   readonly name?: string;
   readonly end?: string;
@@ -162,6 +164,17 @@ const textMutants: readonly TextMutant[] = [
     file: 'tests/unit/search-queries.ts',
     change: () => 'export const queries = [];\n',
     reader: 'unit/search.test.ts',
+  },
+  {
+    file: 'src/reference/samples.ts',
+    change: (text) =>
+      text.replace("'    timeout=30,'", "'    timeout=0,'").replace("'{{integratorUrl}}'", 'exampleDestination'),
+    reader: 'unit/api-samples.test.ts',
+  },
+  {
+    file: 'src/reference/related.ts',
+    change: (text) => text.replace("'(uri)'", "'(none)'"),
+    reader: 'unit/api-samples.test.ts',
   },
   {
     file: 'dist/server.mjs',
