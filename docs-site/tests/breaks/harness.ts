@@ -9,8 +9,9 @@ import './switches.ts';
 
 /**
  * Runs one test file in this process, its tests again and again, each time with another mutant on. It stands in for
- * `node:test` there. A mutant is taken for what a test sees only where an assertion of the test fails (not where
- * something crashes), and the same test passes without it before and afterwards.
+ * `node:test` there. A mutant is taken for what a test sees where an assertion of the test fails (or, without such a
+ * mutant, where the code throws an error of its own or the test does not end; never where something crashes), and the
+ * same test passes without it before and afterwards.
  */
 type Run = () => unknown;
 
@@ -108,8 +109,8 @@ async function within(ms: number, run: Run): Promise<void> {
 
 const chainOf = (one: Suite): readonly Suite[] => (one.parent ? [...chainOf(one.parent), one] : [one]);
 
-/** How a test ends: passed, by a failed assertion, by an error of the code, or by a crash. */
-type End = 'passed' | 'assertion' | 'thrown' | 'crash';
+/** How a test ends: passed, by a failed assertion, by an error of the code, not in time, or by a crash. */
+type End = 'passed' | 'assertion' | 'thrown' | 'late' | 'crash';
 
 async function attempt(inside: Suite, run: Run): Promise<End> {
   let end: End = 'passed';
@@ -119,9 +120,8 @@ async function attempt(inside: Suite, run: Run): Promise<End> {
   } catch (error) {
     const { name, code } = error as Error & { code?: string };
     if (code === 'ERR_ASSERTION') end = 'assertion';
-    else if (/^(?:Type|Reference|Range|Syntax)Error$/.test(name) || String(error).includes('too late'))
-      end = 'crash';
-    else end = 'thrown';
+    else if (String(error).includes('too late')) end = 'late';
+    else end = /^(?:Type|Reference|Range|Syntax)Error$/.test(name) ? 'crash' : 'thrown';
   }
   try {
     for (const { hooks } of [...chainOf(inside)].reverse()) for (const one of hooks.afterEach) await one();
@@ -209,10 +209,11 @@ await walk(second, async (name, inside, run) => {
     on(id);
     const end = await attempt(inside, run);
     on(-1);
-    if (end !== 'assertion' && end !== 'thrown') continue;
-    if (end === 'thrown' && thrown.has(name)) continue;
+    const isWeak = end === 'thrown' || end === 'late';
+    if (end !== 'assertion' && !isWeak) continue;
+    if (isWeak && thrown.has(name)) continue;
     if ((await attempt(inside, run)) !== 'passed') continue;
-    if (end === 'thrown') thrown.set(name, id);
+    if (isWeak) thrown.set(name, id);
     else {
       tell({ name, id });
       unseen.delete(name);

@@ -177,6 +177,71 @@ const textMutants: readonly TextMutant[] = [
     reader: 'unit/api-samples.test.ts',
   },
   {
+    file: 'src/reference/related.ts',
+    change: (text) => text.replace(/`\$\{base\}#\$\{id\}`/g, () => '`${base}#no-${id}`'),
+    reader: 'unit/api-page.test.ts',
+  },
+  {
+    file: 'src/reference/index.tsx',
+    change: (text) => text.replace('<div className="api">', '<div className="api" id="a b" style={{ color: \'red\' }}>{Array.from({ length: 30_000 }, (_, one) => <i key={one} />)}'),
+    reader: 'unit/api-page.test.ts',
+  },
+  {
+    file: 'src/reference/twin.ts',
+    change: (text) => text.replace(/\*\*\$\{answer\.status\}\*\*/, () => '${answer.status}'),
+    reader: 'unit/api-page.test.ts',
+  },
+  {
+    file: 'src/reference/related.ts',
+    change: (text) => text.replace('text.replace(joinedText, \'$1$2\')', 'text'),
+    reader: 'unit/api-page.test.ts',
+  },
+  {
+    file: 'src/reference/twin.ts',
+    change: (text) => text.replace(/ \{#\$\{operation\.id\}\}/, () => ''),
+    reader: 'unit/api-page.test.ts',
+  },
+  {
+    file: 'src/reference/describe.ts',
+    change: (text) => text.replace(/`\$\{input\.route\}#\$\{anchor\}`/, () => '`${input.route}#no-${anchor}`'),
+    reader: 'unit/api-page.test.ts',
+  },
+  {
+    file: 'build/guides.ts',
+    change: (text) => text.replace('tag.startsWith(\'</\') ? \'\'', 'tag.startsWith(\'</\') ? tag'),
+    reader: 'unit/content.test.ts',
+  },
+  {
+    file: 'build/guide-rules.ts',
+    change: (text) => text.replace('  Cards: {},', '  Cards: {}, Seeded: {},'),
+    reader: 'unit/content.test.ts',
+  },
+  {
+    file: 'build/guides.ts',
+    change: (text) => text.replace('drafts || !one.data.draft', 'true'),
+    reader: 'unit/content.test.ts',
+  },
+  {
+    file: 'build/site.ts',
+    change: (text) => text.replace('const order = guides.filter((one) => !one.data.unlisted);', 'const order = guides;'),
+    reader: 'unit/content.test.ts',
+  },
+  {
+    file: 'src/strings/ja.ts',
+    change: (text) => text.replace('アーカイブ', '別の語'),
+    reader: 'unit/content.test.ts',
+  },
+  {
+    file: 'src/reference/describe.ts',
+    change: (text) => text.replace(/sidebar: sidebar\.filter\(.*\),/, 'sidebar: [],'),
+    reader: 'unit/content.test.ts',
+  },
+  {
+    file: 'src/search/analyse.ts',
+    change: (text) => text.replace('\'NFKC\'', '\'NFC\''),
+    reader: 'unit/search.test.ts',
+  },
+  {
     file: 'dist/server.mjs',
     change: (text) => text.replaceAll('SIGTERM', 'SIGUSR2'),
     reader: 'server/bundle.test.ts',
