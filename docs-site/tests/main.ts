@@ -99,11 +99,12 @@ function evidence(): void {
     ...all
       .filter((one, place) => all.indexOf(one) < place)
       .map((one) => `${file}: two have the name "${one}"`),
-    ...unseenOf(file, all).map((one) => `${file}: ${one}`),
+    ...unseenOf(file, all, { withPending: false }).map((one) => `${file}: ${one}`),
   ]);
   if (problems.length === 0) {
     tally.passed++;
-    process.stdout.write(`  ok ${name}\n`);
+    const open = [...checks].flatMap(([file, all]) => unseenOf(file, all)).length;
+    process.stdout.write(`  ok ${name}${open > 0 ? `, but for ${open} (make site-breaks)` : ''}\n`);
     return;
   }
   tally.failed++;

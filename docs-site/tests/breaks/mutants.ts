@@ -168,7 +168,9 @@ const textMutants: readonly TextMutant[] = [
   {
     file: 'src/reference/samples.ts',
     change: (text) =>
-      text.replace("'    timeout=30,'", "'    timeout=0,'").replace("'{{integratorUrl}}'", 'exampleDestination'),
+      text
+        .replace("'    timeout=30,'", "'    timeout=0,'")
+        .replace("'{{integratorUrl}}'", 'exampleDestination'),
     reader: 'unit/api-samples.test.ts',
   },
   {
@@ -183,7 +185,11 @@ const textMutants: readonly TextMutant[] = [
   },
   {
     file: 'src/reference/index.tsx',
-    change: (text) => text.replace('<div className="api">', '<div className="api" id="a b" style={{ color: \'red\' }}>{Array.from({ length: 30_000 }, (_, one) => <i key={one} />)}'),
+    change: (text) =>
+      text.replace(
+        '<div className="api">',
+        '<div className="api" id="a b" style={{ color: \'red\' }}>{Array.from({ length: 30_000 }, (_, one) => <i key={one} />)}',
+      ),
     reader: 'unit/api-page.test.ts',
   },
   {
@@ -193,7 +199,7 @@ const textMutants: readonly TextMutant[] = [
   },
   {
     file: 'src/reference/related.ts',
-    change: (text) => text.replace('text.replace(joinedText, \'$1$2\')', 'text'),
+    change: (text) => text.replace("text.replace(joinedText, '$1$2')", 'text'),
     reader: 'unit/api-page.test.ts',
   },
   {
@@ -203,12 +209,13 @@ const textMutants: readonly TextMutant[] = [
   },
   {
     file: 'src/reference/describe.ts',
-    change: (text) => text.replace(/`\$\{input\.route\}#\$\{anchor\}`/, () => '`${input.route}#no-${anchor}`'),
+    change: (text) =>
+      text.replace(/`\$\{input\.route\}#\$\{anchor\}`/, () => '`${input.route}#no-${anchor}`'),
     reader: 'unit/api-page.test.ts',
   },
   {
     file: 'build/guides.ts',
-    change: (text) => text.replace('tag.startsWith(\'</\') ? \'\'', 'tag.startsWith(\'</\') ? tag'),
+    change: (text) => text.replace("tag.startsWith('</') ? ''", "tag.startsWith('</') ? tag"),
     reader: 'unit/content.test.ts',
   },
   {
@@ -223,7 +230,8 @@ const textMutants: readonly TextMutant[] = [
   },
   {
     file: 'build/site.ts',
-    change: (text) => text.replace('const order = guides.filter((one) => !one.data.unlisted);', 'const order = guides;'),
+    change: (text) =>
+      text.replace('const order = guides.filter((one) => !one.data.unlisted);', 'const order = guides;'),
     reader: 'unit/content.test.ts',
   },
   {
@@ -238,7 +246,7 @@ const textMutants: readonly TextMutant[] = [
   },
   {
     file: 'src/search/analyse.ts',
-    change: (text) => text.replace('\'NFKC\'', '\'NFC\''),
+    change: (text) => text.replace("'NFKC'", "'NFC'"),
     reader: 'unit/search.test.ts',
   },
   {

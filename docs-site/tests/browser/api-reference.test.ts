@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
-import { chromePath, closeBrowser, noChrome, underBreak, visit } from '../support/browser.ts';
+import { closeBrowser, underBreak, visit } from '../support/browser.ts';
+import { skip } from '../support/check.ts';
 import { replies, startFront } from '../support/front.ts';
 import { jsonBody, oneCall, render, renderReal, root } from '../unit/api-support.ts';
 
@@ -56,7 +57,7 @@ async function open(
   }
 }
 
-describe('an API reference in a real browser', { skip: chromePath() ? false : noChrome }, () => {
+describe('an API reference in a real browser', () => {
   after(closeBrowser);
 
   const long = 'x'.repeat(200);
@@ -85,7 +86,7 @@ describe('an API reference in a real browser', { skip: chromePath() ? false : no
   const hostile = { ...base, paths: { [`/${long}/{id}`]: base.paths?.['/v1/things'] ?? {} } };
 
   for (const width of [320, 390, 997, 1440]) {
-    test(`long words, long paths and deep schemas stay inside ${width} pixels`, async () => {
+    test(`long words, long paths and deep schemas stay inside ${width} pixels`, { skip }, async () => {
       const { html } = render({ route: '/apis/v1/cws_api', document: hostile });
       await open(html, { width }, async ({ page }) => {
         await page.evaluate(() => {
@@ -112,7 +113,9 @@ describe('an API reference in a real browser', { skip: chromePath() ? false : no
     });
   }
 
-  test('text and samples stand side by side where there is room, and below each other where there is none', async () => {
+  test('text and samples stand side by side where there is room, and below each other where there is none', {
+    skip,
+  }, async () => {
     const { html } = await renderReal('cws_presigned_url');
     for (const [width, isBeside] of [
       [1280, true],
@@ -129,7 +132,9 @@ describe('an API reference in a real browser', { skip: chromePath() ? false : no
     }
   });
 
-  test('the calculator signs the test vector, compares, notes a changed body, and sends nothing', async () => {
+  test('the calculator signs the test vector, compares, notes a changed body, and sends nothing', {
+    skip,
+  }, async () => {
     const { html } = await renderReal('cws_notification');
     const section = /<section class="api-signature"[\s\S]*?<\/section>/.exec(html)?.[0] ?? '';
     await open(`<div class="api">${section}</div>`, {}, async ({ page, address, requests }) => {
@@ -155,7 +160,9 @@ describe('an API reference in a real browser', { skip: chromePath() ? false : no
     });
   });
 
-  test('without scripts every field can be read, and no control that needs them is shown', async () => {
+  test('without scripts every field can be read, and no control that needs them is shown', {
+    skip,
+  }, async () => {
     const { html } = await renderReal('cws_notification');
     await open(html, { javaScriptEnabled: false }, async ({ page }) => {
       // The last form of a body is folded: its fields are laid out all the same.
@@ -166,7 +173,7 @@ describe('an API reference in a real browser', { skip: chromePath() ? false : no
     });
   });
 
-  test('on paper every field is laid out', async () => {
+  test('on paper every field is laid out', { skip }, async () => {
     const { html } = await renderReal('cws_presigned_url');
     await open(html, {}, async ({ page }) => {
       const field = 'sora-rec-get-multi-presigned-url.request.channel.connections.webmFile.splitted';
