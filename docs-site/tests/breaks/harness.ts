@@ -107,6 +107,9 @@ async function within(ms: number, run: Run): Promise<void> {
   }
 }
 
+/** Without a mutant a test has all the time of a busy machine. */
+let limitMs = 120_000;
+
 const chainOf = (one: Suite): readonly Suite[] => (one.parent ? [...chainOf(one.parent), one] : [one]);
 
 /** How a test ends: passed, by a failed assertion, by an error of the code, not in time, or by a crash. */
@@ -116,7 +119,7 @@ async function attempt(inside: Suite, run: Run): Promise<End> {
   let end: End = 'passed';
   try {
     for (const { hooks } of chainOf(inside)) for (const one of hooks.beforeEach) await one();
-    await within(10_000, run);
+    await within(limitMs, run);
   } catch (error) {
     const { name, code } = error as Error & { code?: string };
     if (code === 'ERR_ASSERTION') end = 'assertion';
@@ -198,6 +201,7 @@ await walk(first, async (name, inside, run) => {
 if (isListed) process.exit(0);
 
 // Mutants in what the test itself calls.
+limitMs = 10_000;
 const thrown = new Map<string, number>();
 const second = await load();
 await walk(second, async (name, inside, run) => {
