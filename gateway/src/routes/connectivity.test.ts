@@ -100,7 +100,8 @@ describe('state and reset', () => {
     await refused('PUT', at, {}, '/state is required.');
     for (const wrong of ['unknown', 'Enabled', ''])
       await refused('PUT', at, { state: wrong }, '/state must be one of enabled, disabled.');
-    for (const wrong of [true, null, 1]) await refused('PUT', at, { state: wrong }, '/state must be a string.');
+    for (const wrong of [true, null, 1])
+      await refused('PUT', at, { state: wrong }, '/state must be a string.');
     await refused('PUT', at, { state: 'enabled', other: 1 }, '/other is not a known field.');
     await refused('PUT', at, '"enabled"', 'must be an object.');
   });

@@ -73,12 +73,7 @@ describe('APN', () => {
     expect((await send('PUT', path, [{ ...least, [name]: 'x' }])).status).toBe(201);
     expect((await send('PUT', path, [{ ...least, [name]: '😀'.repeat(100) }])).status).toBe(201);
     await refused('PUT', path, [{ ...least, [name]: undefined }], `/0/${name} is required.`);
-    await refused(
-      'PUT',
-      path,
-      [{ ...least, [name]: '' }],
-      `/0/${name} must not be empty.`,
-    );
+    await refused('PUT', path, [{ ...least, [name]: '' }], `/0/${name} must not be empty.`);
     await refused(
       'PUT',
       path,
