@@ -93,7 +93,7 @@ site-test: install docs-site/node_modules/.installed ## Build the documentation 
 	@exec $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/main.ts --build $(ARGS)
 
 .PHONY: site-breaks
-site-breaks: site-build ## Show that no check of the site is empty: each must fail under a seeded break or mutant (hours; MINUTES=… each, the next run goes on; ARGS=part of a file's path)
+site-breaks: site-build ## Show that no new or changed check of the site is empty: each must fail under a seeded break or mutant (ARGS=part of a file's path; with MINUTES=… the next run goes on)
 	@$(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/breaks/main.ts $(ARGS); code=$$?; \
 	$(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON docs-site/tests/breaks/mutants.ts $(ARGS) && exit $$code
 

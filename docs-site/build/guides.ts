@@ -66,7 +66,6 @@ function proseOf(text: string, words: TwinWords): string {
       .replace(/^<\/?([A-Z]\w*)((?:\s[^>]*?)?)\/?>[ \t]*$/gm, (tag, name: string, attributes: string) =>
         tag.startsWith('</') ? '' : (inWords[name]?.(attributesOf(attributes), words) ?? ''),
       )
-      .replace(/^(#{2,6} .*?)[ \t]*\{#[^}]+\}[ \t]*$/gm, '$1')
       .replace(/\n{3,}/g, '\n\n')
   );
 }

@@ -164,7 +164,7 @@ export async function compileGuide(file: string, body: string, highlight: Highli
       else if (child.type === 'paragraph' || child.type === 'tableRow') {
         const last = sections.at(-1);
         if (last)
-          last.body += `${(child.type === 'tableRow' ? (child.children ?? []).map(textOf).join(' ') : textOf(child)).replace(/\s+/g, ' ')}\n`;
+          last.body += `${(child.type === 'tableRow' ? (child.children ?? []).map(textOf).join(' ') : joinLines(textOf(child))).replace(/\s+/g, ' ')}\n`;
       }
       const id = attributeOf(child, 'id');
       if (id) anchor(id, child, seen);

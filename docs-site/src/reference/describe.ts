@@ -3,7 +3,7 @@ import { apiWords } from '../strings/api';
 import { ja } from '../strings/ja';
 import type { SearchRecord, SidebarCategory, TocItem } from '../types';
 import { ApiError, headerOf, operationsOf, sharedHeaderAnchor } from './model';
-import { relations } from './related';
+import { joinText, relations } from './related';
 import { signatureAnchor } from './samples';
 import { anchorPart } from './shape';
 import { twinOf } from './twin';
@@ -103,10 +103,11 @@ export const reasonOf = (status: string): string => STATUS_CODES[status] ?? '';
 
 /** Markdown without its marks, for search and for one-line texts. */
 export const plain = (text: string): string =>
-  text
+  joinText(text)
     .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
     .replace(/[`*_|#>]+/g, (marks) => (marks.includes('_') ? marks : ' '))
     .replace(/\s+/g, ' ')
+    .replace(/([、。]) | (?=[、。])/g, '$1')
     .trim();
 
 /** Every field of a shape, nested ones with the names that lead to them. */

@@ -15,7 +15,7 @@ export const signatureAnchor = 'signature-calculator';
 /** What a test of a verifier starts from; the same values fill the signature calculator. */
 export const testVector = {
   key: '3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
-  id: 'msg_2b7c4e10',
+  id: 'device-350000000000006-7',
   timestamp: '1767225600',
   body: '{"applicationId":"app-1","deviceId":"350000000000006","timestamp":1767225600000,"operationId":"notify-boot","status":"started"}',
 } as const;

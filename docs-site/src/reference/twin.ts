@@ -1,11 +1,11 @@
 import { apiWords } from '../strings/api';
 import type { Group } from './describe';
 import { pretty } from './literals';
-import { relations } from './related';
+import { joinText, relations } from './related';
 import { shownParameters } from './samples';
 import type { ApiInput, Body, Field, Operation, Shape } from './types';
 
-const oneLine = (text: string): string => text.trim().replace(/\s*\n\s*/g, ' ');
+const oneLine = (text: string): string => joinText(text.trim()).replace(/\s*\n\s*/g, ' ');
 const code = (text: string): string => (text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``);
 
 const facts = (shape: Shape): string =>
@@ -71,14 +71,14 @@ function operationText(
   const scopes = operation.security.flatMap((one) => one.scopes);
   const address = (href: string) => (href.startsWith('#') ? `${input.route}${href}` : href);
   return [
-    `### ${operation.summary}${operation.deprecated ? ` (${apiWords.deprecated})` : ''}`,
+    `### ${operation.summary}${operation.deprecated ? ` (${apiWords.deprecated})` : ''} {#${operation.id}}`,
     [
       `- ${code(`${operation.method.toUpperCase()} ${operation.path}`)}`,
       `- operationId: ${code(operation.id)}`,
       ...(scopes.length > 0 ? [`- ${apiWords.scope}: ${scopes.map(code).join(', ')}`] : []),
       ...(operation.bodyLimit ? [`- ${apiWords.bodyLimit(operation.bodyLimit)}`] : []),
     ].join('\n'),
-    operation.description.trim(),
+    joinText(operation.description.trim()),
     ...(operation.parameters.length > 0
       ? [
           shownParameters(operation)
@@ -92,7 +92,7 @@ function operationText(
     ...(operation.request
       ? [
           `#### ${isCall ? apiWords.request : apiWords.received}`,
-          operation.request.description,
+          joinText(operation.request.description),
           ...operation.request.bodies.flatMap(bodyText),
         ]
       : []),
@@ -124,10 +124,10 @@ export function twinOf(input: ApiInput, title: string, groups: readonly Group[])
     `# ${title}`,
     info.summary ?? '',
     `${apiWords.version} ${info.version}`,
-    (info.description ?? '').trim(),
+    joinText((info.description ?? '').trim()),
     ...groups.flatMap((group) => [
       `## ${group.title}`,
-      group.description,
+      joinText(group.description),
       ...group.operations.flatMap((one) => operationText(input, one, related)),
     ]),
   ];

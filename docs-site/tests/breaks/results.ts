@@ -45,6 +45,7 @@ export function keptResults<T>(name: string, patterns: readonly string[]) {
 }
 
 export interface Outcome {
+  readonly skipped: readonly string[];
   readonly passed: readonly string[];
   readonly failed: readonly string[];
 }
@@ -84,6 +85,7 @@ export async function runTests(
   const told = output.split(/^(?= {2}(?:ok|FAILED|skipped) )/m);
   const matching = (pattern: RegExp) => [...new Set(told.flatMap((one) => pattern.exec(one)?.[1] ?? []))];
   return {
+    skipped: matching(/^ {2}skipped (.*): only listed$/m),
     passed: matching(/^ {2}ok (.*) \(\d+ ms\)$/m),
     failed: matching(/^ {2}FAILED (.*)$(?!\n.*page\.goto: Timeout)/m),
     slow: matching(/^ {2}FAILED (.*)\n.*page\.goto: Timeout/),

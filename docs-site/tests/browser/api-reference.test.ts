@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
-import { chromePath, closeBrowser, noChrome, openBrowser } from '../support/browser.ts';
+import { closeBrowser, underBreak, visit } from '../support/browser.ts';
+import { skip } from '../support/check.ts';
 import { replies, startFront } from '../support/front.ts';
 import { jsonBody, oneCall, render, renderReal, root } from '../unit/api-support.ts';
 
@@ -27,31 +28,36 @@ const script = await bundled(
 const isShown = (page: Page, id: string): Promise<boolean> =>
   page.evaluate((one) => document.getElementById(one)?.checkVisibility() ?? false, id);
 
-async function open(html: string, { width = 1280, javaScriptEnabled = true } = {}) {
-  const browser = await openBrowser();
-  const context = await browser.newContext({ viewport: { width, height: 900 }, javaScriptEnabled });
-  const page = await context.newPage();
-  // A page of its own origin: WebCrypto works in secure contexts only.
-  const front = await startFront();
-  front.on(
-    /^\/$/,
-    replies(
-      `<!doctype html><html lang="ja" data-theme="light"${javaScriptEnabled ? ' class="js"' : ''}><meta name="viewport" content="width=device-width"><title>T</title><style>${styles}</style><main style="padding:1rem"><h1>T</h1><div class="prose prose--api">${html}</div></main><script>${script}</script></html>`,
-      { type: 'text/html; charset=utf-8' },
-    ),
-  );
-  const requests: string[] = [];
-  page.on('request', (one) => requests.push(one.url()));
-  const address = `${front.url}/`;
-  await page.goto(address);
-  const close = async () => {
-    await context.close();
-    await front.stop();
-  };
-  return { page, address, requests, close };
+interface Opened {
+  readonly page: Page;
+  readonly address: string;
+  readonly requests: readonly string[];
 }
 
-describe('an API reference in a real browser', { skip: chromePath() ? false : noChrome }, () => {
+/** A page of its own with this HTML; closed when the callback ends. */
+async function open(
+  html: string,
+  { width = 1280, javaScriptEnabled = true },
+  use: (opened: Opened) => Promise<void>,
+): Promise<void> {
+  // A page of its own origin: WebCrypto works in secure contexts only.
+  const front = await startFront();
+  const whole = `<!doctype html><html lang="ja" data-theme="light"${javaScriptEnabled ? ' class="js"' : ''}><head><meta name="viewport" content="width=device-width"><title>T</title><style>${styles}</style></head><body><main style="padding:1rem"><h1>T</h1><div class="prose prose--api">${html}</div></main><script>${script}</script></body></html>`;
+  front.on(/^\/$/, replies(await underBreak(whole), { type: 'text/html; charset=utf-8' }));
+  try {
+    await visit(front.url, { viewport: { width, height: 900 }, javaScriptEnabled }, async ({ page }) => {
+      const requests: string[] = [];
+      page.on('request', (one) => requests.push(one.url()));
+      const address = `${front.url}/`;
+      await page.goto(address);
+      await use({ page, address, requests });
+    });
+  } finally {
+    await front.stop();
+  }
+}
+
+describe('an API reference in a real browser', () => {
   after(closeBrowser);
 
   const long = 'x'.repeat(200);
@@ -80,95 +86,100 @@ describe('an API reference in a real browser', { skip: chromePath() ? false : no
   const hostile = { ...base, paths: { [`/${long}/{id}`]: base.paths?.['/v1/things'] ?? {} } };
 
   for (const width of [320, 390, 997, 1440]) {
-    test(`long words, long paths and deep schemas stay inside ${width} pixels`, async () => {
-      const { page, close } = await open(render({ route: '/apis/v1/cws_api', document: hostile }).html, {
-        width,
+    test(`long words, long paths and deep schemas stay inside ${width} pixels`, { skip }, async () => {
+      const { html } = render({ route: '/apis/v1/cws_api', document: hostile });
+      await open(html, { width }, async ({ page }) => {
+        await page.evaluate(() => {
+          for (const one of document.querySelectorAll('details')) one.open = true;
+        });
+        const { beyond, outside } = await page.evaluate(() => {
+          const scrolls = (one: Element | null): boolean =>
+            one !== null &&
+            (/(auto|scroll|hidden)/.test(getComputedStyle(one).overflowX) || scrolls(one.parentElement));
+          const wide = [...document.querySelectorAll('.api *')].filter(
+            (one) =>
+              (one.getBoundingClientRect().right > innerWidth + 1 ||
+                (one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1)) &&
+              !scrolls(one),
+          );
+          return {
+            beyond: document.documentElement.scrollWidth - innerWidth,
+            outside: wide.map((one) => one.className),
+          };
+        });
+        assert.equal(beyond, 0);
+        assert.deepEqual(outside, []);
       });
-      await page.evaluate(() => {
-        for (const one of document.querySelectorAll('details')) one.open = true;
-      });
-      const { beyond, outside } = await page.evaluate(() => {
-        const scrolls = (one: Element | null): boolean =>
-          one !== null &&
-          (/(auto|scroll|hidden)/.test(getComputedStyle(one).overflowX) || scrolls(one.parentElement));
-        const wide = [...document.querySelectorAll('.api *')].filter(
-          (one) =>
-            (one.getBoundingClientRect().right > innerWidth + 1 ||
-              (one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1)) &&
-            !scrolls(one),
-        );
-        return {
-          beyond: document.documentElement.scrollWidth - innerWidth,
-          outside: wide.map((one) => one.className),
-        };
-      });
-      assert.equal(beyond, 0);
-      assert.deepEqual(outside, []);
-      await close();
     });
   }
 
-  test('text and samples stand side by side where there is room, and below each other where there is none', async () => {
+  test('text and samples stand side by side where there is room, and below each other where there is none', {
+    skip,
+  }, async () => {
     const { html } = await renderReal('cws_presigned_url');
     for (const [width, isBeside] of [
       [1280, true],
       [800, false],
     ] as const) {
-      const { page, close } = await open(html, { width });
-      const [lead, side] = await Promise.all(
-        ['.api-operation__lead', '.api-side'].map((one) => page.locator(one).first().boundingBox()),
-      );
-      assert.ok(lead && side);
-      assert.equal(side.x >= lead.x + lead.width, isBeside);
-      assert.equal(side.y >= lead.y + lead.height, !isBeside);
-      await close();
+      await open(html, { width }, async ({ page }) => {
+        const [lead, side] = await Promise.all(
+          ['.api-operation__lead', '.api-side'].map((one) => page.locator(one).first().boundingBox()),
+        );
+        assert.ok(lead && side);
+        assert.equal(side.x >= lead.x + lead.width, isBeside);
+        assert.equal(side.y >= lead.y + lead.height, !isBeside);
+      });
     }
   });
 
-  test('the calculator signs the test vector, compares, notes a changed body, and sends nothing', async () => {
+  test('the calculator signs the test vector, compares, notes a changed body, and sends nothing', {
+    skip,
+  }, async () => {
     const { html } = await renderReal('cws_notification');
     const section = /<section class="api-signature"[\s\S]*?<\/section>/.exec(html)?.[0] ?? '';
-    const { page, address, requests, close } = await open(`<div class="api">${section}</div>`);
-    const form = page.locator('form[data-signature]');
-    const say = form.locator('[data-signature-say]');
-    await form.locator('[data-signature-use]').click();
-    const shown = form.locator('[data-signature-simple]');
-    await shown.waitFor();
-    const simple = (await shown.textContent()) ?? '';
-    assert.match(simple, /^[0-9a-f]{64}$/);
-    const vector = await page.locator('.api-vector').textContent();
-    assert.ok(vector?.includes(simple));
-    assert.ok(vector?.includes((await form.locator('[data-signature-standard]').textContent()) ?? 'none'));
-    await form.locator('[name=received]').fill(simple);
-    await say.filter({ hasText: '一致します' }).waitFor();
-    await form.locator('[name=body]').pressSequentially(' ');
-    await say.filter({ hasText: '一致しません' }).waitFor();
-    await form.locator('[type=reset]').click();
-    await say.filter({ hasText: 'ここに署名が出ます' }).waitFor();
-    assert.ok(await form.locator('.api-signature__values').isHidden());
-    assert.deepEqual(requests, [address]);
-    assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length]), [0, 0]);
-    await close();
-  });
-
-  test('without scripts every field can be read, and no control that needs them is shown', async () => {
-    const { page, close } = await open((await renderReal('cws_notification')).html, {
-      javaScriptEnabled: false,
+    await open(`<div class="api">${section}</div>`, {}, async ({ page, address, requests }) => {
+      const form = page.locator('form[data-signature]');
+      const say = form.locator('[data-signature-say]');
+      await form.locator('[data-signature-use]').click();
+      const shown = form.locator('[data-signature-simple]');
+      await shown.waitFor();
+      const simple = (await shown.textContent()) ?? '';
+      assert.match(simple, /^[0-9a-f]{64}$/);
+      const vector = await page.locator('.api-vector').textContent();
+      assert.ok(vector?.includes(simple));
+      assert.ok(vector?.includes((await form.locator('[data-signature-standard]').textContent()) ?? 'none'));
+      await form.locator('[name=received]').fill(simple);
+      await say.filter({ hasText: '一致します' }).waitFor();
+      await form.locator('[name=body]').pressSequentially(' ');
+      await say.filter({ hasText: '一致しません' }).waitFor();
+      await form.locator('[type=reset]').click();
+      await say.filter({ hasText: 'ここに署名が出ます' }).waitFor();
+      assert.ok(await form.locator('.api-signature__values').isHidden());
+      assert.deepEqual(requests, [address]);
+      assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length]), [0, 0]);
     });
-    // The last form of a body is folded: its fields are laid out all the same.
-    assert.ok(await isShown(page, 'notify-file-upload.request.failure.message'));
-    assert.ok(await page.locator('.api-expand').first().isHidden());
-    assert.ok(await page.locator('[data-signature-use]').isHidden());
-    assert.ok(await page.locator('.api-vector').isVisible());
-    await close();
   });
 
-  test('on paper every field is laid out', async () => {
-    const { page, close } = await open((await renderReal('cws_presigned_url')).html);
-    const field = 'sora-rec-get-multi-presigned-url.request.channel.connections.webmFile.splitted';
-    assert.equal(await isShown(page, field), false);
-    await page.emulateMedia({ media: 'print' });
-    assert.ok(await isShown(page, field));
-    await close();
+  test('without scripts every field can be read, and no control that needs them is shown', {
+    skip,
+  }, async () => {
+    const { html } = await renderReal('cws_notification');
+    await open(html, { javaScriptEnabled: false }, async ({ page }) => {
+      // The last form of a body is folded: its fields are laid out all the same.
+      assert.ok(await isShown(page, 'notify-file-upload.request.failure.message'));
+      assert.ok(await page.locator('.api-expand').first().isHidden());
+      assert.ok(await page.locator('[data-signature-use]').isHidden());
+      assert.ok(await page.locator('.api-vector').isVisible());
+    });
+  });
+
+  test('on paper every field is laid out', { skip }, async () => {
+    const { html } = await renderReal('cws_presigned_url');
+    await open(html, {}, async ({ page }) => {
+      const field = 'sora-rec-get-multi-presigned-url.request.channel.connections.webmFile.splitted';
+      assert.equal(await isShown(page, field), false);
+      await page.emulateMedia({ media: 'print' });
+      assert.ok(await isShown(page, field));
+    });
   });
 });

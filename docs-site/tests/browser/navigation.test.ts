@@ -15,10 +15,17 @@ const goTo = (page: Page, route: string) =>
     route,
   );
 
-/** Lets go, and waits until the page has had time to follow. */
+/** Lets go, and waits until the page has done with the answer: it may ask once whether the server is there. */
 async function release(page: Page, held: Held): Promise<void> {
   await held.release();
-  await page.evaluate(() => new Promise((done) => setTimeout(done, 500)));
+  await page.waitForFunction(
+    (path) => performance.getEntriesByType('resource').some(({ name }) => new RegExp(path).test(name)),
+    held.path.source.replace('^', ''),
+  );
+  await page.evaluate(async () => {
+    await fetch(window.location.href, { method: 'HEAD', cache: 'no-store' });
+    await new Promise((done) => requestAnimationFrame(() => requestIdleCallback(done)));
+  });
 }
 
 // proves site/loading
@@ -64,6 +71,7 @@ describe('a navigation that another has overtaken', () => {
     });
   }
   disturbed('leaves no spinner', desktop, async ({ page, front }) => {
+    await page.clock.install();
     await page.goto(tutorial);
     await hydrated(page);
     const held = front.hold(/^\/fragments\/[^/]*sora/);
@@ -72,9 +80,9 @@ describe('a navigation that another has overtaken', () => {
     await goTo(page, about);
     await page.locator('h1', { hasText: '概要' }).waitFor();
     // Gatsby tells of a delay after one second.
-    await page.evaluate(() => new Promise((done) => setTimeout(done, 1200)));
+    await page.clock.fastForward(1200);
     assert.equal(await page.locator('.loading .spinner').count(), 0);
-    await release(page, held);
+    await held.release();
   });
   disturbed('a second click on the same link leads there', desktop, async ({ page, front }) => {
     await page.goto(tutorial);
@@ -214,7 +222,7 @@ describe('a click before the page is taken over', () => {
     await held.asked;
     await page.locator('.footer').waitFor({ state: 'attached' });
     await click();
-    await release(page, held);
+    await held.release();
     await hydrated(page);
   };
   disturbed('the colour is changed', desktop, async ({ page, front }) => {

@@ -65,6 +65,7 @@ export const changes =
 const uncached = { 'cache-control': 'no-store' };
 
 export interface Held {
+  readonly path: RegExp;
   /** The first request has come. */
   readonly asked: Promise<void>;
   /** Lets this one and all later ones go; ends when all that were held have their answer. */
@@ -116,6 +117,8 @@ export async function startFront(target?: string): Promise<Front> {
 
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  // A check that has run out of time does not keep the process.
+  server.unref();
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     on,
@@ -131,6 +134,7 @@ export async function startFront(target?: string): Promise<Front> {
         return answer(asked);
       });
       return {
+        path,
         asked: first.promise,
         async release() {
           free.resolve();

@@ -12,7 +12,7 @@ for (const name of apiNames) {
     const { dom, html, page } = await renderReal(name);
     const all = await Promise.all(apiNames.map(renderReal));
 
-    test('every link leads to an anchor or a page', () => {
+    test(`${name}: every link leads to an anchor or a page`, () => {
       const anchors = new Map(
         apiNames.map((one, index) => [`/apis/v1/${one}`, new Set(all[index]?.dom.ids)]),
       );
@@ -35,7 +35,7 @@ for (const name of apiNames) {
       assert.ok(hrefs.length > 20);
     });
 
-    test('ids are unique and without white space, headings go down by one, no link lies in a link', () => {
+    test(`${name}: ids are unique and without white space, headings go down by one, no link lies in a link`, () => {
       assert.ok(dom.ids.length > 10);
       assert.equal(new Set(dom.ids).size, dom.ids.length);
       for (const id of dom.ids) assert.match(id, /^\S+$/);
@@ -49,12 +49,12 @@ for (const name of apiNames) {
       assert.ok(!/<a [^>]*>(?:(?!<\/a>)[\s\S])*<a /.test(html));
     });
 
-    test('the page with its chrome has at most 25,000 elements', () => {
+    test(`${name}: the page with its chrome has at most 25,000 elements`, () => {
       const count = dom.elements.length;
       assert.ok(count > 100 && count + 2000 <= 25_000, `${count} elements`);
     });
 
-    test('no style attribute and no script: the policy forbids them', () => {
+    test(`${name}: no style attribute and no script: the policy forbids them`, () => {
       assert.ok(dom.elements.length > 100);
       assert.ok(
         dom.elements.every(
@@ -64,7 +64,7 @@ for (const name of apiNames) {
       assert.ok(dom.elements.every((one) => Object.keys(one.attribs).every((key) => !key.startsWith('on'))));
     });
 
-    test('the text twin names every call, field and status', () => {
+    test(`${name}: the text twin names every call, field and status`, () => {
       for (const { id, path, value } of operations) {
         for (const one of [id, path, value.summary]) assert.ok(page.text.includes(one), one);
         for (const status of Object.keys(value['responses'] as Members))
@@ -76,7 +76,23 @@ for (const name of apiNames) {
       }
     });
 
-    test('search finds each call, each field and each status', () => {
+    test(`${name}: a folded line of Japanese leaves no space in the twin and in search`, () => {
+      const lines = page.text.split('\n');
+      assert.ok(lines.length > 100);
+      for (const line of lines) assert.doesNotMatch(line, /、(?: |$)/);
+      for (const { text } of page.search) assert.doesNotMatch(text, /、 /);
+    });
+
+    test(`${name}: a call's heading in the twin bears its anchor`, () => {
+      const lines = page.text.split('\n');
+      for (const { id, value } of operations)
+        assert.ok(
+          lines.some((line) => line.startsWith(`### ${value.summary}`) && line.endsWith(` {#${id}}`)),
+          id,
+        );
+    });
+
+    test(`${name}: search finds each call, each field and each status`, () => {
       const hrefs = new Set(page.search.map((one) => one.href));
       for (const { id, value } of operations) {
         assert.ok(hrefs.has(`/apis/v1/${name}#${id}`));

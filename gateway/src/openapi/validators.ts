@@ -68,9 +68,27 @@ function bodyError(errors: readonly ErrorObject[]): GatewayError {
         pointer,
         `must be one of ${(worst.params['allowedValues'] as unknown[]).join(', ')}.`,
       );
+    case 'type':
+      return invalidBody(pointer, `must be ${kinds([worst.params['type']].flat() as string[])}.`);
     default:
-      return invalidBody(pointer, `${worst.message ?? 'is not valid'}.`);
+      return invalidBody(pointer, `${lengthRule(worst) ?? worst.message ?? 'is not valid'}.`);
   }
+}
+
+const kinds = (types: readonly string[]): string =>
+  types
+    .map((type) => (type === 'null' ? type : `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`))
+    .join(', ')
+    .replace(/, (?=[^,]*$)/, ' or ');
+
+/** What the length of a text or list must be. */
+function lengthRule({ keyword, params }: ErrorObject): string | undefined {
+  const [, side, what] = /^(min|max)(Length|Items)$/.exec(keyword) ?? [];
+  if (side === undefined) return undefined;
+  const limit = params['limit'] as number;
+  if (side === 'min' && limit === 1) return 'must not be empty';
+  const unit = what === 'Length' ? 'character' : 'item';
+  return `must have at ${side === 'min' ? 'least' : 'most'} ${limit} ${unit}${limit === 1 ? '' : 's'}`;
 }
 
 const depth = (e: ErrorObject | undefined) => e?.instancePath.split('/').length ?? 0;

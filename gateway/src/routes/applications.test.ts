@@ -72,6 +72,11 @@ describe('settings', () => {
     expect(asked('updateSettings')).toBeUndefined();
   });
 
+  test('the detail of a refused setting says what it may be', async () => {
+    await suite.refused('PATCH', app, { deviceEvent: 1 }, '/deviceEvent must be a string or null.');
+    await suite.refused('PATCH', app, { deviceEvent: '' }, '/deviceEvent must not be empty.');
+  });
+
   // proves api/3/authkey-response, api/7/refresh-authkey
   test('refresh_authkey answers the new key and ignores a body', async () => {
     const answer = await suite.gateway.request('POST', `${app}/refresh_authkey`, {

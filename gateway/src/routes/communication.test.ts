@@ -32,17 +32,17 @@ describe('channels', () => {
     );
   });
   test('other bodies are refused', async () => {
-    await refused('POST', path, { soraVersion: '' }, '/soraVersion must NOT have fewer than 1 characters.');
+    await refused('POST', path, { soraVersion: '' }, '/soraVersion must not be empty.');
     await refused(
       'POST',
       path,
       { soraVersion: 'x'.repeat(33) },
-      '/soraVersion must NOT have more than 32 characters.',
+      '/soraVersion must have at most 32 characters.',
     );
     for (const wrong of [null, 1])
-      await refused('POST', path, { soraVersion: wrong }, '/soraVersion must be string.');
+      await refused('POST', path, { soraVersion: wrong }, '/soraVersion must be a string.');
     await refused('POST', path, { version: '1' }, '/version is not a known field.');
-    await refused('POST', path, [], 'must be object.');
+    await refused('POST', path, [], 'must be an object.');
   });
   test('503 with Retry-After when every endpoint is full', async () => {
     suite.fakes.answers.createChannel = async () => {

@@ -100,9 +100,10 @@ describe('state and reset', () => {
     await refused('PUT', at, {}, '/state is required.');
     for (const wrong of ['unknown', 'Enabled', ''])
       await refused('PUT', at, { state: wrong }, '/state must be one of enabled, disabled.');
-    for (const wrong of [true, null, 1]) await refused('PUT', at, { state: wrong }, '/state must be string.');
+    for (const wrong of [true, null, 1])
+      await refused('PUT', at, { state: wrong }, '/state must be a string.');
     await refused('PUT', at, { state: 'enabled', other: 1 }, '/other is not a known field.');
-    await refused('PUT', at, '"enabled"', 'must be object.');
+    await refused('PUT', at, '"enabled"', 'must be an object.');
   });
 
   const calls = [
@@ -184,7 +185,7 @@ describe('pairing', () => {
         '/macAddress must match pattern "^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$".',
       );
     for (const wrong of [null, 1, [mac]])
-      await refused(method, at, { ...rest, macAddress: wrong }, '/macAddress must be string.');
+      await refused(method, at, { ...rest, macAddress: wrong }, '/macAddress must be a string.');
     await refused(method, at, { ...rest, macAddress: mac, other: 1 }, '/other is not a known field.');
   });
   test('a change needs its state', async () => {
@@ -196,7 +197,7 @@ describe('pairing', () => {
         { macAddress: mac, state: wrong },
         '/state must be one of connect, disconnect.',
       );
-    await refused('PUT', at, { macAddress: mac, state: true }, '/state must be string.');
+    await refused('PUT', at, { macAddress: mac, state: true }, '/state must be a string.');
     await refused('POST', at, { macAddress: mac, state: 'connect' }, '/state is not a known field.');
   });
 });

@@ -73,20 +73,15 @@ describe('APN', () => {
     expect((await send('PUT', path, [{ ...least, [name]: 'x' }])).status).toBe(201);
     expect((await send('PUT', path, [{ ...least, [name]: '😀'.repeat(100) }])).status).toBe(201);
     await refused('PUT', path, [{ ...least, [name]: undefined }], `/0/${name} is required.`);
-    await refused(
-      'PUT',
-      path,
-      [{ ...least, [name]: '' }],
-      `/0/${name} must NOT have fewer than 1 characters.`,
-    );
+    await refused('PUT', path, [{ ...least, [name]: '' }], `/0/${name} must not be empty.`);
     await refused(
       'PUT',
       path,
       [least, { ...least, [name]: 'x'.repeat(101) }],
-      `/1/${name} must NOT have more than 100 characters.`,
+      `/1/${name} must have at most 100 characters.`,
     );
     for (const wrong of [null, 440, ['x'], {}])
-      await refused('PUT', path, [{ ...least, [name]: wrong }], `/0/${name} must be string.`);
+      await refused('PUT', path, [{ ...least, [name]: wrong }], `/0/${name} must be a string.`);
   });
 
   // proves api/5/apn-text-length
@@ -97,27 +92,27 @@ describe('APN', () => {
       'PUT',
       path,
       [{ ...least, [name]: 'x'.repeat(101) }],
-      `/0/${name} must NOT have more than 100 characters.`,
+      `/0/${name} must have at most 100 characters.`,
     );
     for (const wrong of [null, 1, true])
-      await refused('PUT', path, [{ ...least, [name]: wrong }], `/0/${name} must be string.`);
+      await refused('PUT', path, [{ ...least, [name]: wrong }], `/0/${name} must be a string.`);
   });
 
   test.each(numbers)('%s is an integer of 32 bits', async (name) => {
     for (const right of [-2147483648, 0, 2147483647])
       expect((await send('PUT', path, [{ ...least, [name]: right }])).status).toBe(201);
     for (const wrong of [1.5, '1', null, true])
-      await refused('PUT', path, [{ ...least, [name]: wrong }], `/0/${name} must be integer.`);
+      await refused('PUT', path, [{ ...least, [name]: wrong }], `/0/${name} must be an integer.`);
     await refused('PUT', path, [{ ...least, [name]: 2147483648 }], `/0/${name} must be <= 2147483647.`);
     await refused('PUT', path, [{ ...least, [name]: -2147483649 }], `/0/${name} must be >= -2147483648.`);
   });
 
   test('other bodies are refused', async () => {
-    await refused('PUT', path, [], 'must NOT have fewer than 1 items.');
-    await refused('PUT', path, least, 'must be array.');
-    await refused('PUT', path, { apns: [least] }, 'must be array.');
-    await refused('PUT', path, 'null', 'must be array.');
-    await refused('PUT', path, [null], '/0 must be object.');
+    await refused('PUT', path, [], 'must not be empty.');
+    await refused('PUT', path, least, 'must be an array.');
+    await refused('PUT', path, { apns: [least] }, 'must be an array.');
+    await refused('PUT', path, 'null', 'must be an array.');
+    await refused('PUT', path, [null], '/0 must be an object.');
     await refused('PUT', path, [{ ...least, other: 1 }], '/0/other is not a known field.');
     await refused('PUT', path, '[', 'The body is not valid JSON.');
     await refused('PUT', path, '[{"name":"a","name":"b"}]', '/0/name is given twice.');
@@ -138,9 +133,9 @@ describe('Wi-Fi', () => {
   test('ssid is required and has 1 to 32 characters', async () => {
     expect((await send('PUT', path, [{ ssid: 'あ'.repeat(32) }])).status).toBe(201);
     await refused('PUT', path, [{ password: 'p' }], '/0/ssid is required.');
-    await refused('PUT', path, [{ ssid: '' }], '/0/ssid must NOT have fewer than 1 characters.');
-    await refused('PUT', path, [{ ssid: 'x'.repeat(33) }], '/0/ssid must NOT have more than 32 characters.');
-    await refused('PUT', path, [{ ssid: null }], '/0/ssid must be string.');
+    await refused('PUT', path, [{ ssid: '' }], '/0/ssid must not be empty.');
+    await refused('PUT', path, [{ ssid: 'x'.repeat(33) }], '/0/ssid must have at most 32 characters.');
+    await refused('PUT', path, [{ ssid: null }], '/0/ssid must be a string.');
   });
 
   // proves api/5/wifi-security
@@ -151,16 +146,16 @@ describe('Wi-Fi', () => {
       'PUT',
       path,
       [{ ssid: 'a', security: 'x'.repeat(101) }],
-      '/0/security must NOT have more than 100 characters.',
+      '/0/security must have at most 100 characters.',
     );
     for (const name of ['security', 'password'])
-      await refused('PUT', path, [{ ssid: 'a', [name]: 1 }], `/0/${name} must be string.`);
+      await refused('PUT', path, [{ ssid: 'a', [name]: 1 }], `/0/${name} must be a string.`);
   });
 
   test('other bodies are refused', async () => {
-    await refused('PUT', path, [], 'must NOT have fewer than 1 items.');
-    await refused('PUT', path, { ssid: 'a' }, 'must be array.');
-    await refused('PUT', path, ['a'], '/0 must be object.');
+    await refused('PUT', path, [], 'must not be empty.');
+    await refused('PUT', path, { ssid: 'a' }, 'must be an array.');
+    await refused('PUT', path, ['a'], '/0 must be an object.');
     await refused('PUT', path, [{ ssid: 'a', hidden: true }], '/0/hidden is not a known field.');
   });
 });
@@ -189,13 +184,13 @@ describe('languages', () => {
   test('each has 1 to 8 ASCII symbols and alphanumerics', async () => {
     for (const wrong of ['', 'x'.repeat(9), 'j a', ' ja', 'ja\n', '日本', 'é', '\u007f'])
       await refused('PUT', path, ['ja', wrong], '/1 must match pattern "^[!-~]{1,8}$".');
-    for (const wrong of [null, 1, ['ja'], {}]) await refused('PUT', path, [wrong], '/0 must be string.');
+    for (const wrong of [null, 1, ['ja'], {}]) await refused('PUT', path, [wrong], '/0 must be a string.');
   });
 
   test('other bodies are refused', async () => {
-    await refused('PUT', path, [], 'must NOT have fewer than 1 items.');
-    await refused('PUT', path, '"ja"', 'must be array.');
-    await refused('PUT', path, { lang: ['ja'] }, 'must be array.');
+    await refused('PUT', path, [], 'must not be empty.');
+    await refused('PUT', path, '"ja"', 'must be an array.');
+    await refused('PUT', path, { lang: ['ja'] }, 'must be an array.');
   });
 });
 
@@ -265,9 +260,9 @@ describe('launcher keys', () => {
   // proves api/3/launcher-entry, api/3/launcher-action, api/5/launcher-format
   test.each<[unknown, string]>([
     [{}, '/key-config is required.'],
-    [[], 'must be object.'],
-    [{ 'key-config': {} }, '/key-config must be array.'],
-    [{ 'key-config': [1] }, `${at} must be object.`],
+    [[], 'must be an object.'],
+    [{ 'key-config': {} }, '/key-config must be an array.'],
+    [{ 'key-config': [1] }, `${at} must be an object.`],
     [body({ 'key-name': undefined }), `${at}/key-name is required.`],
     [body({ 'key-event': undefined }), `${at}/key-event is required.`],
     [body({ 'key-action': undefined }), `${at}/key-action is required.`],
@@ -281,12 +276,12 @@ describe('launcher keys', () => {
       body({ 'key-action': { 'action-type': 'call' } }),
       `${at}/key-action/action-type must be one of launch-app, none.`,
     ],
-    [param(1), `${at}/key-action/action-param must be object.`],
-    [param({ 'package-name': 1 }), `${at}/key-action/action-param/package-name must be string.`],
-    [param({ 'class-name': null }), `${at}/key-action/action-param/class-name must be string.`],
-    [param({ 'action-name': [] }), `${at}/key-action/action-param/action-name must be string.`],
-    [param({ flags: true }), `${at}/key-action/action-param/flags must be integer,string,array.`],
-    [param({ extras: {} }), `${at}/key-action/action-param/extras must be array.`],
+    [param(1), `${at}/key-action/action-param must be an object.`],
+    [param({ 'package-name': 1 }), `${at}/key-action/action-param/package-name must be a string.`],
+    [param({ 'class-name': null }), `${at}/key-action/action-param/class-name must be a string.`],
+    [param({ 'action-name': [] }), `${at}/key-action/action-param/action-name must be a string.`],
+    [param({ flags: true }), `${at}/key-action/action-param/flags must be an integer, a string or an array.`],
+    [param({ extras: {} }), `${at}/key-action/action-param/extras must be an array.`],
     [param({ extras: [{ 'key-type': 'int', 'key-value': 1 }] }), `${extra}/key-name is required.`],
     [param({ extras: [{ 'key-name': 'a', 'key-value': 1 }] }), `${extra}/key-type is required.`],
     [param({ extras: [{ 'key-name': 'a', 'key-type': 'int' }] }), `${extra}/key-value is required.`],
@@ -296,7 +291,7 @@ describe('launcher keys', () => {
     ],
     [
       param({ extras: [{ 'key-name': 'a', 'key-type': 'int', 'key-value': 1.5 }] }),
-      `${extra}/key-value must be string,integer.`,
+      `${extra}/key-value must be a string or an integer.`,
     ],
   ])('%j is refused: %s', (wrong, detail) => refused('PUT', path, wrong, detail));
 });

@@ -25,15 +25,15 @@ const textLimits =
     const longest = start.padEnd(128, 'x');
     expect((await send(method, path, { ...body, [name]: longest })).status).toBe(201);
     await refused(method, path, { ...body, [name]: undefined }, `/${name} is required.`);
-    await refused(method, path, { ...body, [name]: '' }, `/${name} must NOT have fewer than 1 characters.`);
+    await refused(method, path, { ...body, [name]: '' }, `/${name} must not be empty.`);
     await refused(
       method,
       path,
       { ...body, [name]: `${longest}x` },
-      `/${name} must NOT have more than 128 characters.`,
+      `/${name} must have at most 128 characters.`,
     );
     for (const wrong of [null, 1, ['x']])
-      await refused(method, path, { ...body, [name]: wrong }, `/${name} must be string.`);
+      await refused(method, path, { ...body, [name]: wrong }, `/${name} must be a string.`);
   };
 
 const forms = {
@@ -158,7 +158,7 @@ describe('upload of software', () => {
     await refused('POST', path, { ...body, fileSize: -1 }, '/fileSize must be >= 1.');
     await refused('POST', path, { ...body, fileSize: 2 ** 53 }, '/fileSize must be <= 9007199254740991.');
     for (const wrong of [1.5, '1', null, [1]])
-      await refused('POST', path, { ...body, fileSize: wrong }, '/fileSize must be integer.');
+      await refused('POST', path, { ...body, fileSize: wrong }, '/fileSize must be an integer.');
   });
   test('an unknown field is refused', () =>
     refused('POST', path, { ...body, splitted: 2 }, '/splitted is not a known field.'));
