@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { realStackMissing } from '../stack/backing.ts';
 import { startCompose, whyNoCompose } from '../stack/compose.ts';
 import { manageProcess, root } from '../stack/process.ts';
-import { type IssuerClient, startStack } from '../stack/stack.ts';
+import { type IssuerClient, type Stack, startStack } from '../stack/stack.ts';
 import { type Demo, headsetStateDir, integratorKeyFile, openDemo } from './demo.ts';
 import {
   optionsFrom,
@@ -53,7 +53,8 @@ function issuerClients(dataDir: string): IssuerClient[] {
 }
 
 /** The processes outside the platform: the headset and the integrator's server. */
-function outsiders(dataDir: string, port: number, callbacks: string, demo: Demo) {
+function outsiders(stack: Stack, port: number, callbacks: string, demo: Demo) {
+  const { dataDir, headsetCaFile } = stack;
   const logFile = (name: string) => join(dataDir, 'logs', `${name}.log`);
   const keyFile = integratorKeyFile(dataDir);
   return {
@@ -67,6 +68,7 @@ function outsiders(dataDir: string, port: number, callbacks: string, demo: Demo)
       args: [
         ...['--server', demo.deviceLinkUrl, '--key-file', resolve(root, demo.headsetKeyFile)],
         ...['--state', headsetStateDir(dataDir, demo)],
+        ...(headsetCaFile ? ['--ca', headsetCaFile] : []),
       ],
       logFile: logFile('headset'),
     }),
@@ -74,7 +76,7 @@ function outsiders(dataDir: string, port: number, callbacks: string, demo: Demo)
 }
 
 async function run(): Promise<void> {
-  const { kind, dataDir, ports } = optionsFrom(process.env);
+  const { kind, dataDir, ports, headsetTls } = optionsFrom(process.env);
   prepareFolder(dataDir);
   refuseSecondRun(dataDir);
   await refuseBusyPorts(ports);
@@ -92,7 +94,7 @@ async function run(): Promise<void> {
   process.on('SIGINT', () => void end(0));
   process.on('SIGTERM', () => void end(0));
 
-  const stack = await startStack({ kind, dataDir, clients: issuerClients(dataDir), ports });
+  const stack = await startStack({ kind, dataDir, clients: issuerClients(dataDir), ports, headsetTls });
   stops.push(() => stack.stop());
   if (ending) return;
   step(
@@ -103,7 +105,7 @@ async function run(): Promise<void> {
   step(`application ${demo.applicationId} and headset ${demo.deviceId} are provisioned`);
 
   const callbacks = join(dataDir, 'integrator.jsonl');
-  const { integrator, headset } = outsiders(dataDir, ports.integrator, callbacks, demo);
+  const { integrator, headset } = outsiders(stack, ports.integrator, callbacks, demo);
   integrator.start();
   headset.start();
   stops.push(
