@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiAnswer, type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
@@ -36,11 +36,12 @@ export interface OwnPlatform {
 
 /** Starts one of the suite's kind; its device is activated. */
 export async function openOwnPlatform(
-  options: Pick<StackOptions, 'env' | 'gatewayReaches' | 'gateways'>,
+  options: Pick<StackOptions, 'env' | 'gatewayReaches' | 'gateways' | 'headsetTls'>,
 ): Promise<OwnPlatform> {
   const client = { clientId: 'own', clientSecret: randomBytes(24).toString('hex') };
   const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-own-'));
   const stack = await startStack({ kind: suiteStack.kind, dataDir: folder, clients: [client], ...options });
+  const ca = stack.headsetCaFile && readFileSync(stack.headsetCaFile, 'utf8');
   const admin = createAdmin(stack.admin);
   const identity = await provisionDevice(admin, imei());
   const { deviceId } = identity;
@@ -79,6 +80,7 @@ export async function openOwnPlatform(
       const made = new Headset({
         ...{ identity, server: stack.deviceLinkUrl, backoff: { firstMs: 50, longestMs: 500 } },
         stateDir: mkdtempSync(join(folder, 'headset-')),
+        ...(ca && { ca }),
         ...more,
       });
       headsets.push(made);

@@ -49,6 +49,10 @@ spec:
 ---
 {{ include "hc.rpcTls.certificate" . }}
 {{- end }}
+{{- if and .root.Values.headsets.tls.issuer.name (include "hc.headsetTls.secret" .) }}
+---
+{{ include "hc.headsetTls.certificate" . }}
+{{- end }}
 {{- if $v.maxReplicas }}
 ---
 apiVersion: autoscaling/v2
@@ -170,6 +174,9 @@ spec:
             {{- if include "hc.rpcTls.secret" . }}
             - {name: rpc-tls, mountPath: /etc/headset-cloud/rpc, readOnly: true}
             {{- end }}
+            {{- if include "hc.headsetTls.secret" . }}
+            - {name: headset-tls, mountPath: /etc/headset-cloud/headsets, readOnly: true}
+            {{- end }}
             {{- if $v.tempSize }}
             - {name: uploads, mountPath: /var/lib/headset-cloud/uploads}
             {{- end }}
@@ -182,6 +189,10 @@ spec:
         {{- with include "hc.rpcTls.secret" . }}
         - name: rpc-tls
           secret: {secretName: {{ . }}, defaultMode: 0440}
+        {{- end }}
+        {{- with include "hc.headsetTls.secret" . }}
+        - name: headset-tls
+          secret: {secretName: {{ . }}, defaultMode: 0440, items: [{key: tls.crt, path: tls.crt}, {key: tls.key, path: tls.key}]}
         {{- end }}
         {{- with $v.tempSize }}
         - name: uploads

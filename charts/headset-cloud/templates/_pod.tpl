@@ -100,6 +100,10 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- if include "hc.headsetTls.secret" . -}}
+{{- $_ := set $env "DEVICE_LINK_TLS_CERT_FILE" "/etc/headset-cloud/headsets/tls.crt" -}}
+{{- $_ := set $env "DEVICE_LINK_TLS_KEY_FILE" "/etc/headset-cloud/headsets/tls.key" -}}
+{{- end -}}
 {{- if $c.stores -}}
 {{- $_ := set $env "GRPC_LISTEN" "0.0.0.0:9000" -}}
 {{- $_ := set $env "SCHEMA" "wait" -}}

@@ -25,3 +25,24 @@ spec:
 {{- $tls := .Values.rpcTls -}}
 {{- if and .Values.trial.enabled (ne $tls.mode "mesh") (not $tls.issuer.name) (not $tls.secretPrefix) }}true{{ end -}}
 {{- end -}}
+
+{{/* The Secret with the certificate that headsets are shown; nothing where there is none; arguments: root, name. */}}
+{{- define "hc.headsetTls.secret" -}}
+{{- $tls := .root.Values.headsets.tls -}}
+{{- if eq .name "device-link" -}}
+{{- if $tls.issuer.name }}{{ include "hc.name" . }}-headsets-tls{{ else }}{{ $tls.secret }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "hc.headsetTls.certificate" -}}
+{{- $tls := .root.Values.headsets.tls -}}
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata: {{- include "hc.metadata" (dict "root" .root "name" "device-link-headsets") | nindent 2 }}
+spec:
+  secretName: {{ include "hc.headsetTls.secret" . }}
+  dnsNames: {{- toYaml $tls.hosts | nindent 4 }}
+  usages: [digital signature, server auth]
+  privateKey: {algorithm: ECDSA, size: 256, rotationPolicy: Always}
+  issuerRef: {group: cert-manager.io, kind: {{ $tls.issuer.kind }}, name: {{ $tls.issuer.name }}}
+{{- end -}}

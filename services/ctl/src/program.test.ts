@@ -84,6 +84,60 @@ test.each([
   expect(out).toContain(shown);
 });
 
+describe('headset keys', () => {
+  test('are listed with name, registration and last use', async () => {
+    door = await openDoor();
+    expect((await ctl(`headset-keys list ${imei}`)).out).toBe(
+      [
+        'KEY  NAME            REGISTERED                LAST USED',
+        'k1   at the factory  1970-01-01T00:00:01.000Z  1970-01-01T00:00:02.000Z',
+        'k2   -               -                         -',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('are generated with a name, and revoked one by one', async () => {
+    door = await openDoor({ keyIdOf: thumbprint });
+    const path = join(directory, 'key.json');
+    expect((await ctl(`headset-keys generate ${imei} --name spare --out ${path}`)).code).toBe(0);
+    expect(door.keyNames).toEqual(['spare']);
+    expect((await ctl(`headset-keys revoke ${imei} k1`)).out).toBe('revoked  k1\n');
+    expect(door.removedKeys).toEqual(['k1']);
+  });
+
+  test('all of a developer are shown by --dry-run, and revoked application by application, page by page', async () => {
+    door = await openDoor({ applications: ['a', 'b'] });
+    const dry = await ctl('headset-keys revoke-all --developer acme --dry-run');
+    expect(dry.out).toContain('4 of 4 devices would be revoked.');
+    expect(door.removedKeys).toEqual([]);
+    const { out } = await ctl('headset-keys revoke-all --developer acme');
+    expect(out).toContain('4 of 4 devices revoked.');
+    expect(door.removedKeys).toEqual(['a-1', 'a-2', 'b-1', 'b-2']);
+  });
+
+  test('all of a device, or of an application, as JSON', async () => {
+    door = await openDoor();
+    const { out } = await ctl(`headset-keys revoke-all --device ${imei} --json`);
+    expect(JSON.parse(out).devices).toEqual([{ deviceId: imei, keyIds: ['k1', 'k2'] }]);
+    await ctl('headset-keys revoke-all --application app');
+    expect(door.removedKeys).toEqual([imei, 'app-1', 'app-2']);
+  });
+
+  test.each(['', ' --device 1 --developer x', ' --developer '])(
+    'whose are to be revoked is told by exactly one flag: "%s"',
+    async (flags) => {
+      door = await openDoor({ applications: ['a'] });
+      const { code, err } = await ctl(`headset-keys revoke-all${flags}`);
+      expect({ code, err }).toEqual({
+        code: 2,
+        err: 'Give one of --device, --application and --developer.\n',
+      });
+      expect(door.removedKeys).toEqual([]);
+    },
+  );
+});
+
 describe('hardware models', () => {
   const put =
     'hardware put HS-1 --shape box --name One --camera landscape:front:1920x1080 --camera portrait:left:2x3';

@@ -10,6 +10,7 @@ import { addDevelopers } from './commands/developers.ts';
 import { addDevices } from './commands/devices.ts';
 import { addFirmware } from './commands/firmware.ts';
 import { addHardware } from './commands/hardware.ts';
+import { addHeadsetKeys } from './commands/headset-keys.ts';
 import { addPlans } from './commands/plans.ts';
 import { addRecordings } from './commands/recordings.ts';
 import { addSora } from './commands/sora.ts';
@@ -26,7 +27,13 @@ Examples:
     $ ctl developers put acme --name "Acme" --client acme-backend
     $ ctl applications create acme-field --developer acme --name "Field support"
     $ ctl contracts put acme-field --limit 2 --add 356938035643809 356938035643817
-    $ ctl devices keys generate 356938035643809 --out headset.key.json
+    $ ctl headset-keys generate 356938035643809 --name "at the factory" --out headset.key.json
+
+  Change a headset's key, or take all keys of a developer's headsets out of use:
+    $ ctl headset-keys add 356938035643809 new.pub.pem --name "since May"
+    $ ctl headset-keys list 356938035643809
+    $ ctl headset-keys revoke 356938035643809 OLD-KEY
+    $ ctl headset-keys revoke-all --developer acme --dry-run
 
   Offer a firmware to all devices:
     $ ctl firmware put com.vendor.firmware 9.002.0 firmware.bin
@@ -87,6 +94,7 @@ export async function runCtl(
   addApplications(program, session);
   addContracts(program, session);
   addDevices(program, session);
+  addHeadsetKeys(program, session);
   addHardware(program, session);
   addTransactions(program, session);
   addDeliveries(program, session);

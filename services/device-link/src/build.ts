@@ -22,10 +22,12 @@ import { createActivationReader } from './link/current-activation.ts';
 import { Door } from './link/door.ts';
 import { takeFirstLease } from './link/first-lease.ts';
 import { SessionHub } from './link/hub.ts';
+import { createKeyCheck } from './link/key-check.ts';
 import { createLimiter } from './link/limiter.ts';
 import { createMetrics } from './link/metrics.ts';
 import { Peers } from './link/peers.ts';
 import { Rejudge } from './link/rejudge.ts';
+import { openHeadsetTls } from './link/tls.ts';
 import { connectMethod, transportLimitBytes } from './link/wire.ts';
 import { OfflineWatch } from './offline-watch.ts';
 import { createAwaySessions } from './store/away-sessions.ts';
@@ -125,9 +127,17 @@ export function buildDeviceLink(
       offerDeadlineMs: config.DEVICE_LINK_OFFER_DEADLINE_MS,
       onEnded: (session) => hub.ended(session),
       rejudgeEveryMs: config.DEVICE_LINK_REJUDGE_MS,
+      ageMs: config.DEVICE_LINK_SESSION_AGE_MS,
     },
   });
-  const link = new RpcServer([], logger, streamOptions(config));
+  const keyCheck = createKeyCheck({
+    sessions: () => hub.all(),
+    keys,
+    logger,
+    everyMs: config.DEVICE_LINK_KEY_CHECK_MS,
+  });
+  const tls = openHeadsetTls(config, { logger, metrics: ctx.metrics });
+  const link = new RpcServer([], logger, streamOptions(config), undefined, tls);
   link.server.addService({ connect: connectMethod }, { connect: door.connect });
 
   const alone = () => self.address() === '';
@@ -194,13 +204,14 @@ export function buildDeviceLink(
       );
       // Headsets can come back from now on.
       offlineWatch.start();
-      logger.info({ port }, 'headsets may connect');
+      keyCheck.start();
+      logger.info({ port, tls: tls !== undefined }, 'headsets may connect');
     },
     async stop(forMs = defaultStopMs) {
       const beganMs = performance.now();
       for (const timer of timers) clearInterval(timer);
       // Not waited for: a store that does not answer must not hold up the drain.
-      const watchStopped = offlineWatch.stop();
+      const watchStopped = Promise.all([offlineWatch.stop(), keyCheck.stop()]);
       const drained = hub.drain(forMs * drainShare);
       door.drain();
       await drained;

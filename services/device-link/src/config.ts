@@ -12,6 +12,28 @@ export const deviceLinkConfig = {
     example: 'headset-cloud/device-link',
     default: 'headset-cloud/device-link',
   }),
+  DEVICE_LINK_TLS_CERT_FILE: text({
+    doc: 'File with the certificate chain (PEM) that headsets are shown: DEVICE_LINK_LISTEN then speaks TLS only (1.2 and newer). Read anew when it changes; not set: plaintext, for a layer-4 proxy that ends TLS.',
+    example: '/etc/headset-cloud/headsets/tls.crt',
+  }),
+  DEVICE_LINK_TLS_KEY_FILE: text({
+    doc: 'File with the private key of DEVICE_LINK_TLS_CERT_FILE (PEM). Read anew when it changes.',
+    example: '/etc/headset-cloud/headsets/tls.key',
+  }),
+  DEVICE_LINK_SESSION_AGE_MS: integer({
+    doc: 'How long a session of a headset lasts at most before its headset is asked to connect again; each session draws a share of 80 to 100 % of it, so that headsets do not come back at once; milliseconds.',
+    example: '86400000',
+    default: 86_400_000,
+    min: 1000,
+    max: 86_400_000,
+  }),
+  DEVICE_LINK_KEY_CHECK_MS: integer({
+    doc: 'How often devices is asked whether the keys of the open sessions are still registered; the session of a removed key ends. The promised 5 s hold up to the default; milliseconds.',
+    example: '2000',
+    default: 2000,
+    min: 50,
+    max: 60_000,
+  }),
   ADVERTISE_ADDRESS: text({
     doc: "host:port at which the other instances reach this one's internal gRPC port; not set: the only instance (refused in production).",
     example: '10.0.3.17:7000',

@@ -34,6 +34,7 @@ import {
   type HardwareModelDocument,
 } from './store/documents.ts';
 import { createHardwareModelStore } from './store/hardware-models.ts';
+import { createHeadsetKeyStore } from './store/headset-keys.ts';
 import { openText, purposes } from './store/sealed-text.ts';
 
 export { devicesFailpoints } from './failpoints.ts';
@@ -46,6 +47,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
   const deviceDocuments = store.collection<DeviceDocument>(collections.devices);
   const devices = createActivationStore(deviceDocuments, clock, config.DEVICES_COMPLETE_AFTER_MS);
   const reader = createDeviceReader(deviceDocuments);
+  const keys = createHeadsetKeyStore(deviceDocuments);
   const hardwareModels = createHardwareModelStore(
     store.collection<HardwareModelDocument>(collections.hardwareModels),
   );
@@ -117,6 +119,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       applications,
       developers,
       reader,
+      keys,
       transactions,
       hardwareModels,
       signedUrls: createClient(SignedUrlsService, ctx.channel('notifier')),
@@ -132,6 +135,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       applications,
       contracts,
       registry: createDeviceRegistry(deviceDocuments, () => raisedBy(ctx.store)),
+      keys,
       hardwareModels,
       clock,
     }),

@@ -1,7 +1,7 @@
 import type { Associations } from './domain/association.ts';
 import type { Activation, DeviceState, Intent, LifecycleChange, Pending, Slot } from './domain/device.ts';
 import type { HardwareModel } from './domain/hardware.ts';
-import type { HeadsetKey } from './domain/headset-key.ts';
+import type { HeadsetKey, RegisteredKey } from './domain/headset-key.ts';
 import type { Limits } from './domain/limits.ts';
 import type { Presence } from './domain/network-status.ts';
 import type {
@@ -167,10 +167,30 @@ export interface DeviceRegistry {
   /** Sets or, with an empty text, removes the text of a registered device. */
   setSpecificDestination(deviceId: string, text: string): Promise<void>;
   list(afterDeviceId: string, limit: number): Promise<RegisteredDevice[]>;
+}
+
+/** A key that an open session has signed in with. */
+export interface KeyInUse {
+  readonly deviceId: string;
+  readonly keyId: string;
+}
+
+/** The keys that headsets sign in with (rule C6). */
+export interface HeadsetKeyStore {
   /** False: the device is unknown or has too many keys. Idempotent. */
-  addKey(deviceId: string, key: HeadsetKey): Promise<boolean>;
+  add(deviceId: string, key: RegisteredKey): Promise<boolean>;
   /** False: the device has no such key. */
-  removeKey(deviceId: string, keyId: string): Promise<boolean>;
+  remove(deviceId: string, keyId: string): Promise<boolean>;
+  /** In the order of registration; undefined: unknown device. */
+  list(deviceId: string): Promise<(RegisteredKey & { readonly lastUsedAtMs?: number })[] | undefined>;
+  /** The keys of the devices that the application has activated now, by device id. */
+  ofApplication(
+    applicationId: string,
+    afterDeviceId: string,
+    limit: number,
+  ): Promise<{ readonly deviceId: string; readonly keyIds: readonly string[] }[]>;
+  /** Positions of the keys that are not registered; the use of the others is noted now and then. */
+  check(inUse: readonly KeyInUse[], nowMs: number): Promise<number[]>;
 }
 
 /** Whether a contract lets a device be activated. */

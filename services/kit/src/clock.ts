@@ -11,3 +11,8 @@ export interface Clock {
 
 /** The machine's wall clock. */
 export const systemClock: Clock = { now: () => Date.now(), monotonicNow: () => performance.now() };
+
+/** Milliseconds of the monotonic clock, or of one that is assumed never to step. */
+export function monotonicMs(clock: Clock): number {
+  return clock.monotonicNow?.() ?? clock.now();
+}

@@ -40,13 +40,14 @@ const preparingCallers = 32;
 
 /**
  * Starts the platform on a stack and provisions an application. `env` is for all its processes; `sources` is
- * the root of the sources that they run (default: the project's).
+ * the root of the sources that they run (default: the project's); `headsetTls`: headsets connect by TLS.
  */
 export async function startWorld(
   kind: StackKind,
   settings: Pick<Settings, 'profileDir'>,
   env: Readonly<Record<string, string>> = {},
   sources?: string,
+  headsetTls = false,
 ): Promise<World> {
   const dir = mkdtempSync(join(tmpdir(), `headset-cloud-bench-${kind}-`));
   const client = { clientId: 'bench', clientSecret: randomBytes(24).toString('hex') };
@@ -57,6 +58,7 @@ export async function startWorld(
     clients: [client],
     env: { ...withoutLimits, ...(profile && { NODE_OPTIONS: profile }), ...env },
     sourcesOf: () => sources,
+    headsetTls,
   }).catch((error) => {
     rmSync(dir, { recursive: true, force: true });
     throw error;
@@ -103,7 +105,7 @@ export async function startWorld(
         return body.transactionId;
       }),
     async headsets(devices) {
-      const simulator = startHeadsets(dir, stack.deviceLinkUrl, devices);
+      const simulator = startHeadsets(dir, stack.deviceLinkUrl, devices, stack.headsetCaFile);
       simulators.push(simulator);
       await waitFor(
         `${devices.length} headsets to be online`,
@@ -129,6 +131,7 @@ export function startHeadsets(
   dir: string,
   server: string,
   devices: readonly HeadsetKeyFile[],
+  caFile?: string,
 ): ManagedProcess {
   const name = `headsets-${randomBytes(3).toString('hex')}`;
   const keys = join(dir, `${name}.json`);
@@ -136,7 +139,10 @@ export function startHeadsets(
   const simulator = manageProcess({
     name,
     entry: 'services/demo/src/headset/main.ts',
-    args: ['--server', server, '--key-file', keys, '--durability', 'none', '--quiet'],
+    args: [
+      ...['--server', server, '--key-file', keys, '--durability', 'none', '--quiet'],
+      ...(caFile ? ['--ca', caFile] : []),
+    ],
     env: {},
     logFile: join(dir, `${name}.log`),
   });

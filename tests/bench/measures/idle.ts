@@ -6,7 +6,7 @@ import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { IdleFloor } from '../floors/idle.ts';
-import { type Figure, figure, type Report } from '../lib/figures.ts';
+import { type Figure, figure, median, type Report } from '../lib/figures.ts';
 import { processFigures } from '../lib/process-figures.ts';
 import type { Settings } from '../lib/settings.ts';
 import { startWorker } from '../lib/worker.ts';
@@ -31,11 +31,12 @@ interface Cost {
  * the time that the empty process used in the same duration.
  */
 export async function measureIdle(kind: StackKind, settings: Settings): Promise<Report> {
-  const runs = { floor: [] as Cost[], ours: [] as Cost[] };
+  const runs = { floor: [] as Cost[], ours: [] as Cost[], tls: [] as Cost[] };
   for (let run = 0; run < settings.idleRuns; run++) {
     const { cost, keys } = await ours(kind, settings);
     runs.floor.push(await floor(keys, settings));
     runs.ours.push(cost);
+    runs.tls.push((await ours(kind, settings, true)).cost);
   }
   const perHeadset = (costs: readonly Cost[]) => costs.map((c) => c.rssBytes / 1024 / settings.idleHeadsets);
   const cpu = (costs: readonly Cost[]) => costs.map((c) => Math.max(c.cpuShare * 1000, leastCpuMs));
@@ -46,6 +47,20 @@ export async function measureIdle(kind: StackKind, settings: Settings): Promise<
       ours: perHeadset(runs.ours),
     }),
     figure('idle CPU', 'ms/s', goal, { floor: cpu(runs.floor), ours: cpu(runs.ours) }),
+    {
+      measure: 'idle memory, a headset, TLS more',
+      unit: 'KiB',
+      ours: median(perHeadset(runs.tls)) - median(perHeadset(runs.ours)),
+      floor: undefined,
+      goal: { atMost: 65 },
+    },
+    {
+      measure: 'idle CPU with TLS',
+      unit: 'ms/s',
+      ours: median(cpu(runs.tls)),
+      floor: undefined,
+      goal: undefined,
+    },
   ];
   return {
     figures,
@@ -55,8 +70,12 @@ export async function measureIdle(kind: StackKind, settings: Settings): Promise<
   };
 }
 
-async function ours(kind: StackKind, settings: Settings): Promise<{ cost: Cost; keys: HeadsetKeyFile[] }> {
-  const world = await startWorld(kind, settings);
+async function ours(
+  kind: StackKind,
+  settings: Settings,
+  headsetTls = false,
+): Promise<{ cost: Cost; keys: HeadsetKeyFile[] }> {
+  const world = await startWorld(kind, settings, {}, undefined, headsetTls);
   try {
     const keys = await world.devices(settings.idleHeadsets);
     const { processes } = world.stack;

@@ -135,6 +135,12 @@ const examples: readonly Example[] = [
     quiet: { 'headset_rpc_certificate_expiry_timestamp_seconds{namespace="hc",pod="a"}': '2592000x120' },
   },
   {
+    alert: 'HeadsetCloudHeadsetCertificateExpires',
+    fires: { 'headset_link_certificate_expiry_timestamp_seconds{namespace="hc",pod="a"}': '604000x120' },
+    labels: { pod: 'a' },
+    quiet: { 'headset_link_certificate_expiry_timestamp_seconds{namespace="hc",pod="a"}': '2592000x120' },
+  },
+  {
     alert: 'HeadsetCloudTransactionsStuck',
     fires: bothReplicas('headset_transactions_oldest_open_age_seconds', ',state="created"', '0+60x60'),
     labels: { state: 'created' },

@@ -30,7 +30,11 @@ export const everything = {
     priorityClassName: 'platform',
   },
   expose: { annotations: { example: 'true' } },
-  headsets: { annotations: { example: 'true' }, sourceRanges: ['203.0.113.0/24'] },
+  headsets: {
+    annotations: { example: 'true' },
+    sourceRanges: ['203.0.113.0/24'],
+    tls: { issuer: { name: 'public' }, hosts: ['headsets.example.com'] },
+  },
   monitoring: { labels: { release: 'prometheus' } },
 };
 
@@ -40,7 +44,10 @@ export const scenarios: Readonly<Record<string, Rendering>> = {
   'production, everything on': { files: production, values: everything },
   'production with certificates of one’s own': {
     files: production,
-    values: { rpcTls: { mode: 'permissive', issuer: { name: '' }, secretPrefix: 'rpc' } },
+    values: {
+      rpcTls: { mode: 'permissive', issuer: { name: '' }, secretPrefix: 'rpc' },
+      headsets: { tls: { secret: 'headsets-tls' } },
+    },
   },
   'production in a service mesh': {
     files: production,

@@ -154,6 +154,11 @@ const values: Schema = {
       port,
       annotations: map,
       sourceRanges: list(cidr),
+      tls: object({
+        secret: name,
+        issuer: object({ name, kind: { enum: ['Issuer', 'ClusterIssuer'] } }),
+        hosts: list(host),
+      }),
     }),
     networkPolicy: object({
       enabled: bool,

@@ -65,6 +65,8 @@ export const chartSettings: ReadonlySet<string> = new Set([
   'COMMUNICATION_LISTEN',
   'DATA_DIR',
   'DEVICE_LINK_LISTEN',
+  'DEVICE_LINK_TLS_CERT_FILE',
+  'DEVICE_LINK_TLS_KEY_FILE',
   'EGRESS_NO_PROXY',
   'EGRESS_PROXY',
   'EGRESS_PROXY_CREDENTIALS',

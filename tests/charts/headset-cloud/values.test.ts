@@ -48,6 +48,16 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       "'/secrets/secretKey'",
       'got string, want object',
     ],
+    [
+      'two sources of the headsets’ certificate',
+      { headsets: { tls: { secret: 'a', issuer: { name: 'b' }, hosts: ['c.example.com'] } } },
+      'headsets.tls.issuer.name and headsets.tls.secret exclude each other',
+    ],
+    [
+      'a certificate for no host',
+      { headsets: { tls: { issuer: { name: 'b' } } } },
+      'headsets.tls.hosts is missing: name the host',
+    ],
     ['no Kafka', { kafka: { brokers: '' } }, 'kafka.brokers is missing: name bootstrap brokers'],
     [
       'brokers without ports',

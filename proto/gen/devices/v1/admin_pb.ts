@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file devices/v1/admin.proto.
  */
 export const file_devices_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("ChZkZXZpY2VzL3YxL2FkbWluLnByb3RvEhJoZWFkc2V0LmRldmljZXMudjEiQwoJRGV2ZWxvcGVyEhQKDGRldmVsb3Blcl9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCmNsaWVudF9pZHMYAyADKAkiRwoTUHV0RGV2ZWxvcGVyUmVxdWVzdBIwCglkZXZlbG9wZXIYASABKAsyHS5oZWFkc2V0LmRldmljZXMudjEuRGV2ZWxvcGVyIkgKFFB1dERldmVsb3BlclJlc3BvbnNlEjAKCWRldmVsb3BlchgBIAEoCzIdLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZlbG9wZXIiFwoVTGlzdERldmVsb3BlcnNSZXF1ZXN0IksKFkxpc3REZXZlbG9wZXJzUmVzcG9uc2USMQoKZGV2ZWxvcGVycxgBIAMoCzIdLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZlbG9wZXIiSQoLQXBwbGljYXRpb24SFgoOYXBwbGljYXRpb25faWQYASABKAkSFAoMZGV2ZWxvcGVyX2lkGAIgASgJEgwKBG5hbWUYAyABKAkiUAoYQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0EjQKC2FwcGxpY2F0aW9uGAEgASgLMh8uaGVhZHNldC5kZXZpY2VzLnYxLkFwcGxpY2F0aW9uIlEKGUNyZWF0ZUFwcGxpY2F0aW9uUmVzcG9uc2USNAoLYXBwbGljYXRpb24YASABKAsyHy5oZWFkc2V0LmRldmljZXMudjEuQXBwbGljYXRpb24iLwoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSFAoMZGV2ZWxvcGVyX2lkGAEgASgJIlEKGExpc3RBcHBsaWNhdGlvbnNSZXNwb25zZRI1CgxhcHBsaWNhdGlvbnMYASADKAsyHy5oZWFkc2V0LmRldmljZXMudjEuQXBwbGljYXRpb24ijwEKCENvbnRyYWN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhgKEGFjdGl2YXRpb25fbGltaXQYAiABKA0SEgoKZGV2aWNlX2lkcxgDIAMoCRIRCglhY3RpdmF0ZWQYBCABKA0SKgoGbGltaXRzGAUgASgLMhouaGVhZHNldC5kZXZpY2VzLnYxLkxpbWl0cyK9AQoSUHV0Q29udHJhY3RSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhgKEGFjdGl2YXRpb25fbGltaXQYAiABKA0SFgoOYWRkX2RldmljZV9pZHMYAyADKAkSGQoRcmVtb3ZlX2RldmljZV9pZHMYBCADKAkSKgoGbGltaXRzGAUgASgLMhouaGVhZHNldC5kZXZpY2VzLnYxLkxpbWl0cxIWCg5kZWZhdWx0X2xpbWl0cxgGIAEoCCJFChNQdXRDb250cmFjdFJlc3BvbnNlEi4KCGNvbnRyYWN0GAEgASgLMhwuaGVhZHNldC5kZXZpY2VzLnYxLkNvbnRyYWN0IiwKEkdldENvbnRyYWN0UmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCSJFChNHZXRDb250cmFjdFJlc3BvbnNlEi4KCGNvbnRyYWN0GAEgASgLMhwuaGVhZHNldC5kZXZpY2VzLnYxLkNvbnRyYWN0IlwKGkxpc3RDb250cmFjdERldmljZXNSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhcKD2FmdGVyX2RldmljZV9pZBgCIAEoCRINCgVsaW1pdBgDIAEoDSIxChtMaXN0Q29udHJhY3REZXZpY2VzUmVzcG9uc2USEgoKZGV2aWNlX2lkcxgBIAMoCSKvAgoGRGV2aWNlEhEKCWRldmljZV9pZBgBIAEoCRIPCgdrZXlfaWRzGAIgAygJEhEKCWFjdGl2YXRlZBgDIAEoCBIWCg5hcHBsaWNhdGlvbl9pZBgEIAEoCRIcChRzcGVjaWZpY19kZXN0aW5hdGlvbhgFIAEoCRIwCgZzdGF0dXMYBiABKAsyIC5oZWFkc2V0LmRldmljZXMudjEuRGV2aWNlU3RhdHVzEhYKDmNsaWVudF92ZXJzaW9uGAcgASgJEhwKD2hlYWRzZXRfbmV0d29yaxgIIAEoCUgAiAEBEiIKFWhlYWRzZXRfbmV0d29ya19hdF9tcxgJIAEoA0gBiAEBQhIKEF9oZWFkc2V0X25ldHdvcmtCGAoWX2hlYWRzZXRfbmV0d29ya19hdF9tcyJLChdQdXRIYXJkd2FyZU1vZGVsUmVxdWVzdBIwCgVtb2RlbBgBIAEoCzIhLmhlYWRzZXQuZGV2aWNlcy52MS5IYXJkd2FyZU1vZGVsIkwKGFB1dEhhcmR3YXJlTW9kZWxSZXNwb25zZRIwCgVtb2RlbBgBIAEoCzIhLmhlYWRzZXQuZGV2aWNlcy52MS5IYXJkd2FyZU1vZGVsIhsKGUxpc3RIYXJkd2FyZU1vZGVsc1JlcXVlc3QiTwoaTGlzdEhhcmR3YXJlTW9kZWxzUmVzcG9uc2USMQoGbW9kZWxzGAEgAygLMiEuaGVhZHNldC5kZXZpY2VzLnYxLkhhcmR3YXJlTW9kZWwiYQoQUHV0RGV2aWNlUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSIQoUc3BlY2lmaWNfZGVzdGluYXRpb24YAiABKAlIAIgBAUIXChVfc3BlY2lmaWNfZGVzdGluYXRpb24iPwoRUHV0RGV2aWNlUmVzcG9uc2USKgoGZGV2aWNlGAEgASgLMhouaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZSIlChBHZXREZXZpY2VSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCSI/ChFHZXREZXZpY2VSZXNwb25zZRIqCgZkZXZpY2UYASABKAsyGi5oZWFkc2V0LmRldmljZXMudjEuRGV2aWNlIjwKEkxpc3REZXZpY2VzUmVxdWVzdBIXCg9hZnRlcl9kZXZpY2VfaWQYASABKAkSDQoFbGltaXQYAiABKA0iQgoTTGlzdERldmljZXNSZXNwb25zZRIrCgdkZXZpY2VzGAEgAygLMhouaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZSJBChRBZGRIZWFkc2V0S2V5UmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSFgoOcHVibGljX2tleV9wZW0YAiABKAkiJwoVQWRkSGVhZHNldEtleVJlc3BvbnNlEg4KBmtleV9pZBgBIAEoCSI8ChdSZW1vdmVIZWFkc2V0S2V5UmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJIhoKGFJlbW92ZUhlYWRzZXRLZXlSZXNwb25zZTKpDAoTRGV2aWNlc0FkbWluU2VydmljZRJoCgxQdXREZXZlbG9wZXISJy5oZWFkc2V0LmRldmljZXMudjEuUHV0RGV2ZWxvcGVyUmVxdWVzdBooLmhlYWRzZXQuZGV2aWNlcy52MS5QdXREZXZlbG9wZXJSZXNwb25zZSIFkrUYAQoSbgoOTGlzdERldmVsb3BlcnMSKS5oZWFkc2V0LmRldmljZXMudjEuTGlzdERldmVsb3BlcnNSZXF1ZXN0GiouaGVhZHNldC5kZXZpY2VzLnYxLkxpc3REZXZlbG9wZXJzUmVzcG9uc2UiBZK1GAEKEncKEUNyZWF0ZUFwcGxpY2F0aW9uEiwuaGVhZHNldC5kZXZpY2VzLnYxLkNyZWF0ZUFwcGxpY2F0aW9uUmVxdWVzdBotLmhlYWRzZXQuZGV2aWNlcy52MS5DcmVhdGVBcHBsaWNhdGlvblJlc3BvbnNlIgWStRgBChJ0ChBMaXN0QXBwbGljYXRpb25zEisuaGVhZHNldC5kZXZpY2VzLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0GiwuaGVhZHNldC5kZXZpY2VzLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXNwb25zZSIFkrUYAQoSZQoLUHV0Q29udHJhY3QSJi5oZWFkc2V0LmRldmljZXMudjEuUHV0Q29udHJhY3RSZXF1ZXN0GicuaGVhZHNldC5kZXZpY2VzLnYxLlB1dENvbnRyYWN0UmVzcG9uc2UiBZK1GAEKEmUKC0dldENvbnRyYWN0EiYuaGVhZHNldC5kZXZpY2VzLnYxLkdldENvbnRyYWN0UmVxdWVzdBonLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRDb250cmFjdFJlc3BvbnNlIgWStRgBChJ9ChNMaXN0Q29udHJhY3REZXZpY2VzEi4uaGVhZHNldC5kZXZpY2VzLnYxLkxpc3RDb250cmFjdERldmljZXNSZXF1ZXN0Gi8uaGVhZHNldC5kZXZpY2VzLnYxLkxpc3RDb250cmFjdERldmljZXNSZXNwb25zZSIFkrUYAQoSXwoJUHV0RGV2aWNlEiQuaGVhZHNldC5kZXZpY2VzLnYxLlB1dERldmljZVJlcXVlc3QaJS5oZWFkc2V0LmRldmljZXMudjEuUHV0RGV2aWNlUmVzcG9uc2UiBZK1GAEKEl8KCUdldERldmljZRIkLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXZpY2VSZXF1ZXN0GiUuaGVhZHNldC5kZXZpY2VzLnYxLkdldERldmljZVJlc3BvbnNlIgWStRgBChJlCgtMaXN0RGV2aWNlcxImLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0RGV2aWNlc1JlcXVlc3QaJy5oZWFkc2V0LmRldmljZXMudjEuTGlzdERldmljZXNSZXNwb25zZSIFkrUYAQoSdAoQUHV0SGFyZHdhcmVNb2RlbBIrLmhlYWRzZXQuZGV2aWNlcy52MS5QdXRIYXJkd2FyZU1vZGVsUmVxdWVzdBosLmhlYWRzZXQuZGV2aWNlcy52MS5QdXRIYXJkd2FyZU1vZGVsUmVzcG9uc2UiBZK1GAEKEnoKEkxpc3RIYXJkd2FyZU1vZGVscxItLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0SGFyZHdhcmVNb2RlbHNSZXF1ZXN0Gi4uaGVhZHNldC5kZXZpY2VzLnYxLkxpc3RIYXJkd2FyZU1vZGVsc1Jlc3BvbnNlIgWStRgBChJrCg1BZGRIZWFkc2V0S2V5EiguaGVhZHNldC5kZXZpY2VzLnYxLkFkZEhlYWRzZXRLZXlSZXF1ZXN0GikuaGVhZHNldC5kZXZpY2VzLnYxLkFkZEhlYWRzZXRLZXlSZXNwb25zZSIFkrUYAQoSdAoQUmVtb3ZlSGVhZHNldEtleRIrLmhlYWRzZXQuZGV2aWNlcy52MS5SZW1vdmVIZWFkc2V0S2V5UmVxdWVzdBosLmhlYWRzZXQuZGV2aWNlcy52MS5SZW1vdmVIZWFkc2V0S2V5UmVzcG9uc2UiBZK1GAEKYgZwcm90bzM", [file_common_v1_callers, file_devices_v1_service]);
+  fileDesc("ChZkZXZpY2VzL3YxL2FkbWluLnByb3RvEhJoZWFkc2V0LmRldmljZXMudjEiQwoJRGV2ZWxvcGVyEhQKDGRldmVsb3Blcl9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCmNsaWVudF9pZHMYAyADKAkiRwoTUHV0RGV2ZWxvcGVyUmVxdWVzdBIwCglkZXZlbG9wZXIYASABKAsyHS5oZWFkc2V0LmRldmljZXMudjEuRGV2ZWxvcGVyIkgKFFB1dERldmVsb3BlclJlc3BvbnNlEjAKCWRldmVsb3BlchgBIAEoCzIdLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZlbG9wZXIiFwoVTGlzdERldmVsb3BlcnNSZXF1ZXN0IksKFkxpc3REZXZlbG9wZXJzUmVzcG9uc2USMQoKZGV2ZWxvcGVycxgBIAMoCzIdLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZlbG9wZXIiSQoLQXBwbGljYXRpb24SFgoOYXBwbGljYXRpb25faWQYASABKAkSFAoMZGV2ZWxvcGVyX2lkGAIgASgJEgwKBG5hbWUYAyABKAkiUAoYQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0EjQKC2FwcGxpY2F0aW9uGAEgASgLMh8uaGVhZHNldC5kZXZpY2VzLnYxLkFwcGxpY2F0aW9uIlEKGUNyZWF0ZUFwcGxpY2F0aW9uUmVzcG9uc2USNAoLYXBwbGljYXRpb24YASABKAsyHy5oZWFkc2V0LmRldmljZXMudjEuQXBwbGljYXRpb24iLwoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSFAoMZGV2ZWxvcGVyX2lkGAEgASgJIlEKGExpc3RBcHBsaWNhdGlvbnNSZXNwb25zZRI1CgxhcHBsaWNhdGlvbnMYASADKAsyHy5oZWFkc2V0LmRldmljZXMudjEuQXBwbGljYXRpb24ijwEKCENvbnRyYWN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhgKEGFjdGl2YXRpb25fbGltaXQYAiABKA0SEgoKZGV2aWNlX2lkcxgDIAMoCRIRCglhY3RpdmF0ZWQYBCABKA0SKgoGbGltaXRzGAUgASgLMhouaGVhZHNldC5kZXZpY2VzLnYxLkxpbWl0cyK9AQoSUHV0Q29udHJhY3RSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhgKEGFjdGl2YXRpb25fbGltaXQYAiABKA0SFgoOYWRkX2RldmljZV9pZHMYAyADKAkSGQoRcmVtb3ZlX2RldmljZV9pZHMYBCADKAkSKgoGbGltaXRzGAUgASgLMhouaGVhZHNldC5kZXZpY2VzLnYxLkxpbWl0cxIWCg5kZWZhdWx0X2xpbWl0cxgGIAEoCCJFChNQdXRDb250cmFjdFJlc3BvbnNlEi4KCGNvbnRyYWN0GAEgASgLMhwuaGVhZHNldC5kZXZpY2VzLnYxLkNvbnRyYWN0IiwKEkdldENvbnRyYWN0UmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCSJFChNHZXRDb250cmFjdFJlc3BvbnNlEi4KCGNvbnRyYWN0GAEgASgLMhwuaGVhZHNldC5kZXZpY2VzLnYxLkNvbnRyYWN0IlwKGkxpc3RDb250cmFjdERldmljZXNSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhcKD2FmdGVyX2RldmljZV9pZBgCIAEoCRINCgVsaW1pdBgDIAEoDSIxChtMaXN0Q29udHJhY3REZXZpY2VzUmVzcG9uc2USEgoKZGV2aWNlX2lkcxgBIAMoCSKvAgoGRGV2aWNlEhEKCWRldmljZV9pZBgBIAEoCRIPCgdrZXlfaWRzGAIgAygJEhEKCWFjdGl2YXRlZBgDIAEoCBIWCg5hcHBsaWNhdGlvbl9pZBgEIAEoCRIcChRzcGVjaWZpY19kZXN0aW5hdGlvbhgFIAEoCRIwCgZzdGF0dXMYBiABKAsyIC5oZWFkc2V0LmRldmljZXMudjEuRGV2aWNlU3RhdHVzEhYKDmNsaWVudF92ZXJzaW9uGAcgASgJEhwKD2hlYWRzZXRfbmV0d29yaxgIIAEoCUgAiAEBEiIKFWhlYWRzZXRfbmV0d29ya19hdF9tcxgJIAEoA0gBiAEBQhIKEF9oZWFkc2V0X25ldHdvcmtCGAoWX2hlYWRzZXRfbmV0d29ya19hdF9tcyJLChdQdXRIYXJkd2FyZU1vZGVsUmVxdWVzdBIwCgVtb2RlbBgBIAEoCzIhLmhlYWRzZXQuZGV2aWNlcy52MS5IYXJkd2FyZU1vZGVsIkwKGFB1dEhhcmR3YXJlTW9kZWxSZXNwb25zZRIwCgVtb2RlbBgBIAEoCzIhLmhlYWRzZXQuZGV2aWNlcy52MS5IYXJkd2FyZU1vZGVsIhsKGUxpc3RIYXJkd2FyZU1vZGVsc1JlcXVlc3QiTwoaTGlzdEhhcmR3YXJlTW9kZWxzUmVzcG9uc2USMQoGbW9kZWxzGAEgAygLMiEuaGVhZHNldC5kZXZpY2VzLnYxLkhhcmR3YXJlTW9kZWwiYQoQUHV0RGV2aWNlUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSIQoUc3BlY2lmaWNfZGVzdGluYXRpb24YAiABKAlIAIgBAUIXChVfc3BlY2lmaWNfZGVzdGluYXRpb24iPwoRUHV0RGV2aWNlUmVzcG9uc2USKgoGZGV2aWNlGAEgASgLMhouaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZSIlChBHZXREZXZpY2VSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCSI/ChFHZXREZXZpY2VSZXNwb25zZRIqCgZkZXZpY2UYASABKAsyGi5oZWFkc2V0LmRldmljZXMudjEuRGV2aWNlIjwKEkxpc3REZXZpY2VzUmVxdWVzdBIXCg9hZnRlcl9kZXZpY2VfaWQYASABKAkSDQoFbGltaXQYAiABKA0iQgoTTGlzdERldmljZXNSZXNwb25zZRIrCgdkZXZpY2VzGAEgAygLMhouaGVhZHNldC5kZXZpY2VzLnYxLkRldmljZSJPChRBZGRIZWFkc2V0S2V5UmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSFgoOcHVibGljX2tleV9wZW0YAiABKAkSDAoEbmFtZRgDIAEoCSInChVBZGRIZWFkc2V0S2V5UmVzcG9uc2USDgoGa2V5X2lkGAEgASgJIjwKF1JlbW92ZUhlYWRzZXRLZXlSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkiGgoYUmVtb3ZlSGVhZHNldEtleVJlc3BvbnNlIloKCkhlYWRzZXRLZXkSDgoGa2V5X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSFQoNY3JlYXRlZF9hdF9tcxgDIAEoAxIXCg9sYXN0X3VzZWRfYXRfbXMYBCABKAMiKwoWTGlzdEhlYWRzZXRLZXlzUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkiRwoXTGlzdEhlYWRzZXRLZXlzUmVzcG9uc2USLAoEa2V5cxgBIAMoCzIeLmhlYWRzZXQuZGV2aWNlcy52MS5IZWFkc2V0S2V5InwKG1JlbW92ZUFsbEhlYWRzZXRLZXlzUmVxdWVzdBITCglkZXZpY2VfaWQYASABKAlIABIYCg5hcHBsaWNhdGlvbl9pZBgCIAEoCUgAEhcKD2FmdGVyX2RldmljZV9pZBgDIAEoCRIPCgdkcnlfcnVuGAQgASgIQgQKAm9mIm0KHFJlbW92ZUFsbEhlYWRzZXRLZXlzUmVzcG9uc2USLwoHZGV2aWNlcxgBIAMoCzIeLmhlYWRzZXQuZGV2aWNlcy52MS5EZXZpY2VLZXlzEhwKFG5leHRfYWZ0ZXJfZGV2aWNlX2lkGAIgASgJIjAKCkRldmljZUtleXMSEQoJZGV2aWNlX2lkGAEgASgJEg8KB2tleV9pZHMYAiADKAkynw4KE0RldmljZXNBZG1pblNlcnZpY2USaAoMUHV0RGV2ZWxvcGVyEicuaGVhZHNldC5kZXZpY2VzLnYxLlB1dERldmVsb3BlclJlcXVlc3QaKC5oZWFkc2V0LmRldmljZXMudjEuUHV0RGV2ZWxvcGVyUmVzcG9uc2UiBZK1GAEKEm4KDkxpc3REZXZlbG9wZXJzEikuaGVhZHNldC5kZXZpY2VzLnYxLkxpc3REZXZlbG9wZXJzUmVxdWVzdBoqLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0RGV2ZWxvcGVyc1Jlc3BvbnNlIgWStRgBChJ3ChFDcmVhdGVBcHBsaWNhdGlvbhIsLmhlYWRzZXQuZGV2aWNlcy52MS5DcmVhdGVBcHBsaWNhdGlvblJlcXVlc3QaLS5oZWFkc2V0LmRldmljZXMudjEuQ3JlYXRlQXBwbGljYXRpb25SZXNwb25zZSIFkrUYAQoSdAoQTGlzdEFwcGxpY2F0aW9ucxIrLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0QXBwbGljYXRpb25zUmVxdWVzdBosLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0QXBwbGljYXRpb25zUmVzcG9uc2UiBZK1GAEKEmUKC1B1dENvbnRyYWN0EiYuaGVhZHNldC5kZXZpY2VzLnYxLlB1dENvbnRyYWN0UmVxdWVzdBonLmhlYWRzZXQuZGV2aWNlcy52MS5QdXRDb250cmFjdFJlc3BvbnNlIgWStRgBChJlCgtHZXRDb250cmFjdBImLmhlYWRzZXQuZGV2aWNlcy52MS5HZXRDb250cmFjdFJlcXVlc3QaJy5oZWFkc2V0LmRldmljZXMudjEuR2V0Q29udHJhY3RSZXNwb25zZSIFkrUYAQoSfQoTTGlzdENvbnRyYWN0RGV2aWNlcxIuLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0Q29udHJhY3REZXZpY2VzUmVxdWVzdBovLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0Q29udHJhY3REZXZpY2VzUmVzcG9uc2UiBZK1GAEKEl8KCVB1dERldmljZRIkLmhlYWRzZXQuZGV2aWNlcy52MS5QdXREZXZpY2VSZXF1ZXN0GiUuaGVhZHNldC5kZXZpY2VzLnYxLlB1dERldmljZVJlc3BvbnNlIgWStRgBChJfCglHZXREZXZpY2USJC5oZWFkc2V0LmRldmljZXMudjEuR2V0RGV2aWNlUmVxdWVzdBolLmhlYWRzZXQuZGV2aWNlcy52MS5HZXREZXZpY2VSZXNwb25zZSIFkrUYAQoSZQoLTGlzdERldmljZXMSJi5oZWFkc2V0LmRldmljZXMudjEuTGlzdERldmljZXNSZXF1ZXN0GicuaGVhZHNldC5kZXZpY2VzLnYxLkxpc3REZXZpY2VzUmVzcG9uc2UiBZK1GAEKEnQKEFB1dEhhcmR3YXJlTW9kZWwSKy5oZWFkc2V0LmRldmljZXMudjEuUHV0SGFyZHdhcmVNb2RlbFJlcXVlc3QaLC5oZWFkc2V0LmRldmljZXMudjEuUHV0SGFyZHdhcmVNb2RlbFJlc3BvbnNlIgWStRgBChJ6ChJMaXN0SGFyZHdhcmVNb2RlbHMSLS5oZWFkc2V0LmRldmljZXMudjEuTGlzdEhhcmR3YXJlTW9kZWxzUmVxdWVzdBouLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0SGFyZHdhcmVNb2RlbHNSZXNwb25zZSIFkrUYAQoSawoNQWRkSGVhZHNldEtleRIoLmhlYWRzZXQuZGV2aWNlcy52MS5BZGRIZWFkc2V0S2V5UmVxdWVzdBopLmhlYWRzZXQuZGV2aWNlcy52MS5BZGRIZWFkc2V0S2V5UmVzcG9uc2UiBZK1GAEKEnQKEFJlbW92ZUhlYWRzZXRLZXkSKy5oZWFkc2V0LmRldmljZXMudjEuUmVtb3ZlSGVhZHNldEtleVJlcXVlc3QaLC5oZWFkc2V0LmRldmljZXMudjEuUmVtb3ZlSGVhZHNldEtleVJlc3BvbnNlIgWStRgBChJxCg9MaXN0SGVhZHNldEtleXMSKi5oZWFkc2V0LmRldmljZXMudjEuTGlzdEhlYWRzZXRLZXlzUmVxdWVzdBorLmhlYWRzZXQuZGV2aWNlcy52MS5MaXN0SGVhZHNldEtleXNSZXNwb25zZSIFkrUYAQoSgAEKFFJlbW92ZUFsbEhlYWRzZXRLZXlzEi8uaGVhZHNldC5kZXZpY2VzLnYxLlJlbW92ZUFsbEhlYWRzZXRLZXlzUmVxdWVzdBowLmhlYWRzZXQuZGV2aWNlcy52MS5SZW1vdmVBbGxIZWFkc2V0S2V5c1Jlc3BvbnNlIgWStRgBCmIGcHJvdG8z", [file_common_v1_callers, file_devices_v1_service]);
 
 /**
  * @generated from message headset.devices.v1.Developer
@@ -667,6 +667,13 @@ export type AddHeadsetKeyRequest = Message<"headset.devices.v1.AddHeadsetKeyRequ
    * @generated from field: string public_key_pem = 2;
    */
   publicKeyPem: string;
+
+  /**
+   * Free text of the operator, at most 100 characters; empty: none. A key that is registered keeps its own.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
 };
 
 /**
@@ -729,6 +736,171 @@ export type RemoveHeadsetKeyResponse = Message<"headset.devices.v1.RemoveHeadset
  */
 export const RemoveHeadsetKeyResponseSchema: GenMessage<RemoveHeadsetKeyResponse> = /*@__PURE__*/
   messageDesc(file_devices_v1_admin, 31);
+
+/**
+ * @generated from message headset.devices.v1.HeadsetKey
+ */
+export type HeadsetKey = Message<"headset.devices.v1.HeadsetKey"> & {
+  /**
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Milliseconds since 1970; 0: registered by 0.1.0, which did not note it.
+   *
+   * @generated from field: int64 created_at_ms = 3;
+   */
+  createdAtMs: bigint;
+
+  /**
+   * When a session with it was last seen, at most an hour before the truth; 0: never, or not since 0.1.0.
+   *
+   * @generated from field: int64 last_used_at_ms = 4;
+   */
+  lastUsedAtMs: bigint;
+};
+
+/**
+ * Describes the message headset.devices.v1.HeadsetKey.
+ * Use `create(HeadsetKeySchema)` to create a new message.
+ */
+export const HeadsetKeySchema: GenMessage<HeadsetKey> = /*@__PURE__*/
+  messageDesc(file_devices_v1_admin, 32);
+
+/**
+ * @generated from message headset.devices.v1.ListHeadsetKeysRequest
+ */
+export type ListHeadsetKeysRequest = Message<"headset.devices.v1.ListHeadsetKeysRequest"> & {
+  /**
+   * @generated from field: string device_id = 1;
+   */
+  deviceId: string;
+};
+
+/**
+ * Describes the message headset.devices.v1.ListHeadsetKeysRequest.
+ * Use `create(ListHeadsetKeysRequestSchema)` to create a new message.
+ */
+export const ListHeadsetKeysRequestSchema: GenMessage<ListHeadsetKeysRequest> = /*@__PURE__*/
+  messageDesc(file_devices_v1_admin, 33);
+
+/**
+ * @generated from message headset.devices.v1.ListHeadsetKeysResponse
+ */
+export type ListHeadsetKeysResponse = Message<"headset.devices.v1.ListHeadsetKeysResponse"> & {
+  /**
+   * In the order of their registration.
+   *
+   * @generated from field: repeated headset.devices.v1.HeadsetKey keys = 1;
+   */
+  keys: HeadsetKey[];
+};
+
+/**
+ * Describes the message headset.devices.v1.ListHeadsetKeysResponse.
+ * Use `create(ListHeadsetKeysResponseSchema)` to create a new message.
+ */
+export const ListHeadsetKeysResponseSchema: GenMessage<ListHeadsetKeysResponse> = /*@__PURE__*/
+  messageDesc(file_devices_v1_admin, 34);
+
+/**
+ * @generated from message headset.devices.v1.RemoveAllHeadsetKeysRequest
+ */
+export type RemoveAllHeadsetKeysRequest = Message<"headset.devices.v1.RemoveAllHeadsetKeysRequest"> & {
+  /**
+   * @generated from oneof headset.devices.v1.RemoveAllHeadsetKeysRequest.of
+   */
+  of: {
+    /**
+     * @generated from field: string device_id = 1;
+     */
+    value: string;
+    case: "deviceId";
+  } | {
+    /**
+     * Of the devices that it has activated now.
+     *
+     * @generated from field: string application_id = 2;
+     */
+    value: string;
+    case: "applicationId";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Exclusive; empty: from the first device.
+   *
+   * @generated from field: string after_device_id = 3;
+   */
+  afterDeviceId: string;
+
+  /**
+   * Only tells what would be removed.
+   *
+   * @generated from field: bool dry_run = 4;
+   */
+  dryRun: boolean;
+};
+
+/**
+ * Describes the message headset.devices.v1.RemoveAllHeadsetKeysRequest.
+ * Use `create(RemoveAllHeadsetKeysRequestSchema)` to create a new message.
+ */
+export const RemoveAllHeadsetKeysRequestSchema: GenMessage<RemoveAllHeadsetKeysRequest> = /*@__PURE__*/
+  messageDesc(file_devices_v1_admin, 35);
+
+/**
+ * @generated from message headset.devices.v1.RemoveAllHeadsetKeysResponse
+ */
+export type RemoveAllHeadsetKeysResponse = Message<"headset.devices.v1.RemoveAllHeadsetKeysResponse"> & {
+  /**
+   * @generated from field: repeated headset.devices.v1.DeviceKeys devices = 1;
+   */
+  devices: DeviceKeys[];
+
+  /**
+   * Where the next page begins; empty: there is none.
+   *
+   * @generated from field: string next_after_device_id = 2;
+   */
+  nextAfterDeviceId: string;
+};
+
+/**
+ * Describes the message headset.devices.v1.RemoveAllHeadsetKeysResponse.
+ * Use `create(RemoveAllHeadsetKeysResponseSchema)` to create a new message.
+ */
+export const RemoveAllHeadsetKeysResponseSchema: GenMessage<RemoveAllHeadsetKeysResponse> = /*@__PURE__*/
+  messageDesc(file_devices_v1_admin, 36);
+
+/**
+ * The keys of a device that were removed.
+ *
+ * @generated from message headset.devices.v1.DeviceKeys
+ */
+export type DeviceKeys = Message<"headset.devices.v1.DeviceKeys"> & {
+  /**
+   * @generated from field: string device_id = 1;
+   */
+  deviceId: string;
+
+  /**
+   * @generated from field: repeated string key_ids = 2;
+   */
+  keyIds: string[];
+};
+
+/**
+ * Describes the message headset.devices.v1.DeviceKeys.
+ * Use `create(DeviceKeysSchema)` to create a new message.
+ */
+export const DeviceKeysSchema: GenMessage<DeviceKeys> = /*@__PURE__*/
+  messageDesc(file_devices_v1_admin, 37);
 
 /**
  * The operators' API of devices (rule C17): developers, applications, contracts, devices, keys.
@@ -849,12 +1021,32 @@ export const DevicesAdminService: GenService<{
     output: typeof AddHeadsetKeyResponseSchema;
   },
   /**
+   * The sessions of a removed key end within 5 s.
+   *
    * @generated from rpc headset.devices.v1.DevicesAdminService.RemoveHeadsetKey
    */
   removeHeadsetKey: {
     methodKind: "unary";
     input: typeof RemoveHeadsetKeyRequestSchema;
     output: typeof RemoveHeadsetKeyResponseSchema;
+  },
+  /**
+   * @generated from rpc headset.devices.v1.DevicesAdminService.ListHeadsetKeys
+   */
+  listHeadsetKeys: {
+    methodKind: "unary";
+    input: typeof ListHeadsetKeysRequestSchema;
+    output: typeof ListHeadsetKeysResponseSchema;
+  },
+  /**
+   * Removes all keys of a device, or of the devices that an application has activated now, in pages.
+   *
+   * @generated from rpc headset.devices.v1.DevicesAdminService.RemoveAllHeadsetKeys
+   */
+  removeAllHeadsetKeys: {
+    methodKind: "unary";
+    input: typeof RemoveAllHeadsetKeysRequestSchema;
+    output: typeof RemoveAllHeadsetKeysResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_devices_v1_admin, 0);

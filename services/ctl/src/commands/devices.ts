@@ -7,8 +7,8 @@ import {
 import type { Command } from 'commander';
 import { table } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';
-import { addDeviceKeys } from './device-keys.ts';
 import { deviceText } from './device-text.ts';
+import { addKeyCommands } from './headset-keys.ts';
 
 /** `devices put|show|list` and `devices keys …`. */
 export function addDevices(program: Command, session: Session): void {
@@ -63,5 +63,7 @@ export function addDevices(program: Command, session: Session): void {
       });
     });
 
-  addDeviceKeys(group, session);
+  // The spelling of 0.1.0.
+  const keys = group.command('keys').description('the same as headset-keys add, generate and revoke');
+  addKeyCommands(keys, session, 'remove');
 }

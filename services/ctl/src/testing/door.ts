@@ -27,7 +27,9 @@ export interface Door {
   readonly contractCalls: PutContractRequest[];
   /** Registered public keys by device. */
   readonly keys: Map<string, string>;
-  /** Ids of removed keys, in order. */
+  /** Names of registered keys, in order. */
+  readonly keyNames: string[];
+  /** Ids of removed keys, or of devices all of whose keys were removed; in order. */
   readonly removedKeys: string[];
   /** Notifications that were sent again, in order. */
   readonly redelivered: string[];
@@ -46,6 +48,8 @@ export async function openDoor(
     service?: string;
     notReady?: string[];
     keyIdOf?: (publicKeyPem: string) => string;
+    /** The applications of every developer. */
+    applications?: readonly string[];
     /** What `devices show` is answered. */
     device?: MessageInitShape<typeof DeviceSchema>;
     /** The dead deliveries of every application; they die again at once. */
@@ -56,6 +60,7 @@ export async function openDoor(
 ): Promise<Door> {
   const contractCalls: PutContractRequest[] = [];
   const keys = new Map<string, string>();
+  const keyNames: string[] = [];
   const removedKeys: string[] = [];
   const redelivered: string[] = [];
   const models: HardwareModel[] = [];
@@ -68,7 +73,9 @@ export async function openDoor(
       developers: [{ developerId: 'acme', name: 'Acme', clientIds: ['one', 'two'] }],
     }),
     createApplication: async ({ application }) => ({ application }),
-    listApplications: async () => ({ applications: [] }),
+    listApplications: async ({ developerId }) => ({
+      applications: (options.applications ?? []).map((applicationId) => ({ applicationId, developerId })),
+    }),
     putContract: async (request) => {
       contractCalls.push(request);
       const { applicationId, activationLimit } = request;
@@ -95,14 +102,35 @@ export async function openDoor(
       return { model };
     },
     listHardwareModels: async () => ({ models }),
-    addHeadsetKey: async ({ deviceId, publicKeyPem }) => {
+    addHeadsetKey: async ({ deviceId, publicKeyPem, name }) => {
       if (!options.keyIdOf) return missing();
       keys.set(deviceId, publicKeyPem);
+      keyNames.push(name);
       return { keyId: options.keyIdOf(publicKeyPem) };
     },
     removeHeadsetKey: async ({ keyId }) => {
       removedKeys.push(keyId);
       return {};
+    },
+    listHeadsetKeys: async () => ({
+      keys: [
+        { keyId: 'k1', name: 'at the factory', createdAtMs: 1000n, lastUsedAtMs: 2000n },
+        { keyId: 'k2' },
+      ],
+    }),
+    // Two devices for each application, one a page.
+    removeAllHeadsetKeys: async ({ of, afterDeviceId, dryRun }) => {
+      if (of.case === 'deviceId') {
+        if (!dryRun) removedKeys.push(of.value);
+        return { devices: [{ deviceId: of.value, keyIds: ['k1', 'k2'] }] };
+      }
+      const [first, second] = [`${of.value}-1`, `${of.value}-2`];
+      const deviceId = afterDeviceId === '' ? first : second;
+      if (!dryRun) removedKeys.push(deviceId);
+      return {
+        devices: [{ deviceId, keyIds: ['k1'] }],
+        nextAfterDeviceId: afterDeviceId === '' ? first : '',
+      };
     },
   });
   const transactions = bind(TransactionsAdminService, {
@@ -202,6 +230,7 @@ export async function openDoor(
     url: `http://127.0.0.1:${server.port()}`,
     contractCalls,
     keys,
+    keyNames,
     removedKeys,
     redelivered,
     billingCalls,

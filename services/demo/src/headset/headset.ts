@@ -38,6 +38,8 @@ export interface HeadsetOptions extends SelfDescription, Installed {
   readonly identity: HeadsetIdentity;
   /** host:port of device-link. */
   readonly server: string;
+  /** Certificates (PEM) of the authorities that the server's is judged by; absent: no TLS. */
+  readonly ca?: string;
   /** Folder of the journal and the effects; not needed with durability `none`. */
   readonly stateDir?: string;
   /** Default: `process` with a stateDir, else `none`. */
@@ -115,11 +117,12 @@ export class Headset extends EventEmitter<HeadsetEvents> {
       nowMs: () => this.now() + this.#clockCorrectionMs,
       send: (report) => this.#sendReport(report),
     });
-    this.#line = new Line(options.server, {
+    const channelOptions = {
       ...(breaks(this.behaviour, 'no-pings') && { 'grpc.keepalive_time_ms': 2 ** 31 - 1 }),
       ...(breaks(this.behaviour, 'pings-rarely') && { 'grpc.keepalive_time_ms': 25_000 }),
       ...options.channelOptions,
-    });
+    };
+    this.#line = new Line(options.server, channelOptions, options.ca);
     const signal = this.#closed.signal;
     this.#urls = new UrlRequests(this.behaviour, (value) => this.#send({ case: 'urlRequest', value }));
     this.#installer = new Installer({

@@ -21,7 +21,8 @@ export class Line {
   readonly #dial: () => Client;
   #client: Client;
 
-  constructor(server: string, options: ChannelOptions = {}) {
+  /** `ca`: the authorities (PEM) that the server's certificate must be of; without it the line is plaintext. */
+  constructor(server: string, options: ChannelOptions = {}, ca?: string) {
     const allOptions = {
       'grpc.keepalive_time_ms': 20_000,
       'grpc.keepalive_timeout_ms': 8_000,
@@ -32,7 +33,8 @@ export class Line {
       'grpc.max_reconnect_backoff_ms': 1000,
       ...options,
     };
-    this.#dial = () => new Client(server, credentials.createInsecure(), allOptions);
+    const secured = ca === undefined ? credentials.createInsecure() : credentials.createSsl(Buffer.from(ca));
+    this.#dial = () => new Client(server, secured, allOptions);
     this.#client = this.#dial();
   }
 

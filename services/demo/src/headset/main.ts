@@ -22,6 +22,7 @@ import { runScript, type Step } from './script.ts';
 
 const usage = `Simulated headsets. Usage:
   node main.ts --server HOST:PORT (--key-file FILE | --keys DIR) [options]
+  --ca FILE              TLS; the server's certificate must be of these authorities (PEM)
   --state DIR            journal and effects of each headset (needed unless --durability none)
   --durability WORD      full (fsync), process (survives kill -9; default), none (memory only)
   --audience TEXT        audience of the tokens
@@ -63,6 +64,7 @@ async function main(): Promise<void> {
       server: string,
       'key-file': string,
       keys: string,
+      ca: string,
       state: string,
       durability: string,
       audience: string,
@@ -127,6 +129,7 @@ async function main(): Promise<void> {
   if (o['backoff-ms'] && !(firstMs > 0 && longestMs >= firstMs)) throw new Error('--backoff-ms is not A-B');
 
   const content = o.content ? JSON.parse(readFileSync(o.content, 'utf8')) : undefined;
+  const ca = o.ca === undefined ? undefined : readFileSync(o.ca, 'utf8');
   const headsets = new Map<string, Headset>();
   for (const identity of readIdentities(keys)) {
     const headset = new Headset({
@@ -134,6 +137,7 @@ async function main(): Promise<void> {
       server: o.server,
       durability,
       behaviour,
+      ...(ca !== undefined && { ca }),
       ...(o.state && { stateDir: o.state }),
       ...(o.audience && { audience: o.audience }),
       ...(o['client-version'] && { clientVersion: o['client-version'] }),

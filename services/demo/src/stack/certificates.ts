@@ -13,9 +13,7 @@ export async function makeCertificates(
   folder: string,
   components: readonly Peer[],
 ): Promise<(component: Peer) => Record<string, string>> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const write = (name: string, content: string) =>
-    writeFileSync(join(folder, name), content, { mode: 0o600 });
+  const write = writer(folder);
   const authority = await createAuthority('headset-cloud, this machine only');
   write('ca.crt', authority.ca);
   for (const component of components) {
@@ -30,4 +28,32 @@ export async function makeCertificates(
     RPC_TLS_CA_FILE: join(folder, 'ca.crt'),
     RPC_TLS_DOMAIN: domain,
   });
+}
+
+/** What headsets connect with: device-link's settings, and the file of the authority that they trust. */
+export interface HeadsetDoor {
+  readonly env: Readonly<Record<string, string>>;
+  readonly caFile: string;
+}
+
+/** Makes an authority and the certificate that headsets are shown at localhost. */
+export async function makeHeadsetDoor(folder: string): Promise<HeadsetDoor> {
+  const write = writer(folder);
+  const authority = await createAuthority('headset-cloud headsets, this machine only');
+  const { cert, key } = await authority.issue(['localhost']);
+  write('ca.crt', authority.ca);
+  write('tls.crt', cert);
+  write('tls.key', key);
+  return {
+    env: {
+      DEVICE_LINK_TLS_CERT_FILE: join(folder, 'tls.crt'),
+      DEVICE_LINK_TLS_KEY_FILE: join(folder, 'tls.key'),
+    },
+    caFile: join(folder, 'ca.crt'),
+  };
+}
+
+function writer(folder: string): (name: string, content: string) => void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return (name, content) => writeFileSync(join(folder, name), content, { mode: 0o600 });
 }

@@ -6,7 +6,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import type { AdminAddresses } from '../provision.ts';
 import { type Backing, startBacking } from './backing.ts';
-import { makeCertificates } from './certificates.ts';
+import { makeCertificates, makeHeadsetDoor } from './certificates.ts';
 import { grpcAddresses, type Instance, type InstanceCounts, instancesOf } from './instances.ts';
 import { freePorts } from './ports.ts';
 import { type ManagedProcess, manageProcess, root } from './process.ts';
@@ -30,6 +30,8 @@ export interface Stack {
   readonly deviceLinkUrl: string;
   /** The same for every instance. */
   readonly deviceLinkUrls: readonly string[];
+  /** File with the authority of device-link's certificate, where headsets connect by TLS. */
+  readonly headsetCaFile: string | undefined;
   /** Origin of the server for Sora's webhooks. */
   readonly soraWebhookUrl: string;
   /** host:port of that server of every instance, and of the API of every gateway. */
@@ -58,6 +60,8 @@ export interface StackOptions {
   readonly clients: readonly IssuerClient[];
   /** Services of the real stack that run with several instances. */
   readonly instances?: InstanceCounts;
+  /** True: headsets connect by TLS, to a certificate of an authority made at this start. */
+  readonly headsetTls?: boolean;
   /** Added to the environment of every process. */
   readonly env?: Readonly<Record<string, string>>;
   /**
@@ -100,7 +104,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   writeFileSync(clientsFile, JSON.stringify(options.clients, null, 2), { mode: 0o600 });
   const issuerUrl = `http://127.0.0.1:${ports.issuer}`;
   const logFile = (name: string) => join(dataDir, 'logs', `${name}.log`);
+  const headsetDoor = options.headsetTls ? await makeHeadsetDoor(join(dataDir, 'headset-tls')) : undefined;
   const common: Record<string, string> = {
+    ...headsetDoor?.env,
     LOG_LEVEL: 'info',
     SECRET_KEY: secretOf(dataDir),
     DATA_DIR: dataDir,
@@ -200,8 +206,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     apiUrl: `http://127.0.0.1:${ports.gateway}`,
     issuerUrl,
     tokenUrl: `${issuerUrl}/token`,
-    deviceLinkUrl: `127.0.0.1:${ports.deviceLink}`,
+    // grpc-js demands a name where it verifies a certificate.
+    deviceLinkUrl: `${headsetDoor ? 'localhost' : '127.0.0.1'}:${ports.deviceLink}`,
     deviceLinkUrls: doorAddresses(ports.deviceLink, 'device-link', ports),
+    headsetCaFile: headsetDoor?.caFile,
     soraWebhookUrl: `http://127.0.0.1:${ports.sora}`,
     soraWebhookAddresses: doorAddresses(ports.sora, 'communication', ports),
     gatewayAddresses: doorAddresses(ports.gateway, 'gateway', ports),

@@ -26,12 +26,14 @@ export interface UpOptions {
   /** Absolute. */
   readonly dataDir: string;
   readonly ports: UpPorts;
+  /** Headsets connect by TLS. */
+  readonly headsetTls: boolean;
 }
 
 const adminOffset = 1020;
 const highestPort = 65_535 - adminOffset;
 
-/** STACK, DATA_DIR and PORT. Throws a Refusal for invalid values. */
+/** STACK, DATA_DIR, PORT and HEADSET_TLS. Throws a Refusal for invalid values. */
 export function optionsFrom(env: NodeJS.ProcessEnv): UpOptions {
   const kind = env['STACK'] || 'embedded';
   if (kind !== 'embedded' && kind !== 'real') {
@@ -42,8 +44,13 @@ export function optionsFrom(env: NodeJS.ProcessEnv): UpOptions {
   if (first < 1 || first > highestPort) {
     throw new Refusal(`PORT=${port} is not a port from 1 to ${highestPort}: make up PORT=9080, for example.`);
   }
+  const tls = env['HEADSET_TLS'] || '0';
+  if (tls !== '0' && tls !== '1') {
+    throw new Refusal(`HEADSET_TLS=${tls} is unknown: make up HEADSET_TLS=1, or leave it out.`);
+  }
   return {
     kind,
+    headsetTls: tls === '1',
     dataDir: resolve(root, env['DATA_DIR'] || '.data'),
     ports: {
       gateway: first,

@@ -6,14 +6,14 @@ import type { Demo } from './demo.ts';
 import { shown } from './folder.ts';
 
 /** Commands to try next; every line can be pasted into a shell. */
-export function hints(demo: Demo, { dataDir, backing, filesUrl, adminUrls }: Stack): string {
+export function hints(demo: Demo, { dataDir, backing, filesUrl, adminUrls, headsetCaFile }: Stack): string {
   const base = `${demo.apiUrl}/v1/applications/${demo.applicationId}`;
   const log = (name: string) => shown(join(dataDir, 'logs', `${name}.log`));
   const clean = dataDir === resolve(root, '.data') ? 'make clean' : `rm -r ${shown(dataDir)}`;
   return `
 Addresses
   API        ${demo.apiUrl}      tokens  ${demo.tokenUrl}
-  headsets   ${demo.deviceLinkUrl}           files   ${backing?.s3Environment?.S3_ENDPOINT ?? filesUrl}
+  headsets   ${demo.deviceLinkUrl}${headsetCaFile ? ` (TLS, authority ${shown(headsetCaFile)})` : ''}           files   ${backing?.s3Environment?.S3_ENDPOINT ?? filesUrl}
   admin      ${Object.values(adminUrls).join(' ')}
   all of it  ${shown(join(dataDir, 'demo.json'))}
 

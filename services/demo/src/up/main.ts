@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { realStackMissing } from '../stack/backing.ts';
 import { startCompose, whyNoCompose } from '../stack/compose.ts';
 import { manageProcess, root } from '../stack/process.ts';
-import { type IssuerClient, startStack } from '../stack/stack.ts';
+import { type IssuerClient, type Stack, startStack } from '../stack/stack.ts';
 import { type Demo, headsetStateDir, integratorKeyFile, openDemo } from './demo.ts';
 import {
   optionsFrom,
@@ -56,7 +56,8 @@ function issuerClients(dataDir: string): IssuerClient[] {
 }
 
 /** The processes outside the platform: the headset and the integrator's server. */
-function outsiders(dataDir: string, port: number, callbacks: string, demo: Demo) {
+function outsiders(stack: Stack, port: number, callbacks: string, demo: Demo) {
+  const { dataDir, headsetCaFile } = stack;
   const logFile = (name: string) => join(dataDir, 'logs', `${name}.log`);
   const keyFile = integratorKeyFile(dataDir);
   return {
@@ -70,6 +71,7 @@ function outsiders(dataDir: string, port: number, callbacks: string, demo: Demo)
       args: [
         ...['--server', demo.deviceLinkUrl, '--key-file', resolve(root, demo.headsetKeyFile)],
         ...['--state', headsetStateDir(dataDir, demo)],
+        ...(headsetCaFile ? ['--ca', headsetCaFile] : []),
       ],
       logFile: logFile('headset'),
     }),
@@ -77,7 +79,7 @@ function outsiders(dataDir: string, port: number, callbacks: string, demo: Demo)
 }
 
 async function run(): Promise<void> {
-  const { kind, dataDir, ports } = optionsFrom(process.env);
+  const { kind, dataDir, ports, headsetTls } = optionsFrom(process.env);
   prepareFolder(dataDir);
   refuseSecondRun(dataDir);
   await refuseBusyPorts(ports);
@@ -95,7 +97,7 @@ async function run(): Promise<void> {
   process.on('SIGINT', () => void end(0));
   process.on('SIGTERM', () => void end(0));
 
-  const stack = await startStack({ kind, dataDir, clients: issuerClients(dataDir), ports });
+  const stack = await startStack({ kind, dataDir, clients: issuerClients(dataDir), ports, headsetTls });
   stops.push(() => stack.stop());
   if (ending) return;
   step(
@@ -106,7 +108,7 @@ async function run(): Promise<void> {
   step(`application ${demo.applicationId} and headset ${demo.deviceId} are provisioned`);
 
   const callbacks = join(dataDir, 'integrator.jsonl');
-  const { integrator, headset } = outsiders(dataDir, ports.integrator, callbacks, demo);
+  const { integrator, headset } = outsiders(stack, ports.integrator, callbacks, demo);
   integrator.start();
   headset.start();
   stops.push(

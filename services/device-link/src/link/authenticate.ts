@@ -7,7 +7,7 @@ import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import jwt from 'jsonwebtoken';
 import { limits } from '../domain/limits.ts';
-import { checkClaims, readClaims, TokenRefused } from '../domain/token.ts';
+import { checkClaims, readClaims, type TokenClaims, TokenRefused } from '../domain/token.ts';
 import type { Limiter } from './limiter.ts';
 
 /** How a stream ends before it began; what grpc-js takes as an error. */
@@ -38,11 +38,11 @@ export interface AuthenticatorDeps {
 }
 
 /**
- * Answers the device id that a stream's metadata proves (rule C6). Throws LinkFailure:
+ * Answers the device and the key that a stream's metadata proves (rule C6). Throws LinkFailure:
  * UNAUTHENTICATED with the server's time in the trailer x-server-time-ms, so that a headset with a
  * wrong clock can correct itself; UNAVAILABLE when the keys cannot be read at the moment.
  */
-export function createAuthenticator(deps: AuthenticatorDeps): (metadata: Metadata) => Promise<string> {
+export function createAuthenticator(deps: AuthenticatorDeps): (metadata: Metadata) => Promise<TokenClaims> {
   const refuse = (reason: string) =>
     new LinkFailure(status.UNAUTHENTICATED, `The token was refused: ${reason}.`, {
       'x-server-time-ms': String(deps.clock.now()),
@@ -76,7 +76,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): (metadata: Metadat
       // which devices and keys exist.
       if (!payload) throw new TokenRefused('the key or the signature is not accepted');
       checkClaims(payload, deps.audience, deps.clock.now());
-      return deviceId;
+      return { deviceId, keyId };
     } catch (error) {
       if (error instanceof TokenRefused) throw refuse(error.message);
       throw error;

@@ -3,6 +3,7 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { ConnectRequest, Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { checkHello } from '../domain/messages.ts';
+import type { TokenClaims } from '../domain/token.ts';
 import type { Registration, SessionDirectory } from '../ports.ts';
 import { type createAuthenticator, LinkFailure } from './authenticate.ts';
 import type { SessionHub } from './hub.ts';
@@ -95,14 +96,15 @@ export class Door {
     if (hub.size >= this.#deps.maxSessions) {
       throw new LinkFailure(status.UNAVAILABLE, 'This instance is full.', { 'x-retry-after-ms': '5000' });
     }
-    const deviceId = await this.#deps.authenticate(call.metadata);
+    const claims = await this.#deps.authenticate(call.metadata);
+    const { deviceId } = claims;
     if (visitor.cutOffAtMs > 0 || call.cancelled) return;
     const hello = await this.#hello(visitor);
     // A visitor that was sent away meanwhile is not registered, whatever it still says.
     if (!hello || visitor.cutOffAtMs > 0 || call.cancelled) return;
     const leave = this.#enter(deviceId);
     try {
-      await this.#admit(visitor, deviceId, hello, leave);
+      await this.#admit(visitor, claims, hello, leave);
     } catch (error) {
       this.#doubtfulUntilMs.set(deviceId, this.#monotonicMs() + doubtfulMs);
       throw error;
@@ -112,12 +114,13 @@ export class Door {
   }
 
   /** Registers the session and begins it; `entered` is called when the hub knows it. */
-  async #admit(visitor: Visitor, deviceId: string, hello: Hello, entered: () => void): Promise<void> {
+  async #admit(visitor: Visitor, claims: TokenClaims, hello: Hello, entered: () => void): Promise<void> {
     const { call } = visitor;
+    const { deviceId } = claims;
     const { hub } = this.#deps;
     const registration = await this.#deps.directory.register(deviceId);
     this.#deps.session.failpoints('device-link.registered');
-    const session = new Session(call, deviceId, registration.epoch, this.#deps.session);
+    const session = new Session(call, claims, registration.epoch, this.#deps.session);
     this.#visitors.delete(visitor);
     call.once('cancelled', () => hub.gone(session));
     call.once('end', () => {

@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { monotonicMs } from '@headset-cloud/kit/clock.ts';
 import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
@@ -14,6 +15,7 @@ import {
 import type { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { limits } from '../domain/limits.ts';
 import { checkReport, checkUrlRequest, transactionId } from '../domain/messages.ts';
+import type { TokenClaims } from '../domain/token.ts';
 import type { Registration } from '../ports.ts';
 import type { Conversation, Outgoing } from './conversation.ts';
 import type { ActivationReader } from './current-activation.ts';
@@ -38,9 +40,18 @@ export interface SessionDeps extends OfferDeskDeps {
   readonly urls: UrlServices;
   readonly currentActivation: ActivationReader;
   readonly offerDeadlineMs: number;
+  /** How long a session lasts at most; milliseconds. */
+  readonly ageMs: number;
   /** Called once, when the session takes no part in anything any more. */
   readonly onEnded: (session: Session) => void;
 }
+
+/** Share of the greatest age at which the first sessions end, so that headsets do not come back at once. */
+const leastShareOfAge = 0.8;
+/** An aged session's headset comes back within this; milliseconds. */
+const agedRetryMs = 1000;
+/** The headset of a removed key stays away for this and up to five times as long; milliseconds. */
+const keyRemovedRetryMs = 1000;
 
 /** The transaction that a report is about, where its kind belongs to one. */
 function transactionOf({ body }: Report): bigint | undefined {
@@ -64,8 +75,13 @@ function transactionOf({ body }: Report): bigint | undefined {
  */
 export class Session implements Conversation {
   readonly deviceId: string;
+  /** The key that its headset signed in with. */
+  readonly keyId: string;
   readonly epoch: number;
   readonly flow: Flow;
+  /** When it is to end, by the monotonic clock: from the first moment on as soon as it is quiet. */
+  readonly #oldAtMs: number;
+  readonly #tooOldAtMs: number;
   readonly #call: LinkCall;
   readonly #deps: SessionDeps;
   readonly #judge: SessionJudge;
@@ -77,11 +93,15 @@ export class Session implements Conversation {
   #ended = false;
   #cutOffAtMs = 0;
 
-  constructor(call: LinkCall, deviceId: string, epoch: number, deps: SessionDeps) {
+  constructor(call: LinkCall, { deviceId, keyId }: TokenClaims, epoch: number, deps: SessionDeps) {
     this.#call = call;
     this.deviceId = deviceId;
+    this.keyId = keyId;
     this.epoch = epoch;
     this.#deps = deps;
+    const nowMs = monotonicMs(deps.clock);
+    this.#tooOldAtMs = nowMs + deps.ageMs;
+    this.#oldAtMs = nowMs + deps.ageMs * (leastShareOfAge + Math.random() * (1 - leastShareOfAge));
     this.flow = new Flow(call, deps.clock);
     this.#judge = new SessionJudge(deps.judge, deps.judgementLimiter, this);
     this.#offers = new OfferDesk(this, this.#judge, deps);
@@ -167,6 +187,7 @@ export class Session implements Conversation {
 
   /** A message after the hello. Answers what is wrong with it, if anything. */
   receive(message: Incoming): string | undefined {
+    if (this.#ended) return undefined;
     if (message instanceof UnreadableMessage) return message.reason;
     const { body } = message as ConnectRequest;
     switch (body.case) {
@@ -223,6 +244,12 @@ export class Session implements Conversation {
       if (nowMs >= this.#cutOffAtMs) cutOff(this.#call);
       return;
     }
+    const monotonic = monotonicMs(this.#deps.clock);
+    if (monotonic >= this.#tooOldAtMs || (monotonic >= this.#oldAtMs && !this.busy)) {
+      this.#deps.logger.debug({ deviceId: this.deviceId, epoch: this.epoch }, 'the session has its full age');
+      this.close(GoAwayReason.DRAINING, Math.random() * agedRetryMs);
+      return;
+    }
     const overdueBefore = nowMs - this.#deps.offerDeadlineMs;
     const unanswered = this.#offers.oldestUnansweredMs;
     const blocked = this.flow.blockedSince(overdueBefore);
@@ -230,6 +257,14 @@ export class Session implements Conversation {
       this.#deps.logger.warn({ deviceId: this.deviceId, epoch: this.epoch }, 'headset does not answer');
       this.close(GoAwayReason.UNRESPONSIVE, 1000 + Math.random() * 4000);
     }
+  }
+
+  /** Its headset's key was removed: nothing that it says counts any more. */
+  keyRemoved(): void {
+    if (this.#ended) return;
+    const { deviceId, epoch, keyId } = this;
+    this.#deps.logger.info({ deviceId, epoch, keyId }, 'the session ends, because its key was removed');
+    this.close(GoAwayReason.KEY_REMOVED, keyRemovedRetryMs * (1 + Math.random() * 4));
   }
 
   /** Reads no more, so that what has come can be acknowledged before the session is drained. */

@@ -125,6 +125,8 @@ export class World {
   });
   /** Public keys by device and key id; undefined: devices is away. */
   keys: Record<string, Record<string, string>> | undefined = {};
+  /** How often devices were asked whether keys are still registered. */
+  keyChecks = 0;
   /** The failpoint at which the next work that reaches it is interrupted. */
   cutAt: string | undefined;
   /** While true, publishing fails as if the log were away. */
@@ -174,6 +176,13 @@ export class World {
         getHeadsetKeys: async ({ deviceId: id }) => {
           if (!this.keys) throw new DomainError('unavailable', 'away');
           return { publicKeys: this.keys[id] ?? {} };
+        },
+        checkHeadsetKeys: async ({ keys }) => {
+          this.keyChecks += 1;
+          const registered = this.keys;
+          if (!registered) throw new DomainError('unavailable', 'away');
+          const removed = keys.flatMap(({ deviceId: id, keyId }, i) => (registered[id]?.[keyId] ? [] : [i]));
+          return { removed };
         },
       }),
     ]);

@@ -7,6 +7,7 @@ import type {
   DeveloperStore,
   DeviceRegistry,
   HardwareModelStore,
+  HeadsetKeyStore,
 } from '../ports.ts';
 
 /** Dependencies of the operators' door. */
@@ -15,6 +16,7 @@ export interface AdminDependencies {
   readonly applications: ApplicationStore;
   readonly contracts: ContractStore;
   readonly registry: DeviceRegistry;
+  readonly keys: HeadsetKeyStore;
   readonly hardwareModels: HardwareModelStore;
   readonly clock: Clock;
 }

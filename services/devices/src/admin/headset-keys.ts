@@ -1,31 +1,75 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { readHeadsetKey } from '../domain/headset-key.ts';
-import { requireDeviceId } from '../domain/provisioning.ts';
-import { mostKeys } from '../store/devices.ts';
+import { mostKeys, readHeadsetKey } from '../domain/headset-key.ts';
+import { requireDeviceId, requireId, requireName } from '../domain/provisioning.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 import { unknownDevice } from './devices.ts';
 
+/** Devices whose keys one call removes. */
+const pageOfDevices = 100;
+
 /** The public keys that headsets sign with (rule C6). */
 export function headsetKeyHandlers({
+  keys,
   registry,
-}: AdminDependencies): Pick<AdminHandlers, 'addHeadsetKey' | 'removeHeadsetKey'> {
+  applications,
+  clock,
+}: AdminDependencies): Pick<
+  AdminHandlers,
+  'addHeadsetKey' | 'removeHeadsetKey' | 'listHeadsetKeys' | 'removeAllHeadsetKeys'
+> {
+  async function ofDevice(deviceId: string) {
+    const found = await keys.list(requireDeviceId(deviceId));
+    if (!found) throw unknownDevice(deviceId);
+    return found;
+  }
   return {
-    async addHeadsetKey({ deviceId, publicKeyPem }) {
+    async addHeadsetKey({ deviceId, publicKeyPem, name }) {
       const key = readHeadsetKey(publicKeyPem);
-      if (!(await registry.addKey(requireDeviceId(deviceId), key))) {
+      const named = name.trim() === '' ? {} : { name: requireName('name', name) };
+      const added = { ...key, ...named, createdAtMs: clock.now() };
+      if (!(await keys.add(requireDeviceId(deviceId), added))) {
         if (!(await registry.get(deviceId))) throw unknownDevice(deviceId);
         throw new DomainError(
           'conflict',
-          `The device ${deviceId} has ${mostKeys} keys, the most it may have. Remove one first.`,
+          `The device ${deviceId} has ${mostKeys} keys, the most it may have. Remove the one that is out of use first.`,
         );
       }
       return { keyId: key.keyId };
     },
     async removeHeadsetKey({ deviceId, keyId }) {
-      if (!(await registry.removeKey(requireDeviceId(deviceId), keyId))) {
+      if (!(await keys.remove(requireDeviceId(deviceId), keyId))) {
         throw new DomainError('not_found', `The device ${deviceId} has no key ${keyId}.`);
       }
       return {};
+    },
+    async listHeadsetKeys({ deviceId }) {
+      return {
+        keys: (await ofDevice(deviceId)).map(({ keyId, name = '', createdAtMs = 0, lastUsedAtMs = 0 }) => ({
+          ...{ keyId, name },
+          createdAtMs: BigInt(createdAtMs),
+          lastUsedAtMs: BigInt(lastUsedAtMs),
+        })),
+      };
+    },
+    async removeAllHeadsetKeys({ of, afterDeviceId, dryRun }) {
+      if (of.case === undefined) {
+        throw new DomainError('invalid_argument', 'Neither device_id nor application_id is given.');
+      }
+      if (of.case === 'applicationId' && !(await applications.get(requireId('application_id', of.value)))) {
+        throw new DomainError('not_found', `The application ${of.value} does not exist.`);
+      }
+      const page =
+        of.case === 'deviceId'
+          ? [{ deviceId: of.value, keyIds: (await ofDevice(of.value)).map(({ keyId }) => keyId) }]
+          : await keys.ofApplication(of.value, afterDeviceId, pageOfDevices);
+      const devices = [];
+      for (const { deviceId, keyIds } of page) {
+        const removed = [];
+        for (const keyId of keyIds) if (dryRun || (await keys.remove(deviceId, keyId))) removed.push(keyId);
+        if (removed.length > 0) devices.push({ deviceId, keyIds: removed });
+      }
+      const more = of.case === 'applicationId' && page.length === pageOfDevices;
+      return { devices, nextAfterDeviceId: (more && page.at(-1)?.deviceId) || '' };
     },
   };
 }

@@ -9,6 +9,20 @@ export interface HeadsetKey {
   readonly publicKeyPem: string;
 }
 
+/** A key as it is registered for a device. */
+export interface RegisteredKey extends HeadsetKey {
+  /** The operator's; absent: none. */
+  readonly name?: string;
+  /** Milliseconds since 1970; absent: registered by 0.1.0. */
+  readonly createdAtMs?: number;
+}
+
+/** Most keys of a device: one in use, and the one that takes its place. */
+export const mostKeys = 2;
+
+/** The last use of a key is noted at most once in this; milliseconds. */
+export const useNotedEveryMs = 3_600_000;
+
 /** Reads a public key; throws `invalid_argument` unless it is an SPKI PEM of an EC P-256 key. */
 export function readHeadsetKey(pem: string): HeadsetKey {
   let key: KeyObject;

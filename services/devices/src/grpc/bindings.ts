@@ -8,6 +8,7 @@ import {
 import { activateDeviceHandler } from './activate-device.ts';
 import { authorizeApplicationHandler } from './authorize-application.ts';
 import { authorizeDeveloperHandler } from './authorize-developer.ts';
+import { checkHeadsetKeysHandler } from './check-headset-keys.ts';
 import { deactivateDeviceHandler } from './deactivate-device.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { getActivationHandler } from './get-activation.ts';
@@ -49,6 +50,7 @@ export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
     }),
     bind(HeadsetFilesService, { getUploadUrl: getUploadUrlHandler(deps) }),
     bind(HeadsetKeysService, {
+      checkHeadsetKeys: checkHeadsetKeysHandler(deps),
       getHeadsetKeys: getHeadsetKeysHandler(deps),
       getCurrentActivation: getCurrentActivationHandler(deps),
     }),

@@ -6,7 +6,13 @@ import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/s
 import type { ActivationDependencies } from '../activation/dependencies.ts';
 import type { LimitsReader } from '../limits.ts';
 import type { DevicesMetrics } from '../metrics.ts';
-import type { ApplicationStore, DeveloperStore, DeviceReader, HardwareModelStore } from '../ports.ts';
+import type {
+  ApplicationStore,
+  DeveloperStore,
+  DeviceReader,
+  HardwareModelStore,
+  HeadsetKeyStore,
+} from '../ports.ts';
 
 /** Dependencies of the handlers. */
 export interface HandlerDependencies {
@@ -14,6 +20,7 @@ export interface HandlerDependencies {
   readonly applications: ApplicationStore;
   readonly developers: DeveloperStore;
   readonly reader: DeviceReader;
+  readonly keys: HeadsetKeyStore;
   readonly transactions: Client<typeof TransactionsService>;
   readonly hardwareModels: HardwareModelStore;
   readonly signedUrls: Client<typeof SignedUrlsService>;

@@ -8,9 +8,6 @@ import { type Moment, presenceOf, readableSince, reportedVersions } from '../dom
 import type { DeviceReader, DeviceRegistry, DeviceReports, DeviceWithReport, ReportStore } from '../ports.ts';
 import type { DeviceDocument, StoredActivation } from './documents.ts';
 
-/** Most keys a headset may have at once: one in use, and some for changing it. */
-export const mostKeys = 10;
-
 const reportFields = {
   'activation.applicationId': 1,
   'activation.clientId': 1,
@@ -277,21 +274,6 @@ export function createDeviceRegistry(
         .find({ _id: { $gt: afterDeviceId } }, { sort: { _id: 1 }, limit, projection })
         .toArray();
       return found.map(registered);
-    },
-    async addKey(deviceId, key) {
-      const { matchedCount } = await devices.updateOne(
-        { _id: deviceId, 'keys.keyId': { $ne: key.keyId }, [`keys.${mostKeys - 1}`]: { $exists: false } },
-        { $push: { keys: key } },
-      );
-      if (matchedCount === 1) return true;
-      return (await devices.findOne({ _id: deviceId, 'keys.keyId': key.keyId })) !== null;
-    },
-    async removeKey(deviceId, keyId) {
-      const { matchedCount } = await devices.updateOne(
-        { _id: deviceId, 'keys.keyId': keyId },
-        { $pull: { keys: { keyId } } },
-      );
-      return matchedCount === 1;
     },
   };
 }

@@ -3,7 +3,7 @@ import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { PastAssociation } from '../domain/association.ts';
 import type { Activation, Intent, LifecycleChange, Pending, Slot } from '../domain/device.ts';
 import type { Camera, HardwareModel } from '../domain/hardware.ts';
-import type { HeadsetKey } from '../domain/headset-key.ts';
+import type { RegisteredKey } from '../domain/headset-key.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { Reported } from '../domain/reported.ts';
 import type { AddressSetting } from '../domain/settings.ts';
@@ -67,7 +67,9 @@ export interface ContractDeviceDocument {
 export interface DeviceDocument {
   /** IMEI. */
   _id: string;
-  keys: HeadsetKey[];
+  keys: RegisteredKey[];
+  /** When a session with a key was last noted, by key id; milliseconds since 1970. Absent: none was. */
+  keysUsedAtMs?: Record<string, number>;
   epoch: number;
   lastTransactionId: number;
   recent: number[];

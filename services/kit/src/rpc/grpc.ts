@@ -33,7 +33,7 @@ import type { Peer } from './identity.ts';
 import type { CallObserver } from './metrics.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { MutualTlsCredentials } from './secure-channel.ts';
-import { SecureListener } from './secure-listener.ts';
+import { SecureListener, type ServerTls } from './secure-listener.ts';
 import type { RpcSecurity } from './security.ts';
 import { codeKey, fromStatus, isAway, mayTryAgain, notBegun, toStatus } from './status.ts';
 import type { CallOptions, Channel, RpcBinding } from './types.ts';
@@ -81,17 +81,20 @@ export class RpcServer {
   /** False while the service is starting: calls are answered `unavailable`. */
   #serving = false;
 
-  /** `observe` is told of each call. With `security`, callers must prove who they are (rule C20). */
+  /**
+   * `observe` is told of each call. With `security`, callers must prove who they are (rule C20); with the
+   * server's TLS alone, only the server does.
+   */
   constructor(
     bindings: readonly RpcBinding[],
     logger: Logger,
     options: ChannelOptions = {},
     observe: CallObserver = () => {},
-    security?: RpcSecurity,
+    security?: RpcSecurity | ServerTls,
   ) {
     this.#logger = logger;
     this.#observe = observe;
-    this.#guard = security && createGuard(security, logger);
+    this.#guard = security && security.mode !== 'server' ? createGuard(security, logger) : undefined;
     this.#server = new Server({
       ...commonOptions,
       'grpc.keepalive_timeout_ms': 8_000,

@@ -3,7 +3,15 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { ListenAddress } from '../config.ts';
 import type { Logger } from '../logger.ts';
-import type { RpcSecurity } from './security.ts';
+import type { CertificateFiles, TlsMaterial } from '../tls/certificate-files.ts';
+import type { RpcSecurity, SecurityObserver } from './security.ts';
+
+/** TLS by which only the server shows who it is: for peers that prove themselves inside, as headsets do. */
+export interface ServerTls {
+  readonly mode: 'server';
+  readonly files: CertificateFiles;
+  readonly observe: Pick<SecurityObserver, 'handshakeFailed'>;
+}
 
 /** A peer that does not begin, or does not end its handshake, is disconnected; milliseconds. */
 const handshakeMs = 10_000;
@@ -11,20 +19,22 @@ const handshakeMs = 10_000;
 const handshakeRecord = 0x16;
 
 /**
- * A port with mutual TLS in front of a gRPC server; in `permissive` mode also for peers without it. grpc-js
- * could end TLS by itself, but it tells nobody of failed handshakes and has no port for both.
+ * A port with TLS in front of a gRPC server: mutual TLS, in `permissive` mode also for peers without it, or the
+ * server's alone. grpc-js could end TLS by itself, but it tells nobody of failed handshakes, has no port for
+ * both, and reads no renewed certificate.
  */
 export class SecureListener {
   readonly #tls: TlsServer;
   readonly #port: NetServer;
-  readonly #security: RpcSecurity;
+  readonly #security: RpcSecurity | ServerTls;
   /** The connections that the gRPC server has. */
   readonly #open = new Set<Socket>();
   #noneIsOpen: (() => void) | undefined;
 
-  constructor(server: Server, security: RpcSecurity, logger: Logger) {
+  constructor(server: Server, security: RpcSecurity | ServerTls, logger: Logger) {
     this.#security = security;
     const { files, observe } = security;
+    const mutual = security.mode !== 'server';
     const inside = server.createConnectionInjector(ServerCredentials.createInsecure());
     const handOver = (socket: Socket) => {
       // Its handshake ended after `close`: nobody would tell it to end.
@@ -36,9 +46,13 @@ export class SecureListener {
       });
       inside.injectConnection(socket);
     };
-    const options = { requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.2' as const };
+    const asked = { requestCert: mutual, rejectUnauthorized: mutual };
+    const contextOf = ({ cert, key, ca }: TlsMaterial) => ({
+      ...{ cert, key, minVersion: 'TLSv1.2' as const },
+      ...(mutual && { ca }),
+    });
     this.#tls = createTlsServer(
-      { ...files.current(), ...options, ALPNProtocols: ['h2'], handshakeTimeout: handshakeMs },
+      { ...contextOf(files.current()), ...asked, ALPNProtocols: ['h2'], handshakeTimeout: handshakeMs },
       (socket) => {
         // A peer that breaks off after the handshake; HTTP/2 handles it from then on.
         socket.on('error', () => {});
@@ -47,19 +61,18 @@ export class SecureListener {
     );
     this.#tls.on('tlsClientError', (error, socket) => {
       observe.handshakeFailed();
-      const peer = socket.remoteAddress;
-      logger.warn(
-        { peer, reason: error.message },
-        'a connection of another service failed in its TLS handshake',
-      );
+      const why = { peer: socket.remoteAddress, reason: error.message };
+      if (mutual) logger.warn(why, 'a connection of another service failed in its TLS handshake');
+      // Whoever scans a public port could fill the log.
+      else logger.debug(why, 'a connection failed in its TLS handshake');
     });
-    files.onChange((material) => this.#tls.setSecureContext({ ...material, minVersion: 'TLSv1.2' }));
+    files.onChange((material) => this.#tls.setSecureContext(contextOf(material)));
     this.#port =
-      security.mode === 'required'
+      security.mode !== 'permissive'
         ? this.#tls
         : createServer({ noDelay: true }, (socket) => {
             this.#sniff(socket, () => {
-              observe.plaintextAccepted();
+              security.observe.plaintextAccepted();
               logger.debug({ peer: socket.remoteAddress }, 'a service connects without TLS');
               handOver(socket);
             });

@@ -8,6 +8,7 @@ import {
   randomBytes,
   webcrypto,
 } from 'node:crypto';
+import { isIP } from 'node:net';
 import {
   BasicConstraintsExtension,
   ExtendedKeyUsage,
@@ -28,7 +29,7 @@ export interface Issued {
 export interface Authority {
   /** Its own certificate, PEM. */
   readonly ca: string;
-  /** A certificate for servers and clients with these DNS names; valid from now until `validMs` from now. */
+  /** A certificate for servers and clients with these DNS names and IP addresses; valid from now until `validMs` from now. */
   issue(names: readonly string[], validity?: { fromMs?: number; untilMs?: number }): Promise<Issued>;
 }
 
@@ -93,7 +94,9 @@ async function authorityOf(name: string, keys: KeyPair): Promise<Authority> {
           new BasicConstraintsExtension(false, undefined, true),
           new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
           new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
-          new SubjectAlternativeNameExtension(names.map((value) => ({ type: 'dns', value }))),
+          new SubjectAlternativeNameExtension(
+            names.map((value) => ({ type: isIP(value) ? 'ip' : 'dns', value })),
+          ),
         ],
       });
       const key = KeyObject.from(privateKey).export({ type: 'pkcs8', format: 'pem' }).toString();

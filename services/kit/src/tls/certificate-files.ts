@@ -7,10 +7,11 @@ import type { Logger } from '../logger.ts';
 export interface TlsMaterial {
   readonly cert: string;
   readonly key: string;
+  /** Empty where peers are not judged. */
   readonly ca: string;
 }
 
-/** One of the three files: the setting that names it, and its path. */
+/** One of the files: the setting that names it, and its path. */
 export interface NamedFile {
   readonly setting: string;
   readonly path: string;
@@ -31,7 +32,8 @@ export interface CertificateFiles {
 export interface CertificateFilesOptions {
   readonly cert: NamedFile;
   readonly key: NamedFile;
-  readonly ca: NamedFile;
+  /** Absent: peers show no certificate. */
+  readonly ca?: NamedFile;
   readonly logger: Logger;
   /** How often the files are read; milliseconds. */
   readonly everyMs?: number;
@@ -96,7 +98,7 @@ function read({ cert, key, ca }: CertificateFilesOptions): Reading {
       return error as Error;
     }
   };
-  return { cert: one(cert), key: one(key), ca: one(ca) };
+  return { cert: one(cert), key: one(key), ca: ca ? one(ca) : '' };
 }
 
 function same(a: Reading, b: Reading): boolean {
@@ -125,7 +127,8 @@ function problemOf(
   });
   for (const part of ['cert', 'key', 'ca'] as const) {
     const text = reading[part];
-    if (text instanceof Error) return wrong(options[part], `cannot be read (${text.message})`);
+    const file = options[part];
+    if (file && text instanceof Error) return wrong(file, `cannot be read (${text.message})`);
   }
   const [cert, key] = [String(reading.cert), String(reading.key)];
   let leaf: X509Certificate;
@@ -141,6 +144,7 @@ function problemOf(
   } catch {
     return wrong(options.key, 'is not a private key in PEM without a password');
   }
+  if (!options.ca) return undefined;
   const authorities = authoritiesIn(String(reading.ca));
   if (authorities.length === 0) return wrong(options.ca, 'has no certificate in PEM');
   try {

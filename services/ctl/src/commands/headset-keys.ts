@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs';
+import { create } from '@bufbuild/protobuf';
+import {
+  AddHeadsetKeyResponseSchema,
+  DevicesAdminService,
+  type HeadsetKey,
+  ListHeadsetKeysResponseSchema,
+  type RemoveAllHeadsetKeysRequest,
+  RemoveAllHeadsetKeysResponseSchema,
+  RemoveHeadsetKeyResponseSchema,
+} from '@headset-cloud/proto/devices/v1/admin_pb.ts';
+import type { Command } from 'commander';
+import { CtlError, exitCodes } from '../exit-codes.ts';
+import { generateHeadsetKey, removeKeyFile, writeKeyFile } from '../key-file.ts';
+import { fields, table, time } from '../output.ts';
+import type { Session } from '../session.ts';
+
+/** `headset-keys list|add|generate|revoke|revoke-all`; `devices keys add|generate|remove` are the same commands. */
+export function addHeadsetKeys(program: Command, session: Session): void {
+  const group = program
+    .command('headset-keys')
+    .description('the keys that headsets sign in with (ES256), two a device at most');
+  addKeyCommands(group, session, 'revoke');
+
+  group
+    .command('list <imei>')
+    .description("a device's keys: names, registration, last use (a running session counts, to the hour)")
+    .action(async (deviceId: string) => {
+      const answer = await session.call('devices', DevicesAdminService, (c) =>
+        c.listHeadsetKeys({ deviceId }),
+      );
+      session.show(ListHeadsetKeysResponseSchema, answer, ({ keys }) => keyTable(deviceId, keys));
+    });
+
+  group
+    .command('revoke-all')
+    .description(
+      'revoke all keys of a device, or of all devices that an application or a developer has activated now; they cannot connect again before they get new keys',
+    )
+    .option('--device <imei>', 'of this device')
+    .option('--application <applicationId>', 'of the devices that this application has activated')
+    .option('--developer <developerId>', "the same, for all of the developer's applications")
+    .option('--dry-run', 'only show what would be revoked')
+    .action(async (options: Scope & { dryRun?: boolean }) => {
+      const revoked = create(RemoveAllHeadsetKeysResponseSchema);
+      for (const of of await scopesOf(options, session)) {
+        for (let afterDeviceId = ''; ; ) {
+          const page = await session.call('devices', DevicesAdminService, (c) =>
+            c.removeAllHeadsetKeys({ of, afterDeviceId, dryRun: options.dryRun === true }),
+          );
+          revoked.devices.push(...page.devices);
+          afterDeviceId = page.nextAfterDeviceId;
+          if (afterDeviceId === '') break;
+        }
+      }
+      const done = options.dryRun ? 'would be revoked' : 'revoked';
+      session.show(RemoveAllHeadsetKeysResponseSchema, revoked, ({ devices }) => {
+        const keys = devices.flatMap(({ deviceId, keyIds }) => keyIds.map((keyId) => ({ deviceId, keyId })));
+        const shown = table(
+          keys,
+          [
+            ['DEVICE', (k) => k.deviceId],
+            ['KEY', (k) => k.keyId],
+          ],
+          'There are no keys.',
+        );
+        return keys.length > 0 ? `${shown}${keys.length} of ${devices.length} devices ${done}.\n` : shown;
+      });
+    });
+}
+
+/** `add`, `generate` and the removal of one key. */
+export function addKeyCommands(group: Command, session: Session, removal: 'remove' | 'revoke'): void {
+  const add = (deviceId: string, publicKeyPem: string, name = '') =>
+    session.call('devices', DevicesAdminService, (c) => c.addHeadsetKey({ deviceId, publicKeyPem, name }));
+
+  group
+    .command('add <imei> <publicKeyFile>')
+    .description("register a headset's public key (SPKI PEM, P-256)")
+    .option('--name <name>', 'shown in the list')
+    .action(async (deviceId: string, path: string, { name }: { name?: string }) => {
+      const answer = await add(deviceId, readPem(path), name);
+      session.show(AddHeadsetKeyResponseSchema, answer, ({ keyId }) => fields([['key', keyId]]));
+    });
+
+  group
+    .command(`${removal} <imei> <keyId>`)
+    .description('take a key out of use: its session ends within 5 s, and the headset cannot sign in with it')
+    .action(async (deviceId: string, keyId: string) => {
+      const answer = await session.call('devices', DevicesAdminService, (c) =>
+        c.removeHeadsetKey({ deviceId, keyId }),
+      );
+      session.show(RemoveHeadsetKeyResponseSchema, answer, () => fields([[`${removal}d`, keyId]]));
+    });
+
+  group
+    .command('generate <imei>')
+    .description('make a key pair, register its public half and write the key file (mode 0600)')
+    .option('--name <name>', 'shown in the list')
+    .option('--out <path>', 'the key file; IMEI.key.json when not given')
+    .action(async (deviceId: string, { out, name }: { out?: string; name?: string }) => {
+      const path = out ?? `${deviceId}.key.json`;
+      const { file, publicKeyPem } = generateHeadsetKey(deviceId);
+      // The file is written first, because a registered key without a file would be useless.
+      writeKeyFile(path, file);
+      try {
+        const answer = await add(deviceId, publicKeyPem, name);
+        if (answer.keyId !== file.keyId) {
+          throw new CtlError(
+            exitCodes.refused,
+            `The service named the key ${answer.keyId} instead of ${file.keyId}.`,
+          );
+        }
+      } catch (error) {
+        removeKeyFile(path);
+        throw error;
+      }
+      const text = session.json
+        ? `${JSON.stringify({ deviceId, keyId: file.keyId, keyFile: path }, null, 2)}\n`
+        : fields([
+            ['device', deviceId],
+            ['key', file.keyId],
+            ['key file', path],
+          ]);
+      session.terminal.out(text);
+    });
+}
+
+interface Scope {
+  readonly device?: string;
+  readonly application?: string;
+  readonly developer?: string;
+}
+
+/** Whose keys are to be revoked; exactly one of the three must be given. */
+async function scopesOf(
+  { device, application, developer }: Scope,
+  session: Session,
+): Promise<RemoveAllHeadsetKeysRequest['of'][]> {
+  const given = [device, application, developer].filter((one) => one !== undefined);
+  // An empty developer would mean every application there is.
+  if (given.length !== 1 || given[0] === '') {
+    throw new CtlError(exitCodes.usage, 'Give one of --device, --application and --developer.');
+  }
+  if (device !== undefined) return [{ case: 'deviceId', value: device }];
+  if (application !== undefined) return [{ case: 'applicationId', value: application }];
+  const { applications } = await session.call('devices', DevicesAdminService, (c) =>
+    c.listApplications({ developerId: developer ?? '' }),
+  );
+  if (applications.length === 0) {
+    throw new CtlError(exitCodes.refused, `The developer ${developer} has no applications.`);
+  }
+  return applications.map(({ applicationId }) => ({ case: 'applicationId', value: applicationId }));
+}
+
+function keyTable(deviceId: string, keys: readonly HeadsetKey[]): string {
+  return table(
+    keys,
+    [
+      ['KEY', (k) => k.keyId],
+      ['NAME', (k) => k.name],
+      ['REGISTERED', (k) => time(k.createdAtMs)],
+      ['LAST USED', (k) => time(k.lastUsedAtMs)],
+    ],
+    `No keys. Make one: ctl headset-keys generate ${deviceId}`,
+  );
+}
+
+function readPem(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new CtlError(exitCodes.usage, `The public key cannot be read: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,55 @@
+import { ConfigError } from '@headset-cloud/kit/config.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { ServerTls } from '@headset-cloud/kit/rpc/secure-listener.ts';
+import { openCertificateFiles } from '@headset-cloud/kit/tls/certificate-files.ts';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { type DeviceLinkConfig, deviceLinkConfig } from '../config.ts';
+
+interface Surroundings {
+  readonly logger: Logger;
+  readonly metrics: Registry;
+  /** How often the files are read; milliseconds. */
+  readonly everyMs?: number;
+}
+
+const settings = ['DEVICE_LINK_TLS_CERT_FILE', 'DEVICE_LINK_TLS_KEY_FILE'] as const;
+
+/**
+ * The certificate that headsets are shown; undefined: the configuration names none. Throws ConfigError when one
+ * of the two files is not named, or something is wrong with them.
+ */
+export function openHeadsetTls(
+  config: Pick<DeviceLinkConfig, (typeof settings)[number]>,
+  { logger, metrics, everyMs }: Surroundings,
+): ServerTls | undefined {
+  const [cert, key] = settings.map((setting) => ({ setting, path: config[setting] }));
+  if (!cert?.path && !key?.path) return undefined;
+  const named = (one: typeof cert) => {
+    if (one?.path) return { setting: one.setting, path: one.path };
+    const setting = one?.setting ?? settings[0];
+    const { doc, example } = deviceLinkConfig[setting];
+    const other = settings.find((s) => s !== setting);
+    const reason = `${setting} is missing, but ${other} is set. ${doc} Example: ${setting}=${example}`;
+    throw new ConfigError([{ setting, reason }]);
+  };
+  const files = openCertificateFiles({
+    cert: named(cert),
+    key: named(key),
+    logger,
+    ...(everyMs && { everyMs }),
+  });
+  const failed = new Counter({
+    name: 'headset_link_handshakes_failed_total',
+    help: 'Connections to the port of headsets that failed in their TLS handshake.',
+    registers: [metrics],
+  });
+  new Gauge({
+    name: 'headset_link_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate that headsets are shown ends; seconds since 1970.',
+    registers: [metrics],
+    collect() {
+      this.set(files.expiresAtMs() / 1000);
+    },
+  });
+  return { mode: 'server', files, observe: { handshakeFailed: () => failed.inc() } };
+}

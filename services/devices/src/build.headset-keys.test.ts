@@ -1,0 +1,112 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+
+const caller = callerOf('app');
+const hourMs = 3_600_000;
+const deviceId = imei(0);
+let world: World;
+beforeEach(async () => {
+  world = await openWorld();
+  await provision(world, { limit: 5, devices: 3 });
+});
+afterEach(() => world.close());
+
+const pem = () =>
+  generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    .publicKey.export({ format: 'pem', type: 'spki' })
+    .toString();
+
+async function add(name = '', id = deviceId): Promise<string> {
+  return (await world.admin.addHeadsetKey({ deviceId: id, publicKeyPem: pem(), name })).keyId;
+}
+
+const list = async () => (await world.admin.listHeadsetKeys({ deviceId })).keys;
+
+test('a device has two keys at most, so that one can be changed without a gap; a third is refused', async () => {
+  const first = await add('at the factory');
+  const createdAtMs = BigInt(world.nowMs);
+  world.nowMs += 1000;
+  const second = await add();
+  await expect(add()).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('has 2 keys'),
+  });
+  expect(await list()).toMatchObject([
+    { keyId: first, name: 'at the factory', createdAtMs, lastUsedAtMs: 0n },
+    { keyId: second, name: '', createdAtMs: createdAtMs + 1000n },
+  ]);
+  await world.admin.removeHeadsetKey({ deviceId, keyId: first });
+  await add();
+  await expect(world.admin.listHeadsetKeys({ deviceId: imei(9) })).rejects.toMatchObject({
+    code: 'not_found',
+  });
+});
+
+test('a name is a text of 1 to 100 characters', async () => {
+  await expect(add('x'.repeat(101))).rejects.toMatchObject({ code: 'invalid_argument' });
+});
+
+test('a check answers which keys are not registered, and notes the use of the others once an hour', async () => {
+  const keyId = await add();
+  const check = async () =>
+    (
+      await world.keys.checkHeadsetKeys({
+        keys: [
+          { deviceId, keyId },
+          { deviceId, keyId: 'none' },
+          { deviceId: imei(9), keyId },
+        ],
+      })
+    ).removed;
+  const usedAtMs = BigInt(world.nowMs);
+  expect(await check()).toEqual([1, 2]);
+  expect((await list())[0]?.lastUsedAtMs).toBe(usedAtMs);
+  world.nowMs += hourMs - 1;
+  await check();
+  expect((await list())[0]?.lastUsedAtMs).toBe(usedAtMs);
+  world.nowMs += 1;
+  await check();
+  expect((await list())[0]?.lastUsedAtMs).toBe(usedAtMs + BigInt(hourMs));
+
+  await world.admin.removeHeadsetKey({ deviceId, keyId });
+  expect(await check()).toEqual([0, 1, 2]);
+  const tooMany = world.keys.checkHeadsetKeys({ keys: Array.from({ length: 1001 }, () => ({ deviceId })) });
+  await expect(tooMany).rejects.toMatchObject({ code: 'invalid_argument' });
+});
+
+test('a key that release 0.1.0 has registered is listed, checked and removed', async () => {
+  await world.store
+    .collection<{ _id: string; keys: object[] }>('devices')
+    .updateOne({ _id: deviceId }, { $set: { keys: [{ keyId: 'old', publicKeyPem: pem() }] } });
+  expect(await list()).toMatchObject([{ keyId: 'old', name: '', createdAtMs: 0n, lastUsedAtMs: 0n }]);
+  expect((await world.keys.checkHeadsetKeys({ keys: [{ deviceId, keyId: 'old' }] })).removed).toEqual([]);
+  await world.admin.removeHeadsetKey({ deviceId, keyId: 'old' });
+  expect(await list()).toEqual([]);
+});
+
+test('all keys of a device, or of the devices that an application has activated, are removed', async () => {
+  const keys = [await add(), await add()];
+  const other = await add('', imei(1));
+  await add('', imei(2));
+  for (const n of [0, 1]) {
+    await world.devices.activateDevice({ caller, deviceId: imei(n), clientId: `c${n}` });
+  }
+  const of = { case: 'applicationId', value: 'app' } as const;
+  const all = [
+    { deviceId, keyIds: keys },
+    { deviceId: imei(1), keyIds: [other] },
+  ];
+  expect((await world.admin.removeAllHeadsetKeys({ of, dryRun: true })).devices).toMatchObject(all);
+  expect(await list()).toHaveLength(2);
+  expect((await world.admin.removeAllHeadsetKeys({ of })).devices).toMatchObject(all);
+  expect(await list()).toEqual([]);
+  // Nobody has activated the third one.
+  expect((await world.admin.listHeadsetKeys({ deviceId: imei(2) })).keys).toHaveLength(1);
+  const ofDevice = { case: 'deviceId', value: imei(2) } as const;
+  expect((await world.admin.removeAllHeadsetKeys({ of: ofDevice })).devices).toHaveLength(1);
+  expect((await world.admin.listHeadsetKeys({ deviceId: imei(2) })).keys).toEqual([]);
+
+  await expect(world.admin.removeAllHeadsetKeys({})).rejects.toMatchObject({ code: 'invalid_argument' });
+  const nobody = world.admin.removeAllHeadsetKeys({ of: { case: 'applicationId', value: 'none' } });
+  await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
+});

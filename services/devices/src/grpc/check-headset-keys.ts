@@ -1,0 +1,19 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+const mostAtOnce = 1000;
+
+/** For device-link: which keys of open sessions are no longer registered. */
+export function checkHeadsetKeysHandler({
+  keys: store,
+  activation,
+}: HandlerDependencies): Handlers<typeof HeadsetKeysService>['checkHeadsetKeys'] {
+  return async ({ keys }) => {
+    if (keys.length > mostAtOnce) {
+      throw new DomainError('invalid_argument', `keys: ${keys.length} are more than ${mostAtOnce}.`);
+    }
+    return { removed: await store.check(keys, activation.clock.now()) };
+  };
+}

@@ -1,0 +1,78 @@
+import type { Filter } from '@headset-cloud/kit/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { mostKeys, useNotedEveryMs } from '../domain/headset-key.ts';
+import type { HeadsetKeyStore, KeyInUse } from '../ports.ts';
+import type { DeviceDocument } from './documents.ts';
+
+/** Uses that one check notes at most, so that a fleet that came at once is written over several checks. */
+const mostNotedAtOnce = 100;
+
+/** The keys in the devices' documents. */
+export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>): HeadsetKeyStore {
+  return {
+    async add(deviceId, key) {
+      const { matchedCount } = await devices.updateOne(
+        { _id: deviceId, 'keys.keyId': { $ne: key.keyId }, [`keys.${mostKeys - 1}`]: { $exists: false } },
+        { $push: { keys: key } },
+      );
+      if (matchedCount === 1) return true;
+      return (await devices.findOne({ _id: deviceId, 'keys.keyId': key.keyId })) !== null;
+    },
+    async remove(deviceId, keyId) {
+      const { matchedCount } = await devices.updateOne(
+        { _id: deviceId, 'keys.keyId': keyId },
+        { $pull: { keys: { keyId } }, $unset: { [used(keyId)]: '' as const } },
+      );
+      return matchedCount === 1;
+    },
+    async list(deviceId) {
+      const found = await devices.findOne({ _id: deviceId }, { projection: { keys: 1, keysUsedAtMs: 1 } });
+      return found?.keys.map((key) => {
+        const lastUsedAtMs = found.keysUsedAtMs?.[key.keyId];
+        return { ...key, ...(lastUsedAtMs !== undefined && { lastUsedAtMs }) };
+      });
+    },
+    async ofApplication(applicationId, afterDeviceId, limit) {
+      const found = await devices
+        .find(
+          { 'activation.applicationId': applicationId, _id: { $gt: afterDeviceId } },
+          { sort: { _id: 1 }, limit, projection: { 'keys.keyId': 1 } },
+        )
+        .toArray();
+      return found.map(({ _id, keys }) => ({ deviceId: _id, keyIds: keys.map((key) => key.keyId) }));
+    },
+    async check(inUse, nowMs) {
+      const ids = [...new Set(inUse.map(({ deviceId }) => deviceId))];
+      const found = await devices
+        .find({ _id: { $in: ids } }, { projection: { 'keys.keyId': 1, keysUsedAtMs: 1 } })
+        .toArray();
+      const byId = new Map(found.map((device) => [device._id, device]));
+      const removed: number[] = [];
+      const toNote: KeyInUse[] = [];
+      for (const [position, one] of inUse.entries()) {
+        const device = byId.get(one.deviceId);
+        if (!device?.keys.some((key) => key.keyId === one.keyId)) removed.push(position);
+        else if ((device.keysUsedAtMs?.[one.keyId] ?? 0) <= nowMs - useNotedEveryMs) toNote.push(one);
+      }
+      await noteUses(toNote.slice(0, mostNotedAtOnce), nowMs);
+      return removed;
+    },
+  };
+
+  async function noteUses(uses: readonly KeyInUse[], nowMs: number): Promise<void> {
+    if (uses.length === 0) return;
+    await devices.bulkWrite(
+      uses.map(({ deviceId, keyId }) => {
+        // A key that is removed meanwhile leaves nothing behind.
+        const filter: Filter<DeviceDocument> = { _id: deviceId, 'keys.keyId': keyId };
+        return { updateOne: { filter, update: { $max: { [used(keyId)]: nowMs } } } };
+      }),
+      { ordered: false },
+    );
+  }
+}
+
+/** Key ids are thumbprints in base64url: no dots and no dollar signs. */
+function used(keyId: string): `keysUsedAtMs.${string}` {
+  return `keysUsedAtMs.${keyId}`;
+}
