@@ -1,7 +1,10 @@
 import { status } from '@grpc/grpc-js';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { deviceId, otherDeviceId, World, WrongClock } from '../testing/world.ts';
+import { createKeyCheck } from './key-check.ts';
+import type { Session } from './session.ts';
 
 let world: World;
 beforeEach(() => {
@@ -62,4 +65,25 @@ test('a session that has its full age asks its headset to come back, each at a t
   await headset.ended(status.OK);
   const again = world.dial(instance, { id: deviceId, hello: {} });
   await again.next('welcome');
+});
+
+test('a turn asks about no more sessions than it may, and every session has its turn', async () => {
+  const asked: string[][] = [];
+  const sessions = Array.from({ length: 5 }, (_, n) => ({ deviceId: String(n), keyId: 'k', ended: false }));
+  const check = createKeyCheck({
+    sessions: () => sessions as unknown as Session[],
+    keys: {
+      checkHeadsetKeys: async ({ keys = [] }) => {
+        asked.push(keys.map(({ deviceId: id }) => id ?? ''));
+        return { removed: [] } as never;
+      },
+    },
+    logger: createLogger({ level: 'silent' }),
+    everyMs: 1,
+    mostPerTurn: 2,
+  });
+  await check.start();
+  await waitFor('two rounds', () => asked.length >= 6);
+  await check.stop();
+  expect(asked.slice(0, 6)).toEqual([['0', '1'], ['2', '3'], ['4'], ['0', '1'], ['2', '3'], ['4']]);
 });
