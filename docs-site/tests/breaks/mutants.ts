@@ -180,6 +180,7 @@ const textMutants: readonly TextMutant[] = [
   },
   {
     file: 'src/reference/related.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text.
     change: (text) => text.replace(/`\$\{base\}#\$\{id\}`/g, () => '`${base}#no-${id}`'),
     reader: 'unit/api-page.test.ts',
   },
@@ -194,6 +195,7 @@ const textMutants: readonly TextMutant[] = [
   },
   {
     file: 'src/reference/twin.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text.
     change: (text) => text.replace(/\*\*\$\{answer\.status\}\*\*/, () => '${answer.status}'),
     reader: 'unit/api-page.test.ts',
   },
@@ -210,6 +212,7 @@ const textMutants: readonly TextMutant[] = [
   {
     file: 'src/reference/describe.ts',
     change: (text) =>
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: source text.
       text.replace(/`\$\{input\.route\}#\$\{anchor\}`/, () => '`${input.route}#no-${anchor}`'),
     reader: 'unit/api-page.test.ts',
   },

@@ -110,6 +110,7 @@ describe('a headset', () => {
   });
 
   it('does not start what belongs to an older activation, and fails it', async () => {
+    world.onActivation = async () => ({ epoch: 2n, revision: 2n });
     const made = await online(headset());
     await instance.handOver(deviceId, { ...offer(1), activationEpoch: 2n });
     await waitFor('the effect', () => made.effects.count === 1);

@@ -121,7 +121,7 @@ export class World {
     deviceId: string,
     signal: AbortSignal,
   ) => Promise<MessageInitShape<typeof CurrentActivationSchema> | undefined> = async () => ({
-    ...{ epoch: 1n, revision: 1n, applicationId: 'app', sinceEpoch: 1n },
+    ...{ epoch: 1n, revision: 1n },
   });
   /** Public keys by device and key id; undefined: devices is away. */
   keys: Record<string, Record<string, string>> | undefined = {};
