@@ -85,7 +85,9 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
 
   group
     .command(`${removal} <imei> <keyId>`)
-    .description('take a key out of use: its session ends within seconds, and the headset cannot sign in with it')
+    .description(
+      'take a key out of use: its session ends within seconds, and the headset cannot sign in with it',
+    )
     .action(async (deviceId: string, keyId: string) => {
       const answer = await session.call('devices', DevicesAdminService, (c) =>
         c.removeHeadsetKey({ deviceId, keyId }),
