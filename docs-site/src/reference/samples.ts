@@ -71,13 +71,19 @@ const headersOf = (operation: Operation): [string, string][] => [
     : []),
 ];
 
+/** A call that may be repeated safely is shown with a key of its own: what the guide on repeating says. */
+const keyHeader = 'Idempotency-Key';
+const takesKey = (operation: Operation): boolean =>
+  operation.parameters.some((one) => one.place === 'header' && one.field.name === keyHeader);
+
 const shell = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`;
 const single = (value: string): string => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 function curl(operation: Operation, body: Json | undefined): string {
   const method = operation.method.toUpperCase();
-  const parts = [`curl ${method === 'GET' ? '' : `-X ${method} `}${shell(addressOf(operation))}`];
+  const parts = [`curl -i ${method === 'GET' ? '' : `-X ${method} `}${shell(addressOf(operation))}`];
   if (operation.security.length > 0) parts.push(`-H "Authorization: Bearer $TOKEN"`);
+  if (takesKey(operation)) parts.push(`-H "${keyHeader}: $(openssl rand -hex 16)"`);
   for (const [name, value] of headersOf(operation)) parts.push(`-H ${shell(`${name}: ${value}`)}`);
   if (body !== undefined) parts.push(`-d ${shell(pretty(body))}`);
   return parts.join(' \\\n  ');
@@ -89,6 +95,7 @@ function node(operation: Operation, body: Json | undefined): string {
   const headers = headersOf(operation).map(
     ([name, value]) => `    ${/^[A-Za-z]+$/.test(name) ? name : single(name)}: ${single(value)},`,
   );
+  if (takesKey(operation)) headers.unshift(`    '${keyHeader}': crypto.randomUUID(),`);
   // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the sample's own
   if (operation.security.length > 0) headers.unshift('    Authorization: `Bearer ${process.env.TOKEN}`,');
   if (headers.length > 0) lines.push('  headers: {', ...headers, '  },');
@@ -109,9 +116,13 @@ function pythonSample(operation: Operation, body: Json | undefined): string {
   );
   const lines = headers.map(([name, value]) => `        ${single(name)}: ${single(value)},`);
   const isSecured = operation.security.length > 0;
+  const isKeyed = takesKey(operation);
+  if (isKeyed) lines.unshift(`        '${keyHeader}': str(uuid.uuid4()),`);
   if (isSecured) lines.unshift(`        'Authorization': f"Bearer {os.environ['TOKEN']}",`);
   return [
-    ...(isSecured ? ['import os', ''] : []),
+    ...(isSecured ? ['import os'] : []),
+    ...(isKeyed ? ['import uuid'] : []),
+    ...(isSecured || isKeyed ? [''] : []),
     'import requests',
     '',
     `response = requests.${operation.method}(`,

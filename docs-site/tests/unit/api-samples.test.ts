@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { test } from 'node:test';
 import {
   jsonBody,
   linksIn,
   loadBundled,
   oneCall,
+  openapi,
   realApis,
   render,
   renderReal,
@@ -23,6 +26,10 @@ interface Sent {
   readonly headers: Record<string, string>;
   readonly body?: string;
 }
+/** Drawn by each run of a sample, so it is compared by its form only. */
+const keyHeader = 'Idempotency-Key';
+const withoutKey = ({ headers }: Sent): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name !== keyHeader));
 type Page = Awaited<ReturnType<typeof renderReal>>;
 
 /** The samples of every call of a page, by language. */
@@ -75,6 +82,7 @@ function runCurl(codes: readonly string[]): Sent[] {
       for (let index = 0; index < words.length; index++) {
         const word = words[index] ?? '';
         const [name = '', value = ''] = (words[index + 1] ?? '').split(/: (.*)/s);
+        if (word === '-i') continue;
         if (word === '-X') sent.method = words[++index] ?? '';
         else if (word === '-d') sent.body = words[++index] ?? '';
         else if (word === '-H') {
@@ -115,7 +123,8 @@ test('every sample of curl and Node sends the same request, with the example of 
     const other = await runNode(nodes[index] ?? '');
     assert.equal(other.url, one.url);
     assert.equal(other.method, one.method);
-    assert.deepEqual(other.headers, one.headers);
+    assert.deepEqual(withoutKey(other), withoutKey(one));
+    assert.equal(other.headers[keyHeader] === undefined, one.headers[keyHeader] === undefined);
     assert.equal(one.headers['Authorization'], 'Bearer token-1');
     assert.match(one.url, /^https:\/\/api\.headset-cloud\.example\/v1\/[^{}\s]+$/);
     // The same JSON, numbers as they are written.
@@ -125,6 +134,20 @@ test('every sample of curl and Node sends the same request, with the example of 
   }
   assert.ok(sent.some((one) => one.body?.includes('9007199254740993')));
   assert.ok(sent.filter((one) => one.body).length >= 14);
+});
+
+test('each call that takes an Idempotency-Key is shown with one that is drawn anew, and no other call', async () => {
+  const page = await renderReal('cws_api');
+  const document = readFileSync(resolve(openapi, 'cws_api.yaml'), 'utf8');
+  const takers = document.split('$ref: "#/components/parameters/IdempotencyKey"').length - 1;
+  assert.ok(takers >= 20);
+  const keysOf = (all: readonly Sent[]) => all.flatMap((one) => one.headers[keyHeader] ?? []);
+  const shell = keysOf(runCurl(samples(page, 'bash')));
+  const node = keysOf(await Promise.all(samples(page, 'js').map(runNode)));
+  for (const keys of [shell, node]) {
+    assert.ok(keys.every((one) => /^[0-9a-f-]{32,36}$/.test(one)));
+    assert.equal(new Set(keys).size, takers);
+  }
 });
 
 test('every sample of Python sends that request too', {
@@ -151,6 +174,7 @@ test('every sample of Python sends that request too', {
     assert.equal(one.url, curl?.url);
     assert.equal(one.method, curl?.method);
     assert.equal(one.headers['Authorization'], 'Bearer token-1');
+    assert.equal(one.headers[keyHeader] === undefined, curl?.headers[keyHeader] === undefined);
     assert.deepEqual(one.json, curl?.body === undefined ? null : JSON.parse(curl.body));
     assert.ok(one.timeout > 0);
   }
