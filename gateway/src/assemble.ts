@@ -1,4 +1,5 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Doors } from '@headset-cloud/kit/doors/http-door.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
 import { createFetch } from '@headset-cloud/kit/outbound/fetch.ts';
@@ -27,6 +28,7 @@ export function assembleGateway(
     readonly logger: Logger;
     readonly clock: Clock;
     readonly metrics: Registry;
+    readonly doors?: Doors;
     /** What clients take; absent: this is the only gateway. */
     readonly shares?: Shares;
   },
@@ -61,5 +63,5 @@ export function assembleGateway(
     metrics,
     shares: host.shares ?? createShares({ clock, metrics, together: false }),
   });
-  return createGatewayServer(gateway, config, logger);
+  return createGatewayServer(gateway, config, logger, host.doors);
 }

@@ -2,6 +2,8 @@ import { adminTokensOf, createAdminServer } from '@headset-cloud/kit/admin-serve
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { addressConfig, commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
+import { doorConfig, doorLimits } from '@headset-cloud/kit/doors/config.ts';
+import { openDoors } from '@headset-cloud/kit/doors/http-door.ts';
 import { addressesOf, createChannels, createMetrics, keepaliveOf, main } from '@headset-cloud/kit/host.ts';
 import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
@@ -28,6 +30,7 @@ const ownConfig = {
   METRICS_TOKEN,
   TURN_AWAY_MS,
   STOP_GRACE_MS,
+  ...doorConfig,
 } as const;
 const { GRPC_LISTEN, RPC_CONNECTION_AGE_MS } = distributedConfig;
 const hostConfig = { ...ownConfig, GRPC_LISTEN, RPC_CONNECTION_AGE_MS, ...addressConfig } as const;
@@ -37,6 +40,7 @@ await main('gateway', async () => {
   const config = readConfig(gatewayConfig, process.env);
   const logger = createLogger({ service: 'gateway', level: common.LOG_LEVEL });
   const metrics = createMetrics('gateway');
+  const doors = openDoors(doorLimits(common), metrics);
   const security = openRpcSecurity(common, { logger, metrics, env: process.env });
   const lifecycle = new Lifecycle(logger, {
     turnAwayMs: common.TURN_AWAY_MS,
@@ -56,6 +60,7 @@ await main('gateway', async () => {
       metrics,
       notReady: () => lifecycle.notReady(),
       logger,
+      doors,
     }),
   );
   const { shares, components } = assembleShares(common, config, {
@@ -66,7 +71,14 @@ await main('gateway', async () => {
   });
   for (const component of components) await lifecycle.start(component);
   await lifecycle.start(
-    assembleGateway(config, { channel: channels.channel, logger, clock: systemClock, metrics, shares }),
+    assembleGateway(config, {
+      channel: channels.channel,
+      logger,
+      clock: systemClock,
+      metrics,
+      shares,
+      doors,
+    }),
   );
   lifecycle.complete();
   logger.info('ready');

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { type Doors, defaultDoors } from '@headset-cloud/kit/doors/http-door.ts';
 import { listenOn } from '@headset-cloud/kit/http-listen.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
@@ -39,6 +40,7 @@ export function createGatewayServer(
   gateway: Pick<Gateway, 'handler'>,
   config: GatewayServerConfig,
   logger: Logger,
+  doors: Doors = defaultDoors,
 ): GatewayServer {
   const inHand = new Set<ServerResponse>();
   const latest = new WeakMap<Duplex, ServerResponse>();
@@ -71,6 +73,7 @@ export function createGatewayServer(
   // The reader of the body sends "100 Continue", after every earlier check has passed.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
+  doors.guard(server, 'api');
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const answering = latest.get(socket);
     refuse(error, socket, answering?.headersSent === true && !answering.writableFinished);

@@ -166,6 +166,7 @@ export function buildCommunication(
     maxBytes: config.COMMUNICATION_WEBHOOK_MAX_BYTES,
     logger,
     onAnswer: metrics.webhook,
+    ...(ctx.doors && { doors: ctx.doors }),
   });
   let started = false;
 

@@ -6,6 +6,7 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { Registry } from 'prom-client';
 import { platformVersion } from './build-info.ts';
 import { ConfigError, type ListenAddress } from './config.ts';
+import { type Doors, defaultDoors, doorTimes } from './doors/http-door.ts';
 import { errorCatalogue, toDomainError } from './errors.ts';
 import { closeNow, listenOn, portOf } from './http-listen.ts';
 import type { Component } from './lifecycle.ts';
@@ -32,6 +33,7 @@ export interface AdminServerOptions {
   /** Reasons why the process is not ready; empty when it is. */
   readonly notReady: () => string[];
   readonly logger: Logger;
+  readonly doors?: Doors;
 }
 
 /** What a process tells operators of itself, as JSON. */
@@ -50,7 +52,7 @@ export interface ProcessStatus {
  * the operators' door over Connect. It never shares a port with the public API.
  */
 export function createAdminServer(options: AdminServerOptions): Component & { port(): number } {
-  const { listen, token, metrics, notReady, logger } = options;
+  const { listen, token, metrics, notReady, logger, doors = defaultDoors } = options;
   if (!token && !['127.0.0.1', '::1', 'localhost'].includes(listen.host)) {
     throw new ConfigError([
       {
@@ -120,12 +122,13 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
     name: 'admin port',
     port: () => portOf(server),
     async start() {
-      const starting = createServer({ keepAliveTimeout: idleMs }, (request, response) => {
+      const starting = createServer({ ...doorTimes, keepAliveTimeout: idleMs }, (request, response) => {
         answer(request, response).catch((error) => {
           logger.error({ err: error }, 'admin request failed');
           if (!response.headersSent) send(response, 500, 'text/plain', 'Internal error.\n');
         });
       });
+      doors.guard(starting, 'admin');
       await listenOn(starting, listen, 'ADMIN_LISTEN');
       server = starting;
     },

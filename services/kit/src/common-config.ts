@@ -1,4 +1,5 @@
 import { address, choice, integer, text } from './config.ts';
+import { doorConfig } from './doors/config.ts';
 import { kafkaSecurityConfig } from './eventlog/kafka-security.ts';
 import { rpcSecurityConfig } from './rpc/security.ts';
 
@@ -48,6 +49,7 @@ export const commonConfig = {
     pattern: /^.{32,}$/,
     form: 'at least 32 characters',
   }),
+  ...doorConfig,
   TURN_AWAY_MS: integer({
     doc: 'How long a process that is told to stop goes on serving while it reports not ready, so that load balancers and callers switch to other instances first; milliseconds.',
     example: '5000',

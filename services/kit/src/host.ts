@@ -10,6 +10,8 @@ import { type addressConfig, commonConfig, distributedConfig } from './common-co
 import { ConfigError, type ConfigOf, readConfig } from './config.ts';
 import { deadLettersAdmin } from './dead-letters/admin.ts';
 import { deadLetterFailpoints, registerDeadLetters, withDeadLetters } from './dead-letters/log.ts';
+import { doorLimits } from './doors/config.ts';
+import { openDoors } from './doors/http-door.ts';
 import { connectKafka } from './eventlog/kafka.ts';
 import { openKafkaSecurity } from './eventlog/kafka-security.ts';
 import { withMetrics } from './eventlog/metrics.ts';
@@ -118,6 +120,7 @@ export async function hostService(
   const build = definition.configure(env);
   const logger = createLogger({ service: name, level: common.LOG_LEVEL });
   const metrics = createMetrics(name);
+  const doors = openDoors(doorLimits(common), metrics);
   const security = openRpcSecurity(common, { logger, metrics, env });
   const startUp = createStartUp(logger);
   const lifecycle = new Lifecycle(logger, {
@@ -187,6 +190,7 @@ export async function hostService(
     failpoints,
     instanceId: `${name}-${randomUUID().slice(0, 8)}`,
     schema: common.SCHEMA,
+    doors,
     starting: startUp,
   });
   await lifecycle.start(
@@ -198,6 +202,7 @@ export async function hostService(
       metrics,
       notReady: () => lifecycle.notReady(),
       logger,
+      doors,
     }),
   );
   const server = new RpcServer(

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from './clock.ts';
 import { type ConfigOf, type ConfigSpec, readConfig } from './config.ts';
+import type { Doors } from './doors/http-door.ts';
 import type { EventLog } from './eventlog/types.ts';
 import type { Failpoints } from './failpoints.ts';
 import type { Component } from './lifecycle.ts';
@@ -51,6 +52,8 @@ export interface ServiceContext {
    * by services/prepare, for which the start waits.
    */
   readonly schema?: 'run' | 'wait';
+  /** Limits of the process's doors for HTTP; absent: the defaults. */
+  readonly doors?: Doors;
   /** The start that the host runs; absent where nothing in it takes long. */
   readonly starting?: Starting;
 }

@@ -21,6 +21,8 @@ import {
   registerDeadLetters,
   withDeadLetters,
 } from '@headset-cloud/kit/dead-letters/log.ts';
+import { doorLimits } from '@headset-cloud/kit/doors/config.ts';
+import { openDoors } from '@headset-cloud/kit/doors/http-door.ts';
 import { withMetrics } from '@headset-cloud/kit/eventlog/metrics.ts';
 import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createMetrics } from '@headset-cloud/kit/host.ts';
@@ -81,6 +83,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const root = createLogger({ level: config.LOG_LEVEL });
   const logger = root.child({ service: 'platform' });
   const metrics = createMetrics('platform');
+  const doors = openDoors(doorLimits(config), metrics);
   const lifecycle = new Lifecycle(logger, {
     turnAwayMs: config.TURN_AWAY_MS,
     stopGraceMs: config.STOP_GRACE_MS,
@@ -125,6 +128,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
       failpoints,
       instanceId: `${name}-${randomUUID().slice(0, 8)}`,
       exclusive: true,
+      doors,
     };
   };
   const services = definitions.flatMap(({ name }, index) => builds[index]?.(context(name)) ?? []);
@@ -140,6 +144,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
       metrics,
       notReady: () => lifecycle.notReady(),
       logger,
+      doors,
     }),
   );
   for (const service of services) await lifecycle.start(service);
@@ -150,6 +155,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
       logger: root.child({ service: 'gateway' }),
       clock: systemClock,
       metrics,
+      doors,
     }),
   );
   lifecycle.complete();

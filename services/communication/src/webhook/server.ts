@@ -1,13 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { ListenAddress } from '@headset-cloud/kit/config.ts';
+import { type Doors, defaultDoors, doorTimes } from '@headset-cloud/kit/doors/http-door.ts';
 import { listenOn, portOf } from '@headset-cloud/kit/http-listen.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import type { Receipt, Receiver } from './receive.ts';
 
-const requestTimeoutMs = 10_000;
-const mostConnections = 1000;
 /** How long open requests may take to finish when nobody says for how long; milliseconds. */
 const defaultDrainMs = 4000;
 const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
@@ -36,8 +35,9 @@ export function createWebhookServer(options: {
   maxBytes: number;
   logger: Logger;
   onAnswer: (outcome: Receipt | 'refused') => void;
+  doors?: Doors;
 }): WebhookServer {
-  const { receiver, logger, onAnswer } = options;
+  const { receiver, logger, onAnswer, doors = defaultDoors } = options;
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
@@ -71,12 +71,12 @@ export function createWebhookServer(options: {
     name: "Sora's webhooks",
     port: () => portOf(server),
     async start() {
-      const listening = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
+      const listening = createServer({ ...doorTimes }, (request, response) => {
         if (turningAway) response.setHeader('connection', 'close');
         const span = { kind: SpanKind.SERVER, parent: traceOf(request) };
         void inSpan('POST /webhooks/sora/{endpointId}', span, () => handle(request, response));
       });
-      listening.maxConnections = mostConnections;
+      doors.guard(listening, 'webhooks');
       await listenOn(listening, options.listen, 'COMMUNICATION_LISTEN');
       server = listening;
     },

@@ -22,7 +22,7 @@ export interface ChosenStorage {
  * ConfigError. `onUploaded` is called only by the disk's server; S3 does not report uploads.
  */
 export function chooseStorage(
-  { secrets, clock, logger }: Pick<ServiceContext, 'secrets' | 'clock' | 'logger'>,
+  { secrets, clock, logger, doors }: Pick<ServiceContext, 'secrets' | 'clock' | 'logger' | 'doors'>,
   config: UpdatesConfig,
   onUploaded: (key: string) => Promise<UploadAnswer>,
 ): ChosenStorage {
@@ -66,7 +66,7 @@ export function chooseStorage(
     publicUrl: () => (publicUrl ?? `http://${host}:${server.port()}`).replace(/\/$/, ''),
   });
   const server = createLocalServer({
-    ...{ listen, storage, secrets, clock, logger, onUploaded },
+    ...{ listen, storage, secrets, clock, logger, onUploaded, ...(doors && { doors }) },
     requestTimeoutMs: Math.max(config.UPDATES_UPLOAD_URL_SECONDS, config.UPDATES_DOWNLOAD_URL_SECONDS) * 1000,
   });
   return {

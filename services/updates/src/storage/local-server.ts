@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { ListenAddress } from '@headset-cloud/kit/config.ts';
+import { type Doors, defaultDoors, doorTimes } from '@headset-cloud/kit/doors/http-door.ts';
 import { toDomainError } from '@headset-cloud/kit/errors.ts';
 import { closeNow, listenOn, portOf } from '@headset-cloud/kit/http-listen.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
@@ -28,6 +29,7 @@ export interface LocalServerOptions {
   readonly requestTimeoutMs: number;
   /** A connection that is idle for this long is closed; milliseconds. */
   readonly idleTimeoutMs?: number;
+  readonly doors?: Doors;
   /** Called when an upload is stored, before it is answered. */
   readonly onUploaded: (key: string) => Promise<UploadAnswer>;
 }
@@ -38,7 +40,7 @@ export interface LocalServerOptions {
  * codes, and a line of text with the reason.
  */
 export function createLocalServer(options: LocalServerOptions): Component & { port(): number } {
-  const { listen, storage, secrets, clock, logger } = options;
+  const { listen, storage, secrets, clock, logger, doors = defaultDoors } = options;
   let server: Server | undefined;
 
   async function answer(request: IncomingMessage, response: ServerResponse, continues: boolean) {
@@ -112,17 +114,17 @@ export function createLocalServer(options: LocalServerOptions): Component & { po
     async start() {
       const starting = createServer(
         {
-          headersTimeout: 10_000,
+          ...doorTimes,
           requestTimeout: options.requestTimeoutMs,
           keepAliveTimeout: 5000,
           maxHeaderSize: 16_384,
-          connectionsCheckingInterval: 5000,
         },
         (request, response) => handle(request, response, false),
       );
       starting.on('checkContinue', (request, response) => handle(request, response, true));
       starting.timeout = options.idleTimeoutMs ?? 60_000;
       starting.maxHeadersCount = 100;
+      doors.guard(starting, 'files');
       await listenOn(starting, listen, 'UPDATES_LISTEN');
       server = starting;
     },

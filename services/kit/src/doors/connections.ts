@@ -1,0 +1,145 @@
+import type { BlockList, Socket } from 'node:net';
+import { Counter, type Registry } from 'prom-client';
+
+/** How many connections a door has at most. */
+export interface ConnectionLimits {
+  readonly most: number;
+  readonly mostOfAddress: number;
+  /** Behind one of these addresses there are many clients: they count only in all. */
+  readonly proxies: BlockList;
+}
+
+/** What a connection does: it is new, it waits for its client, or the platform works for it. */
+type State = 'new' | 'idle' | 'busy';
+
+/** Why a connection was closed to make room, or was not let in. */
+export type TurnedAway = 'replaced' | 'full' | 'address';
+
+interface Connection {
+  readonly address: string;
+  readonly sinceMs: number;
+}
+
+/** A connection that has come just now may be about to say something; milliseconds. */
+const youngMs = 1000;
+
+/**
+ * The connections of one door (rule C21). At a limit, one more replaces the one that has waited longest
+ * without having asked for anything, then one that is kept open between requests; so those who only hold
+ * connections open cannot keep the others out. Where the platform works for all, the new one is closed.
+ */
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  readonly #onTurnedAway: (why: TurnedAway) => void;
+  readonly #nowMs: () => number;
+  readonly #youngMs: number;
+  readonly #of = new Map<Socket, State>();
+  /** In the order in which they came into the state: whoever waits longest comes first. */
+  readonly #waiting: Record<State, Map<Socket, Connection>> = {
+    new: new Map(),
+    idle: new Map(),
+    busy: new Map(),
+  };
+  readonly #ofAddress = new Map<string, number>();
+
+  constructor(
+    limits: ConnectionLimits,
+    onTurnedAway: (why: TurnedAway) => void = () => {},
+    timing: { readonly nowMs?: () => number; readonly youngMs?: number } = {},
+  ) {
+    this.#limits = limits;
+    this.#onTurnedAway = onTurnedAway;
+    this.#nowMs = timing.nowMs ?? (() => performance.now());
+    this.#youngMs = timing.youngMs ?? youngMs;
+  }
+
+  get size(): number {
+    return this.#of.size;
+  }
+
+  /** Counts a connection until it closes. False: there is no room, and it is closed. */
+  admit(socket: Socket): boolean {
+    const address = socket.remoteAddress ?? '';
+    const { most, mostOfAddress } = this.#limits;
+    const isProxy = this.#isProxy(socket);
+    if (!isProxy && (this.#ofAddress.get(address) ?? 0) >= mostOfAddress && !this.#makeRoom(address)) {
+      return this.#refuse(socket, 'address');
+    }
+    if (this.#of.size >= most && !this.#makeRoom()) return this.#refuse(socket, 'full');
+    this.#of.set(socket, 'new');
+    this.#waiting.new.set(socket, { address, sinceMs: this.#nowMs() });
+    this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? 0) + 1);
+    socket.once('close', () => this.#forget(socket));
+    return true;
+  }
+
+  /** The platform works for it: it is not closed to make room. */
+  busy(socket: Socket): void {
+    this.#change(socket, 'busy');
+  }
+
+  /** It is kept open for what its client may ask next. */
+  idle(socket: Socket): void {
+    this.#change(socket, 'idle');
+  }
+
+  #change(socket: Socket, to: State): void {
+    const from = this.#of.get(socket);
+    const connection = from && this.#waiting[from].get(socket);
+    if (!connection) return;
+    this.#waiting[from].delete(socket);
+    this.#waiting[to].set(socket, { ...connection, sinceMs: this.#nowMs() });
+    this.#of.set(socket, to);
+  }
+
+  #makeRoom(address?: string): boolean {
+    const latestMs = this.#nowMs() - this.#youngMs;
+    for (const state of ['new', 'idle'] as const) {
+      for (const [socket, { address: its, sinceMs }] of this.#waiting[state]) {
+        if (sinceMs > latestMs) break;
+        if (address !== undefined && its !== address) continue;
+        this.#forget(socket);
+        socket.destroy();
+        this.#onTurnedAway('replaced');
+        return true;
+      }
+    }
+    return false;
+  }
+
+  #refuse(socket: Socket, why: TurnedAway): false {
+    socket.destroy();
+    this.#onTurnedAway(why);
+    return false;
+  }
+
+  /** Called when it closes, and before when it was closed to make room. */
+  #forget(socket: Socket): void {
+    const state = this.#of.get(socket);
+    const connection = state && this.#waiting[state].get(socket);
+    if (!connection) return;
+    this.#of.delete(socket);
+    this.#waiting[state].delete(socket);
+    const left = (this.#ofAddress.get(connection.address) ?? 0) - 1;
+    if (left > 0) this.#ofAddress.set(connection.address, left);
+    else this.#ofAddress.delete(connection.address);
+  }
+
+  #isProxy({ remoteAddress = '', remoteFamily }: Socket): boolean {
+    return this.#limits.proxies.check(remoteAddress, remoteFamily === 'IPv6' ? 'ipv6' : 'ipv4');
+  }
+}
+
+/** Counts the connections that a door turns away. */
+export function countTurnedAway(metrics: Registry): (door: string) => (why: TurnedAway) => void {
+  const name = 'headset_door_turned_away_total';
+  const counter =
+    (metrics.getSingleMetric(name) as Counter<'door' | 'reason'> | undefined) ??
+    new Counter({
+      name,
+      help: 'Connections that a door has closed because of its limits: replaced by a newer one while they waited, or not let in.',
+      labelNames: ['door', 'reason'],
+      registers: [metrics],
+    });
+  return (door) => (reason) => counter.inc({ door, reason });
+}
