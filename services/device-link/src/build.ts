@@ -1,4 +1,6 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
+import { Connections, countTurnedAway } from '@headset-cloud/kit/doors/connections.ts';
+import { defaultDoors } from '@headset-cloud/kit/doors/http-door.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { raisedBy } from '@headset-cloud/kit/raised.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
@@ -40,6 +42,7 @@ const streamOptions = (config: DeviceLinkConfig): ChannelOptions => ({
   'grpc.keepalive_time_ms': config.DEVICE_LINK_KEEPALIVE_MS,
   'grpc.keepalive_timeout_ms': config.DEVICE_LINK_KEEPALIVE_TIMEOUT_MS,
   'grpc.max_receive_message_length': transportLimitBytes,
+  'grpc.max_concurrent_streams': limits.maxStreamsOfConnection,
 });
 
 /** Calls to devices and transactions; milliseconds. */
@@ -50,6 +53,8 @@ const activationDeadlineMs = 2000;
 const defaultStopMs = 5000;
 /** Share of a stop's time for sending the headsets away, and of what is left then for the ends of their streams. */
 const drainShare = 0.75;
+/** Part of the time for a hello in which a connection, which may be in its handshake, is not replaced. */
+const youngShare = 0.3;
 /** Calls of one kind that a crowd of connecting headsets may have open at a time. */
 const crowdLimit = 64;
 
@@ -89,6 +94,15 @@ export function buildDeviceLink(
   const offlineWatch = repeat('the watch over headsets that are away', offline.pollEveryMs, logger, () =>
     offline.poll().then(() => 0),
   );
+  const connections = new Connections(
+    {
+      most: config.DEVICE_LINK_MAX_SESSIONS + config.DEVICE_LINK_MAX_WAITING,
+      mostOfAddress: config.DEVICE_LINK_CONNECTIONS_OF_ADDRESS ?? Number.POSITIVE_INFINITY,
+      proxies: (ctx.doors ?? defaultDoors).proxies,
+    },
+    countTurnedAway(ctx.metrics)('headsets'),
+    { youngMs: config.DEVICE_LINK_HELLO_DEADLINE_MS * youngShare },
+  );
   const door = new Door({
     authenticate: createAuthenticator({
       keys,
@@ -105,6 +119,8 @@ export function buildDeviceLink(
     instanceId,
     helloDeadlineMs: config.DEVICE_LINK_HELLO_DEADLINE_MS,
     maxSessions: config.DEVICE_LINK_MAX_SESSIONS,
+    maxWaiting: config.DEVICE_LINK_MAX_WAITING,
+    connections,
     closeElsewhere: async (address, deviceId, belowEpoch) => {
       await peers.at(address).closeSession({ deviceId, belowEpoch: BigInt(belowEpoch) });
     },
@@ -136,8 +152,14 @@ export function buildDeviceLink(
     logger,
     everyMs: config.DEVICE_LINK_KEY_CHECK_MS,
   });
-  const tls = openHeadsetTls(config, { logger, metrics: ctx.metrics });
-  const link = new RpcServer([], logger, streamOptions(config), undefined, tls);
+  const tls = openHeadsetTls(config, { logger, metrics: ctx.metrics, connections });
+  const link = new RpcServer(
+    [],
+    logger,
+    streamOptions(config),
+    undefined,
+    tls ?? { mode: 'plaintext', connections },
+  );
   link.server.addService({ connect: connectMethod }, { connect: door.connect });
 
   const alone = () => self.address() === '';

@@ -90,6 +90,19 @@ export const deviceLinkConfig = {
     min: 200,
     max: 3_600_000,
   }),
+  DEVICE_LINK_MAX_WAITING: integer({
+    doc: 'Connections and streams without a session that one instance holds beside its sessions; one more replaces the one that has waited longest for its headset.',
+    example: '4000',
+    default: 4000,
+    min: 10,
+    max: 1_000_000,
+  }),
+  DEVICE_LINK_CONNECTIONS_OF_ADDRESS: integer({
+    doc: 'Connections of headsets from one address at most; those of TRUSTED_PROXIES count only in all. By default there is no such limit, as many headsets may share an address (NAT, a proxy at layer 4).',
+    example: '2000',
+    min: 1,
+    max: 1_000_000,
+  }),
   DEVICE_LINK_MAX_SESSIONS: integer({
     doc: 'Headsets that one instance serves at most; more are sent away with UNAVAILABLE.',
     example: '20000',

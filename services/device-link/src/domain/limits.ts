@@ -4,6 +4,8 @@ export const limits = {
   protocolVersion: 1,
   /** Largest message of a headset; bytes. Those to it hold a list of networks of 1 MiB at most (rule A22). */
   maxMessageBytes: 256 * 1024,
+  /** Streams that one connection may hold at a time; a headset has one, a proxy may bring many. */
+  maxStreamsOfConnection: 100,
   /** Offers that may be unanswered at a time; the rest waits. */
   maxInFlightOffers: 64,
   /** Offers that may wait for one session; beyond it Deliver answers `unavailable`. */

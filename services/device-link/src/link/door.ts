@@ -1,7 +1,9 @@
 import { status } from '@grpc/grpc-js';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Connections } from '@headset-cloud/kit/doors/connections.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { ConnectRequest, Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { limits } from '../domain/limits.ts';
 import { checkHello } from '../domain/messages.ts';
 import type { TokenClaims } from '../domain/token.ts';
 import type { Registration, SessionDirectory } from '../ports.ts';
@@ -20,6 +22,10 @@ export interface DoorDeps {
   readonly logger: Logger;
   readonly helloDeadlineMs: number;
   readonly maxSessions: number;
+  /** Streams without a session that are held at a time. */
+  readonly maxWaiting: number;
+  /** The port's connections. */
+  readonly connections: Pick<Connections, 'busy' | 'idle'>;
   readonly instanceId: string;
   /** Tells another instance that it holds an older session. */
   readonly closeElsewhere: (address: string, deviceId: string, belowEpoch: number) => Promise<void>;
@@ -32,6 +38,8 @@ const doubtfulMs = 60_000;
 interface Visitor {
   readonly call: LinkCall;
   readonly deadlineMs: number;
+  /** Whose hello is awaited: nothing else is in the way. */
+  awaits?: string;
   /** When a refused peer that does not leave is cut off; 0 while it is not refused. */
   cutOffAtMs: number;
 }
@@ -40,6 +48,8 @@ interface Visitor {
 export class Door {
   readonly #deps: DoorDeps;
   readonly #visitors = new Set<Visitor>();
+  /** Streams that wait for their hello, by device. */
+  readonly #awaited = new Map<string, Visitor>();
   /** Registrations that the hub does not know yet, by device. */
   readonly #entering = new Map<string, number>();
   /** Devices of which a registration failed, and until when its write may still become visible. */
@@ -56,6 +66,10 @@ export class Door {
       deadlineMs: this.#deps.clock.now() + this.#deps.helloDeadlineMs,
       cutOffAtMs: 0,
     };
+    if (!this.#makeRoom()) {
+      this.#sendAway(visitor);
+      return;
+    }
     this.#visitors.add(visitor);
     call.once('cancelled', () => this.#visitors.delete(visitor));
     this.#receive(visitor).catch((error) => {
@@ -99,7 +113,7 @@ export class Door {
     const claims = await this.#deps.authenticate(call.metadata);
     const { deviceId } = claims;
     if (visitor.cutOffAtMs > 0 || call.cancelled) return;
-    const hello = await this.#hello(visitor);
+    const hello = await this.#awaitHello(visitor, deviceId);
     // A visitor that was sent away meanwhile is not registered, whatever it still says.
     if (!hello || visitor.cutOffAtMs > 0 || call.cancelled) return;
     const leave = this.#enter(deviceId);
@@ -122,7 +136,12 @@ export class Door {
     this.#deps.session.failpoints('device-link.registered');
     const session = new Session(call, claims, registration.epoch, this.#deps.session);
     this.#visitors.delete(visitor);
-    call.once('cancelled', () => hub.gone(session));
+    const peer = call.getPeer();
+    this.#deps.connections.busy(peer);
+    call.once('cancelled', () => {
+      this.#deps.connections.idle(peer);
+      hub.gone(session);
+    });
     call.once('end', () => {
       // The headset has closed its half: the session is over.
       session.end();
@@ -191,6 +210,38 @@ export class Door {
   async #begin(session: Session, hello: Hello, registration: Registration): Promise<void> {
     const activation = await this.#deps.session.currentActivation(session.deviceId);
     if (!session.ended) session.begin(hello, registration, activation);
+  }
+
+  /** Sends away who has waited longest without a hello, at the limit. False: everybody waits for this instance. */
+  #makeRoom(): boolean {
+    if (this.#visitors.size < this.#deps.maxWaiting) return true;
+    for (const visitor of this.#visitors) {
+      if (visitor.awaits === undefined || visitor.cutOffAtMs > 0) continue;
+      this.#sendAway(visitor);
+      return true;
+    }
+    return false;
+  }
+
+  /** Refuses it, and does not wait for it to go. */
+  #sendAway(visitor: Visitor): void {
+    this.#refuse(visitor, crowded());
+    this.#visitors.delete(visitor);
+    setTimeout(() => cutOff(visitor.call), limits.closeGraceMs).unref();
+  }
+
+  /** One headset says hello on one stream: a newer one takes the place of the one before. */
+  async #awaitHello(visitor: Visitor, deviceId: string): Promise<Hello | undefined> {
+    const earlier = this.#awaited.get(deviceId);
+    if (earlier && earlier.cutOffAtMs === 0) this.#sendAway(earlier);
+    visitor.awaits = deviceId;
+    this.#awaited.set(deviceId, visitor);
+    try {
+      return await this.#hello(visitor);
+    } finally {
+      delete visitor.awaits;
+      if (this.#awaited.get(deviceId) === visitor) this.#awaited.delete(deviceId);
+    }
   }
 
   /** The first message; undefined when the stream ends before it comes. */
@@ -269,6 +320,12 @@ function firstProblem(message: Incoming): LinkFailure | undefined {
 /** A defect of the client, which is there again in its next session: it need not come at once. */
 function outOfForm(problem: string): LinkFailure {
   return new LinkFailure(status.INVALID_ARGUMENT, problem, { 'x-retry-after-ms': '5000' });
+}
+
+function crowded(): LinkFailure {
+  return new LinkFailure(status.UNAVAILABLE, 'Too many streams wait for a session.', {
+    'x-retry-after-ms': '5000',
+  });
 }
 
 function draining(): LinkFailure {

@@ -1,10 +1,12 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type ClientHttp2Session, connect as http2 } from 'node:http2';
+import { BlockList } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { connect, type TLSSocket } from 'node:tls';
 import type { ConfigError } from '@headset-cloud/kit/config.ts';
+import { Connections } from '@headset-cloud/kit/doors/connections.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { type Authority, createAuthority, type Issued } from '@headset-cloud/kit/testing/authority.ts';
@@ -12,6 +14,8 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { openHeadsetTls } from './tls.ts';
+
+const anyNumber = () => new Connections({ most: 1000, mostOfAddress: 1000, proxies: new BlockList() });
 
 let authority: Authority;
 let one: Issued;
@@ -55,7 +59,7 @@ async function open() {
   });
   const logger = pino({ level: 'debug' }, output) as unknown as Logger;
   const metrics = new Registry();
-  const tls = openHeadsetTls(files(), { logger, metrics, everyMs: 20 });
+  const tls = openHeadsetTls(files(), { logger, metrics, everyMs: 20, connections: anyNumber() });
   const server = new RpcServer([], logger, {}, undefined, tls);
   const port = await server.start({ host: '127.0.0.1', port: 0 });
   closing.push(() => server.stop(0));
@@ -141,6 +145,7 @@ test('a start with files that cannot be used names the setting and the reason', 
       openHeadsetTls(config as ReturnType<typeof files>, {
         logger: pino({ level: 'silent' }) as unknown as Logger,
         metrics: new Registry(),
+        connections: anyNumber(),
       });
     } catch (error) {
       return (error as ConfigError).problems[0];

@@ -1,4 +1,5 @@
 import { ConfigError } from '@headset-cloud/kit/config.ts';
+import type { Connections } from '@headset-cloud/kit/doors/connections.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { ServerTls } from '@headset-cloud/kit/rpc/secure-listener.ts';
 import { openCertificateFiles } from '@headset-cloud/kit/tls/certificate-files.ts';
@@ -8,6 +9,7 @@ import { type DeviceLinkConfig, deviceLinkConfig } from '../config.ts';
 interface Surroundings {
   readonly logger: Logger;
   readonly metrics: Registry;
+  readonly connections: Connections;
   /** How often the files are read; milliseconds. */
   readonly everyMs?: number;
 }
@@ -20,7 +22,7 @@ const settings = ['DEVICE_LINK_TLS_CERT_FILE', 'DEVICE_LINK_TLS_KEY_FILE'] as co
  */
 export function openHeadsetTls(
   config: Pick<DeviceLinkConfig, (typeof settings)[number]>,
-  { logger, metrics, everyMs }: Surroundings,
+  { logger, metrics, everyMs, connections }: Surroundings,
 ): ServerTls | undefined {
   const [cert, key] = settings.map((setting) => ({ setting, path: config[setting] }));
   if (!cert?.path && !key?.path) return undefined;
@@ -51,5 +53,5 @@ export function openHeadsetTls(
       this.set(files.expiresAtMs() / 1000);
     },
   });
-  return { mode: 'server', files, observe: { handshakeFailed: () => failed.inc() } };
+  return { mode: 'server', files, connections, observe: { handshakeFailed: () => failed.inc() } };
 }

@@ -17,6 +17,9 @@ export type TurnedAway = 'replaced' | 'full' | 'address';
 
 interface Connection {
   readonly address: string;
+  readonly peer: string;
+  /** Requests or streams that the platform works for. */
+  readonly uses: number;
   readonly sinceMs: number;
 }
 
@@ -41,6 +44,7 @@ export class Connections {
     busy: new Map(),
   };
   readonly #ofAddress = new Map<string, number>();
+  readonly #byPeer = new Map<string, Socket>();
 
   constructor(
     limits: ConnectionLimits,
@@ -67,28 +71,36 @@ export class Connections {
     }
     if (this.#of.size >= most && !this.#makeRoom()) return this.#refuse(socket, 'full');
     this.#of.set(socket, 'new');
-    this.#waiting.new.set(socket, { address, sinceMs: this.#nowMs() });
+    const peer = peerOf(socket);
+    this.#waiting.new.set(socket, { address, peer, uses: 0, sinceMs: this.#nowMs() });
     this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? 0) + 1);
+    this.#byPeer.set(peer, socket);
     socket.once('close', () => this.#forget(socket));
     return true;
   }
 
-  /** The platform works for it: it is not closed to make room. */
-  busy(socket: Socket): void {
-    this.#change(socket, 'busy');
+  /**
+   * One more request or stream on it that the platform works for: it is not closed to make room. A peer is
+   * `address:port`, as gRPC names it.
+   */
+  busy(which: Socket | string): void {
+    this.#change(which, 1);
   }
 
-  /** It is kept open for what its client may ask next. */
-  idle(socket: Socket): void {
-    this.#change(socket, 'idle');
+  /** One less; without any it is kept open for what its client may ask next. */
+  idle(which: Socket | string): void {
+    this.#change(which, -1);
   }
 
-  #change(socket: Socket, to: State): void {
-    const from = this.#of.get(socket);
+  #change(which: Socket | string, more: 1 | -1): void {
+    const socket = typeof which === 'string' ? this.#byPeer.get(which) : which;
+    const from = socket && this.#of.get(socket);
     const connection = from && this.#waiting[from].get(socket);
     if (!connection) return;
+    const uses = connection.uses + more;
+    const to = uses > 0 ? 'busy' : 'idle';
     this.#waiting[from].delete(socket);
-    this.#waiting[to].set(socket, { ...connection, sinceMs: this.#nowMs() });
+    this.#waiting[to].set(socket, { ...connection, uses, sinceMs: this.#nowMs() });
     this.#of.set(socket, to);
   }
 
@@ -120,6 +132,7 @@ export class Connections {
     if (!connection) return;
     this.#of.delete(socket);
     this.#waiting[state].delete(socket);
+    if (this.#byPeer.get(connection.peer) === socket) this.#byPeer.delete(connection.peer);
     const left = (this.#ofAddress.get(connection.address) ?? 0) - 1;
     if (left > 0) this.#ofAddress.set(connection.address, left);
     else this.#ofAddress.delete(connection.address);
@@ -129,6 +142,8 @@ export class Connections {
     return this.#limits.proxies.check(remoteAddress, remoteFamily === 'IPv6' ? 'ipv6' : 'ipv4');
   }
 }
+
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}:${remotePort}`;
 
 /** Counts the connections that a door turns away. */
 export function countTurnedAway(metrics: Registry): (door: string) => (why: TurnedAway) => void {

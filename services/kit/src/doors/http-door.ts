@@ -1,6 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { BlockList, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { Registry } from 'prom-client';
 import { type ConnectionLimits, Connections, countTurnedAway, type TurnedAway } from './connections.ts';
 
@@ -17,20 +16,28 @@ export const doorTimes = {
   connectionsCheckingInterval: 1000,
 } as const;
 
-/** The doors for HTTP of one process. */
+/** The doors of one process. */
 export interface Doors {
-  /** Puts the process's limits on a server; called before it listens, when its listeners are there. */
+  /** Behind one of these addresses there are many clients. */
+  readonly proxies: BlockList;
+  /** Puts the process's limits on a server for HTTP; called before it listens, when its listeners are there. */
   guard(server: Server, door: string): void;
 }
 
 /** Doors with these limits, which count whom they turn away. */
 export function openDoors(limits: ConnectionLimits, metrics: Registry): Doors {
   const counted = countTurnedAway(metrics);
-  return { guard: (server, door) => void limitConnections(server, limits, counted(door)) };
+  return {
+    proxies: limits.proxies,
+    guard: (server, door) => void limitConnections(server, limits, counted(door)),
+  };
 }
 
 /** The doors of a part that is built without a process. */
-export const defaultDoors: Doors = { guard: (server) => void limitConnections(server) };
+export const defaultDoors: Doors = {
+  proxies: defaultLimits.proxies,
+  guard: (server) => void limitConnections(server),
+};
 
 /** Puts limits on the connections of a server for HTTP; called before it listens. */
 export function limitConnections(
@@ -40,15 +47,9 @@ export function limitConnections(
   timing?: ConstructorParameters<typeof Connections>[2],
 ): Connections {
   const connections = new Connections(limits, onTurnedAway, timing);
-  const open = new WeakMap<Duplex, number>();
   const count = ({ socket }: IncomingMessage, response: ServerResponse) => {
-    open.set(socket, (open.get(socket) ?? 0) + 1);
     connections.busy(socket);
-    response.once('close', () => {
-      const left = (open.get(socket) ?? 0) - 1;
-      open.set(socket, left);
-      if (left <= 0) connections.idle(socket);
-    });
+    response.once('close', () => connections.idle(socket));
   };
   // Before the server's own listeners, which then find a socket that is destroyed.
   server.prependListener('connection', (socket: Socket) => connections.admit(socket));

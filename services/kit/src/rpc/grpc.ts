@@ -33,7 +33,7 @@ import type { Peer } from './identity.ts';
 import type { CallObserver } from './metrics.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { MutualTlsCredentials } from './secure-channel.ts';
-import { SecureListener, type ServerTls } from './secure-listener.ts';
+import { type Plaintext, SecureListener, type ServerTls } from './secure-listener.ts';
 import type { RpcSecurity } from './security.ts';
 import { codeKey, fromStatus, isAway, mayTryAgain, notBegun, toStatus } from './status.ts';
 import type { CallOptions, Channel, RpcBinding } from './types.ts';
@@ -83,18 +83,19 @@ export class RpcServer {
 
   /**
    * `observe` is told of each call. With `security`, callers must prove who they are (rule C20); with the
-   * server's TLS alone, only the server does.
+   * server's TLS alone, only the server does; `plaintext` is a door without TLS that has limits.
    */
   constructor(
     bindings: readonly RpcBinding[],
     logger: Logger,
     options: ChannelOptions = {},
     observe: CallObserver = () => {},
-    security?: RpcSecurity | ServerTls,
+    security?: RpcSecurity | ServerTls | Plaintext,
   ) {
     this.#logger = logger;
     this.#observe = observe;
-    this.#guard = security && security.mode !== 'server' ? createGuard(security, logger) : undefined;
+    const isMutual = security && security.mode !== 'server' && security.mode !== 'plaintext';
+    this.#guard = isMutual ? createGuard(security, logger) : undefined;
     this.#server = new Server({
       ...commonOptions,
       'grpc.keepalive_timeout_ms': 8_000,

@@ -2,12 +2,23 @@ import { createServer, type Server as NetServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { ListenAddress } from '../config.ts';
+import type { Connections } from '../doors/connections.ts';
 import type { Logger } from '../logger.ts';
 import type { CertificateFiles, TlsMaterial } from '../tls/certificate-files.ts';
 import type { RpcSecurity, SecurityObserver } from './security.ts';
 
+/** A public door (rule C21): its connections have limits. */
+export interface PublicDoor {
+  readonly connections: Connections;
+}
+
+/** Without TLS: a proxy ends it, or nobody but this machine gets here. */
+export interface Plaintext extends PublicDoor {
+  readonly mode: 'plaintext';
+}
+
 /** TLS by which only the server shows who it is: for peers that prove themselves inside, as headsets do. */
-export interface ServerTls {
+export interface ServerTls extends PublicDoor {
   readonly mode: 'server';
   readonly files: CertificateFiles;
   readonly observe: Pick<SecurityObserver, 'handshakeFailed'>;
@@ -19,22 +30,19 @@ const handshakeMs = 10_000;
 const handshakeRecord = 0x16;
 
 /**
- * A port with TLS in front of a gRPC server: mutual TLS, in `permissive` mode also for peers without it, or the
- * server's alone. grpc-js could end TLS by itself, but it tells nobody of failed handshakes, has no port for
- * both, and reads no renewed certificate.
+ * A port in front of a gRPC server: mutual TLS, in `permissive` mode also for peers without it, the server's TLS
+ * alone, or none, with limits for a public door. grpc-js could listen by itself, but it tells nobody of failed
+ * handshakes, has no port for both, reads no renewed certificate, and takes every connection.
  */
 export class SecureListener {
-  readonly #tls: TlsServer;
   readonly #port: NetServer;
-  readonly #security: RpcSecurity | ServerTls;
+  readonly #security: RpcSecurity | ServerTls | Plaintext;
   /** The connections that the gRPC server has. */
   readonly #open = new Set<Socket>();
   #noneIsOpen: (() => void) | undefined;
 
-  constructor(server: Server, security: RpcSecurity | ServerTls, logger: Logger) {
+  constructor(server: Server, security: RpcSecurity | ServerTls | Plaintext, logger: Logger) {
     this.#security = security;
-    const { files, observe } = security;
-    const mutual = security.mode !== 'server';
     const inside = server.createConnectionInjector(ServerCredentials.createInsecure());
     const handOver = (socket: Socket) => {
       // Its handshake ended after `close`: nobody would tell it to end.
@@ -46,12 +54,30 @@ export class SecureListener {
       });
       inside.injectConnection(socket);
     };
+    this.#port =
+      security.mode === 'plaintext'
+        ? createServer({ noDelay: true }, (socket) => {
+            // HTTP/2 handles it from here on.
+            if (!socket.destroyed) handOver(socket);
+          })
+        : this.#secured(security, handOver, logger);
+    if ('connections' in security) {
+      const { connections } = security;
+      // Before the listeners above, which then find a socket that is destroyed.
+      this.#port.prependListener('connection', (socket: Socket) => connections.admit(socket));
+    }
+  }
+
+  /** A server that hands over connections after their handshake. */
+  #secured(security: RpcSecurity | ServerTls, handOver: (socket: Socket) => void, logger: Logger): NetServer {
+    const { files, observe } = security;
+    const mutual = security.mode !== 'server';
     const asked = { requestCert: mutual, rejectUnauthorized: mutual };
     const contextOf = ({ cert, key, ca }: TlsMaterial) => ({
       ...{ cert, key, minVersion: 'TLSv1.2' as const },
       ...(mutual && { ca }),
     });
-    this.#tls = createTlsServer(
+    const tls: TlsServer = createTlsServer(
       { ...contextOf(files.current()), ...asked, ALPNProtocols: ['h2'], handshakeTimeout: handshakeMs },
       (socket) => {
         // A peer that breaks off after the handshake; HTTP/2 handles it from then on.
@@ -59,39 +85,21 @@ export class SecureListener {
         handOver(socket);
       },
     );
-    this.#tls.on('tlsClientError', (error, socket) => {
+    tls.on('tlsClientError', (error, socket) => {
       observe.handshakeFailed();
       const why = { peer: socket.remoteAddress, reason: error.message };
       if (mutual) logger.warn(why, 'a connection of another service failed in its TLS handshake');
       // Whoever scans a public port could fill the log.
       else logger.debug(why, 'a connection failed in its TLS handshake');
     });
-    files.onChange((material) => this.#tls.setSecureContext(contextOf(material)));
-    this.#port =
-      security.mode !== 'permissive'
-        ? this.#tls
-        : createServer({ noDelay: true }, (socket) => {
-            this.#sniff(socket, () => {
-              security.observe.plaintextAccepted();
-              logger.debug({ peer: socket.remoteAddress }, 'a service connects without TLS');
-              handOver(socket);
-            });
-          });
-  }
-
-  /** Reads the first byte, puts it back, and hands the connection to TLS or to plaintext. */
-  #sniff(socket: Socket, plaintext: () => void): void {
-    const tooLong = setTimeout(() => socket.destroy(), handshakeMs).unref();
-    const gone = () => clearTimeout(tooLong);
-    socket.on('error', () => {});
-    socket.once('close', gone);
-    socket.once('readable', () => {
-      const first: Buffer | null = socket.read();
-      if (first === null) return;
-      gone();
-      socket.unshift(first);
-      if (first[0] === handshakeRecord) this.#tls.emit('connection', socket);
-      else plaintext();
+    files.onChange((material) => tls.setSecureContext(contextOf(material)));
+    if (security.mode !== 'permissive') return tls;
+    return createServer({ noDelay: true }, (socket) => {
+      sniff(socket, tls, () => {
+        security.observe.plaintextAccepted();
+        logger.debug({ peer: socket.remoteAddress }, 'a service connects without TLS');
+        handOver(socket);
+      });
     });
   }
 
@@ -114,10 +122,26 @@ export class SecureListener {
    */
   close(): Promise<void> {
     this.#port.close();
-    this.#security.files.close();
+    if (this.#security.mode !== 'plaintext') this.#security.files.close();
     return new Promise((resolve) => {
       this.#noneIsOpen = resolve;
       if (this.#open.size === 0) resolve();
     });
   }
+}
+
+/** Reads the first byte, puts it back, and hands the connection to TLS or to plaintext. */
+function sniff(socket: Socket, tls: TlsServer, plaintext: () => void): void {
+  const tooLong = setTimeout(() => socket.destroy(), handshakeMs).unref();
+  const gone = () => clearTimeout(tooLong);
+  socket.on('error', () => {});
+  socket.once('close', gone);
+  socket.once('readable', () => {
+    const first: Buffer | null = socket.read();
+    if (first === null) return;
+    gone();
+    socket.unshift(first);
+    if (first[0] === handshakeRecord) tls.emit('connection', socket);
+    else plaintext();
+  });
 }

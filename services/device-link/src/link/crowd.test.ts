@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { status } from '@grpc/grpc-js';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { deviceId, type Instance, World } from '../testing/world.ts';
+
+let world: World;
+let instance: Instance;
+const sockets: Socket[] = [];
+const strangers = Array.from({ length: 12 }, (_, i) => `35000000000${String(1000 + i)}`);
+
+beforeEach(async () => {
+  world = new World();
+  for (const id of strangers) world.registerKey(id, 'k1');
+  instance = await world.start({
+    ...{ DEVICE_LINK_MAX_SESSIONS: 20, DEVICE_LINK_MAX_WAITING: 10 },
+    // A connection may be replaced after 30 % of it.
+    DEVICE_LINK_HELLO_DEADLINE_MS: 10_000,
+  });
+});
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await world.close();
+});
+
+const turnedAway = async (reason: string): Promise<number> => {
+  const found = new RegExp(`turned_away_total{door="headsets",reason="${reason}"} (\\d+)`);
+  return Number(found.exec(await world.metrics.metrics())?.[1] ?? 0);
+};
+
+it('connections that say nothing keep no headset out, and end no session', async () => {
+  const inside = world.dial(instance, { hello: {} });
+  await inside.next('welcome');
+  const half = async () => {
+    const socket = connect(instance.service.linkPort(), '127.0.0.1');
+    sockets.push(socket);
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+  };
+  for (let i = 0; i < 300; i++) await half();
+  await waitFor('the door to be full', async () => (await turnedAway('full')) >= 271);
+  // Its first tries may come before the others are old enough to be replaced.
+  const [stranger = ''] = strangers;
+  let headset = world.dial(instance, { id: stranger, hello: {} });
+  await waitFor('the headset to get in', () => {
+    if (headset.end) headset = world.dial(instance, { id: stranger, hello: {} });
+    return headset.received.length > 0;
+  });
+  await headset.next('welcome');
+  expect(await turnedAway('replaced')).toBeGreaterThan(0);
+  expect(inside.end).toBeUndefined();
+});
+
+it('streams that never say hello give way to a headset that does', async () => {
+  const silent = strangers.map((id) => world.dial(instance, { id }));
+  await waitFor('the first ones to be sent away', () => silent.filter((one) => one.end).length === 2);
+  const gone = silent.filter((one) => one.end);
+  for (const one of gone) {
+    const { metadata } = await one.ended(status.UNAVAILABLE);
+    expect(metadata.get('x-retry-after-ms')).toEqual(['5000']);
+  }
+  const headset = world.dial(instance, { hello: {} });
+  await headset.next('welcome');
+  expect(silent.filter((one) => one.end)).toHaveLength(3);
+});
+
+it('of one headset only the newest stream waits for its hello', async () => {
+  const both = [world.dial(instance), world.dial(instance)];
+  const gone = await waitFor('one to be sent away', () => both.find((one) => one.end));
+  await gone.ended(status.UNAVAILABLE);
+  const [left] = both.filter((one) => one !== gone);
+  left?.hello();
+  await left?.next('welcome');
+  expect(world.online.map((request) => request.deviceId)).toEqual([deviceId]);
+});
