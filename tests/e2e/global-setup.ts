@@ -62,9 +62,9 @@ export default async function setup(): Promise<void> {
     },
   });
   globalThis.headsetStack = stack;
-  const { issuerUrl, tokenUrl, admin, adminUrls } = stack;
+  const { issuerUrl, tokenUrl, filesUrl, admin, adminUrls } = stack;
   process.env['HEADSET_STACK'] = JSON.stringify({
-    ...{ kind, dataDir, issuerUrl, tokenUrl, admin, adminUrls },
+    ...{ kind, dataDir, issuerUrl, tokenUrl, filesUrl, admin, adminUrls },
     ...(await doorsTo(stack)),
     clientsFile: join(dataDir, 'issuer-clients.json'),
   });

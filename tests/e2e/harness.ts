@@ -31,6 +31,8 @@ interface StackInfo {
   readonly tokenUrl: string;
   readonly deviceLinkUrl: string;
   readonly soraWebhookUrl: string;
+  /** The server for files of a stack without S3. */
+  readonly filesUrl: string;
   readonly admin: AdminAddresses;
   readonly adminUrls: Readonly<Record<string, string>>;
   readonly clientsFile: string;

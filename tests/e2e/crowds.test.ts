@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect as http2 } from 'node:http2';
+import { connect, type Socket } from 'node:net';
+import { mintToken } from '@headset-cloud/demo/headset/identity.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { HeadsetLinkService } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
+
+/** Streams without a hello; a longer test by hand takes more. */
+const crowdOfStreams = Number(process.env['CROWD'] || 1000);
+/** A door's name and address, and the status of a newcomer's request for a path. */
+type Door = [string, () => string, string, number];
+
+describeOnStack('crowds at the doors', () => {
+  let tenant: Tenant;
+  let attacker: Tenant;
+  const sockets: Socket[] = [];
+  const sessions: ClientHttp2Session[] = [];
+  beforeAll(async () => {
+    [tenant, attacker] = [await createTenant(), await createTenant()];
+    await tenant.activate();
+    tenant.headset().connect();
+  });
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    for (const session of sessions.splice(0)) session.destroy();
+  });
+  afterAll(() => Promise.all([tenant.close(), attacker.close()]));
+
+  /** Opens connections that say nothing, or only the beginning of a request. */
+  async function crowd(url: string, many: number): Promise<void> {
+    const { hostname, port } = new URL(url);
+    for (let i = 0; i < many; i++) {
+      const socket = connect(Number(port), hostname);
+      sockets.push(socket);
+      socket.on('error', () => {});
+      await once(socket, 'connect');
+      if (i % 2) socket.write('GET / HTTP/1.1\r\nhost: a\r\nx: ');
+    }
+  }
+  /** The status of a request on a connection of its own; 0: the connection was closed. */
+  const status = async (url: string) =>
+    fetch(url, { headers: { connection: 'close' } }).then(
+      (answer) => answer.status,
+      () => 0,
+    );
+
+  const files: Door = ['files', () => stack.filesUrl, '/a', 403];
+  it.each<Door>([
+    ['the API', () => stack.apiUrl, '/v1/applications/a', 401],
+    ["Sora's webhooks", () => stack.soraWebhookUrl, '/webhooks/sora/a', 405],
+    // With S3 the platform serves no files itself.
+    ...(stack.kind === 'embedded' ? [files] : []),
+  ])('%s: a thousand connections without a request keep nobody out', async (_, url, path, answer) => {
+    await crowd(url(), 1000);
+    await waitFor('a newcomer to be answered', async () => (await status(url() + path)) === answer);
+    expect(await tenant.ended(await tenant.command())).toMatchObject({ result: 'success' });
+  });
+
+  it('headsets: a thousand connections without a stream keep nobody out', async () => {
+    await crowd(`http://${stack.deviceLinkUrl}`, 1000);
+    const newcomer = await createTenant();
+    await newcomer.activate();
+    newcomer.headset().connect();
+    expect(await newcomer.ended(await newcomer.command())).toMatchObject({ result: 'success' });
+    await newcomer.close();
+  });
+
+  it('headsets: streams without a hello keep nobody out (CROWD=5000)', async () => {
+    const authorization = `Bearer ${mintToken(attacker.devices[0] as HeadsetKeyFile, 'headset-cloud/device-link', Date.now())}`;
+    let ended = 0;
+    for (let i = 0; i < crowdOfStreams / 100; i++) {
+      const session = http2(`http://${stack.deviceLinkUrl}`);
+      sessions.push(session);
+      session.on('error', () => {});
+      await once(session, 'connect');
+      for (let n = 0; n < 100; n++) {
+        const stream = session.request({
+          ...{ ':method': 'POST', ':path': `/${HeadsetLinkService.typeName}/Connect`, authorization },
+          ...{ 'content-type': 'application/grpc', te: 'trailers' },
+        });
+        stream.on('error', () => {});
+        stream.on('close', () => {
+          ended += 1;
+        });
+        stream.resume();
+      }
+    }
+    const newcomer = await createTenant();
+    await newcomer.activate();
+    newcomer.headset().connect();
+    expect(await newcomer.ended(await newcomer.command())).toMatchObject({ result: 'success' });
+    await newcomer.close();
+    // Of one key only the newest waits.
+    await waitFor('the others to be sent away', () => ended >= crowdOfStreams - 1, { timeoutMs: 50_000 });
+  });
+});
