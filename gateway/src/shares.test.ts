@@ -1,3 +1,4 @@
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { deviceId } from './testing/fakes.ts';
 import { startTestGateway, type TestGateway } from './testing/gateway.ts';
 
@@ -16,10 +17,13 @@ const reset = `/v1/applications/app-1/devices/${deviceId}/reset`;
 
 test('a client beyond its rate is answered 429, which says when and why; another client is not', async () => {
   limited({ callsPerSecond: 1, callsBurst: 2 });
-  expect((await gateway.request('GET', status)).status).toBe(200);
-  expect((await gateway.request('GET', status)).status).toBe(200);
-  const answer = await gateway.request('GET', status);
-  expect(answer.status).toBe(429);
+  // At once: on a slow machine the rate may have let one more in between two calls.
+  const answers = await Promise.all(Array.from({ length: 8 }, () => gateway.request('GET', status)));
+  const refused = answers.filter((one) => one.status === 429);
+  expect(answers.filter((one) => one.status === 200).length).toBe(8 - refused.length);
+  expect(refused.length).toBeGreaterThan(0);
+  expect(refused.length).toBeLessThanOrEqual(6);
+  const [answer] = refused as [(typeof answers)[number]];
   expect(answer.text).toBe('{"message":"Too many calls: at most 1 a second."}');
   expect(answer.headers).toMatchObject({
     'retry-after': '1',
@@ -29,7 +33,7 @@ test('a client beyond its rate is answered 429, which says when and why; another
   const authorization = `Bearer ${gateway.token({ client_id: 'client-2' })}`;
   expect((await gateway.request('GET', status, { headers: { authorization } })).status).toBe(200);
   expect(await gateway.metrics.getSingleMetricAsString('headset_gateway_limited_total')).toContain(
-    '{limit="calls"} 1',
+    `{limit="calls"} ${refused.length}`,
   );
 });
 
@@ -37,10 +41,12 @@ test('a call beyond the limit does not reach a service, nor one without scope th
   limited({ callsPerSecond: 1, callsBurst: 1 });
   const authorization = `Bearer ${gateway.token({ scope: '' })}`;
   expect((await gateway.request('GET', status, { headers: { authorization } })).status).toBe(403);
-  expect((await gateway.request('GET', status)).status).toBe(200);
-  gateway.fakes.seen.length = 0;
-  // The path's own error comes after the limit.
-  expect((await gateway.request('PUT', '/v1/applications/app-1/devices/no-imei/reset')).status).toBe(429);
+  await waitFor('two calls within a second', async () => {
+    await gateway.request('GET', status);
+    gateway.fakes.seen.length = 0;
+    // The path's own error, 404, comes after the limit.
+    return (await gateway.request('PUT', '/v1/applications/app-1/devices/no-imei/reset')).status === 429;
+  });
   expect(gateway.fakes.seen.filter(({ rpc }) => !rpc.startsWith('authorize'))).toEqual([]);
 });
 

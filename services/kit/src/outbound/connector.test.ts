@@ -216,7 +216,7 @@ describe('an egress proxy that fails is named as the reason', () => {
 
   it('no answer: given up after the connect time-out', async () => {
     proxy.conduct = 'silent';
-    expect(await reason(get(url, { connectTimeoutMs: 100 }))).toMatch(
+    expect(await reason(get(url, { connectTimeoutMs: 500 }))).toMatch(
       /^EGRESS_PROXY: the egress proxy opened no tunnel within \d+ ms$/,
     );
     expect(proxy.asked).toHaveLength(1);
