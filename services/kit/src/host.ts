@@ -21,7 +21,9 @@ import { connectionAge, GrpcChannel, RpcServer } from './rpc/grpc.ts';
 import { registerRpcMetrics } from './rpc/metrics.ts';
 import { openRpcSecurity, type RpcSecurity } from './rpc/security.ts';
 import type { Channel } from './rpc/types.ts';
-import { createSecretBox } from './secrets.ts';
+import { secretsAdmin } from './sealed/admin.ts';
+import { createNotedKeys } from './sealed/noted-keys.ts';
+import { secretKeysOf } from './secrets.ts';
 import { databaseOf, type ServiceDefinition, type ServiceName } from './service.ts';
 import { createStartUp, StartStoppedError } from './start-up.ts';
 import { openMongo } from './store/mongo.ts';
@@ -172,6 +174,7 @@ export async function hostService(
   );
   const keeping = withDeadLetters(withMetrics(kafka, metrics), { store, logger, failpoints });
   registerDeadLetters(metrics, [keeping.deadLetters]);
+  const secrets = secretKeysOf(common);
   const service = build({
     logger,
     clock: systemClock,
@@ -182,19 +185,27 @@ export async function hostService(
     },
     channel: channels.channel,
     channelToPeer: (address) => new GrpcChannel(address, {}, security && { security, service: name }),
-    secrets: createSecretBox(common.SECRET_KEY),
+    secrets,
     metrics,
     failpoints,
     instanceId: `${name}-${randomUUID().slice(0, 8)}`,
     schema: common.SCHEMA,
     starting: startUp,
   });
+  const sealed = service.sealed && {
+    ...{ service: name, places: service.sealed },
+    noted: createNotedKeys({ store, secrets, logger }),
+  };
   await lifecycle.start(
     createAdminServer({
       service: name,
       listen: common.ADMIN_LISTEN,
       ...adminTokensOf(common),
-      bindings: [...service.admin, deadLettersAdmin([keeping.deadLetters])],
+      bindings: [
+        ...service.admin,
+        deadLettersAdmin([keeping.deadLetters]),
+        ...(sealed ? [secretsAdmin(secrets, [sealed])] : []),
+      ],
       metrics,
       notReady: () => lifecycle.notReady(),
       logger,
@@ -218,6 +229,10 @@ export async function hostService(
   try {
     // Needed even by a service that stores nothing but dead letters.
     await store.whenReachable?.('the database', async () => {});
+    if (sealed) {
+      const { noted } = sealed;
+      await lifecycle.start({ ...noted, start: () => startUp.retry('the secret keys', noted.start) });
+    }
     await lifecycle.start(service);
     // Starts after the service and so stops before it: open calls finish while the service still runs.
     await lifecycle.start({
