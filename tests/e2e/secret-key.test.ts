@@ -16,7 +16,7 @@ const waves: readonly (readonly string[])[] =
   suiteStack.kind === 'embedded'
     ? [['platform']]
     : [['devices'], ['devices-2', 'transactions', 'updates', 'communication']];
-const [[one] = ['']] = waves;
+const one = waves[0]?.[0] ?? '';
 const next = randomBytes(32).toString('hex');
 
 // docs/operations.md, "Rotation"; ADR 0039
