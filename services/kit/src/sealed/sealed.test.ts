@@ -69,6 +69,9 @@ describe('values are moved to the key that seals', () => {
         [oldId, 6],
       ]),
     );
+    expect(await lookThrough(place, both, { after: 'thing-1', limit: 2 })).toMatchObject({
+      ...{ next: 'thing-3', keys: new Map([[oldId, 4]]) },
+    });
     const again = await lookThrough(place, both, { reseal: true });
     expect(again).toMatchObject({ moved: 6, changed: 0 });
     expect(await lookThrough(place, both, { reseal: true })).toMatchObject({
