@@ -1,4 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
+import { commonConfig } from './common-config.ts';
+import { readConfig } from './config.ts';
 import { createSecretBox, keyIdOf, namedKey, secretKeysOf } from './secrets.ts';
 
 const [old, next, third] = ['old', 'next', 'third'].map(
@@ -91,4 +93,15 @@ test('the configuration names further keys, one a line', () => {
   expect([sealing, others]).toEqual([keyIdOf(next), [keyIdOf(old), keyIdOf(third)]]);
   expect(secretKeysOf({ SECRET_KEY: next }).others).toEqual([]);
   expect(secretKeysOf({ SECRET_KEY: next, SECRET_KEY_OTHERS: next }).others).toEqual([]);
+});
+
+test('a key that is too short is refused by its name, and is not shown', () => {
+  const { SECRET_KEY, SECRET_KEY_OTHERS } = commonConfig;
+  const read = (others: string) =>
+    readConfig({ SECRET_KEY, SECRET_KEY_OTHERS }, { SECRET_KEY: next, SECRET_KEY_OTHERS: others });
+  expect(secretKeysOf(read(`${old}\n${third}`)).others).toHaveLength(2);
+  expect(() => read(`${old}\ntoo-short`)).toThrow(
+    /^SECRET_KEY_OTHERS: the value is not at least 32 characters a line\. /,
+  );
+  expect(() => read(`${old}\ntoo-short`)).not.toThrow(/too-short/);
 });
