@@ -229,10 +229,8 @@ export async function hostService(
   try {
     // Needed even by a service that stores nothing but dead letters.
     await store.whenReachable?.('the database', async () => {});
-    if (sealed) {
-      const { noted } = sealed;
-      await lifecycle.start({ ...noted, start: () => startUp.retry('the secret keys', noted.start) });
-    }
+    // Before the service: without a key it could not answer, and its callers use other instances.
+    if (sealed) await startUp.retry('the secret keys', () => sealed.noted.check());
     await lifecycle.start(service);
     // Starts after the service and so stops before it: open calls finish while the service still runs.
     await lifecycle.start({

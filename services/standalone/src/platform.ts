@@ -31,6 +31,7 @@ import { secretsAdmin } from '@headset-cloud/kit/sealed/admin.ts';
 import { createNotedKeys } from '@headset-cloud/kit/sealed/noted-keys.ts';
 import { secretKeysOf } from '@headset-cloud/kit/secrets.ts';
 import type { ServiceContext, ServiceDefinition, ServiceName } from '@headset-cloud/kit/service.ts';
+import { createStartUp, StartStoppedError } from '@headset-cloud/kit/start-up.ts';
 import { createTracing } from '@headset-cloud/kit/tracing.ts';
 import { notifier } from '@headset-cloud/notifier/definition.ts';
 import { transactions } from '@headset-cloud/transactions/definition.ts';
@@ -83,11 +84,14 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const root = createLogger({ level: config.LOG_LEVEL });
   const logger = root.child({ service: 'platform' });
   const metrics = createMetrics('platform');
+  const startUp = createStartUp(logger);
   const lifecycle = new Lifecycle(logger, {
     turnAwayMs: config.TURN_AWAY_MS,
     stopGraceMs: config.STOP_GRACE_MS,
+    waitsFor: () => startUp.waitsFor(),
   });
   const signal = untilSignal();
+  signal.finally(() => startUp.stop());
   // What the process writes is for its own user: secrets, tokens of the demo, files of the stores.
   process.umask(0o077);
   mkdirSync(config.DATA_DIR, { recursive: true });
@@ -158,7 +162,12 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
       logger,
     }),
   );
-  for (const { noted } of sealed) await lifecycle.start(noted);
+  try {
+    for (const { noted } of sealed) await startUp.retry('the secret keys', () => noted.check());
+  } catch (error) {
+    if (!(error instanceof StartStoppedError)) throw error;
+    return lifecycle.stop();
+  }
   for (const service of services) await lifecycle.start(service);
   await lifecycle.start(createBuiltinIssuer(config, root.child({ service: 'issuer' })));
   await lifecycle.start(

@@ -2,7 +2,6 @@ import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.t
 import { createLogger } from '../logger.ts';
 import { createSecretBox, keyIdOf } from '../secrets.ts';
 import type { StoreCollection } from '../store/types.ts';
-import { waitFor } from '../testing/wait.ts';
 import { lookThrough } from './look-through.ts';
 import { createNotedKeys } from './noted-keys.ts';
 import { type SealedPlace, sealedFields } from './places.ts';
@@ -106,36 +105,29 @@ describe('values are moved to the key that seals', () => {
   });
 });
 
-describe('a start names the key that it lacks', () => {
+describe('a start without a needed key is told which', () => {
   const keysOf = (secret: string, ...others: string[]) =>
-    createNotedKeys({
-      ...{ store: bed.store, logger, retryMs: 10 },
-      secrets: createSecretBox(secret, others),
-    });
+    createNotedKeys({ ...{ store: bed.store, logger }, secrets: createSecretBox(secret, others) });
 
   test('and does not note its own, which may be the wrong one', async () => {
-    const right = keysOf(old);
-    await right.start();
-    expect(right.notReady()).toBeUndefined();
-    const wrong = keysOf(next);
-    await wrong.start();
-    expect(wrong.notReady()).toBe(
-      `values are sealed by a key that is not configured: key ${oldId} is neither SECRET_KEY nor in SECRET_KEY_OTHERS`,
-    );
+    const [right, wrong] = [keysOf(old), keysOf(next)];
+    await right.check();
+    await expect(wrong.check()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: `values are sealed by a key that is not configured: key ${oldId} is neither SECRET_KEY nor in SECRET_KEY_OTHERS`,
+    });
     expect(await right.list()).toEqual([oldId]);
-    await wrong.stop();
-    await right.stop();
+    await right.check();
   });
 
   test('until no value is sealed by it', async () => {
     const [before, after] = [keysOf(next, old), keysOf(next)];
-    await keysOf(old).start();
-    await before.start();
+    await keysOf(old).check();
+    await before.check();
     expect(await before.list()).toEqual([oldId, nextId].sort());
-    await after.start();
-    expect(after.notReady()).toContain(oldId);
+    await expect(after.check()).rejects.toThrow(oldId);
     await before.forget(oldId);
-    await waitFor('the process to be ready', () => after.notReady() === undefined);
-    await Promise.all([before.stop(), after.stop()]);
+    await after.check();
+    expect(await after.list()).toEqual([nextId]);
   });
 });
