@@ -80,3 +80,8 @@ export const operationRequest = (kind: OperationInit & { case: OperationKind }) 
   operationId: operationOf(kind.case).id,
   subject: subjectOf(kind),
 });
+
+/** What the ticket of an artifact is sealed for: one headset. updates makes it, transactions moves it to another key. */
+export function ticketPurpose(deviceId: string): string {
+  return `updates ticket ${deviceId}`;
+}

@@ -36,7 +36,7 @@ export interface OwnPlatform {
 
 /** Starts one of the suite's kind; its device is activated. */
 export async function openOwnPlatform(
-  options: Pick<StackOptions, 'env' | 'gatewayReaches' | 'gateways' | 'headsetTls'>,
+  options: Pick<StackOptions, 'env' | 'gatewayReaches' | 'gateways' | 'headsetTls' | 'instances'>,
 ): Promise<OwnPlatform> {
   const client = { clientId: 'own', clientSecret: randomBytes(24).toString('hex') };
   const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-own-'));

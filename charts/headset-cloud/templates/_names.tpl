@@ -46,7 +46,7 @@ labels: {{- include "hc.labels" . | nindent 2 }}
 {{- define "hc.secrets" -}}
 {{- $s := .Values.secrets -}}
 {{- $made := dict "name" (printf "%s-trial" .Release.Name) -}}
-{{- $refs := dict "MONGODB_URI" $s.mongodbUri "SECRET_KEY" $s.secretKey "ADMIN_TOKEN" $s.adminToken "ADMIN_TOKEN_BEFORE" $s.adminTokenBefore "METRICS_TOKEN" $s.metricsToken "AWS_SHARED_CREDENTIALS" $s.s3Credentials "EGRESS_PROXY_CREDENTIALS" $s.egressProxyCredentials "KAFKA_SASL_PASSWORD" $s.kafkaPassword -}}
+{{- $refs := dict "MONGODB_URI" $s.mongodbUri "SECRET_KEY" $s.secretKey "SECRET_KEY_OTHERS" $s.secretKeyOthers "ADMIN_TOKEN" $s.adminToken "ADMIN_TOKEN_BEFORE" $s.adminTokenBefore "METRICS_TOKEN" $s.metricsToken "AWS_SHARED_CREDENTIALS" $s.s3Credentials "EGRESS_PROXY_CREDENTIALS" $s.egressProxyCredentials "KAFKA_SASL_PASSWORD" $s.kafkaPassword -}}
 {{- range $key, $ref := $refs -}}
 {{- if and $.Values.trial.stores (not $ref.name) (has $key (list "MONGODB_URI" "SECRET_KEY" "ADMIN_TOKEN")) -}}
 {{- $_ := set $refs $key (merge (dict "key" $ref.key) $made) -}}

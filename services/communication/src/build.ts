@@ -1,7 +1,11 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
+import {
+  createIdempotency,
+  type IdempotencyDocument,
+  sealedAnswers,
+} from '@headset-cloud/kit/idempotency.ts';
 import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
 import { createConfiguredConnector, createConnector } from '@headset-cloud/kit/outbound/connector.ts';
 import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
@@ -37,7 +41,7 @@ import {
 } from './store/documents.ts';
 import { createEndpointStore } from './store/endpoints.ts';
 import { createEventStore } from './store/events.ts';
-import { createRecordingStore } from './store/recordings.ts';
+import { createRecordingStore, sealedUrls } from './store/recordings.ts';
 import { communicationSteps } from './store/steps.ts';
 import { createReceiver } from './webhook/receive.ts';
 import { createWebhookServer } from './webhook/server.ts';
@@ -78,17 +82,11 @@ export function buildCommunication(
     store.collection<ConnectionDocument>(collections.connections),
     keepMs,
   );
-  const recordings = createRecordingStore(
-    store.collection<RecordingDocument>(collections.recordings),
-    secrets,
-    keepMs,
-  );
+  const recordingDocuments = store.collection<RecordingDocument>(collections.recordings);
+  const recordings = createRecordingStore(recordingDocuments, secrets, keepMs);
   const metrics = createMetrics(ctx.metrics, { endpoints, recordings, clock, logger });
-  const idempotency = createIdempotency({
-    collection: store.collection<IdempotencyDocument>(collections.idempotency),
-    secrets,
-    clock,
-  });
+  const answers = store.collection<IdempotencyDocument>(collections.idempotency);
+  const idempotency = createIdempotency({ collection: answers, secrets, clock });
   const devices = createDevices(ctx.channel('devices'));
   const allocator = countedAllocator(metrics, {
     ...{ endpoints, channels, clock, failpoints },
@@ -182,6 +180,7 @@ export function buildCommunication(
       }),
     ],
     admin: [communicationAdmin({ endpoints, recordings, clock })],
+    sealed: [sealedUrls(recordingDocuments), sealedAnswers(answers)],
     webhookPort: () => webhooks.port(),
     async start() {
       await prepared(ctx, communicationSteps);

@@ -13,6 +13,7 @@ import { addHardware } from './commands/hardware.ts';
 import { addHeadsetKeys } from './commands/headset-keys.ts';
 import { addPlans } from './commands/plans.ts';
 import { addRecordings } from './commands/recordings.ts';
+import { addSecrets } from './commands/secrets.ts';
 import { addSora } from './commands/sora.ts';
 import { addStatus } from './commands/status.ts';
 import { addTransactions } from './commands/transactions.ts';
@@ -49,6 +50,10 @@ Examples:
     $ ctl artifacts list --package com.example.app
     $ ctl dead-letters list
     $ ctl dead-letters replay ID --reason "mended in 0.2.0"
+
+  Change SECRET_KEY (docs/operations.md, "Rotation"):
+    $ ctl secrets status
+    $ ctl secrets reseal
 
   Say what a device may use, and look at a month's bill:
     $ ctl plans put acme-field 356938035643809 --video basic-100 --speech ja
@@ -106,6 +111,7 @@ export async function runCtl(
   addSora(program, session);
   addRecordings(program, session);
   addDeadLetters(program, session);
+  addSecrets(program, session);
   addStatus(program, session);
   settle(program, terminal);
 

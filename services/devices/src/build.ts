@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
+import {
+  createIdempotency,
+  type IdempotencyDocument,
+  sealedAnswers,
+} from '@headset-cloud/kit/idempotency.ts';
 import { raisedBy } from '@headset-cloud/kit/raised.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
@@ -35,6 +39,7 @@ import {
 } from './store/documents.ts';
 import { createHardwareModelStore } from './store/hardware-models.ts';
 import { createHeadsetKeyStore } from './store/headset-keys.ts';
+import { sealedAuthenticationKeys, sealedClientSecrets } from './store/sealed.ts';
 import { openText, purposes } from './store/sealed-text.ts';
 
 export { devicesFailpoints } from './failpoints.ts';
@@ -58,19 +63,14 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
     store.collection<ContractDeviceDocument>(collections.contractDevices),
     config.DEVICES_SLOT_GRACE_MS,
   );
-  const applications = createApplicationStore(
-    store.collection<ApplicationDocument>(collections.applications),
-    secrets,
-  );
+  const applicationDocuments = store.collection<ApplicationDocument>(collections.applications);
+  const applications = createApplicationStore(applicationDocuments, secrets);
   const developers = createDeveloperStore(
     store.collection<DeveloperDocument>(collections.developers),
     store.collection<DeveloperClientDocument>(collections.developerClients),
   );
-  const idempotency = createIdempotency({
-    collection: store.collection<IdempotencyDocument>(collections.idempotency),
-    secrets,
-    clock,
-  });
+  const answers = store.collection<IdempotencyDocument>(collections.idempotency);
+  const idempotency = createIdempotency({ collection: answers, secrets, clock });
   const transactions = createClient(TransactionsService, ctx.channel('transactions'));
   const activation: ActivationDependencies = {
     devices,
@@ -139,6 +139,11 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       hardwareModels,
       clock,
     }),
+    sealed: [
+      sealedAuthenticationKeys(applicationDocuments),
+      sealedClientSecrets(deviceDocuments),
+      sealedAnswers(answers),
+    ],
     async start() {
       await prepared(ctx, devicesSteps);
       await ctx.log.ensureTopics([

@@ -50,6 +50,14 @@ export const commonConfig = {
     form: 'at least 32 characters',
   }),
   ...doorConfig,
+  SECRET_KEY_OTHERS: text({
+    doc: 'Keys that open what they sealed, but seal nothing, one a line: the next SECRET_KEY while processes change over, and the former one until `ctl secrets reseal` has moved everything.',
+    example: 'the-next-or-the-former-SECRET_KEY',
+    secret: true,
+    random: true,
+    pattern: /^[^\n]{32,}(\n[^\n]{32,})*$/,
+    form: 'at least 32 characters a line',
+  }),
   TURN_AWAY_MS: integer({
     doc: 'How long a process that is told to stop goes on serving while it reports not ready, so that load balancers and callers switch to other instances first; milliseconds.',
     example: '5000',

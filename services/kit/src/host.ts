@@ -23,7 +23,9 @@ import { connectionAge, GrpcChannel, RpcServer } from './rpc/grpc.ts';
 import { registerRpcMetrics } from './rpc/metrics.ts';
 import { openRpcSecurity, type RpcSecurity } from './rpc/security.ts';
 import type { Channel } from './rpc/types.ts';
-import { createSecretBox } from './secrets.ts';
+import { secretsAdmin } from './sealed/admin.ts';
+import { createNotedKeys } from './sealed/noted-keys.ts';
+import { secretKeysOf } from './secrets.ts';
 import { databaseOf, type ServiceDefinition, type ServiceName } from './service.ts';
 import { createStartUp, StartStoppedError } from './start-up.ts';
 import { openMongo } from './store/mongo.ts';
@@ -175,6 +177,7 @@ export async function hostService(
   );
   const keeping = withDeadLetters(withMetrics(kafka, metrics), { store, logger, failpoints });
   registerDeadLetters(metrics, [keeping.deadLetters]);
+  const secrets = secretKeysOf(common);
   const service = build({
     logger,
     clock: systemClock,
@@ -185,7 +188,7 @@ export async function hostService(
     },
     channel: channels.channel,
     channelToPeer: (address) => new GrpcChannel(address, {}, security && { security, service: name }),
-    secrets: createSecretBox(common.SECRET_KEY),
+    secrets,
     metrics,
     failpoints,
     instanceId: `${name}-${randomUUID().slice(0, 8)}`,
@@ -193,12 +196,20 @@ export async function hostService(
     doors,
     starting: startUp,
   });
+  const sealed = service.sealed && {
+    ...{ service: name, places: service.sealed },
+    noted: createNotedKeys({ store, secrets, logger }),
+  };
   await lifecycle.start(
     createAdminServer({
       service: name,
       listen: common.ADMIN_LISTEN,
       ...adminTokensOf(common),
-      bindings: [...service.admin, deadLettersAdmin([keeping.deadLetters])],
+      bindings: [
+        ...service.admin,
+        deadLettersAdmin([keeping.deadLetters]),
+        ...(sealed ? [secretsAdmin(secrets, [sealed])] : []),
+      ],
       metrics,
       notReady: () => lifecycle.notReady(),
       logger,
@@ -223,6 +234,8 @@ export async function hostService(
   try {
     // Needed even by a service that stores nothing but dead letters.
     await store.whenReachable?.('the database', async () => {});
+    // Before the service: without a key it could not answer, and its callers use other instances.
+    if (sealed) await startUp.retry('the secret keys', () => sealed.noted.check());
     await lifecycle.start(service);
     // Starts after the service and so stops before it: open calls finish while the service still runs.
     await lifecycle.start({

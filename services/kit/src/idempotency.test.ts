@@ -10,7 +10,9 @@ import {
   type IdempotencyDocument,
   type IdempotentCaller,
   idempotencyIndexes,
+  sealedAnswers,
 } from './idempotency.ts';
+import { lookThrough } from './sealed/look-through.ts';
 import { createSecretBox } from './secrets.ts';
 import type { StoreCollection } from './store/types.ts';
 
@@ -200,4 +202,38 @@ test('neither drawn values nor answers can be read in the database', async () =>
   });
   const text = JSON.stringify(await collection.find({}).toArray());
   expect(text).not.toMatch(/drawn-secret|answer-secret/);
+});
+
+describe('while what is kept is moved to another key', () => {
+  const next = createSecretBox('the next key of more than thirty-two characters', [
+    'a test secret of more than thirty-two characters',
+  ]);
+  const move = () => lookThrough(sealedAnswers(collection), next, { reseal: true });
+  beforeEach(() => {
+    idempotency = createIdempotency({ collection, secrets: next, clock: { now: () => nowMs } });
+  });
+
+  test('a call under way keeps its answer, and a repeat gets it', async () => {
+    const old = createIdempotency({ collection, secrets, clock: { now: () => nowMs } });
+    const first = await old.run(caller(), {
+      draw,
+      async work(id) {
+        expect(await move()).toMatchObject({ moved: 1 });
+        return work(id);
+      },
+    });
+    expect(await move()).toMatchObject({ moved: 1, keys: new Map([[next.sealing, 2]]) });
+    expect(await idempotency.run(caller(), { draw, work })).toEqual(first);
+    expect(effects).toEqual(new Map([[1, 1]]));
+  });
+
+  test('a call under way that is refused frees its key', async () => {
+    const old = createIdempotency({ collection, secrets, clock: { now: () => nowMs } });
+    const refused = async () => {
+      await move();
+      throw new DomainError('invalid_body', 'refused');
+    };
+    await expect(old.run(caller(1), { draw, work: refused })).rejects.toMatchObject({ code: 'invalid_body' });
+    expect(await collection.countDocuments({})).toBe(0);
+  });
 });

@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import { DomainError, errorCatalogue, isDuplicateKey } from './errors.ts';
+import { type SealedPlace, sealedFields } from './sealed/places.ts';
 import type { SecretBox } from './secrets.ts';
-import type { IndexDescription } from './store/operations.ts';
+import type { Filter, IndexDescription } from './store/operations.ts';
 import type { StoreCollection } from './store/types.ts';
 
 /** Who calls, with the scope of an Idempotency-Key where one came (rule A19); a proto `Caller` is one. */
@@ -58,8 +59,10 @@ export interface IdempotencyDocument {
   /** SHA-256 of client, method, path and key. */
   _id: string;
   bodyHash: string;
-  /** Sealed, base64; its nonce makes it unique, so it also names the reservation. */
+  /** Sealed, base64. */
   drawn: string;
+  /** Names the reservation; absent: made by release 0.1.0, and `drawn`, whose nonce is unique, names it. */
+  reservation?: string;
   /**
    * Number of runs whose outcome is unknown; the reservation is deleted when the last of them has failed
    * for good.
@@ -76,6 +79,26 @@ export const idempotencyIndexes: IndexDescription[] = [
 ];
 
 const keepForMs = 24 * 60 * 60 * 1000;
+const purpose = (id: string) => `idempotency ${id}`;
+
+/** What the collection has sealed; it is gone after 24 hours, moved or not. */
+export function sealedAnswers(collection: StoreCollection<IdempotencyDocument>): SealedPlace {
+  return sealedFields(collection, {
+    name: 'kept answers',
+    projection: { drawn: 1, answer: 1 },
+    fields: ({ _id, drawn, answer }) => [
+      { path: 'drawn', text: drawn, purpose: purpose(_id) },
+      ...(answer === undefined ? [] : [{ path: 'answer', text: answer, purpose: purpose(_id) }]),
+    ],
+  });
+}
+
+type Reservation = Pick<IdempotencyDocument, '_id' | 'drawn' | 'reservation'>;
+
+/** The document while it is of this reservation; `drawn` changes when it is moved to another key. */
+function sameReservation({ _id, drawn, reservation }: Reservation): Filter<IdempotencyDocument> {
+  return reservation === undefined ? { _id, drawn } : { _id, reservation };
+}
 
 /** Answers each Idempotency-Key once, over crashes and concurrent callers (rules A19, B8). */
 export function createIdempotency(options: {
@@ -84,7 +107,6 @@ export function createIdempotency(options: {
   clock: Clock;
 }): Idempotency {
   const { collection, secrets, clock } = options;
-  const purpose = (id: string) => `idempotency ${id}`;
   const seal = (id: string, value: Keepable) =>
     Buffer.from(secrets.seal(encode(value), purpose(id))).toString('base64');
   const open = (id: string, sealed: string) =>
@@ -95,12 +117,12 @@ export function createIdempotency(options: {
     const found = await collection.findOne({ _id: id });
     if (!found) return undefined;
     if (found.expiresAt.getTime() <= clock.now()) {
-      await collection.deleteOne({ _id: id, drawn: found.drawn });
+      await collection.deleteOne(sameReservation(found));
       return undefined;
     }
     if (found.answer !== undefined) return found;
     const joined = await collection.findOneAndUpdate(
-      { _id: id, drawn: found.drawn },
+      sameReservation(found),
       { $inc: { runs: 1 } },
       { returnDocument: 'after' },
     );
@@ -115,6 +137,7 @@ export function createIdempotency(options: {
         _id: id,
         bodyHash,
         drawn: seal(id, await draw()),
+        reservation: randomUUID(),
         runs: 1,
         expiresAt: new Date(clock.now() + keepForMs),
       };
@@ -129,18 +152,20 @@ export function createIdempotency(options: {
   }
 
   /** This run has failed for good: it cannot take effect later. */
-  async function withdraw(id: string, drawn: string): Promise<void> {
-    await collection.updateOne({ _id: id, drawn, answer: { $exists: false } }, { $inc: { runs: -1 } });
-    await collection.deleteOne({ _id: id, drawn, runs: { $lte: 0 }, answer: { $exists: false } });
+  async function withdraw(reservation: Reservation): Promise<void> {
+    const unanswered = { ...sameReservation(reservation), answer: { $exists: false } };
+    await collection.updateOne(unanswered, { $inc: { runs: -1 } });
+    await collection.deleteOne({ ...unanswered, runs: { $lte: 0 } });
   }
 
-  async function keep(id: string, drawn: string, answer: Keepable): Promise<Keepable> {
+  async function keep(reservation: Reservation, answer: Keepable): Promise<Keepable> {
+    const { _id: id } = reservation;
     const kept = await collection.updateOne(
-      { _id: id, drawn, answer: { $exists: false } },
+      { ...sameReservation(reservation), answer: { $exists: false } },
       { $set: { answer: seal(id, answer) } },
     );
     if (kept.matchedCount === 1) return answer;
-    const first = await collection.findOne({ _id: id, drawn });
+    const first = await collection.findOne(sameReservation(reservation));
     return first?.answer === undefined ? answer : open(id, first.answer);
   }
 
@@ -156,7 +181,7 @@ export function createIdempotency(options: {
       const document = await reserve(id, bodyHash, call.draw);
       const { drawn, answer } = document;
       if (document.bodyHash !== bodyHash) {
-        if (answer === undefined) await withdraw(id, drawn);
+        if (answer === undefined) await withdraw(document);
         throw new DomainError(
           'idempotency_key_reused',
           'The Idempotency-Key was used with another request body.',
@@ -167,11 +192,12 @@ export function createIdempotency(options: {
       try {
         result = await call.work(open(id, drawn) as D);
       } catch (error) {
-        if (isConflict(error)) await collection.deleteOne({ _id: id, drawn, answer: { $exists: false } });
-        else if (isFinal(error)) await withdraw(id, drawn);
+        if (isConflict(error)) {
+          await collection.deleteOne({ ...sameReservation(document), answer: { $exists: false } });
+        } else if (isFinal(error)) await withdraw(document);
         throw error;
       }
-      return (await keep(id, drawn, result)) as A;
+      return (await keep(document, result)) as A;
     },
   };
 }

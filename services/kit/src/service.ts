@@ -7,6 +7,7 @@ import type { Failpoints } from './failpoints.ts';
 import type { Component } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
 import type { Channel, RpcBinding } from './rpc/types.ts';
+import type { SealedPlace } from './sealed/places.ts';
 import type { SecretBox } from './secrets.ts';
 import type { Starting } from './start-up.ts';
 import type { Store } from './store/types.ts';
@@ -65,6 +66,8 @@ export interface Service extends Component {
   readonly rpc: readonly RpcBinding[];
   /** For operators, over Connect, on the admin port only. */
   readonly admin: readonly RpcBinding[];
+  /** What it stores that SECRET_KEY sealed; absent: nothing. */
+  readonly sealed?: readonly SealedPlace[];
 }
 
 /** A service as a process can run it, on either stack. */

@@ -29,8 +29,11 @@ import { createMetrics } from '@headset-cloud/kit/host.ts';
 import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import { secretsAdmin } from '@headset-cloud/kit/sealed/admin.ts';
+import { createNotedKeys } from '@headset-cloud/kit/sealed/noted-keys.ts';
+import { secretKeysOf } from '@headset-cloud/kit/secrets.ts';
 import type { ServiceContext, ServiceDefinition, ServiceName } from '@headset-cloud/kit/service.ts';
+import { createStartUp, StartStoppedError } from '@headset-cloud/kit/start-up.ts';
 import { createTracing } from '@headset-cloud/kit/tracing.ts';
 import { notifier } from '@headset-cloud/notifier/definition.ts';
 import { transactions } from '@headset-cloud/transactions/definition.ts';
@@ -84,11 +87,14 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const logger = root.child({ service: 'platform' });
   const metrics = createMetrics('platform');
   const doors = openDoors(doorLimits(config), metrics);
+  const startUp = createStartUp(logger);
   const lifecycle = new Lifecycle(logger, {
     turnAwayMs: config.TURN_AWAY_MS,
     stopGraceMs: config.STOP_GRACE_MS,
+    waitsFor: () => startUp.waitsFor(),
   });
   const signal = untilSignal();
+  signal.finally(() => startUp.stop());
   // What the process writes is for its own user: secrets, tokens of the demo, files of the stores.
   process.umask(0o077);
   mkdirSync(config.DATA_DIR, { recursive: true });
@@ -112,10 +118,15 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     [...definitions.flatMap((definition) => definition.failpoints), ...deadLetterFailpoints],
     given,
   );
-  const secrets = createSecretBox(config.SECRET_KEY ?? ownSecret(config.DATA_DIR));
+  const { SECRET_KEY = ownSecret(config.DATA_DIR), SECRET_KEY_OTHERS } = config;
+  const secrets = secretKeysOf({ SECRET_KEY, SECRET_KEY_OTHERS });
   const deadLetters: DeadLetters[] = [];
+  const ownOf = (name: ServiceName) => ({
+    store: stores.database(name),
+    logger: root.child({ service: name }),
+  });
   const context = (name: ServiceName): ServiceContext => {
-    const own = { store: stores.database(name), logger: root.child({ service: name }) };
+    const own = ownOf(name);
     const keeping = withDeadLetters(log, { ...own, failpoints });
     deadLetters.push(keeping.deadLetters);
     return {
@@ -134,19 +145,34 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const services = definitions.flatMap(({ name }, index) => builds[index]?.(context(name)) ?? []);
   for (const service of services) channel.register(service.rpc);
   registerDeadLetters(metrics, deadLetters);
+  const sealed = services.flatMap(({ name, sealed: places }) => {
+    if (!places) return [];
+    const { store, logger } = ownOf(name);
+    return [{ service: name, places, noted: createNotedKeys({ store, logger, secrets }) }];
+  });
 
   await lifecycle.start(
     createAdminServer({
       service: 'platform',
       listen: config.ADMIN_LISTEN,
       ...adminTokensOf(config),
-      bindings: [...services.flatMap((s) => s.admin), deadLettersAdmin(deadLetters)],
+      bindings: [
+        ...services.flatMap((s) => s.admin),
+        deadLettersAdmin(deadLetters),
+        secretsAdmin(secrets, sealed),
+      ],
       metrics,
       notReady: () => lifecycle.notReady(),
       logger,
       doors,
     }),
   );
+  try {
+    for (const { noted } of sealed) await startUp.retry('the secret keys', () => noted.check());
+  } catch (error) {
+    if (!(error instanceof StartStoppedError)) throw error;
+    return lifecycle.stop();
+  }
   for (const service of services) await lifecycle.start(service);
   await lifecycle.start(createBuiltinIssuer(config, root.child({ service: 'issuer' })));
   await lifecycle.start(

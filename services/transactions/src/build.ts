@@ -1,6 +1,10 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
+import {
+  createIdempotency,
+  type IdempotencyDocument,
+  sealedAnswers,
+} from '@headset-cloud/kit/idempotency.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
@@ -15,9 +19,10 @@ import { rpcBindings } from './grpc/bindings.ts';
 import { registerMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
 import { createApplicationStock } from './store/application-stock.ts';
-import { collections } from './store/documents.ts';
+import { collections, type TransactionDocument } from './store/documents.ts';
 import { transactionsSteps } from './store/steps.ts';
 import { createTransactionStore } from './store/store.ts';
+import { sealedTickets } from './store/tickets.ts';
 import { createSweeper } from './sweeper.ts';
 
 /** The transactions service: every asynchronous operation's state, retries, cancel and list. */
@@ -37,11 +42,8 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
     withdraw: (canceled, reason) => delivery.withdraw(canceled, reason),
   });
   const delivery: Delivery = createDelivery({ store, link, canceler, clock, logger });
-  const idempotency = createIdempotency({
-    collection: ctx.store.collection<IdempotencyDocument>(collections.idempotency),
-    secrets: ctx.secrets,
-    clock,
-  });
+  const answers = ctx.store.collection<IdempotencyDocument>(collections.idempotency);
+  const idempotency = createIdempotency({ collection: answers, secrets: ctx.secrets, clock });
   const sweeper = createSweeper({
     store,
     outbox,
@@ -82,6 +84,10 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
       retryIntervalMs: config.TRANSACTIONS_RETRY_INTERVAL_MS,
     }),
     admin: [transactionsAdmin(store)],
+    sealed: [
+      sealedTickets(ctx.store.collection<TransactionDocument>(collections.transactions)),
+      sealedAnswers(answers),
+    ],
     notReady: () => reports?.notReady() ?? (reports ? undefined : 'not started'),
     async start() {
       await prepared(ctx, transactionsSteps);

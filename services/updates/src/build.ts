@@ -1,4 +1,8 @@
-import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
+import {
+  createIdempotency,
+  type IdempotencyDocument,
+  sealedAnswers,
+} from '@headset-cloud/kit/idempotency.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
@@ -35,11 +39,8 @@ export function buildUpdates(ctx: ServiceContext, config: UpdatesConfig): Servic
     store.collection<ArtifactDocument>(collections.artifacts),
   );
   const uploads = createUploadStore(store.collection<UploadDocument>(collections.uploads));
-  const idempotency = createIdempotency({
-    collection: store.collection<IdempotencyDocument>(collections.idempotency),
-    secrets,
-    clock,
-  });
+  const answers = store.collection<IdempotencyDocument>(collections.idempotency);
+  const idempotency = createIdempotency({ collection: answers, secrets, clock });
   const files = chooseStorage(ctx, config, (key) => {
     failpoints('updates.uploaded');
     return answerUpload(check, key.replace(/^uploads\//, ''));
@@ -85,6 +86,7 @@ export function buildUpdates(ctx: ServiceContext, config: UpdatesConfig): Servic
       ...{ catalogue, uploads, storage, opener, lookNow, clock },
       maxBytes: config.UPDATES_MAX_BYTES,
     }),
+    sealed: [sealedAnswers(answers)],
     async start() {
       await prepared(ctx, updatesSteps);
       await files.start();

@@ -1,4 +1,5 @@
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
+import { ticketPurpose } from '@headset-cloud/proto/operations.ts';
 import type { Artifact } from './domain/artifact.ts';
 
 /** The artifact that a ticket lets its headset load. */
@@ -8,8 +9,6 @@ export interface Ticket {
   readonly objectKey: string;
 }
 
-const purpose = (deviceId: string) => `updates ticket ${deviceId}`;
-
 /** Makes a ticket, which only this headset can redeem; stays valid over restarts. */
 export function issueTicket(
   secrets: SecretBox,
@@ -17,13 +16,13 @@ export function issueTicket(
   artifact: Pick<Artifact, 'id' | 'objectKey'>,
 ): Uint8Array {
   const ticket: Ticket = { artifactId: artifact.id, objectKey: artifact.objectKey };
-  return secrets.seal(JSON.stringify(ticket), purpose(deviceId));
+  return secrets.seal(JSON.stringify(ticket), ticketPurpose(deviceId));
 }
 
 /** Undefined: not a ticket, or another headset's. */
 export function openTicket(secrets: SecretBox, deviceId: string, bytes: Uint8Array): Ticket | undefined {
   try {
-    return JSON.parse(secrets.open(bytes, purpose(deviceId))) as Ticket;
+    return JSON.parse(secrets.open(bytes, ticketPurpose(deviceId))) as Ticket;
   } catch {
     return undefined;
   }

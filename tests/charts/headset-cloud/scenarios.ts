@@ -10,6 +10,7 @@ export const everything = {
     adminTokenBefore: { name: 'headset-cloud' },
     kafkaPassword: { name: 'headset-cloud' },
     metricsToken: { name: 'headset-cloud' },
+    secretKeyOthers: { name: 'headset-cloud' },
   },
   kafka: { prefix: 'blue.', tls: true, sasl: { mechanism: 'scram-sha-512', username: 'headset-cloud' } },
   s3: { endpoint: 'https://s3.example.com', publicEndpoint: 'https://files.example.com' },

@@ -90,6 +90,7 @@ const values: Schema = {
     secrets: object({
       mongodbUri: reference,
       secretKey: reference,
+      secretKeyOthers: reference,
       adminToken: reference,
       adminTokenBefore: reference,
       metricsToken: reference,

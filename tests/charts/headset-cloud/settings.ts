@@ -12,7 +12,7 @@ import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
 import { updatesConfig } from '@headset-cloud/updates/config.ts';
 
-const { SECRET_KEY, ...gatewayCommon } = commonConfig;
+const { SECRET_KEY, SECRET_KEY_OTHERS, ...gatewayCommon } = commonConfig;
 
 /** What every service reads beside its own settings. */
 const serviceCommon: ConfigSpec = { ...commonConfig, ...distributedConfig };
@@ -94,6 +94,7 @@ export const chartSettings: ReadonlySet<string> = new Set([
   'S3_REGION',
   'SCHEMA',
   'SECRET_KEY',
+  'SECRET_KEY_OTHERS',
   'STOP_GRACE_MS',
   'TURN_AWAY_MS',
   'UPDATES_LISTEN',

@@ -159,6 +159,7 @@ describeWith(['helm'], 'workloads', () => {
     '%s: each pod mounts only the secrets that it reads, and none is in its environment',
     (scenario) => {
       const all = scenario.endsWith('everything on');
+      const others = all ? ['SECRET_KEY_OTHERS'] : [];
       const kafka = all ? ['KAFKA_SASL_PASSWORD'] : [];
       const tokens = all ? ['ADMIN_TOKEN', 'ADMIN_TOKEN_BEFORE', 'METRICS_TOKEN'] : ['ADMIN_TOKEN'];
       const secretsOf: Record<string, string[]> = {
@@ -178,7 +179,14 @@ describeWith(['helm'], 'workloads', () => {
           component === 'updates' && scenario.startsWith('production') ? ['AWS_SHARED_CREDENTIALS'] : [];
         const proxy =
           callers.includes(component) && scenario.endsWith('proxy') ? ['EGRESS_PROXY_CREDENTIALS'] : [];
-        const own = secretsOf[component] ?? [...tokens, 'MONGODB_URI', 'SECRET_KEY', ...kafka, ...aws];
+        const own = secretsOf[component] ?? [
+          ...tokens,
+          'MONGODB_URI',
+          'SECRET_KEY',
+          ...others,
+          ...kafka,
+          ...aws,
+        ];
         expect(paths).toEqual([...own, ...proxy]);
       }
     },

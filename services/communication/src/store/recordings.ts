@@ -1,4 +1,5 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import { type SealedPlace, sealedFields } from '@headset-cloud/kit/sealed/places.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
@@ -11,6 +12,16 @@ import type { RecordingDocument } from './documents.ts';
 const purpose = (recordingId: string) => `signed urls ${recordingId}`;
 /** Sealed URLs may be large, so they are read only where they are used. */
 const withoutUrls = { urls: 0 } as const;
+
+/** The signed URLs of recordings that are not uploaded yet. */
+export function sealedUrls(recordings: StoreCollection<RecordingDocument>): SealedPlace {
+  return sealedFields(recordings, {
+    name: 'signed URLs of recordings',
+    projection: { urls: 1 },
+    fields: ({ _id, urls: text }) =>
+      text === undefined ? [] : [{ path: 'urls', text, purpose: purpose(_id) }],
+  });
+}
 
 export function createRecordingStore(
   recordings: StoreCollection<RecordingDocument>,

@@ -1,0 +1,31 @@
+import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { lookThrough } from '@headset-cloud/kit/sealed/look-through.ts';
+import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import type { SignedUrls } from '../domain/signed-urls.ts';
+import { collections, type RecordingDocument } from './documents.ts';
+import { createRecordingStore, sealedUrls } from './recordings.ts';
+
+const former = 'a test secret of more than thirty-two characters';
+const next = 'the next key of more than thirty-two characters';
+
+let bed: TestBed;
+beforeEach(() => {
+  bed = openTestBed('communication', { onMongo: true });
+});
+afterEach(() => bed.remove());
+
+test('the signed URLs of a recording under way are moved, and then open without the former key', async () => {
+  const documents = bed.store.collection<RecordingDocument>(collections.recordings);
+  const store = createRecordingStore(documents, createSecretBox(former), 1000);
+  const urls = { files: [{ url: 'https://storage.example.com/?signature=hush' }] } as unknown as SignedUrls;
+  const claim = { recordingId: 'recording', claim: 'mine' };
+  const of = { applicationId: 'app', channelId: 'channel', endpointId: 'endpoint', traceparent: '' };
+  await store.note({ recordingId: 'recording', reportFile: 'report', expected: null }, of, 0, 0);
+  await store.claimDue(0, 1000, 'mine', { applicationIds: [], recordingIds: [] });
+  expect(await store.issue(claim, urls, [])).toBe(true);
+
+  const both = createSecretBox(next, [former]);
+  expect(await lookThrough(sealedUrls(documents), both, { reseal: true })).toMatchObject({ moved: 1 });
+  expect(await lookThrough(sealedUrls(documents), both, { reseal: true })).toMatchObject({ moved: 0 });
+  expect(await createRecordingStore(documents, createSecretBox(next), 1000).urls('recording')).toEqual(urls);
+});

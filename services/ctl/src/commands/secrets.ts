@@ -1,0 +1,242 @@
+import { create } from '@bufbuild/protobuf';
+import {
+  type PlaceReport,
+  SecretsAdminService,
+  type SecretsReport,
+  SecretsReportSchema,
+  type ServiceSecrets,
+} from '@headset-cloud/proto/secrets/v1/admin_pb.ts';
+import type { Command } from 'commander';
+import type { AdminService } from '../connection.ts';
+import { CtlError, exitCodes } from '../exit-codes.ts';
+import { table } from '../output.ts';
+import type { Session } from '../session.ts';
+
+/** The services that store what SECRET_KEY seals. */
+const sealing = ['devices', 'transactions', 'updates', 'communication'] as const;
+
+/** A run that moves nothing proves that nothing is left; each process that seals by a former key needs another one. */
+const mostRuns = 10;
+
+/** `secrets status|reseal|forget`. */
+export function addSecrets(program: Command, session: Session): void {
+  const group = program.command('secrets').description('what SECRET_KEY seals, and by which key');
+
+  group
+    .command('status')
+    .description('how many values each key opens; looks through all of them')
+    .action(async () => {
+      const doors = await findDoors(session);
+      const report = await lookThroughAll(session, doors, false);
+      session.show(SecretsReportSchema, report, describe);
+      refuseUnopened(report);
+    });
+
+  group
+    .command('reseal')
+    .description('move everything to SECRET_KEY; may be interrupted and run again')
+    .option('--dry-run', 'only show how many values each key opens', false)
+    .action(async ({ dryRun }: { dryRun: boolean }) => {
+      const doors = await findDoors(session);
+      requireOneKey(doors);
+      let report = await lookThroughAll(session, doors, !dryRun);
+      let moved = movedIn(report);
+      for (let run = 1; !dryRun && movedIn(report) > 0; run += 1) {
+        if (run === mostRuns) {
+          throw new CtlError(
+            exitCodes.refused,
+            `Values are still being sealed by another key after ${run} runs. Change SECRET_KEY of every process, and run it again.`,
+          );
+        }
+        report = await lookThroughAll(session, doors, true);
+        moved += movedIn(report);
+      }
+      if (!dryRun) {
+        await forgetUnused(session, doors, report);
+        session.terminal.err(`${moved} values moved.\n`);
+      }
+      const services = [...(await findDoors(session)).values()].map(({ secrets }) => secrets);
+      session.show(SecretsReportSchema, { ...report, services }, describe);
+      refuseUnopened(report);
+    });
+
+  group
+    .command('forget <keyId>')
+    .description(
+      'give up values of a lost key: they stay unreadable, and processes without it are ready again',
+    )
+    .action(async (key: string) => {
+      const doors = [...(await findDoors(session)).values()];
+      const needing = doors.filter(({ secrets }) => secrets.notedKeys.includes(key));
+      if (needing.length === 0) throw new CtlError(exitCodes.refused, `No service needs key ${key}.`);
+      for (const { door, secrets } of needing) {
+        await session.call(door, SecretsAdminService, (c) =>
+          c.forgetSecretKey({ service: secrets.service, key }),
+        );
+        session.terminal.out(`${secrets.service} has forgotten key ${key}.\n`);
+      }
+    });
+}
+
+interface Door {
+  readonly door: AdminService;
+  readonly secrets: ServiceSecrets;
+}
+
+/** The services by name: where all share one admin port, the first door answers for all of them. */
+async function findDoors(session: Session): Promise<Map<string, Door>> {
+  const doors = new Map<string, Door>();
+  for (const door of sealing) {
+    const { services } = await session.call(door, SecretsAdminService, (c) => c.getSecrets({}));
+    for (const secrets of services) {
+      if (!doors.has(secrets.service)) doors.set(secrets.service, { door, secrets });
+    }
+  }
+  return doors;
+}
+
+/** While processes change over, moved values would be moved back. */
+function requireOneKey(doors: ReadonlyMap<string, Door>): void {
+  const keys = [...doors.values()].map(({ secrets }) => `${secrets.service} by ${secrets.sealingKey}`);
+  if (new Set([...doors.values()].map(({ secrets }) => secrets.sealingKey)).size > 1) {
+    throw new CtlError(
+      exitCodes.refused,
+      `The services seal by several keys (${keys.join(', ')}). Give all processes the same SECRET_KEY first.`,
+    );
+  }
+}
+
+async function lookThroughAll(
+  session: Session,
+  doors: ReadonlyMap<string, Door>,
+  reseal: boolean,
+): Promise<SecretsReport> {
+  const places: PlaceReport[] = [];
+  for (const { door, secrets } of doors.values()) {
+    for (const place of secrets.places) {
+      places.push(await lookThrough(session, door, secrets.service, place, reseal));
+    }
+  }
+  return create(SecretsReportSchema, { services: [...doors.values()].map(({ secrets }) => secrets), places });
+}
+
+/** Progress goes to standard error, a line after each of its many answers at most. */
+async function lookThrough(
+  session: Session,
+  door: AdminService,
+  service: string,
+  place: string,
+  reseal: boolean,
+): Promise<PlaceReport> {
+  const counts = new Map<string, number>();
+  const unopened: PlaceReport['unopened'] = [];
+  let moved = 0;
+  let after = '';
+  for (let answers = 1; ; answers += 1) {
+    const answer = await session.call(door, SecretsAdminService, (c) =>
+      c.lookThroughSecrets({ service, place, after, reseal }),
+    );
+    for (const { key, values } of answer.keys) counts.set(key, (counts.get(key) ?? 0) + values);
+    unopened.push(...answer.unopened);
+    // A value that changed meanwhile was not moved, and is looked at again in the next run.
+    moved += answer.moved + answer.changed;
+    after = answer.next;
+    const done = after === '';
+    if (done || answers % 10 === 0) {
+      const seen = [...counts.values()].reduce((sum, n) => sum + n, unopened.length);
+      const progress = `${service}: ${place}: ${seen} looked at${reseal ? `, ${moved} moved` : ''}`;
+      session.terminal.err(`${progress}${done ? '' : ' …'}\n`);
+    }
+    if (done) break;
+  }
+  const keys = [...counts].map(([key, values]) => ({ key, values }));
+  return create(SecretsReportSchema, { places: [{ service, place, keys, moved, unopened }] })
+    .places[0] as PlaceReport;
+}
+
+function movedIn({ places }: SecretsReport): number {
+  return places.reduce((sum, { moved }) => sum + moved, 0);
+}
+
+/** A key that opened nothing in a whole run is not needed by that service any more. */
+async function forgetUnused(
+  session: Session,
+  doors: ReadonlyMap<string, Door>,
+  { places }: SecretsReport,
+): Promise<void> {
+  for (const { door, secrets } of doors.values()) {
+    const { service, sealingKey } = secrets;
+    const own = places.filter((one) => one.service === service);
+    const needed = new Set(own.flatMap(({ keys }) => keys.map(({ key }) => key)));
+    // A value that does not open may be of any key that this process lacks.
+    const unopened = own.some((one) => one.unopened.length > 0);
+    const configured = new Set([sealingKey, ...secrets.otherKeys]);
+    for (const key of secrets.notedKeys) {
+      if (key === sealingKey || needed.has(key) || (unopened && !configured.has(key))) continue;
+      await session.call(door, SecretsAdminService, (c) => c.forgetSecretKey({ service, key }));
+    }
+  }
+}
+
+function refuseUnopened({ places }: SecretsReport): void {
+  const count = places.reduce((sum, { unopened }) => sum + unopened.length, 0);
+  if (count === 0) return;
+  throw new CtlError(
+    exitCodes.refused,
+    `${count} values are opened by no configured key. Put their key into SECRET_KEY_OTHERS, or have them made anew.`,
+  );
+}
+
+function describe({ services, places }: SecretsReport): string {
+  const roles = new Map<string, string>();
+  for (const { sealingKey, otherKeys, notedKeys } of services) {
+    for (const key of notedKeys) if (!roles.has(key)) roles.set(key, 'not configured');
+    for (const key of otherKeys) roles.set(key, 'opens only');
+    roles.set(sealingKey, 'seals');
+  }
+  const needed = (key: string) => services.filter((one) => one.notedKeys.includes(key));
+  const unopened = places.flatMap((one) => one.unopened.map((value) => ({ ...one, ...value })));
+  return [
+    table(
+      [...roles],
+      [
+        ['KEY', ([key]) => key],
+        ['ROLE', ([, role]) => role],
+        [
+          'NEEDED BY',
+          ([key]) =>
+            needed(key)
+              .map(({ service }) => service)
+              .join(', '),
+        ],
+      ],
+      'No keys.',
+    ),
+    '\n',
+    table(
+      places.flatMap((one) => one.keys.map((count) => ({ ...one, ...count }))),
+      [
+        ['SERVICE', (one) => one.service],
+        ['WHAT', (one) => one.place],
+        ['KEY', (one) => one.key],
+        ['VALUES', (one) => String(one.values)],
+      ],
+      'Nothing is sealed.',
+    ),
+    ...(unopened.length === 0
+      ? []
+      : [
+          '\n',
+          table(
+            unopened,
+            [
+              ['SERVICE', (one) => one.service],
+              ['NOT OPENED', (one) => one.place],
+              ['OF', (one) => one.of],
+              ['SEALED BY', (one) => one.key],
+            ],
+            '',
+          ),
+        ]),
+  ].join('');
+}

@@ -1,0 +1,152 @@
+import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { secretsAdmin } from '@headset-cloud/kit/sealed/admin.ts';
+import { createNotedKeys } from '@headset-cloud/kit/sealed/noted-keys.ts';
+import { sealedFields } from '@headset-cloud/kit/sealed/places.ts';
+import { createSecretBox, keyIdOf } from '@headset-cloud/kit/secrets.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { Registry } from 'prom-client';
+import { runCtl } from './program.ts';
+
+const former = 'the former key of more than thirty-two characters';
+const next = 'the next key of more than thirty-two characters';
+const lost = 'a lost key of more than thirty-two characters';
+const [formerId, nextId, lostId] = [keyIdOf(former), keyIdOf(next), keyIdOf(lost)];
+const logger = createLogger({ service: 'test', level: 'silent' });
+
+interface Thing {
+  _id: string;
+  secret: string;
+}
+
+let bed: TestBed;
+let things: StoreCollection<Thing>;
+const open: { stop(): Promise<void> }[] = [];
+beforeEach(() => {
+  bed = openTestBed('devices', { onMongo: true });
+  things = bed.store.collection<Thing>('things');
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((one) => one.stop()));
+  await bed.remove();
+});
+
+/** A real admin port of a service with the keys. */
+async function serve(service: string, secret: string, ...others: string[]): Promise<string> {
+  const secrets = createSecretBox(secret, others);
+  const noted = createNotedKeys({ store: bed.store, secrets, logger });
+  const place = sealedFields(things, {
+    name: 'things',
+    projection: { secret: 1 },
+    fields: ({ _id, secret: text }) => [{ path: 'secret', text, purpose: _id }],
+  });
+  const server = createAdminServer({
+    service,
+    listen: { host: '127.0.0.1', port: 0 },
+    token: undefined,
+    bindings: [secretsAdmin(secrets, [{ service, places: [place], noted }])],
+    metrics: new Registry(),
+    notReady: () => [],
+    logger,
+  });
+  // A process that lacks a key waits, and serves operators meanwhile.
+  await noted.check().catch(() => {});
+  await server.start();
+  open.push(server);
+  return `http://127.0.0.1:${server.port()}`;
+}
+
+async function ctl(args: string, env: Record<string, string>) {
+  let out = '';
+  let err = '';
+  const terminal = {
+    out: (text: string) => {
+      out += text;
+    },
+    err: (text: string) => {
+      err += text;
+    },
+  };
+  const code = await runCtl(args.split(' '), terminal, env);
+  return { code, out, err };
+}
+
+const put = async (secret: string, count: number, prefix = 'thing') => {
+  for (let n = 0; n < count; n += 1) {
+    const _id = `${prefix}-${n}`;
+    const sealed = createSecretBox(secret).seal(`text ${n}`, _id);
+    await things.insertOne({ _id, secret: Buffer.from(sealed).toString('base64') });
+  }
+};
+
+test('reseal moves everything, and then nothing needs the former key', async () => {
+  await put(former, 201);
+  await serve('devices', former);
+  const env = { ADMIN_URL: await serve('devices', next, former) };
+  const before = await ctl('secrets status', env);
+  expect(before).toEqual({
+    code: 0,
+    out: [
+      'KEY           ROLE        NEEDED BY',
+      ...[`${formerId}  opens only  devices`, `${nextId}  seals       devices`],
+      '',
+      'SERVICE  WHAT    KEY           VALUES',
+      `devices  things  ${formerId}  201`,
+      '',
+    ].join('\n'),
+    err: 'devices: things: 201 looked at\n',
+  });
+  expect((await ctl('secrets reseal --dry-run', env)).out).toBe(before.out);
+  const moved = await ctl('secrets reseal', env);
+  expect(moved.code).toBe(0);
+  expect(moved.err).toBe(
+    'devices: things: 201 looked at, 201 moved\ndevices: things: 201 looked at, 0 moved\n201 values moved.\n',
+  );
+  expect(moved.out).toContain(`${formerId}  opens only  -\n`);
+  expect(moved.out).toContain(`devices  things  ${nextId}  201\n`);
+  expect(await ctl(`secrets forget ${nextId}`, env)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('it cannot be forgotten'),
+  });
+  const alone = await serve('devices', next);
+  expect(JSON.parse((await ctl('--json secrets status', { ADMIN_URL: alone })).out)).toMatchObject({
+    services: [{ service: 'devices', sealingKey: nextId, otherKeys: [], notedKeys: [nextId] }],
+    places: [{ service: 'devices', place: 'things', keys: [{ key: nextId, values: 201 }], unopened: [] }],
+  });
+});
+
+test('a value that no key opens is told by its document, the rest is moved, and the exit code is 1', async () => {
+  await put(lost, 1, 'lost');
+  await put(former, 2);
+  await serve('devices', former);
+  const env = { ADMIN_URL: await serve('devices', next, former) };
+  const run = await ctl('secrets reseal', env);
+  expect(run.code).toBe(1);
+  expect(run.err).toContain('2 values moved.\n1 values are opened by no configured key.');
+  expect(run.out).toMatch(/devices {2}things {6}lost-0 {2}-\n/);
+  expect(run.out).toContain(`devices  things  ${nextId}  2\n`);
+});
+
+test('while services seal by several keys nothing is moved', async () => {
+  await put(former, 1);
+  const [DEVICES_ADMIN, UPDATES_ADMIN] = [
+    await serve('devices', former, next),
+    await serve('updates', next, former),
+  ];
+  const others = { TRANSACTIONS_ADMIN: DEVICES_ADMIN, COMMUNICATION_ADMIN: DEVICES_ADMIN };
+  const run = await ctl('secrets reseal', { DEVICES_ADMIN, UPDATES_ADMIN, ...others });
+  expect(run).toMatchObject({ code: 1, out: '' });
+  expect(run.err).toContain(`devices by ${formerId}, updates by ${nextId}`);
+});
+
+test('a lost key is given up by its id, the one that seals never', async () => {
+  await serve('devices', lost);
+  const env = { ADMIN_URL: await serve('devices', next) };
+  expect((await ctl('secrets status', env)).out).toContain(`${lostId}  not configured  devices\n`);
+  expect(await ctl(`secrets forget ${lostId}`, env)).toEqual({
+    ...{ code: 0, out: `devices has forgotten key ${lostId}.\n`, err: '' },
+  });
+  expect((await ctl('secrets status', env)).out).not.toContain(lostId);
+  expect((await ctl('secrets forget nothing', env)).code).toBe(1);
+});

@@ -1,0 +1,51 @@
+import { lookThrough } from '@headset-cloud/kit/sealed/look-through.ts';
+import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import { openText, purposes } from './store/sealed-text.ts';
+import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+
+const former = 'a test secret of more than thirty-two characters';
+const next = 'the next key of more than thirty-two characters';
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld();
+});
+afterEach(() => world.close());
+
+test('everything that devices has sealed is moved, and then opens without the former key', async () => {
+  const caller = callerOf(await provision(world), 'a repeated call');
+  const { authenticationKey } = await world.applications.refreshAuthenticationKey({ caller });
+  // Cut off, so that the secret also waits for its transaction.
+  world.cutAt = 'devices.activated';
+  const request = { caller: callerOf('app'), deviceId: imei(0), clientId: 'client', clientSecret: 'hush' };
+  await expect(world.devices.activateDevice(request)).rejects.toThrow();
+
+  const move = async (secrets = createSecretBox(next, [former])) => {
+    const found: Record<string, unknown> = {};
+    for (const place of world.service.sealed ?? []) {
+      const { keys, moved, unopened } = await lookThrough(place, secrets, { reseal: true });
+      found[place.name] = { keys: [...keys.keys()], moved, unopened: unopened.length };
+    }
+    return found;
+  };
+  const keys = [createSecretBox(next).sealing];
+  expect(await move()).toEqual({
+    'authentication keys': { keys, moved: 1, unopened: 0 },
+    'client secrets': { keys, moved: 2, unopened: 0 },
+    'kept answers': { keys, moved: 2, unopened: 0 },
+  });
+  expect(await move()).toEqual({
+    'authentication keys': { keys, moved: 0, unopened: 0 },
+    'client secrets': { keys, moved: 0, unopened: 0 },
+    'kept answers': { keys, moved: 0, unopened: 0 },
+  });
+  const application = await world.store.collection('applications').findOne({});
+  const device = await world.store.collection('devices').findOne({ epoch: 1 });
+  const alone = createSecretBox(next);
+  expect(openText(alone, application?.['authenticationKey'], purposes.authenticationKey('app'))).toBe(
+    authenticationKey,
+  );
+  for (const sealed of [device?.['activation'].clientSecret, device?.['pending'][0].clientSecret]) {
+    expect(openText(alone, sealed, purposes.clientSecret(imei(0)))).toBe('hush');
+  }
+});

@@ -1,0 +1,34 @@
+import { type SealedField, type SealedPlace, sealedFields } from '@headset-cloud/kit/sealed/places.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { ApplicationDocument, DeviceDocument } from './documents.ts';
+import { purposes } from './sealed-text.ts';
+
+export function sealedAuthenticationKeys(applications: StoreCollection<ApplicationDocument>): SealedPlace {
+  return sealedFields(applications, {
+    name: 'authentication keys',
+    projection: { authenticationKey: 1 },
+    fields: ({ _id, authenticationKey: text }) =>
+      text === undefined
+        ? []
+        : [{ path: 'authenticationKey', text, purpose: purposes.authenticationKey(_id) }],
+  });
+}
+
+/** The client secrets of activations, and of those that are still to be handed over. */
+export function sealedClientSecrets(devices: StoreCollection<DeviceDocument>): SealedPlace {
+  return sealedFields(devices, {
+    name: 'client secrets',
+    projection: { 'activation.clientSecret': 1, pending: 1 },
+    fields: ({ _id, activation, pending }) => {
+      const purpose = purposes.clientSecret(_id);
+      const field = (path: string, text: string | undefined): SealedField[] =>
+        text === undefined ? [] : [{ path, text, purpose }];
+      return [
+        ...field('activation.clientSecret', activation?.clientSecret),
+        ...pending.flatMap((one, place) =>
+          one.kind === 'activate' ? field(`pending.${place}.clientSecret`, one.clientSecret) : [],
+        ),
+      ];
+    },
+  });
+}

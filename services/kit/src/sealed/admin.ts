@@ -1,0 +1,56 @@
+import { SecretsAdminService } from '@headset-cloud/proto/secrets/v1/admin_pb.ts';
+import { DomainError } from '../errors.ts';
+import { bind, type RpcBinding } from '../rpc/types.ts';
+import type { SecretKeys } from '../secrets.ts';
+import { lookThrough } from './look-through.ts';
+import type { NotedKeys } from './noted-keys.ts';
+import type { SealedPlace } from './places.ts';
+
+/** What a service of this process has sealed. */
+export interface SealedOfService {
+  readonly service: string;
+  readonly places: readonly SealedPlace[];
+  readonly noted: NotedKeys;
+}
+
+/** The operators' door to what the services of this process have sealed (proto/secrets/v1/admin.proto). */
+export function secretsAdmin(secrets: SecretKeys, services: readonly SealedOfService[]): RpcBinding {
+  const serviceOf = (name: string): SealedOfService => {
+    const found = services.find(({ service }) => service === name);
+    if (!found) throw new DomainError('not_found', `Nothing of the service ${name} is sealed here.`);
+    return found;
+  };
+  return bind(SecretsAdminService, {
+    async getSecrets() {
+      return {
+        services: await Promise.all(
+          services.map(async ({ service, places, noted }) => ({
+            service,
+            sealingKey: secrets.sealing,
+            otherKeys: [...secrets.others],
+            notedKeys: await noted.list(),
+            places: places.map(({ name }) => name),
+          })),
+        ),
+      };
+    },
+    async lookThroughSecrets({ service, place: name, after, reseal }) {
+      const place = serviceOf(service).places.find((one) => one.name === name);
+      if (!place) throw new DomainError('not_found', `${service} has no sealed ${name}.`);
+      const { next = '', keys, ...counts } = await lookThrough(place, secrets, { after, reseal });
+      return {
+        next,
+        ...counts,
+        unopened: [...counts.unopened],
+        keys: [...keys].map(([key, values]) => ({ key, values })),
+      };
+    },
+    async forgetSecretKey({ service, key }) {
+      if (key === secrets.sealing) {
+        throw new DomainError('invalid_argument', `${service} seals by key ${key}: it cannot be forgotten.`);
+      }
+      await serviceOf(service).noted.forget(key);
+      return {};
+    },
+  });
+}

@@ -1,0 +1,49 @@
+import { namedKey, type SecretKeys } from '../secrets.ts';
+import type { SealedPlace, SealedValue } from './places.ts';
+
+/** What a part of a place held. */
+export interface Looked {
+  readonly next?: string;
+  /** Number of values by the key that opens them, after they were moved. */
+  readonly keys: ReadonlyMap<string, number>;
+  readonly moved: number;
+  /** Values that changed while they were being moved. */
+  readonly changed: number;
+  readonly unopened: readonly { readonly of: string; readonly key: string }[];
+}
+
+/** Documents at a time: one call for an operator's progress, well below its deadline. */
+const pageDocuments = 200;
+
+/** Looks at the next values of a place; with `reseal` moves them to the key that seals. */
+export async function lookThrough(
+  place: SealedPlace,
+  secrets: SecretKeys,
+  { after = '', reseal = false, limit = pageDocuments },
+): Promise<Looked> {
+  const { values, next } = await place.page(after, limit);
+  const keys = new Map<string, number>();
+  const unopened: { of: string; key: string }[] = [];
+  let moved = 0;
+  let changed = 0;
+  for (const value of values) {
+    const key = secrets.keyOf(value.sealed, value.purpose);
+    if (key === undefined) {
+      unopened.push({ of: value.of, key: namedKey(value.sealed) ?? '' });
+      continue;
+    }
+    const outcome = reseal ? await move(value, secrets) : 'stays';
+    if (outcome === 'moved') moved += 1;
+    if (outcome === 'changed') changed += 1;
+    const now = outcome === 'moved' ? secrets.sealing : key;
+    keys.set(now, (keys.get(now) ?? 0) + 1);
+  }
+  return { ...(next !== undefined && { next }), keys, moved, changed, unopened };
+}
+
+async function move(value: SealedValue, secrets: SecretKeys): Promise<'stays' | 'moved' | 'changed'> {
+  const { sealed, purpose } = value;
+  if (!value.replace || secrets.isCurrent(sealed, purpose)) return 'stays';
+  const again = secrets.seal(secrets.open(sealed, purpose), purpose);
+  return (await value.replace(again)) ? 'moved' : 'changed';
+}

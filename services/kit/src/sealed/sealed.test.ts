@@ -1,0 +1,133 @@
+import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { createLogger } from '../logger.ts';
+import { createSecretBox, keyIdOf } from '../secrets.ts';
+import type { StoreCollection } from '../store/types.ts';
+import { lookThrough } from './look-through.ts';
+import { createNotedKeys } from './noted-keys.ts';
+import { type SealedPlace, sealedFields } from './places.ts';
+
+const old = 'the old key of more than thirty-two characters';
+const next = 'the next key of more than thirty-two characters';
+const lost = 'a lost key of more than thirty-two characters';
+const [oldId, nextId, lostId] = [keyIdOf(old), keyIdOf(next), keyIdOf(lost)];
+const both = createSecretBox(next, [old]);
+const logger = createLogger({ service: 'test', level: 'silent' });
+
+let bed: TestBed;
+beforeEach(() => {
+  bed = openTestBed('devices', { onMongo: true });
+});
+afterEach(() => bed.remove());
+
+describe('values are moved to the key that seals', () => {
+  interface Thing {
+    _id: string;
+    secret?: string;
+    parts?: { secret: string }[];
+  }
+  let things: StoreCollection<Thing>;
+  let place: SealedPlace;
+  beforeEach(() => {
+    things = bed.store.collection<Thing>('things');
+    place = sealedFields(things, {
+      name: 'things',
+      projection: { secret: 1, parts: 1 },
+      fields: ({ _id, secret, parts = [] }) => [
+        ...(secret === undefined ? [] : [{ path: 'secret', text: secret, purpose: _id }]),
+        ...parts.map((part, n) => ({ path: `parts.${n}.secret`, text: part.secret, purpose: _id })),
+      ],
+    });
+  });
+  const sealedBy = (secret: string, text: string, purpose: string) =>
+    Buffer.from(createSecretBox(secret).seal(text, purpose)).toString('base64');
+  const opened = async (id: string) => {
+    const { secret, parts = [] } = (await things.findOne({ _id: id })) as Thing;
+    return [secret, ...parts.map((part) => part.secret)].map((text) =>
+      createSecretBox(next).open(Buffer.from(text ?? '', 'base64'), id),
+    );
+  };
+
+  test('page by page, so that an interrupted run is continued by the next', async () => {
+    for (let n = 0; n < 5; n += 1) {
+      const _id = `thing-${n}`;
+      await things.insertOne({
+        _id,
+        secret: sealedBy(old, `text ${n}`, _id),
+        parts: [{ secret: sealedBy(old, `part ${n}`, _id) }],
+      });
+    }
+    await things.insertOne({ _id: 'without' });
+    const first = await lookThrough(place, both, { reseal: true, limit: 2 });
+    expect(first).toEqual({
+      ...{ next: 'thing-1', keys: new Map([[nextId, 4]]), moved: 4, changed: 0, unopened: [] },
+    });
+    // The run was interrupted; both keys open everything meanwhile.
+    expect((await lookThrough(place, both, {})).keys).toEqual(
+      new Map([
+        [nextId, 4],
+        [oldId, 6],
+      ]),
+    );
+    expect(await lookThrough(place, both, { after: 'thing-1', limit: 2 })).toMatchObject({
+      ...{ next: 'thing-3', keys: new Map([[oldId, 4]]) },
+    });
+    const again = await lookThrough(place, both, { reseal: true });
+    expect(again).toMatchObject({ moved: 6, changed: 0 });
+    expect(await lookThrough(place, both, { reseal: true })).toMatchObject({
+      ...{ keys: new Map([[nextId, 10]]), moved: 0 },
+    });
+    for (let n = 0; n < 5; n += 1) expect(await opened(`thing-${n}`)).toEqual([`text ${n}`, `part ${n}`]);
+  });
+
+  test('never over a value that was changed meanwhile', async () => {
+    await things.insertOne({ _id: 'a', secret: sealedBy(old, 'before', 'a') });
+    const read = await place.page('', 10);
+    await things.updateOne({ _id: 'a' }, { $set: { secret: sealedBy(old, 'after', 'a') } });
+    const stale: SealedPlace = { name: 'things', page: async () => read };
+    expect(await lookThrough(stale, both, { reseal: true })).toMatchObject({ moved: 0, changed: 1 });
+    expect(await lookThrough(place, both, { reseal: true })).toMatchObject({ moved: 1, changed: 0 });
+    expect(await opened('a')).toEqual(['after']);
+  });
+
+  test('what no key opens is told by its document, and the rest goes on', async () => {
+    const named = createSecretBox(lost, [old]).seal('text', 'b');
+    await things.insertOne({ _id: 'a', secret: sealedBy(lost, 'text', 'a') });
+    await things.insertOne({ _id: 'b', secret: Buffer.from(named).toString('base64') });
+    await things.insertOne({ _id: 'c', secret: sealedBy(old, 'text', 'c') });
+    expect(await lookThrough(place, both, { reseal: true })).toEqual({
+      ...{ keys: new Map([[nextId, 1]]), moved: 1, changed: 0 },
+      unopened: [
+        { of: 'a', key: '' },
+        { of: 'b', key: lostId },
+      ],
+    });
+    expect(await opened('c')).toEqual(['text']);
+  });
+});
+
+describe('a start without a needed key is told which', () => {
+  const keysOf = (secret: string, ...others: string[]) =>
+    createNotedKeys({ ...{ store: bed.store, logger }, secrets: createSecretBox(secret, others) });
+
+  test('and does not note its own, which may be the wrong one', async () => {
+    const [right, wrong] = [keysOf(old), keysOf(next)];
+    await right.check();
+    await expect(wrong.check()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: `values are sealed by a key that is not configured: key ${oldId} is neither SECRET_KEY nor in SECRET_KEY_OTHERS`,
+    });
+    expect(await right.list()).toEqual([oldId]);
+    await right.check();
+  });
+
+  test('until no value is sealed by it', async () => {
+    const [before, after] = [keysOf(next, old), keysOf(next)];
+    await keysOf(old).check();
+    await before.check();
+    expect(await before.list()).toEqual([oldId, nextId].sort());
+    await expect(after.check()).rejects.toThrow(oldId);
+    await before.forget(oldId);
+    await after.check();
+    expect(await after.list()).toEqual([nextId]);
+  });
+});

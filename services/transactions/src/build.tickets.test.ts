@@ -1,0 +1,78 @@
+import { rmSync } from 'node:fs';
+import { lookThrough } from '@headset-cloud/kit/sealed/look-through.ts';
+import { createSecretBox, type SecretKeys } from '@headset-cloud/kit/secrets.ts';
+import { ticketPurpose } from '@headset-cloud/proto/operations.ts';
+import { device, World } from './testing/world.ts';
+
+const former = createSecretBox('a test secret of more than thirty-two characters');
+const both = createSecretBox('the next key of more than thirty-two characters', [
+  'a test secret of more than thirty-two characters',
+]);
+const alone = createSecretBox('the next key of more than thirty-two characters');
+
+describe('tickets of updates that wait for their headset', () => {
+  let world: World;
+  beforeEach(async () => {
+    world = new World();
+    await world.start();
+  });
+  afterEach(async () => {
+    await world.stop();
+    rmSync(world.directory, { recursive: true, force: true });
+  });
+
+  const update = (subject: string) => {
+    const ticket = former.seal(subject, ticketPurpose(device));
+    const value = { package: subject, version: '1', artifact: { sizeBytes: 1n, ticket } };
+    return world.create({
+      ...{ operationId: 'put-v1-applications-devices-apps', subject },
+      operation: { kind: { case: 'updateApp', value } },
+    });
+  };
+  const run = async (secrets: SecretKeys, reseal: boolean) => {
+    const [place] = world.service.sealed ?? [];
+    if (place?.name !== 'tickets of updates') throw new Error('the place of tickets is missing');
+    const total = { moved: 0, unopened: 0, keys: new Map<string, number>() };
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const looked = await lookThrough(place, secrets, { after, reseal, limit: 1 });
+      total.moved += looked.moved;
+      total.unopened += looked.unopened.length;
+      for (const [key, n] of looked.keys) total.keys.set(key, (total.keys.get(key) ?? 0) + n);
+      after = looked.next;
+    }
+    return total;
+  };
+
+  test('are moved and offered so; an accepted one, which its headset holds, is counted', async () => {
+    const accepted = await update('p@1');
+    await world.accept(accepted);
+    expect(await world.status(accepted)).toBe('ACCEPTED');
+    const waiting = [await update('p@2'), await update('p@3')];
+    await world.create();
+    expect(await run(both, true)).toEqual({
+      ...{ moved: 2, unopened: 0 },
+      keys: new Map([
+        [both.sealing, 2],
+        [former.sealing, 1],
+      ]),
+    });
+    expect(await run(both, true)).toMatchObject({ moved: 0 });
+    expect(await run(alone, false)).toMatchObject({ unopened: 1 });
+
+    const { offers } = await world.judge.headsetOnline({ deviceId: device, sessionEpoch: 1n });
+    const tickets = offers.flatMap(({ transactionId, operation }) =>
+      operation?.kind.case === 'updateApp'
+        ? [[Number(transactionId), operation.kind.value.artifact?.ticket] as const]
+        : [],
+    );
+    const opened = tickets
+      .filter(([id]) => waiting.includes(id))
+      .map(([, ticket]) => alone.open(ticket ?? new Uint8Array(), ticketPurpose(device)));
+    expect(opened).toEqual(['p@2', 'p@3']);
+
+    await world.hello(1n);
+    await world.result(accepted);
+    await world.handled();
+    expect((await run(both, false)).keys).toEqual(new Map([[both.sealing, 2]]));
+  });
+});

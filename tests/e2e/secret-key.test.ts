@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
+import { verifyCallback } from '@headset-cloud/demo/integrator/verify.ts';
+import { keyIdOf } from '@headset-cloud/kit/secrets.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { request } from 'undici';
+import { ctlWith } from './ctl.ts';
+import { describeOnStack, stack as suiteStack } from './harness.ts';
+import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
+import type { Receiver } from './receiver.ts';
+
+/** The processes that seal, in the order of the change; of devices one stays, so that reads go on. */
+const waves: readonly (readonly string[])[] =
+  suiteStack.kind === 'embedded'
+    ? [['platform']]
+    : [['devices'], ['devices-2', 'transactions', 'updates', 'communication']];
+const one = waves[0]?.[0] ?? '';
+const next = randomBytes(32).toString('hex');
+
+// docs/operations.md, "Rotation"; ADR 0039
+describeOnStack('a change of SECRET_KEY', () => {
+  let own: OwnPlatform;
+  let former: string;
+  let headset: Headset;
+  let receiver: Receiver;
+  let authenticationKey: string;
+  /** What an integrator reads all the time: every key, and every status that is neither 200 nor 503. */
+  const read = { keys: new Set<string>(), answers: 0, unexpected: [] as number[], done: false };
+  let reader: Promise<void>;
+
+  beforeAll(async () => {
+    own = await openOwnPlatform({ instances: { devices: 2 } });
+    former = readFileSync(join(own.stack.dataDir, 'secret.key'), 'utf8').trim();
+    receiver = await own.receiver(() => 204);
+    authenticationKey = (await own.call(200, 'GET', '')).body.authenticationKey;
+    headset = own.headset();
+    headset.connect();
+    reader = readOn();
+  }, 120_000);
+  afterAll(async () => {
+    read.done = true;
+    await reader;
+    await own?.close();
+  });
+
+  async function readOn(): Promise<void> {
+    while (!read.done) {
+      try {
+        const { status, body } = await own.api.app('GET', '');
+        read.answers += 1;
+        if (status === 200) read.keys.add(body.authenticationKey);
+        else if (status !== 503) read.unexpected.push(status);
+      } catch (error) {
+        // The one process of the embedded stack is away while it starts.
+        if (suiteStack.kind !== 'embedded') throw error;
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  const start = (name: string, SECRET_KEY: string, ...others: string[]) =>
+    own.stack.processes[name]?.start({
+      SECRET_KEY,
+      ...(others.length > 0 && { SECRET_KEY_OTHERS: others.join('\n') }),
+    });
+  async function roll(secret: string, ...others: string[]): Promise<void> {
+    for (const names of waves) {
+      await Promise.all(names.map((name) => own.stack.processes[name]?.stop()));
+      for (const name of names) start(name, secret, ...others);
+      await own.stack.ready(60_000, names);
+    }
+  }
+  const doors = () => ({
+    DEVICES_ADMIN: own.stack.admin.devices,
+    TRANSACTIONS_ADMIN: own.stack.admin.transactions,
+    UPDATES_ADMIN: own.stack.admin.updates,
+    COMMUNICATION_ADMIN: own.stack.admin.communication,
+  });
+  const ctl = (...args: string[]) => ctlWith(doors(), 'secrets', ...args);
+  /** A command whose callbacks are signed with the integrator's key. */
+  async function commandIsVerified(): Promise<void> {
+    let id = 0;
+    await waitFor('the command to be taken', async () => {
+      const answer = await own.api
+        .app('PUT', `/devices/${own.deviceId}/commands`, {
+          package: 'com.example.app',
+          launchType: 'activity',
+        })
+        .catch(() => undefined);
+      id = answer?.status === 201 ? answer.body.transactionId : 0;
+      return id > 0;
+    });
+    const of = () => receiver.arrivals.filter(({ body }) => body.transactionId === id);
+    await waitFor('its end', () => of().some(({ body }) => body.notificationType === 'processed'), {
+      timeoutMs: 30_000,
+    });
+    for (const { headers, bytes } of of()) {
+      expect(verifyCallback({ headers, rawBody: bytes }, [authenticationKey])).toBe(true);
+    }
+  }
+
+  it('goes on while every process learns the next key, and then seals by it', async () => {
+    await roll(former, next);
+    await commandIsVerified();
+    await roll(next, former);
+    await commandIsVerified();
+    const { exitCode, out } = await ctl('status');
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(new RegExp(`${keyIdOf(next)} +seals +.*devices`));
+    expect(out).toMatch(new RegExp(`${keyIdOf(former)} +opens only +.*devices`));
+    expect(out).toMatch(new RegExp(`devices +authentication keys +${keyIdOf(former)} +1\n`));
+  }, 180_000);
+
+  it('a process without the former key is not ready before everything is moved, and names the key', async () => {
+    await own.stack.processes[one]?.stop();
+    start(one, next);
+    await waitFor('the reason', async () => {
+      try {
+        return (await (await request(`${own.stack.adminUrls[one]}/readyz`)).body.text()).includes(
+          `key ${keyIdOf(former)} is neither SECRET_KEY nor in SECRET_KEY_OTHERS`,
+        );
+      } catch {
+        return false;
+      }
+    });
+    expect(own.stack.processes[one]?.log()).toContain(keyIdOf(former));
+    await own.stack.processes[one]?.stop();
+    start(one, next, former);
+    await own.stack.ready(60_000, [one]);
+  }, 90_000);
+
+  it('ctl moves everything, also when a process is killed meanwhile, and then the former key goes', async () => {
+    const interrupted = ctl('reseal');
+    await own.stack.processes[one]?.kill();
+    await interrupted;
+    start(one, next, former);
+    await own.stack.ready(60_000, [one]);
+    await commandIsVerified();
+
+    const moved = await ctl('reseal');
+    expect([moved.exitCode, moved.err]).toEqual([0, expect.stringMatching(/\d+ values moved\.\n$/)]);
+    expect(moved.out).toMatch(new RegExp(`${keyIdOf(former)} +opens only +-\n`));
+    expect(moved.out).toMatch(new RegExp(`devices +authentication keys +${keyIdOf(next)} +1\n`));
+    expect(moved.out).not.toMatch(new RegExp(`${keyIdOf(former)} +\\d+\n`));
+
+    await roll(next);
+    await commandIsVerified();
+    const { exitCode, out } = await ctl('status');
+    expect(exitCode).toBe(0);
+    expect(out).not.toContain(keyIdOf(former));
+  }, 180_000);
+
+  it('the integrator has read its key all the time, and no log has a secret', () => {
+    expect(read.answers).toBeGreaterThan(10);
+    expect(read.unexpected).toEqual([]);
+    expect([...read.keys]).toEqual([authenticationKey]);
+    for (const [name, process] of Object.entries(own.stack.processes)) {
+      const log = process.log();
+      for (const secret of [former, next, authenticationKey])
+        expect([name, log.includes(secret)]).toEqual([name, false]);
+    }
+  });
+});
