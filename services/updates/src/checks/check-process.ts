@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Rejection } from '../apk/bounds.ts';
+import type { Declared, Verdict } from './check-file.ts';
+import type { Told } from './messages.ts';
+
+/** Heap of a checking process; the largest directory that is allowed takes about half of it. */
+const heapMb = 96;
+const main = fileURLToPath(new URL('./check-main.ts', import.meta.url));
+/** The services, beside the packages that they use. */
+const sources = join(dirname(main), '../../../..');
+
+/** A check that ended, with the largest memory that its process had (0: not known). */
+export interface Ended {
+  readonly verdict: Verdict;
+  readonly peakBytes: number;
+}
+
+/**
+ * Checks a file in a process of its own, which holds nothing but that file: no environment, no network, no
+ * right to write or to start programs. It is killed after `timeoutMs`, and whatever it does beside
+ * answering is the file's fault (ADR 0042). Throws when the file cannot be read or the process cannot
+ * start, and when the signal aborts.
+ */
+export async function checkInProcess(
+  path: string,
+  declared: Declared,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): Promise<Ended> {
+  signal.throwIfAborted();
+  const file = await open(path, 'r');
+  let child: ChildProcess;
+  try {
+    child = start(declared, file.fd);
+  } finally {
+    await file.close();
+  }
+  let over = false;
+  const stop = () => child.kill('SIGKILL');
+  const timer = setTimeout(() => {
+    over = true;
+    stop();
+  }, timeoutMs);
+  signal.addEventListener('abort', stop);
+  try {
+    return await answerOf(child, { timeoutMs, signal, isOver: () => over });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+interface Limit {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly isOver: () => boolean;
+}
+
+function start(declared: Declared, fd: number): ChildProcess {
+  const limits = [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=4'];
+  const rights = ['--permission', `--allow-fs-read=${sources}`];
+  return spawn(process.execPath, [...limits, ...rights, main, JSON.stringify(declared)], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc', fd],
+    env: {},
+  });
+}
+
+/** Ends of a process that its own code causes: faults, and V8's end when the heap is full. */
+const crashes: readonly unknown[] = ['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP'];
+const keptOfErrors = 4096;
+
+async function answerOf(child: ChildProcess, limit: Limit): Promise<Ended> {
+  let errors = '';
+  child.stderr?.on('data', (text: Buffer) => {
+    if (errors.length < keptOfErrors) errors += text.toString('latin1');
+  });
+  const told = new Map<Told['kind'], Told>();
+  child.on('message', (message: Told) => told.set(message.kind, message));
+  const [code, endedBy] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  const verdict = told.get('verdict');
+  if (verdict?.kind === 'verdict') return verdict;
+  const failed = told.get('failed');
+  if (failed?.kind === 'failed') throw new Error(`an upload cannot be read: ${failed.reason}`);
+  limit.signal.throwIfAborted();
+  if (limit.isOver()) return rejected('bounds', `Its check takes longer than ${limit.timeoutMs / 1000} s.`);
+  if (told.has('begun') && (code !== null || crashes.includes(endedBy))) {
+    return /heap out of memory|heap limit/i.test(errors)
+      ? rejected('bounds', 'Its check takes more memory than is allowed.')
+      : rejected('not_whole', 'It is not a whole Android package: its check broke off.');
+  }
+  throw new Error(`the check of an upload ended with ${endedBy ?? code}: ${errors.slice(0, keptOfErrors)}`);
+}
+
+function rejected(rule: Rejection['rule'], reason: string): Ended {
+  return { verdict: { rejection: { rule, reason } }, peakBytes: 0 };
+}
