@@ -8,7 +8,11 @@ import type { Declared, Verdict } from './check-file.ts';
 import type { Told } from './messages.ts';
 
 /** Heap of a checking process; the largest directory that is allowed takes about half of it. */
-const heapMb = 96;
+const defaultHeapMb = 64;
+/** What keeps its memory beside the heap small: one arena of malloc, one thread that unpacks. */
+const environment = { MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' };
+/** Where a process reads the largest memory that it had. */
+const ownStatus = '/proc/self/status';
 const main = fileURLToPath(new URL('./check-main.ts', import.meta.url));
 /** The services, beside the packages that they use. */
 const sources = join(dirname(main), '../../../..');
@@ -28,13 +32,14 @@ export interface Ended {
 export async function checkInProcess(
   path: string,
   declared: Declared,
-  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+  options: { timeoutMs: number; signal: AbortSignal; heapMb?: number },
 ): Promise<Ended> {
-  signal.throwIfAborted();
+  const { timeoutMs, signal, heapMb = defaultHeapMb } = options;
   const file = await open(path, 'r');
   let child: ChildProcess;
   try {
-    child = start(declared, file.fd);
+    signal.throwIfAborted();
+    child = start(argumentsOf(main, heapMb), declared, file.fd);
   } finally {
     await file.close();
   }
@@ -59,12 +64,17 @@ interface Limit {
   readonly isOver: () => boolean;
 }
 
-function start(declared: Declared, fd: number): ChildProcess {
-  const limits = [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=4'];
-  const rights = ['--permission', `--allow-fs-read=${sources}`];
-  return spawn(process.execPath, [...limits, ...rights, main, JSON.stringify(declared)], {
+/** What gives a script its heap, and takes every right from it but to read the services' sources. */
+export function argumentsOf(script: string, heapMb = defaultHeapMb): string[] {
+  const limits = [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=1'];
+  const reads = [sources, ownStatus].map((path) => `--allow-fs-read=${path}`);
+  return [...limits, '--permission', ...reads, script];
+}
+
+function start(args: readonly string[], declared: Declared, fd: number): ChildProcess {
+  return spawn(process.execPath, [...args, JSON.stringify(declared)], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc', fd],
-    env: {},
+    env: environment,
   });
 }
 
