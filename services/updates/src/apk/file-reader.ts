@@ -5,18 +5,16 @@ import { RandomAccessReader } from 'yauzl';
 const chunkBytes = 64 * 1024;
 
 /**
- * Reads an open file for yauzl. Offsets come from the file itself, so each is compared with the file's size
- * here: yauzl's own reader passes them on to Node.js, which throws for an offset beyond 2^53, and that ends
- * the process. The caller keeps the file descriptor.
+ * Reads an open file for yauzl. Offsets come from the file itself, and Node.js throws for one beyond 2^53:
+ * yauzl's own reader does not expect that, and the process ends. Here it is an error like another. The
+ * caller keeps the file descriptor.
  */
 export class FileReader extends RandomAccessReader {
   readonly #fd: number;
-  readonly #size: number;
 
-  constructor(fd: number, size: number) {
+  constructor(fd: number) {
     super();
     this.#fd = fd;
-    this.#size = size;
   }
 
   override read(
@@ -28,7 +26,6 @@ export class FileReader extends RandomAccessReader {
   ): void {
     let bytesRead = 0;
     try {
-      this.#require(position, position + length);
       bytesRead = readSync(this.#fd, buffer, offset, length, position);
     } catch (error) {
       callback(error as Error);
@@ -38,29 +35,19 @@ export class FileReader extends RandomAccessReader {
   }
 
   override _readStreamForRange(start: number, end: number): Readable {
+    const fd = this.#fd;
     let at = start;
-    const next = (): Buffer | null => {
-      this.#require(start, end);
-      if (at === end) return null;
-      const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, end - at));
-      const bytesRead = readSync(this.#fd, buffer, 0, buffer.length, at);
-      at += bytesRead;
-      return bytesRead === 0 ? null : buffer.subarray(0, bytesRead);
-    };
     return new Readable({
       read() {
         try {
-          this.push(next());
+          const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(chunkBytes, end - at)));
+          const bytesRead = readSync(fd, buffer, 0, buffer.length, at);
+          at += bytesRead;
+          this.push(bytesRead === 0 ? null : buffer.subarray(0, bytesRead));
         } catch (error) {
           this.destroy(error as Error);
         }
       },
     });
-  }
-
-  #require(start: number, end: number): void {
-    if (!(start >= 0 && start <= end && end <= this.#size)) {
-      throw new Error('it refers to bytes beyond its end');
-    }
   }
 }

@@ -23,7 +23,7 @@ export async function inspectPackage(
     const { size } = fstatSync(fd);
     // Names are decoded by directory.ts, after their lengths are known.
     const options = { autoClose: false, decodeStrings: false };
-    const zip = await fromRandomAccessReaderPromise(new FileReader(fd, size), size, options);
+    const zip = await fromRandomAccessReaderPromise(new FileReader(fd), size, options);
     // eachEntry has a listener only while it runs.
     zip.on('error', () => {});
     const entries = await locate(zip, await readDirectory(zip));

@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeManifest } from '@headset-cloud/demo/apk.ts';
 import { hostilePackages } from '../testing/hostile-packages.ts';
+import { rawZip } from '../testing/raw-zip.ts';
 import { checkFile } from './check-file.ts';
 
 const claimed = { package: 'com.example.app', version: '1.0.0' };
@@ -28,3 +31,20 @@ test.each(hostilePackages(claimed))(
     expect(readdirSync(folder)).toEqual(['a.apk']);
   },
 );
+
+test('what real packages have is accepted: folders, any names, comments, extra fields, stored and empty entries', async () => {
+  const content = makeManifest({ package: claimed.package, versionName: claimed.version });
+  const path = join(folder, 'a.apk');
+  const bytes = rawZip([
+    { name: 'AndroidManifest.xml', content, comment: Buffer.from('first'), extra: Buffer.from([9, 9, 0, 0]) },
+    { name: 'lib/', method: 0, attributes: 0o040755 * 65536 },
+    { name: 'lib/x86\\a.so', content: Buffer.alloc(70_000, 'so'), attributes: 0o100644 * 65536 },
+    { name: 'assets/日本語..txt', content: Buffer.from('text'), method: 0 },
+    { name: 'empty' },
+  ]);
+  writeFileSync(path, bytes);
+  const fd = openSync(path, 'r');
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  expect(await checkFile(fd, declared)).toEqual({ sha256 });
+  closeSync(fd);
+});
