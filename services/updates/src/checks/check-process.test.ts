@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { portOf } from '@headset-cloud/kit/http-listen.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { largeDirectory, longCheck } from '../testing/hostile-packages.ts';
 import { argumentsOf, checkInProcess } from './check-process.ts';
 
@@ -72,12 +73,15 @@ test('a check that takes more memory than it may is refused, and this process li
   });
 });
 
-test('a check that is broken off is no refusal', async () => {
+test('a check that is broken off ends at once, and is no refusal', async () => {
+  const started = () => process.getActiveResourcesInfo().includes('ProcessWrap');
   const stop = new AbortController();
   const checked = check(longCheck(claimed, 3072, false), { signal: stop.signal });
   const broken = expect(checked).rejects.toThrow('stopping');
+  await waitFor('its process', started);
   stop.abort(new Error('stopping'));
   await broken;
+  await waitFor('its end', () => !started());
   await expect(check(await makeApk(), { signal: stop.signal })).rejects.toThrow('stopping');
 });
 
