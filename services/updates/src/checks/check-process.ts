@@ -11,11 +11,10 @@ import type { Told } from './messages.ts';
 const defaultHeapMb = 64;
 /** What keeps its memory beside the heap small: one arena of malloc, one thread that unpacks. */
 const environment = { MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' };
-/** Where a process reads the largest memory that it had. */
-const ownStatus = '/proc/self/status';
 const main = fileURLToPath(new URL('./check-main.ts', import.meta.url));
-/** The services, beside the packages that they use. */
-const sources = join(dirname(main), '../../../..');
+const project = join(dirname(main), '../../../..');
+/** What a checking process may read: its code, and how large it was. */
+const readable = [join(project, 'services/updates'), join(project, 'node_modules'), '/proc/self/status'];
 
 /** A check that ended, with the largest memory that its process had (0: not known). */
 export interface Ended {
@@ -64,10 +63,10 @@ interface Limit {
   readonly isOver: () => boolean;
 }
 
-/** What gives a script its heap, and takes every right from it but to read the services' sources. */
+/** What gives a script its heap, and takes every right from it but to read its code. */
 export function argumentsOf(script: string, heapMb = defaultHeapMb): string[] {
   const limits = [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=1'];
-  const reads = [sources, ownStatus].map((path) => `--allow-fs-read=${path}`);
+  const reads = readable.map((path) => `--allow-fs-read=${path}`);
   return [...limits, '--permission', ...reads, script];
 }
 
