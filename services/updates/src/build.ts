@@ -99,8 +99,9 @@ export function buildUpdates(ctx: ServiceContext, config: UpdatesConfig): Servic
     },
     async stop() {
       started = false;
+      const swept = sweeper.stop();
       await contents.stop();
-      await Promise.all([sweeper.stop(), watch.stop()]);
+      await Promise.all([swept, watch.stop()]);
       await files.stop();
     },
     // Readiness does not depend on the object storage: lists, updates and downloads work without it. The log
