@@ -63,6 +63,10 @@ audit: install ## Known vulnerabilities of what runs, as the registry tells them
 schemathesis: install ## API fuzz test: random calls generated from the OpenAPI document (STACK, SECONDS=60, SEED=…); needs Python 3.10 or newer
 	@STACK=$(STACK) exec $(NODE) tests/schemathesis/main.ts
 
+.PHONY: fuzz-packages
+fuzz-packages: install ## Fuzz test of uploaded packages: right ones, changed by a seed (SECONDS=10, SEED=…)
+	@exec $(NODE) tests/fuzz/packages.ts
+
 .PHONY: bench
 bench: install ## Speed and memory against their floors (STACK)
 	@STACK=$(STACK) exec $(NODE) tests/bench/main.ts

@@ -53,7 +53,7 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
-/** The same calls in each run, so that a change is judged by itself; `make schemathesis` draws others. */
+/** The same calls and packages in each run, so that a change is judged by itself; `make schemathesis` and `make fuzz-packages` draw others. */
 const madeUpSeed = '20261121';
 
 /** The same faults in each run, likewise; `make faults` draws others. */
@@ -89,6 +89,13 @@ const steps: Step[] = [
     name: 'known vulnerabilities (npm audit)',
     command: bin('node'),
     args: ['tests/audit/main.ts'],
+    counts: 'line',
+  },
+  {
+    name: 'fuzz test of packages',
+    command: bin('node'),
+    args: ['--disable-warning=ExperimentalWarning', 'tests/fuzz/packages.ts'],
+    env: { SECONDS: '10', SEED: process.env['SEED'] || madeUpSeed },
     counts: 'line',
   },
   {

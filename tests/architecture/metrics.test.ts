@@ -9,6 +9,8 @@ const ofOneProcess = [
   'headset_link_certificate_expiry_timestamp_seconds',
   'headset_rpc_certificate_expiry_timestamp_seconds',
   'headset_sessions',
+  'headset_updates_checks_running',
+  'headset_updates_checks_waiting',
   'headset_updates_storage_unavailable',
 ];
 /** Stands in the help text of a gauge that each replica reads from the shared database or log. */

@@ -12,6 +12,7 @@ import { measureCreate } from './measures/create.ts';
 import { measureIdle } from './measures/idle.ts';
 import { measureJobs, measureLatency } from './measures/jobs.ts';
 import { measureKeyCheck } from './measures/key-check.ts';
+import { measurePackageChecks } from './measures/package-checks.ts';
 import { measureRecording } from './measures/recording.ts';
 import { measureScale } from './measures/scale.ts';
 import { measureStatusList } from './measures/status-list.ts';
@@ -20,7 +21,7 @@ import { measureValidation } from './measures/validation.ts';
 
 /**
  * Speed and memory of the platform against their floors, on this machine, as ratios:
- * `node tests/bench/main.ts [create jobs latency idle key-check callbacks up scale status-list validation channels recording count against]`, STACK=embedded or real
+ * `node tests/bench/main.ts [create jobs latency idle key-check callbacks up scale status-list validation channels recording package-checks count against]`, STACK=embedded or real
  * (default: both, where MongoDB and Kafka can be had). Lengths: lib/settings.ts.
  */
 const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) => Promise<Report>>> = {
@@ -36,6 +37,7 @@ const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) =>
   validation: measureValidation,
   channels: measureChannels,
   recording: measureRecording,
+  'package-checks': measurePackageChecks,
   count: measureCount,
   against: measureAgainst,
 };

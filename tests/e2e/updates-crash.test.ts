@@ -45,6 +45,7 @@ describeOnStack('uploads and kill -9', () => {
   it.each([
     ['1', 'updates.sealed'],
     ['2', 'updates.delivered'],
+    ['4', 'updates.checking'],
     // Only the platform's own storage passes this one.
     ...(suiteStack.kind === 'embedded' ? [['3', 'updates.uploaded']] : []),
   ])(

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { hostilePackages } from '@headset-cloud/updates/testing/hostile-packages.ts';
 import { request } from 'undici';
 import { ctl, ctlJson } from './ctl.ts';
 import { createTenant, describeOnStack, imei, stack, type Tenant } from './harness.ts';
@@ -233,6 +234,29 @@ describeOnStack('software and firmware', () => {
     await upload(name, '1.0.0');
     await listedOnce(name, ['1.0.0']);
   });
+
+  it.each(['a bomb', 'a record of zip64 at 2^64', 'a symbolic link'])(
+    '%s is refused with its reason, and the platform goes on',
+    async (what) => {
+      const name = newPackage();
+      const version = '1';
+      const hostile = hostilePackages({ package: name, version }).find((one) => one.what === what);
+      const content = hostile?.make() ?? Buffer.alloc(0);
+      const [{ uploadUrl }] = (await requestUpload(name, version, content.length)).urlList;
+      expect(await put(uploadUrl, content)).toBe(stack.kind === 'embedded' ? 422 : 200);
+      const begin = `The version 1 of ${name} cannot be delivered: `;
+      const reason = await waitFor('the reason', async () => {
+        const { body } = await tenant.call(400, 'PUT', `/devices/${deviceId}/apps`, {
+          package: name,
+          version,
+        });
+        return !body.message.includes('not complete') && body.message.replace(begin, '');
+      });
+      expect(reason).toMatch(hostile?.reason ?? /^$/);
+      await upload(name, version);
+      await listedOnce(name, [version]);
+    },
+  );
 
   // proves api/5/upload-prefix, api/5/upload-size
   it.each<[string, object, string]>([

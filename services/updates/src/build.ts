@@ -8,6 +8,7 @@ import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { adminBindings } from './admin/bindings.ts';
+import { createContentChecks } from './checks/content-checks.ts';
 import type { UpdatesConfig } from './config.ts';
 import { rpcBindings } from './grpc/bindings.ts';
 import { createMetrics } from './metrics.ts';
@@ -46,13 +47,17 @@ export function buildUpdates(ctx: ServiceContext, config: UpdatesConfig): Servic
     return answerUpload(check, key.replace(/^uploads\//, ''));
   });
   const { storage } = files;
-  const { onOutcome, onNoRoom, onLook } = createMetrics(ctx.metrics, uploads, clock, logger);
+  const contents = createContentChecks({
+    atOnce: config.UPDATES_CHECKS_AT_ONCE,
+    timeoutMs: config.UPDATES_CHECK_SECONDS * 1000,
+  });
+  const { onOutcome, onNoRoom, onLook } = createMetrics(ctx.metrics, { uploads, contents, clock, logger });
   const watch = watchStorage({
     ...{ storage, logger, onLook, place: files.place },
     intervalMs: config.UPDATES_STORAGE_WATCH_MS,
   });
   const check: Checker = createChecker({
-    ...{ catalogue, uploads, storage, clock, failpoints, logger },
+    ...{ catalogue, uploads, storage, contents, clock, failpoints, logger },
     leaseMs: config.UPDATES_CHECK_LEASE_MS,
     lifetimeMs: config.UPDATES_UPLOAD_URL_SECONDS * 1000,
     ...{ onOutcome, onNoRoom },
@@ -96,7 +101,9 @@ export function buildUpdates(ctx: ServiceContext, config: UpdatesConfig): Servic
     },
     async stop() {
       started = false;
-      await Promise.all([sweeper.stop(), watch.stop()]);
+      const swept = sweeper.stop();
+      await contents.stop();
+      await Promise.all([swept, watch.stop()]);
       await files.stop();
     },
     // Readiness does not depend on the object storage: lists, updates and downloads work without it. The log

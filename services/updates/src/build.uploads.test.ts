@@ -244,7 +244,7 @@ test('a client without a developer is refused with the error of devices', async 
   await expect(requestUpload('1', 1, caller)).rejects.toMatchObject({ code: 'developer_not_registered' });
 });
 
-test.each(['updates.uploaded', 'updates.sealed', 'updates.delivered'])(
+test.each(['updates.uploaded', 'updates.checking', 'updates.sealed', 'updates.delivered'])(
   'an upload whose check crashes at %s still becomes deliverable, once',
   async (step) => {
     const { url, bytes } = await upload();

@@ -42,6 +42,21 @@ export const updatesConfig = {
     doc: 'Folder in which an upload from S3 is checked; it needs room for UPDATES_MAX_BYTES. Default: the system’s.',
     example: '/tmp',
   }),
+  UPDATES_CHECKS_AT_ONCE: integer({
+    doc: 'How many uploaded files one instance checks at a time, each in a process of its own (about 100 MiB); one developer gets at most one less, if there are two or more.',
+    example: '2',
+    default: 2,
+    min: 1,
+    max: 32,
+  }),
+  UPDATES_CHECK_SECONDS: integer({
+    doc: 'How long the check of one file may take; one that takes longer is rejected. Seconds.',
+    example: '300',
+    default: 300,
+    min: 1,
+    max: 3600,
+    productionMin: 30,
+  }),
   UPDATES_STORAGE_WATCH_MS: integer({
     doc: 'How often the storage of packages and firmware is checked, for the log and headset_updates_storage_unavailable; milliseconds.',
     example: '15000',

@@ -4,6 +4,7 @@ export const updatesFailpoints: readonly string[] = [
   'updates.opened',
   'updates.requested',
   'updates.uploaded',
+  'updates.checking',
   'updates.sealed',
   'updates.delivered',
 ];

@@ -4,6 +4,15 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { UploadStore } from './ports.ts';
 import type { CheckOutcome } from './uploads/checker.ts';
 
+const unjudged: readonly CheckOutcome['kind'][] = ['absent', 'changed', 'busy', 'waits'];
+
+export interface MetricsDependencies {
+  readonly uploads: Pick<UploadStore, 'overdue'>;
+  readonly contents: { running(): number; waiting(): number };
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 /**
  * Registers the service's metrics (rule C18). Due checks are counted in the database at each scrape.
  * Returns the functions that are told of checks (those that found nothing are not counted), of checks
@@ -11,9 +20,7 @@ import type { CheckOutcome } from './uploads/checker.ts';
  */
 export function createMetrics(
   registry: Registry,
-  uploads: Pick<UploadStore, 'overdue'>,
-  clock: Clock,
-  logger: Logger,
+  { uploads, contents, clock, logger }: MetricsDependencies,
 ): { onOutcome(outcome: CheckOutcome): void; onNoRoom(): void; onLook(available: boolean): void } {
   let looking: ReturnType<typeof uploads.overdue> | undefined;
   // One query for both gauges of a scrape.
@@ -54,8 +61,29 @@ export function createMetrics(
   });
   const rejections = new Counter({
     name: 'headset_updates_rejected_total',
-    help: 'Uploads that were rejected, by the rule they break: size, not_whole, bounds, manifest, other_name (another package or version).',
+    help: 'Uploads that were rejected, by the rule they break: size, not_whole, bounds (too much to unpack, too many entries, too long a check), unsafe (names that leave the package, links, entries that overlap), manifest, other_name (another package or version).',
     labelNames: ['rule'],
+    registers: [registry],
+  });
+  new Gauge({
+    name: 'headset_updates_checks_running',
+    help: 'Uploaded files that this instance is checking now, at most UPDATES_CHECKS_AT_ONCE.',
+    registers: [registry],
+    collect() {
+      this.set(contents.running());
+    },
+  });
+  new Gauge({
+    name: 'headset_updates_checks_waiting',
+    help: 'Uploaded files that wait in this instance for another check to end.',
+    registers: [registry],
+    collect() {
+      this.set(contents.waiting());
+    },
+  });
+  const putOff = new Counter({
+    name: 'headset_updates_checks_put_off_total',
+    help: 'Looks at uploaded files that were put off because too many waited for their check.',
     registers: [registry],
   });
   const noRoom = new Counter({
@@ -70,7 +98,8 @@ export function createMetrics(
   });
   return {
     onOutcome(outcome) {
-      if (outcome.kind === 'absent' || outcome.kind === 'changed' || outcome.kind === 'busy') return;
+      if (outcome.kind === 'waits') putOff.inc();
+      if (unjudged.includes(outcome.kind)) return;
       checks.inc({ outcome: outcome.kind });
       if (outcome.kind === 'rejected') rejections.inc({ rule: outcome.rule });
     },

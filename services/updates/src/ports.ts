@@ -1,4 +1,5 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Declared, Verdict } from './checks/check-file.ts';
 import type { Artifact, ArtifactName } from './domain/artifact.ts';
 import type { RejectedFile, Upload } from './domain/upload.ts';
 
@@ -48,8 +49,8 @@ export interface ArtifactStorage {
   signDownload(download: { key: string; startMs: number; seconds: number }): Promise<string>;
   /** Undefined: there is no object. */
   head(key: string): Promise<StoredObject | undefined>;
-  /** The object with that tag; throws ObjectChanged. */
-  fetch(key: string, tag: string): Promise<LocalCopy>;
+  /** The object with that tag; throws ObjectChanged, and when the signal aborts. */
+  fetch(key: string, tag: string, signal?: AbortSignal): Promise<LocalCopy>;
   /**
    * Copies the object with that tag to a key for which no upload URL exists; throws ObjectChanged.
    * Repeatable.
@@ -62,6 +63,19 @@ export interface ArtifactStorage {
    * it.
    */
   discard(key: string, tag: string): Promise<void>;
+}
+
+/** Checks of files that others have made: outside this process, a few at a time (ADR 0042). */
+export interface ContentChecks {
+  /**
+   * Fetches a file and checks it. Undefined: too many wait already, of all or of this developer. Throws when
+   * it cannot be fetched or read, and `unavailable` when the service stops.
+   */
+  check(
+    developerId: string,
+    declared: Declared,
+    fetch: (signal: AbortSignal) => Promise<LocalCopy>,
+  ): Promise<Verdict | undefined>;
 }
 
 /** The fields of an artifact that change when an upload of it is opened. */

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { makeManifest } from '@headset-cloud/demo/apk.ts';
+import { manifestBombs } from '../testing/manifest-bombs.ts';
 import { ManifestError, readManifest } from './manifest.ts';
 
 const names = { package: 'com.example.app', versionName: '1.2.3' };
@@ -54,4 +55,26 @@ test('a manifest that is cut at any byte, or has any byte changed, is quickly re
     }
   }
   expect(Date.now() - start).toBeLessThan(5000);
+});
+
+describe('a manifest decodes few texts, however many attributes it claims', () => {
+  const original = Buffer.prototype.toString;
+  afterEach(() => {
+    Buffer.prototype.toString = original;
+  });
+
+  test.each(manifestBombs())('%s', (_, bytes) => {
+    let decoded = 0;
+    Buffer.prototype.toString = function (...args) {
+      decoded += 1;
+      return original.apply(this, args);
+    };
+    try {
+      readManifest(bytes);
+    } catch (error) {
+      expect(error).toBeInstanceOf(ManifestError);
+    }
+    Buffer.prototype.toString = original;
+    expect(decoded).toBeLessThanOrEqual(2);
+  });
 });

@@ -33,7 +33,7 @@ function read(bytes: Buffer): Manifest {
   if (bytes.readUInt16LE(0) !== chunk.xml) {
     throw new ManifestError('AndroidManifest.xml is not in Android’s binary form.');
   }
-  let strings: ((index: number) => string) | undefined;
+  let strings: Texts | undefined;
   let resourceIds: (index: number) => number = () => 0;
   for (let at = bytes.readUInt16LE(2); at < bytes.length; ) {
     const type = bytes.readUInt16LE(at);
@@ -56,67 +56,84 @@ function read(bytes: Buffer): Manifest {
   throw new ManifestError('AndroidManifest.xml has no elements.');
 }
 
+/** The texts of a manifest, by index. */
+interface Texts {
+  is(index: number, text: string): boolean;
+  text(index: number): string;
+}
+
+const attributeSize = 20;
+
 /** The first element: <manifest>. */
 function element(
   body: Buffer,
   at: number,
-  text: (index: number) => string,
+  { is, text }: Texts,
   resourceId: (index: number) => number,
 ): Manifest {
-  if (text(body.readUInt32LE(at + 4)) !== 'manifest') {
+  if (!is(body.readUInt32LE(at + 4), 'manifest')) {
     throw new ManifestError('AndroidManifest.xml does not begin with a manifest element.');
   }
   const first = at + body.readUInt16LE(at + 8);
   const size = body.readUInt16LE(at + 10);
   const count = body.readUInt16LE(at + 12);
+  // Smaller ones would share bytes, and be as many as are claimed.
+  if (size < attributeSize) throw new ManifestError('AndroidManifest.xml is cut off or broken.');
   let packageName: string | undefined;
   let versionName: string | undefined;
   for (let i = 0; i < count; i += 1) {
     const attribute = first + i * size;
     const name = body.readUInt32LE(attribute + 4);
     const isVersionName = resourceId(name) === versionNameId;
-    const isPackage = body.readUInt32LE(attribute) === none && text(name) === 'package';
+    const isPackage = body.readUInt32LE(attribute) === none && is(name, 'package');
     if (!isVersionName && !isPackage) continue;
     if (body.readUInt8(attribute + 15) !== typeString) {
       throw new ManifestError(
         `AndroidManifest.xml gives ${isPackage ? 'package' : 'android:versionName'} not as a text but as a reference.`,
       );
     }
-    const value = text(body.readUInt32LE(attribute + 16));
-    if (isPackage) packageName ??= value;
-    else versionName ??= value;
+    // The first one counts, and only it is decoded.
+    const value = () => text(body.readUInt32LE(attribute + 16));
+    if (isPackage) packageName ??= value();
+    else versionName ??= value();
   }
   if (packageName === undefined) throw new ManifestError('AndroidManifest.xml names no package.');
   if (versionName === undefined) throw new ManifestError('AndroidManifest.xml names no android:versionName.');
   return { package: packageName, versionName };
 }
 
-function stringPool(body: Buffer, headerSize: number): (index: number) => string {
+function stringPool(body: Buffer, headerSize: number): Texts {
   const count = body.readUInt32LE(8);
   const utf8 = (body.readUInt32LE(16) & utf8Flag) !== 0;
   const start = body.readUInt32LE(20);
-  return (index) => {
+  const bytesOf = (index: number): Buffer => {
     if (index >= count)
       throw new ManifestError('AndroidManifest.xml refers to a text that it does not have.');
     const at = start + body.readUInt32LE(headerSize + index * 4);
-    return utf8 ? utf8Text(body, at) : utf16Text(body, at);
+    return utf8 ? utf8Bytes(body, at) : utf16Bytes(body, at);
+  };
+  const encoding = utf8 ? 'utf8' : 'utf16le';
+  return {
+    // Not decoded: many attributes may be named by one long text.
+    is: (index, text) => bytesOf(index).equals(Buffer.from(text, encoding)),
+    text: (index) => bytesOf(index).toString(encoding),
   };
 }
 
 /** Two lengths, in characters and in bytes, each of one byte or, with the high bit, two. */
-function utf8Text(body: Buffer, at: number): string {
+function utf8Bytes(body: Buffer, at: number): Buffer {
   const bytesAt = at + (body.readUInt8(at) & 0x80 ? 2 : 1);
   const short = body.readUInt8(bytesAt);
   const long = (short & 0x80) !== 0;
   const length = long ? ((short & 0x7f) << 8) | body.readUInt8(bytesAt + 1) : short;
-  return slice(body, bytesAt + (long ? 2 : 1), length).toString('utf8');
+  return slice(body, bytesAt + (long ? 2 : 1), length);
 }
 
-function utf16Text(body: Buffer, at: number): string {
+function utf16Bytes(body: Buffer, at: number): Buffer {
   const short = body.readUInt16LE(at);
   const long = (short & 0x8000) !== 0;
   const length = long ? (short & 0x7fff) * 0x10000 + body.readUInt16LE(at + 2) : short;
-  return slice(body, at + (long ? 4 : 2), length * 2).toString('utf16le');
+  return slice(body, at + (long ? 4 : 2), length * 2);
 }
 
 function slice(body: Buffer, at: number, length: number): Buffer {

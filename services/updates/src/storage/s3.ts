@@ -122,11 +122,12 @@ export function createS3Storage(options: S3Options): S3Storage {
       }
     },
 
-    async fetch(Key, tag) {
+    async fetch(Key, tag, stop) {
       const path = join(folder, randomUUID());
       const dispose = () => rm(path, { force: true });
       try {
-        const signal = AbortSignal.timeout(bulkTimeoutMs);
+        const late = AbortSignal.timeout(bulkTimeoutMs);
+        const signal = stop ? AbortSignal.any([late, stop]) : late;
         const found = await client.send(new GetObjectCommand({ Bucket, Key, IfMatch: tag }), {
           abortSignal: signal,
         });
@@ -142,6 +143,7 @@ export function createS3Storage(options: S3Options): S3Storage {
         return { path, dispose };
       } catch (error) {
         await dispose();
+        stop?.throwIfAborted();
         if (error instanceof NoRoomError) throw error;
         if (fullCodes.has((error as NodeJS.ErrnoException).code))
           throw new NoRoomError(folder, undefined, error);

@@ -32,6 +32,8 @@ async function untilKnown(check: Checker, uploadId: string, signal: AbortSignal)
         return { status: 422, text: `The file was rejected: ${outcome.reason}` };
       case 'superseded':
         return { status: 409, text: 'The version is there already, or was withdrawn.' };
+      case 'waits':
+        return received;
       default:
         // Another check is running, perhaps of the earlier content.
         await sleep(betweenTriesMs, undefined, { signal });

@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { inspectPackage, type Rejection } from '../apk/inspect.ts';
-import { type Artifact, checkedKey, isOwnContent, openStates, uploadKey } from '../domain/artifact.ts';
+import type { Rejection } from '../apk/bounds.ts';
+import type { Declared } from '../checks/check-file.ts';
+import { checkedKey, isOwnContent, openStates, uploadKey } from '../domain/artifact.ts';
 import { closesAtMs, farthestAheadMs, lastLookMs, nextLookMs, type Upload } from '../domain/upload.ts';
 import {
   type ArtifactStorage,
   type Catalogue,
+  type ContentChecks,
   NoRoomError,
   ObjectChanged,
   type UploadStore,
@@ -21,6 +20,8 @@ export type CheckOutcome =
   | { readonly kind: 'busy' }
   /** There is no file that was not checked before; `known` is what became of that one. */
   | { readonly kind: 'absent'; readonly known?: Known }
+  /** Too many files wait for their check; a later look checks this one. */
+  | { readonly kind: 'waits' }
   /** The file was replaced during the check; the next check reads the new one. */
   | { readonly kind: 'changed' }
   | { readonly kind: 'deliverable' }
@@ -37,6 +38,7 @@ export interface CheckerDependencies {
   readonly catalogue: Catalogue;
   readonly uploads: UploadStore;
   readonly storage: ArtifactStorage;
+  readonly contents: ContentChecks;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
   readonly logger: Logger;
@@ -47,11 +49,10 @@ export interface CheckerDependencies {
   readonly onNoRoom: () => void;
 }
 
-/** Longest that one check may take. */
-const checkTimeoutMs = 900_000;
 const nothingCame = 'No file was uploaded before the URL expired.';
 
-export type Checker = (uploadId: string) => Promise<CheckOutcome>;
+/** `onFile` is called when a file is there that has to be read, which may take long. */
+export type Checker = (uploadId: string, onFile?: () => void) => Promise<CheckOutcome>;
 
 /**
  * Checks one upload, and makes its artifact deliverable or rejected if a file has arrived. Every step can
@@ -59,11 +60,11 @@ export type Checker = (uploadId: string) => Promise<CheckOutcome>;
  * Throws `unavailable` while the storage is unavailable.
  */
 export function createChecker(deps: CheckerDependencies): Checker {
-  const { catalogue, uploads, storage, clock, failpoints, logger } = deps;
+  const { catalogue, uploads, storage, contents, clock, failpoints, logger } = deps;
   /** The uploads that this instance is checking. */
   const running = new Set<string>();
 
-  async function look(upload: Upload): Promise<CheckOutcome> {
+  async function look(upload: Upload, onFile: () => void): Promise<CheckOutcome> {
     const key = uploadKey(upload.id);
     const { rejected } = upload;
     const [artifact, object] = await Promise.all([catalogue.get(upload.artifactId), storage.head(key)]);
@@ -82,16 +83,17 @@ export function createChecker(deps: CheckerDependencies): Checker {
       const reason = `It has ${object.sizeBytes} bytes, not ${upload.sizeBytes} as was requested.`;
       return reject(upload, tag, { rule: 'size', reason });
     }
-    const copy = await storage.fetch(key, tag);
-    let sha256: string;
-    try {
-      const signal = AbortSignal.timeout(checkTimeoutMs);
-      const rejection = await unfit(artifact, copy.path, signal);
-      if (rejection) return await reject(upload, tag, rejection);
-      sha256 = await hashOf(copy.path, signal);
-    } finally {
-      await copy.dispose();
-    }
+    onFile();
+    const { kind, package: name, version } = artifact;
+    const declared: Declared = kind === 'software' ? { kind, package: name, version } : { kind };
+    const verdict = await contents.check(upload.developerId, declared, async (signal) => {
+      const copy = await storage.fetch(key, tag, signal);
+      failpoints('updates.checking');
+      return copy;
+    });
+    if (!verdict) return { kind: 'waits' };
+    if ('rejection' in verdict) return reject(upload, tag, verdict.rejection);
+    const { sha256 } = verdict;
     const objectKey = checkedKey(upload.id, sha256);
     await storage.seal(key, tag, objectKey);
     failpoints('updates.sealed');
@@ -129,7 +131,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
       return uploads.remove(upload.id);
     }
     const settled = absent ? upload.settled : settledNow;
-    const looks = absent ? upload.looks + 1 : 0;
+    const looks = absent || outcome.kind === 'waits' ? upload.looks + 1 : 0;
     const atMs = (settled ? lastLookMs : nextLookMs)({ ...upload, looks }, now, deps.lifetimeMs);
     if (outcome.kind !== 'rejected') return uploads.release(upload.id, { atMs, looks, settled });
     // Not removed by its key alone, because a newer file may be there; the tag keeps it from being read again.
@@ -138,7 +140,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
     await storage.discard(uploadKey(upload.id), tag);
   }
 
-  async function claimed(uploadId: string): Promise<CheckOutcome> {
+  async function claimed(uploadId: string, onFile: () => void): Promise<CheckOutcome> {
     const nowMs = clock.now();
     const latestMs = nowMs + farthestAheadMs(deps.leaseMs);
     const upload = await uploads.claim(uploadId, { nowMs, untilMs: nowMs + deps.leaseMs, latestMs });
@@ -149,7 +151,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
         .catch((error) => logger.warn({ err: error }, 'a check could not be kept'));
     }, deps.leaseMs / 3);
     try {
-      const outcome = await look(upload).catch((error): CheckOutcome => {
+      const outcome = await look(upload, onFile).catch((error): CheckOutcome => {
         if (error instanceof ObjectChanged) return { kind: 'changed' };
         throw error;
       });
@@ -167,25 +169,14 @@ export function createChecker(deps: CheckerDependencies): Checker {
     }
   }
 
-  return async (uploadId) => {
+  return async (uploadId, onFile = () => {}) => {
     // Its claim may have lapsed meanwhile, or seem to come from a wrong clock.
     if (running.has(uploadId)) return { kind: 'busy' };
     running.add(uploadId);
     try {
-      return await claimed(uploadId);
+      return await claimed(uploadId, onFile);
     } finally {
       running.delete(uploadId);
     }
   };
-}
-
-async function unfit(artifact: Artifact, path: string, signal: AbortSignal): Promise<Rejection | undefined> {
-  return artifact.kind === 'software' ? inspectPackage(path, artifact, signal) : undefined;
-}
-
-/** SHA-256 of a file, hexadecimal. */
-async function hashOf(path: string, signal: AbortSignal): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash, { signal });
-  return hash.digest('hex');
 }

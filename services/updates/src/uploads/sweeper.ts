@@ -10,7 +10,7 @@ const batch = 50;
 
 export interface Sweeper {
   start(): void;
-  /** Resolves when the current run, if any, has ended. */
+  /** Resolves when the current run, if any, and the checks that it began have ended. */
   stop(): Promise<void>;
 }
 
@@ -44,17 +44,29 @@ export function createSweeper(deps: {
     await uploads.recall(nowMs, { unsettledMs, settledMs: unsettledMs + 2 * deps.lifetimeMs });
   });
 
+  /** Checks that go on while the sweep looks at the next upload; their number is bounded by ContentChecks. */
+  const goingOn = new Set<Promise<unknown>>();
+
+  /** Resolves when it is known whether a file has to be read; true: the storage or database is unavailable. */
+  async function lookAt(id: string): Promise<boolean> {
+    const reading = Promise.withResolvers<boolean>();
+    const checked = check(id, () => reading.resolve(false)).then(
+      () => false,
+      (error) => {
+        logger.warn({ uploadId: id, err: error }, 'an upload could not be looked at and will be again');
+        return isTransient(error);
+      },
+    );
+    goingOn.add(checked);
+    checked.finally(() => goingOn.delete(checked));
+    return Promise.race([checked, reading.promise]);
+  }
+
   async function sweep(): Promise<void> {
     await recall();
     for (const id of await uploads.due(clock.now(), batch)) {
-      if (stopped) return;
-      try {
-        await check(id);
-      } catch (error) {
-        logger.warn({ uploadId: id, err: error }, 'an upload could not be looked at and will be again');
-        // The storage or the database is unavailable, so the other checks would fail too.
-        if (isTransient(error)) return;
-      }
+      // Without storage or database the other checks would fail too.
+      if (stopped || (await lookAt(id))) return;
     }
   }
 
@@ -77,6 +89,7 @@ export function createSweeper(deps: {
       stopped = true;
       clearTimeout(timer);
       await running;
+      await Promise.all(goingOn);
     },
   };
 }

@@ -1,0 +1,37 @@
+/** Bounds of what a package may contain and unpack to: guards against packages made to exhaust the check. */
+export const bounds = {
+  entries: 100_000,
+  nameBytes: 1024,
+  /** Names, extra fields and comments of all entries; what the check keeps of them is in memory. */
+  directoryBytes: 16 * 1024 ** 2,
+  manifestBytes: 1024 * 1024,
+  /** Sizes of 4 GiB and more need zip64, which Android does not read. */
+  entryBytes: 0xffff_ffff - 1,
+  unpackedBytes: 8 * 1024 ** 3,
+  /** Largest ratio of unpacked to packed size, above `freeBytes`; deflate reaches 1032. */
+  ratio: 100,
+  freeBytes: 16 * 1024 ** 2,
+};
+
+/** The kind of rule that a rejected upload breaks; for metrics. */
+export type BrokenRule = 'size' | 'not_whole' | 'bounds' | 'unsafe' | 'manifest' | 'other_name';
+
+/** Why an upload is rejected; the reason is for the uploader. */
+export interface Rejection {
+  readonly rule: BrokenRule;
+  readonly reason: string;
+}
+
+export class Unfit extends Error {
+  readonly rule: BrokenRule;
+  constructor(rule: BrokenRule, reason: string) {
+    super(reason);
+    this.rule = rule;
+  }
+}
+
+/** Makes text from an untrusted file short and printable. */
+export function printable(text: string): string {
+  const clean = text.replace(/[^\x20-\x7e]+/g, '?');
+  return clean.length > 100 ? `${clean.slice(0, 100)}…` : clean;
+}

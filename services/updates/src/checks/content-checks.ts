@@ -1,0 +1,55 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { ContentChecks } from '../ports.ts';
+import { checkInProcess } from './check-process.ts';
+import { createSlots } from './slots.ts';
+
+/** Files that may wait for their check in this process, of all developers and of one. The rest waits in the store. */
+const [mostWaiting, mostWaitingOfOne] = [100, 20];
+
+/** Checks contents, `atOnce` at a time; the slots are shared among developers. */
+export function createContentChecks(options: { atOnce: number; timeoutMs: number }): ContentChecks & {
+  running(): number;
+  waiting(): number;
+  /** Breaks off the checks that run; they are made again by whoever looks next. */
+  stop(): Promise<void>;
+} {
+  const slots = createSlots({
+    atOnce: options.atOnce,
+    waiting: mostWaiting,
+    waitingOfOne: mostWaitingOfOne,
+  });
+  const stopping = new AbortController();
+  const running = new Set<Promise<unknown>>();
+
+  const check: ContentChecks['check'] = async (developerId, declared, fetch) => {
+    const free = await slots.take(developerId, stopping.signal);
+    if (!free) return undefined;
+    try {
+      const copy = await fetch(stopping.signal);
+      try {
+        const limit = { timeoutMs: options.timeoutMs, signal: stopping.signal };
+        return (await checkInProcess(copy.path, declared, limit)).verdict;
+      } finally {
+        await copy.dispose();
+      }
+    } finally {
+      free();
+    }
+  };
+
+  return {
+    check(...args) {
+      const checking = check(...args);
+      running.add(checking);
+      const over = () => running.delete(checking);
+      checking.then(over, over);
+      return checking;
+    },
+    running: slots.taken,
+    waiting: slots.waiting,
+    async stop() {
+      stopping.abort(new DomainError('unavailable', 'The service is stopping.', { retryAfterMs: 1000 }));
+      await Promise.allSettled(running);
+    },
+  };
+}
