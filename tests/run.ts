@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 /**
  * Runs every check that CI runs, shows how long each took, and ends with the line
  * `N passed, N failed, N skipped`. The quick ones come first, the unit tests beside the others of them;
- * what measures or waits runs alone. `check` as an argument runs only the quick ones.
+ * the fuzz tests run beside the conformance kit, which mostly waits; what else waits runs alone. `check` as an argument runs only the quick ones.
  */
 const root = resolve(import.meta.dirname, '..');
 const bin = (name: string) => join(root, 'node_modules', '.bin', name);
@@ -26,7 +26,9 @@ interface Step {
   /** A jest run counts its tests; anything else counts as one. */
   readonly counts?: 'jest' | 'line';
   readonly quick?: true;
-  /** Runs beside the other quick ones; it takes as long as all of them. */
+  /** Steps of one group run at the same time, in two lanes; what they print is shown when they have ended. */
+  readonly group?: 'fuzz';
+  /** Runs beside the others of its group, or of the quick ones; it takes about as long as all of them. */
   readonly beside?: true;
 }
 
@@ -93,6 +95,7 @@ const steps: Step[] = [
   },
   {
     name: 'fuzz test of packages',
+    group: 'fuzz',
     command: bin('node'),
     args: ['--disable-warning=ExperimentalWarning', 'tests/fuzz/packages.ts'],
     env: { SECONDS: '10', SEED: process.env['SEED'] || madeUpSeed },
@@ -100,6 +103,7 @@ const steps: Step[] = [
   },
   {
     name: 'API fuzz test, embedded',
+    group: 'fuzz',
     command: bin('node'),
     args: ['--disable-warning=ExperimentalWarning', 'tests/schemathesis/main.ts'],
     env: { STACK: 'embedded', SEED: process.env['SEED'] || madeUpSeed },
@@ -107,6 +111,7 @@ const steps: Step[] = [
   },
   {
     name: 'API fuzz test, MongoDB and Kafka',
+    group: 'fuzz',
     command: bin('node'),
     args: ['--disable-warning=ExperimentalWarning', 'tests/schemathesis/main.ts'],
     env: { STACK: 'real', SEED: process.env['SEED'] || madeUpSeed },
@@ -128,6 +133,8 @@ const steps: Step[] = [
   },
   {
     name: 'conformance kit against the simulated headset',
+    group: 'fuzz',
+    beside: true,
     command: bin('node'),
     args: ['--disable-warning=ExperimentalWarning', 'tests/conformance/self.ts'],
     counts: 'line',
@@ -174,12 +181,13 @@ async function run(step: Step, index: number): Promise<Omit<Outcome, 'step'>> {
     step.counts === 'jest' ? [...step.args, '--json', `--outputFile=${file}`, '--silent=false'] : step.args;
   // What runs beside others is shown as a whole when it has ended.
   const held: Buffer[] = [];
-  const show = (data: Buffer) => (step.quick ? held.push(data) : process.stdout.write(data));
+  const isHeld = step.quick || step.group !== undefined;
+  const show = (data: Buffer) => (isHeld ? held.push(data) : process.stdout.write(data));
   show(Buffer.from(`\n── ${step.name}\n`));
   const child = spawn(step.command, args, {
     cwd: step.cwd ? join(root, step.cwd) : root,
     env: { ...process.env, PATH: `${join(root, 'node_modules/.bin')}:${process.env['PATH']}`, ...step.env },
-    stdio: ['ignore', step.counts === 'jest' ? 'ignore' : 'pipe', step.quick ? 'pipe' : 'inherit'],
+    stdio: ['ignore', step.counts === 'jest' ? 'ignore' : 'pipe', isHeld ? 'pipe' : 'inherit'],
   });
   let last = '';
   child.stderr?.on('data', show);
@@ -226,13 +234,20 @@ async function runAll(some: readonly Step[]): Promise<Outcome[]> {
   return outcomes;
 }
 
-const quick = steps.filter((s) => s.quick);
-const lanes = await Promise.all([
-  runAll(quick.filter((s) => !s.beside)),
-  runAll(quick.filter((s) => s.beside)),
-]);
-const slow = process.argv[2] === 'check' ? [] : await runAll(steps.filter((s) => !s.quick));
-const outcomes = [...lanes.flat(), ...slow];
+/** Those of a group at the same time, in two lanes; the others one after the other. */
+async function runLanes(some: readonly Step[]): Promise<Outcome[]> {
+  const lanes = [some.filter((s) => !s.beside), some.filter((s) => s.beside)];
+  return (await Promise.all(lanes.map(runAll))).flat();
+}
+
+const slow = process.argv[2] === 'check' ? [] : steps.filter((s) => !s.quick);
+const outcomes = [
+  ...(await runLanes(steps.filter((s) => s.quick))),
+  ...(await runAll(slow.filter((s) => s.group === undefined))),
+];
+for (const group of new Set(slow.flatMap((s) => s.group ?? []))) {
+  outcomes.push(...(await runLanes(slow.filter((s) => s.group === group))));
+}
 const sum = (of: keyof Tally) => outcomes.reduce((all, { tally }) => all + tally[of], 0);
 const table = outcomes.map(
   ({ step, tally, seconds }) =>
