@@ -6,7 +6,8 @@ import { join, resolve } from 'node:path';
 /**
  * Runs every check that CI runs, shows how long each took, and ends with the line
  * `N passed, N failed, N skipped`. The quick ones come first, the unit tests beside the others of them;
- * the fuzz tests run beside the conformance kit, which mostly waits; what else waits runs alone. `check` as an argument runs only the quick ones.
+ * the fuzz tests run beside the conformance kit, which mostly waits; what else measures or waits runs alone.
+ * `check` as an argument runs only the quick ones.
  */
 const root = resolve(import.meta.dirname, '..');
 const bin = (name: string) => join(root, 'node_modules', '.bin', name);
