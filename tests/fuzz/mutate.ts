@@ -78,7 +78,7 @@ export async function seeds(): Promise<Buffer[]> {
 /** One package, changed in one to six places. The same random numbers make the same bytes. */
 export function mutated(from: readonly Buffer[], random: Random): Buffer {
   if (random.chance(0.2)) return withMutatedManifest(random);
-  let bytes = Buffer.from(random.pick(from));
+  let bytes: Buffer = Buffer.from(random.pick(from));
   for (let left = random.pick([1, 1, 2, 6]); left > 0; left -= 1) {
     bytes = random.pick(mutations)(bytes, random, from);
   }

@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
-import { portOf } from '@headset-cloud/kit/http-listen.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { largeDirectory, longCheck } from '../testing/hostile-packages.ts';
 import { argumentsOf, checkInProcess } from './check-process.ts';
@@ -34,11 +33,11 @@ function check(content: Buffer, options: { timeoutMs?: number; signal?: AbortSig
 }
 
 test('a check may neither write, nor read other files, start programs or connect', async () => {
-  const server: Server = createServer((socket) => socket.destroy());
+  const server = createServer((socket) => socket.destroy());
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const probe = fileURLToPath(new URL('../testing/rights-main.ts', import.meta.url));
   const written = join(folder, 'written');
-  const args = [...argumentsOf(probe), written, String(portOf(server))];
+  const args = [...argumentsOf(probe), written, String((server.address() as AddressInfo).port)];
   const { stdout } = await promisify(execFile)(process.execPath, args, { env: {} });
   server.close();
   expect(JSON.parse(stdout)).toEqual({

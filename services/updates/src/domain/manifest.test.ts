@@ -65,7 +65,7 @@ describe('a manifest decodes few texts, however many attributes it claims', () =
 
   test.each(manifestBombs())('%s', (_, bytes) => {
     let decoded = 0;
-    Buffer.prototype.toString = function (...args) {
+    Buffer.prototype.toString = function (...args: Parameters<typeof original>) {
       decoded += 1;
       return original.apply(this, args);
     };

@@ -11,16 +11,23 @@ export function manifestBombs(): [string, Buffer][] {
   ];
 }
 
+interface Claims {
+  readonly attributes?: number;
+  readonly claimed?: number;
+  readonly size?: number;
+  readonly value?: number;
+}
+
 /** The attributes are named by the first text; the element by the second one. */
 function manifest(
   texts: readonly string[],
-  { attributes = 1, claimed = attributes, size = 20, value = 0 },
+  { attributes = 1, claimed, size = 20, value = 0 }: Claims,
 ): Buffer {
   const none = 0xffffffff;
   const attribute = words(none, 0, none, 0x03000008, value);
   const element = Buffer.concat([
     words(none, 1),
-    halves(20, size, claimed, 0, 0, 0),
+    halves(20, size, claimed ?? attributes, 0, 0, 0),
     ...Array<Buffer>(attributes).fill(attribute),
   ]);
   const body = Buffer.concat([pool(texts), chunk(0x0102, 16, words(1, none), element)]);
