@@ -26,7 +26,7 @@ const missing = orDemanded(
     server = await startS3(directory);
     Object.assign(process.env, server.environment);
     const temp = { UPDATES_TEMP_DIR: join(directory, 'temp') };
-    world = await new World({ ...server.environment, ...temp }).start();
+    world = await new World({ ...server.environment, ...temp }, { ownProcesses: true }).start();
   });
   afterAll(async () => {
     await world?.close();

@@ -9,8 +9,8 @@ import { callerOf, World } from './testing/world.ts';
 
 /** Hostile packages through the service's own doors: a call for a URL, and the PUT to it. */
 const worlds: World[] = [];
-async function open(env: Record<string, string> = {}): Promise<World> {
-  const world = await new World({ UPDATES_SWEEP_INTERVAL_MS: '60000', ...env }).start();
+async function open(ownProcesses: boolean, env: Record<string, string> = {}): Promise<World> {
+  const world = await new World({ UPDATES_SWEEP_INTERVAL_MS: '60000', ...env }, { ownProcesses }).start();
   worlds.push(world);
   return world;
 }
@@ -41,7 +41,7 @@ const state = async (world: World, version: string) =>
   (await world.admin.listArtifacts({ package: app })).artifacts.find((one) => one.version === version);
 
 test('every hostile package is refused with its reason, leaves no file, and the service goes on', async () => {
-  const world = await open({ UPDATES_CHECKS_AT_ONCE: '4' });
+  const world = await open(false);
   const versions = hostilePackages({ package: app, version: '' }).map((_, i) => `1.0.${i}`);
   const judge = async (version: string, i: number) => {
     const { make, reason, what } = hostilePackages({ package: app, version })[i] ?? { what: 'none' };
@@ -64,7 +64,7 @@ test('every hostile package is refused with its reason, leaves no file, and the 
 }, 180_000);
 
 test('while a package is unpacked, this process has little to do', async () => {
-  const world = await open();
+  const world = await open(true);
   const content = longCheck({ package: app, version: '1' }, 256);
   const before = performance.eventLoopUtilization();
   // The answer does not wait for longer than 30 s.
@@ -78,7 +78,7 @@ test('while a package is unpacked, this process has little to do', async () => {
 });
 
 test('a package whose check takes too long is refused', async () => {
-  const world = await open({ UPDATES_CHECK_SECONDS: '1' });
+  const world = await open(true, { UPDATES_CHECK_SECONDS: '1' });
   const content = longCheck({ package: app, version: '1' }, 3072, false);
   expect(await upload(world, '1', content)).toEqual({
     status: 422,
@@ -87,7 +87,7 @@ test('a package whose check takes too long is refused', async () => {
 });
 
 test('one developer’s many bad files leave another’s alone, and all are refused in the end', async () => {
-  const world = await open({ UPDATES_SWEEP_INTERVAL_MS: '20' });
+  const world = await open(true, { UPDATES_SWEEP_INTERVAL_MS: '20' });
   const bad = Buffer.alloc(1000);
   const versions = Array.from({ length: 26 }, (_, i) => `${i}`);
   const puts = Promise.all(versions.map((version) => upload(world, version, bad)));

@@ -8,7 +8,7 @@ import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { adminBindings } from './admin/bindings.ts';
-import { createContentChecks } from './checks/content-checks.ts';
+import { createContentChecks, type RunningContentChecks } from './checks/content-checks.ts';
 import type { UpdatesConfig } from './config.ts';
 import { rpcBindings } from './grpc/bindings.ts';
 import { createMetrics } from './metrics.ts';
@@ -33,7 +33,15 @@ import { createSweeper } from './uploads/sweeper.ts';
 const lookPatienceMs = 1000;
 
 /** The updates service: software and firmware: catalogue, uploads, updates now. */
-export function buildUpdates(ctx: ServiceContext, config: UpdatesConfig): Service {
+export function buildUpdates(
+  ctx: ServiceContext,
+  config: UpdatesConfig,
+  /** Tests replace them. */
+  contents: RunningContentChecks = createContentChecks({
+    atOnce: config.UPDATES_CHECKS_AT_ONCE,
+    timeoutMs: config.UPDATES_CHECK_SECONDS * 1000,
+  }),
+): Service {
   const { store, clock, secrets, logger, failpoints } = ctx;
   const catalogue = createCatalogue(
     store.collection<PackageDocument>(collections.packages),
@@ -47,10 +55,6 @@ export function buildUpdates(ctx: ServiceContext, config: UpdatesConfig): Servic
     return answerUpload(check, key.replace(/^uploads\//, ''));
   });
   const { storage } = files;
-  const contents = createContentChecks({
-    atOnce: config.UPDATES_CHECKS_AT_ONCE,
-    timeoutMs: config.UPDATES_CHECK_SECONDS * 1000,
-  });
   const { onOutcome, onNoRoom, onLook } = createMetrics(ctx.metrics, { uploads, contents, clock, logger });
   const watch = watchStorage({
     ...{ storage, logger, onLook, place: files.place },

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeManifest } from '@headset-cloud/demo/apk.ts';
-import { hostilePackages } from '../testing/hostile-packages.ts';
 import { rawZip } from '../testing/raw-zip.ts';
 import { checkFile } from './check-file.ts';
 
@@ -14,23 +13,6 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'hostile-'));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
-
-test.each(hostilePackages(claimed))(
-  '$what ends in a told refusal, and nothing is written',
-  async ({ make, reason }) => {
-    const path = join(folder, 'a.apk');
-    writeFileSync(path, make());
-    const fd = openSync(path, 'r');
-    try {
-      expect(await checkFile(fd, declared)).toEqual({
-        rejection: { rule: expect.any(String), reason: expect.stringMatching(reason) },
-      });
-    } finally {
-      closeSync(fd);
-    }
-    expect(readdirSync(folder)).toEqual(['a.apk']);
-  },
-);
 
 test('what real packages have is accepted: folders, any names, comments, extra fields, stored and empty entries', async () => {
   const content = makeManifest({ package: claimed.package, versionName: claimed.version });

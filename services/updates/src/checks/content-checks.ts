@@ -6,13 +6,15 @@ import { createSlots } from './slots.ts';
 /** Files that may wait for their check in this process, of all developers and of one. The rest waits in the store. */
 const [mostWaiting, mostWaitingOfOne] = [100, 20];
 
-/** Checks contents, `atOnce` at a time; the slots are shared among developers. */
-export function createContentChecks(options: { atOnce: number; timeoutMs: number }): ContentChecks & {
+export interface RunningContentChecks extends ContentChecks {
   running(): number;
   waiting(): number;
   /** Breaks off the checks that run; they are made again by whoever looks next. */
   stop(): Promise<void>;
-} {
+}
+
+/** Checks contents, `atOnce` at a time; the slots are shared among developers. */
+export function createContentChecks(options: { atOnce: number; timeoutMs: number }): RunningContentChecks {
   const slots = createSlots({
     atOnce: options.atOnce,
     waiting: mostWaiting,

@@ -60,10 +60,10 @@ export function hostilePackages(claimed: { package: string; version: string }): 
   const named = (name: string | Buffer) => () => withEntries({ name, content: small });
   const oneMebi = packedZeros(1);
   return [
-    { what: 'a bomb', make: () => withEntries(packedZeros(1024)), reason: unpacks },
+    { what: 'a bomb', make: () => withEntries(packedZeros(256)), reason: unpacks },
     {
       what: 'a bomb that declares a small size',
-      make: () => withEntries({ ...packedZeros(1024), size: 1000 }),
+      make: () => withEntries({ ...packedZeros(256), size: 1000 }),
       reason: broken,
     },
     {
@@ -217,8 +217,8 @@ export function hostilePackages(claimed: { package: string; version: string }): 
       reason: /^Its entry a is broken\.$/,
     },
     {
-      what: 'a manifest of 1 GiB',
-      make: () => rawZip([{ ...packedZeros(1024), name: manifestName }]),
+      what: 'a manifest of 256 MiB',
+      make: () => rawZip([{ ...packedZeros(256), name: manifestName }]),
       reason: unpacks,
     },
     {

@@ -12,6 +12,7 @@ import { DownloadsService, UpdatesService } from '@headset-cloud/proto/updates/v
 import { Registry } from 'prom-client';
 import { buildUpdates } from '../build.ts';
 import { updatesConfig } from '../config.ts';
+import { checksHere } from './checks-here.ts';
 import { RecordingDevices } from './recording-devices.ts';
 
 /** A running updates service on the embedded store and this machine's disk, with a recorder in the place of devices. */
@@ -30,11 +31,20 @@ export class World {
   readonly #channel = new LocalChannel();
   readonly #env: Record<string, string>;
   readonly #more: Partial<ServiceContext>;
+  readonly #ownProcesses: boolean;
   #service!: Service;
 
-  constructor(env: Record<string, string> = {}, more: Pick<Partial<ServiceContext>, 'logger'> = {}) {
+  /** `ownProcesses`: files are checked as in production, each in a process of its own. */
+  constructor(
+    env: Record<string, string> = {},
+    {
+      ownProcesses = false,
+      ...more
+    }: Pick<Partial<ServiceContext>, 'logger'> & { ownProcesses?: boolean } = {},
+  ) {
     this.#env = env;
     this.#more = more;
+    this.#ownProcesses = ownProcesses;
     this.updates = createClient(UpdatesService, this.#channel);
     this.downloads = createClient(DownloadsService, this.#channel);
     this.admin = createClient(UpdatesAdminService, this.#channel);
@@ -60,6 +70,7 @@ export class World {
         ...this.#more,
       }),
       readConfig(updatesConfig, env),
+      ...(this.#ownProcesses ? [] : [checksHere]),
     );
     this.#channel.register([...this.devices.bindings, ...this.#service.rpc, ...this.#service.admin]);
     await this.#service.start();

@@ -1,22 +1,16 @@
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
-import { checkFile } from '../checks/check-file.ts';
 import { artifactId, uploadKey } from '../domain/artifact.ts';
-import {
-  type ArtifactStorage,
-  type Catalogue,
-  type ContentChecks,
-  NoRoomError,
-  type UploadStore,
-} from '../ports.ts';
+import { type ArtifactStorage, type Catalogue, NoRoomError, type UploadStore } from '../ports.ts';
 import { createLocalStorage, type LocalStorage } from '../storage/local.ts';
 import { createCatalogue } from '../store/catalogue.ts';
 import { collections, type UploadDocument } from '../store/documents.ts';
 import { createUploadStore } from '../store/uploads.ts';
+import { checksHere } from '../testing/checks-here.ts';
 import { answerUpload } from './answer.ts';
 import { type CheckOutcome, createChecker } from './checker.ts';
 
@@ -69,26 +63,12 @@ async function open(uploadId = id): Promise<void> {
 const put = (content: Buffer, to = key) => disk.write(to, Readable.from([content]), content.length);
 const state = async () => (await catalogue.get(artifactId(name)))?.state;
 
-/** Without a process for each check: the checks themselves are tested in checks/ and apk/. */
-const inThisProcess: ContentChecks = {
-  async check(_developerId, declared, fetch) {
-    const copy = await fetch(new AbortController().signal);
-    const fd = openSync(copy.path, 'r');
-    try {
-      return await checkFile(fd, declared);
-    } finally {
-      closeSync(fd);
-      await copy.dispose();
-    }
-  },
-};
-
 /** A checker of one instance. `keeping`: like S3, the storage cannot compare and remove in one step. */
 function checkerOf({ keeping = false, storage = {} as Partial<ArtifactStorage> } = {}) {
   return createChecker({
     ...{ catalogue, uploads, leaseMs, lifetimeMs: hourMs, failpoints: noFailpoints, logger: bed.logger },
     clock: { now: () => nowMs },
-    contents: inThisProcess,
+    contents: checksHere,
     storage: {
       ...disk,
       ...(keeping && { discard: async () => {} }),

@@ -1,0 +1,23 @@
+import { closeSync, openSync } from 'node:fs';
+import { checkFile } from '../checks/check-file.ts';
+import type { RunningContentChecks } from '../checks/content-checks.ts';
+
+/**
+ * The checks without a process and a turn for each, for tests of what comes before and after them: a start
+ * takes longer than all the rest of such a test.
+ */
+export const checksHere: RunningContentChecks = {
+  running: () => 0,
+  waiting: () => 0,
+  stop: async () => {},
+  async check(_developerId, declared, fetch) {
+    const copy = await fetch(new AbortController().signal);
+    const fd = openSync(copy.path, 'r');
+    try {
+      return await checkFile(fd, declared);
+    } finally {
+      closeSync(fd);
+      await copy.dispose();
+    }
+  },
+};
