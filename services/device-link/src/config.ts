@@ -91,7 +91,7 @@ export const deviceLinkConfig = {
     max: 3_600_000,
   }),
   DEVICE_LINK_MAX_WAITING: integer({
-    doc: 'Connections and streams without a session that one instance holds beside its sessions; one more replaces the one that has waited longest for its headset.',
+    doc: 'Connections and streams that one instance holds beyond DEVICE_LINK_MAX_SESSIONS, for those without a session; one more replaces the one that has waited longest for its headset.',
     example: '4000',
     default: 4000,
     min: 10,

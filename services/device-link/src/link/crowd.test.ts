@@ -7,13 +7,13 @@ import { deviceId, type Instance, World } from '../testing/world.ts';
 let world: World;
 let instance: Instance;
 const sockets: Socket[] = [];
-const strangers = Array.from({ length: 12 }, (_, i) => `35000000000${String(1000 + i)}`);
+const strangers = Array.from({ length: 14 }, (_, i) => `35000000000${String(1000 + i)}`);
 
 beforeEach(async () => {
   world = new World();
   for (const id of strangers) world.registerKey(id, 'k1');
   instance = await world.start({
-    ...{ DEVICE_LINK_MAX_SESSIONS: 20, DEVICE_LINK_MAX_WAITING: 10 },
+    ...{ DEVICE_LINK_MAX_SESSIONS: 2, DEVICE_LINK_MAX_WAITING: 10 },
     // A connection may be replaced after 30 % of it.
     DEVICE_LINK_HELLO_DEADLINE_MS: 10_000,
   });
@@ -38,7 +38,10 @@ it('connections that say nothing keep no headset out, and end no session', async
     await once(socket, 'connect');
   };
   for (let i = 0; i < 300; i++) await half();
-  await waitFor('the door to be full', async () => (await turnedAway('full')) >= 271);
+  await waitFor('the others to be turned away', async () => {
+    const gone = (await turnedAway('full')) + (await turnedAway('replaced'));
+    return gone >= 289;
+  });
   // Its first tries may come before the others are old enough to be replaced.
   const [stranger = ''] = strangers;
   let headset = world.dial(instance, { id: stranger, hello: {} });
@@ -52,7 +55,9 @@ it('connections that say nothing keep no headset out, and end no session', async
 });
 
 it('streams that never say hello give way to a headset that does', async () => {
-  const silent = strangers.map((id) => world.dial(instance, { id }));
+  const [first = '', ...others] = strangers;
+  const proxy = world.dial(instance, { id: first });
+  const silent = [proxy, ...others.map((id) => world.dial(instance, { id, beside: proxy }))];
   await waitFor('the first ones to be sent away', () => silent.filter((one) => one.end).length === 2);
   const gone = silent.filter((one) => one.end);
   for (const one of gone) {

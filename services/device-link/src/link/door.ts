@@ -22,7 +22,7 @@ export interface DoorDeps {
   readonly logger: Logger;
   readonly helloDeadlineMs: number;
   readonly maxSessions: number;
-  /** Streams without a session that are held at a time. */
+  /** Streams without a session that are held beyond `maxSessions`; a crowd that comes back may take the sessions' room. */
   readonly maxWaiting: number;
   /** The port's connections. */
   readonly connections: Pick<Connections, 'busy' | 'idle'>;
@@ -214,7 +214,8 @@ export class Door {
 
   /** Sends away who has waited longest without a hello, at the limit. False: everybody waits for this instance. */
   #makeRoom(): boolean {
-    if (this.#visitors.size < this.#deps.maxWaiting) return true;
+    const { hub, maxSessions, maxWaiting } = this.#deps;
+    if (hub.size + this.#visitors.size < maxSessions + maxWaiting) return true;
     for (const visitor of this.#visitors) {
       if (visitor.awaits === undefined || visitor.cutOffAtMs > 0) continue;
       this.#sendAway(visitor);

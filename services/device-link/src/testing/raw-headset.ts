@@ -29,11 +29,14 @@ export class RawHeadset {
   readonly #call: ClientDuplexStream<Uint8Array, ConnectResponse>;
   #read = 0;
 
-  constructor(port: number, token: string | undefined) {
-    this.#client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
-      'grpc.use_local_subchannel_pool': 1,
-      'grpc.enable_retries': 0,
-    });
+  /** On a connection of its own, or on that of another one, as a proxy may bring it. */
+  constructor(port: number, token: string | undefined, beside?: RawHeadset) {
+    this.#client = beside
+      ? beside.#client
+      : new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
+          'grpc.use_local_subchannel_pool': 1,
+          'grpc.enable_retries': 0,
+        });
     const metadata = new Metadata();
     if (token !== undefined) metadata.set('authorization', token);
     this.#call = this.#client.makeBidiStreamRequest(

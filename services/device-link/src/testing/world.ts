@@ -294,9 +294,12 @@ export class World {
   }
 
   /** Opens a stream; with a hello when `hello` is given. */
-  dial(instance: Instance, options: { id?: string; hello?: object; token?: string } = {}): RawHeadset {
+  dial(
+    instance: Instance,
+    options: { id?: string; hello?: object; token?: string; beside?: RawHeadset | undefined } = {},
+  ): RawHeadset {
     const token = options.token ?? `Bearer ${this.token(options.id)}`;
-    const headset = new RawHeadset(instance.service.linkPort(), token);
+    const headset = new RawHeadset(instance.service.linkPort(), token, options.beside);
     this.#cleanups.unshift(() => headset.close());
     if (options.hello) headset.hello(options.hello);
     return headset;
