@@ -15,6 +15,7 @@ import {
 import { stripTypeScriptTypes } from 'node:module';
 import { basename, delimiter, dirname, join, relative } from 'node:path';
 import type { DebianPackage } from './base.ts';
+import { fillCompileCache } from './compile-cache.ts';
 import { billOfMaterials, type SourceVersion } from './sbom.ts';
 
 /**
@@ -88,17 +89,19 @@ export function stage(staging: Staging): void {
   stageNode(staging);
   if (kind === 'dev') stageSync(join(folder, 'node/local'));
   const own = import.meta.dirname;
+  const app = join(folder, 'app');
   copyFileSync(join(own, kind === 'site' ? 'Dockerfile.site' : 'Dockerfile'), join(folder, 'Dockerfile'));
   const bill = billOfMaterials({
     name: imageNames[kind],
-    app: join(folder, 'app'),
-    nodeFile: join(folder, 'node/local/bin/node'),
+    ...{ app, nodeFile: join(folder, 'node/local/bin/node') },
     version: staging.version,
     basePackages: staging.basePackages,
     libatomic: staging.libatomic,
   });
-  writeFileSync(join(folder, 'app', 'sbom.cdx.json'), bill);
-  removeNpmsNotes(join(folder, 'app'));
+  writeFileSync(join(app, 'sbom.cdx.json'), bill);
+  removeNpmsNotes(app);
+  if (kind !== 'site')
+    fillCompileCache(app, join(folder, 'node/local/bin/node'), stagedWorkspaces(staging.source, kind));
 }
 
 /** Names of the images, without a tag. */

@@ -26,6 +26,7 @@ import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
 import { updatesConfig } from '@headset-cloud/updates/config.ts';
 import { contents, type Image, readImage } from '../../../charts/image/archive.ts';
 import { type Builder, findBuilder } from '../../../charts/image/builder.ts';
+import { compileCacheFolder } from '../../../charts/image/compile-cache.ts';
 import {
   type Base,
   buildStaged,
@@ -59,7 +60,7 @@ beforeAll(async () => {
   work = mkdtempSync(join(tmpdir(), 'headset-cloud-image-test-'));
   builder = findBuilder();
   base = await provideBase(settingsFor({}), builder, work, say);
-}, 240_000);
+}, 600_000);
 afterAll(() => {
   builder?.close();
   if (work) rmSync(work, { recursive: true, force: true });
@@ -124,14 +125,15 @@ suite('the image of all processes', () => {
     }
     image = readImage(join(work, 'one.tar'));
     inside = contents(image);
-  }, 240_000);
+  }, 600_000);
 
   it('is staged without tests, development packages, demo, standalone and embedded stores', () => {
     const own = files.filter((file) => !file.startsWith('node_modules/'));
     expect(own.length).toBeGreaterThan(400);
     expect(own.filter((file) => /\.test\.ts$|(^|\/)(testing|tests|__snapshots__)\//.test(file))).toEqual([]);
     expect(own.filter((file) => /services\/(demo|standalone|embedded)\//.test(file))).toEqual([]);
-    expect(own.filter((file) => !/\.(ts|json|yaml)$/.test(file))).toEqual([]);
+    const sources = own.filter((file) => !file.startsWith(`${compileCacheFolder}/`));
+    expect(sources.filter((file) => !/\.(ts|json|yaml)$/.test(file))).toEqual([]);
     const packages = readdirSync(join(app, 'node_modules'));
     const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     // Named at the top for tests, and used by the gateway too.
@@ -286,15 +288,19 @@ suite('the image of all processes', () => {
     expect(writable.map(({ path }) => path)).toEqual(['tmp']);
   });
 
-  it('starts on the files of the image alone, as its user', async () => {
-    // Only root may change the root folder.
-    if (orDemanded(process.getuid?.() === 0 ? undefined : 'not root')) return;
+  /** Runs a program of the image, on its files alone, as its user and in its environment. */
+  const inImage = (...args: string[]) => {
     const folder = join(work, 'root');
-    unpack(inside, folder);
-    const inImage = (...args: string[]) =>
-      promisify(execFile)('/usr/sbin/chroot', ['--userspec=65532:65532', folder, ...args], {
-        env: { NODE_ENV: 'production' },
-      });
+    if (!existsSync(folder)) unpack(inside, folder);
+    const env = Object.fromEntries((image.config.Env ?? []).map((pair) => pair.split('=')));
+    return promisify(execFile)('/usr/sbin/chroot', ['--userspec=65532:65532', folder, ...args], {
+      ...{ env: { ...env, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' }, maxBuffer: 1e8 },
+    });
+  };
+  // Only root may change the root folder.
+  const asRoot = orDemanded(process.getuid?.() === 0 ? undefined : 'not root') ? it.skip : it;
+
+  asRoot('starts on the files of the image alone, as its user', async () => {
     const node = image.config.Entrypoint ?? [];
     const { stdout } = await inImage(...node, '--print', 'process.version');
     expect(stdout.trim()).toBe(process.version);
@@ -304,6 +310,32 @@ suite('the image of all processes', () => {
       code: 2,
       stdout: expect.stringContaining('OIDC_ISSUER'),
     });
+  });
+
+  asRoot('strips no types when a process starts', async () => {
+    const entries = files.filter((file) => /^(gateway|services\/[^/]+)\/src\/([^/]+-)?main\.ts$/.test(file));
+    expect(entries.length).toBeGreaterThan(10);
+    for (const entry of entries) {
+      const { stderr } = await inImage(...(image.config.Entrypoint ?? []), `/app/${entry}`).catch((e) => e);
+      const lines = String(stderr).split('\n');
+      expect(
+        lines.filter((line) => /retrieving transpile cache .*success$/.test(line)).length,
+      ).toBeGreaterThan(20);
+      expect({ entry, stripped: lines.filter((line) => line.includes('no transpile cache')) }).toEqual({
+        ...{ entry, stripped: [] },
+      });
+    }
+  });
+
+  it('names its own files in stack traces, not those of where it was staged', () => {
+    const stripped = [...inside.values()].filter(
+      ({ path, type }) => type === 'file' && path.startsWith(`app/${compileCacheFolder}/`),
+    );
+    expect(stripped.length).toBeGreaterThan(400);
+    for (const { data } of stripped)
+      expect(data.toString()).toMatch(
+        /\/\/# sourceURL=file:\/\/\/app\/(gateway|proto|services)\/[^\n]+\.ts$/,
+      );
   });
 
   it('has a bill of materials, in it and beside it, of packages, Node and the base', () => {
@@ -426,7 +458,7 @@ suite('the image for development', () => {
     const out = join(work, 'site.tar');
     made = await buildStaged(settingsFor({ SITE: '1', OUT: out }), folder, base, builder);
     image = readImage(out);
-  }, 240_000);
+  }, 600_000);
 
   it('serves the site from its staging', async () => {
     const server = spawn(join(folder, 'node/local/bin/node'), image.config.Cmd as string[], {
