@@ -4,6 +4,10 @@ import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { adminBindings } from './admin/bindings.ts';
+import { auditDatabase, auditSteps, type RecordDocument, recordsCollection } from './audit/documents.ts';
+import { auditGroup, createAuditKeeper } from './audit/keeper.ts';
+import { auditAdmin } from './audit/list-audit-records.ts';
+import { createAuditStore } from './audit/store.ts';
 import type { BillingConfig } from './config.ts';
 import { deviceLifecycleGroup, deviceLifecycleHandler } from './consumers/device-lifecycle.ts';
 import { usageGroup, usageHandler } from './consumers/usage.ts';
@@ -34,15 +38,20 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
   const plans = createPlansStore(store.collection<PlansDocument>(collections.plans));
   const sources = { usage, activity, plans, clock, zone: parseZone(config.BILLING_TIME_ZONE) };
   const metrics = createMetrics(ctx.metrics);
+  const records = (ctx.database ?? (() => store))(auditDatabase);
+  const auditStore = createAuditStore(records.collection<RecordDocument>(recordsCollection));
+  const { logger } = ctx;
+  const keeper = createAuditKeeper({ store: auditStore, metrics: ctx.metrics, logger, failpoints });
   let running: RunningSubscription[] = [];
 
   return {
     name: 'billing',
     rpc: [bind(BillingService, { getBill: getBillHandler(sources, metrics) })],
-    admin: adminBindings(sources),
+    admin: [...adminBindings(sources), auditAdmin(auditStore)],
     async start() {
       await prepared(ctx, billingSteps);
-      await log.ensureTopics([topics.usage, topics.deviceLifecycle]);
+      if (ctx.database) await prepared({ ...ctx, store: records }, auditSteps);
+      await log.ensureTopics([topics.usage, topics.deviceLifecycle, topics.audit]);
       running = [
         await log.subscribe({
           topic: topics.usage,
@@ -54,6 +63,7 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
           group: deviceLifecycleGroup,
           handle: deviceLifecycleHandler(activity, failpoints),
         }),
+        await log.subscribe({ topic: topics.audit, group: auditGroup, handle: keeper.handle }),
       ];
     },
     async stop() {
@@ -63,6 +73,6 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
     notReady: () =>
       running.length === 0
         ? 'not started'
-        : running.map((subscription) => subscription.notReady()).find((reason) => reason !== undefined),
+        : [...running, keeper].map((part) => part.notReady()).find((reason) => reason !== undefined),
   };
 }
