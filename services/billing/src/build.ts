@@ -1,3 +1,4 @@
+import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
@@ -18,6 +19,7 @@ import { createActivityStore } from './store/activity.ts';
 import {
   collections,
   type LifecycleDocument,
+  owingCollections,
   type PlansDocument,
   type SheetDocument,
   type UsageDocument,
@@ -41,13 +43,17 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
   const records = (ctx.database ?? (() => store))(auditDatabase);
   const auditStore = createAuditStore(records.collection<RecordDocument>(recordsCollection));
   const { logger } = ctx;
+  const audit = createAuditOutbox({
+    ...{ log, clock, failpoints, logger },
+    collections: owingCollections.map((name) => store.collection(name)),
+  });
   const keeper = createAuditKeeper({ store: auditStore, metrics: ctx.metrics, logger, failpoints });
   let running: RunningSubscription[] = [];
 
   return {
     name: 'billing',
     rpc: [bind(BillingService, { getBill: getBillHandler(sources, metrics) })],
-    admin: [...adminBindings(sources), auditAdmin(auditStore)],
+    admin: [...adminBindings({ ...sources, audit }), auditAdmin(auditStore)],
     async start() {
       await prepared(ctx, billingSteps);
       if (ctx.database) await prepared({ ...ctx, store: records }, auditSteps);
@@ -65,9 +71,10 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
         }),
         await log.subscribe({ topic: topics.audit, group: auditGroup, handle: keeper.handle }),
       ];
+      audit.start();
     },
     async stop() {
-      await Promise.all(running.map((subscription) => subscription.close()));
+      await Promise.all([audit.stop(), ...running.map((subscription) => subscription.close())]);
       running = [];
     },
     notReady: () =>

@@ -107,7 +107,7 @@ test('a change that is refused, or that was made before, leaves no record', asyn
 });
 
 test('activation, its change of client, reset and deactivation each leave one record', async () => {
-  const changes = [
+  const changes: (() => Promise<unknown>)[] = [
     () => world.devices.activateDevice({ caller, deviceId, clientId: 'c-1', clientSecret: 'hidden-1' }),
     () => world.devices.activateDevice({ caller, deviceId, clientId: 'c-2' }),
     () => world.devices.resetDevice({ caller, deviceId }),
