@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
-import { AuditAdminService } from '@headset-cloud/proto/billing/v1/audit_pb.ts';
+import { AuditAdminService } from '@headset-cloud/proto/audit/v1/admin_pb.ts';
 import { messageOf } from './records.ts';
 import type { AuditStore } from './store.ts';
 

@@ -2,7 +2,7 @@ import {
   AuditAdminService,
   type ListAuditRecordsResponse,
   ListAuditRecordsResponseSchema,
-} from '@headset-cloud/proto/billing/v1/audit_pb.ts';
+} from '@headset-cloud/proto/audit/v1/admin_pb.ts';
 import type { AuditRecord } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import { table, time } from '../output.ts';
