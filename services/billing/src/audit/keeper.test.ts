@@ -41,8 +41,12 @@ test('a store that is full shows, loses no record, and is told as well again', a
   const { made, lines, store, metrics } = keeper();
   const failing = async () =>
     (await metrics.getSingleMetric('headset_audit_store_failing')?.get())?.values[0];
-  // What MongoDB answers when its disk is full is not transient by itself: as such it would be set aside.
-  store.failure = Object.assign(new Error('disk full'), { name: 'MongoServerError', code: 14031 });
+  // A bulk whose single writes are refused, as on a full disk, is not transient by itself: its events would be
+  // set aside.
+  store.failure = Object.assign(new Error('disk full'), {
+    ...{ name: 'MongoBulkWriteError', code: 14031, writeErrors: [{ code: 14031 }] },
+  });
+  expect(isTransient(store.failure)).toBe(false);
   const failure = await made.handle([event('a')]).catch((error: unknown) => error);
   expect(isTransient(failure)).toBe(true);
   expect(made.notReady()).toContain('the audit store takes no records');
