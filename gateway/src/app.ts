@@ -1,4 +1,5 @@
 import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
+import { BlockList } from 'node:net';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { Router } from '@koa/router';
@@ -25,6 +26,8 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly metrics: Registry;
   readonly shares: Shares;
+  /** Behind one of these addresses there are many clients; absent: there is no such. */
+  readonly proxies?: BlockList;
 }
 
 /** The REST API, not yet listening. */
@@ -39,7 +42,7 @@ export interface Gateway {
  * (rule C19). Throws when the document and the handlers do not name the same operations.
  */
 export function buildGateway(options: GatewayOptions): Gateway {
-  const { clients, tokens, config, logger, clock, metrics, shares } = options;
+  const { clients, tokens, config, logger, clock, metrics, shares, proxies = new BlockList() } = options;
   const document = readDocument('cws_api');
   const operations = operationsOf(document);
   const handlers = createHandlers(clients);
@@ -53,7 +56,7 @@ export function buildGateway(options: GatewayOptions): Gateway {
     const handler = handlers[operation.operationId];
     if (!handler) continue;
     const run = createCallRunner(operation, handler, {
-      ...{ tokens, ownership, shares, compiler },
+      ...{ tokens, ownership, shares, compiler, proxies },
       bodyLimitBytes: Math.max(config.BODY_LIMIT_BYTES, operation.bodyLimitBytes ?? 0),
       totalMs: config.UPSTREAM_DEADLINE_MS,
     });

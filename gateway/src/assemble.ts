@@ -61,6 +61,7 @@ export function assembleGateway(
     logger,
     clock,
     metrics,
+    ...(host.doors && { proxies: host.doors.proxies }),
     shares: host.shares ?? createShares({ clock, metrics, together: false }),
   });
   return createGatewayServer(gateway, config, logger, host.doors);

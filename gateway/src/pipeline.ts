@@ -1,6 +1,9 @@
+import type { BlockList } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline as flow } from 'node:stream/promises';
+import { withActor } from '@headset-cloud/kit/audit/actor.ts';
 import { withDeadline } from '@headset-cloud/kit/deadline.ts';
+import { addressOf } from '@headset-cloud/kit/doors/address.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Context } from 'koa';
 import { type Answer, sendJson } from './http/answer.ts';
@@ -22,6 +25,8 @@ export interface PipelineOptions {
   /** How long the services may take for one call, all of their calls together. */
   readonly totalMs: number;
   readonly compiler: SchemaCompiler;
+  /** Behind one of these addresses there are many clients. */
+  readonly proxies: BlockList;
 }
 
 /** Runs one call of the API for a request whose path and method are known. */
@@ -35,13 +40,15 @@ export type CallRunner = (ctx: Context, params: Readonly<Record<string, string>>
 export function createCallRunner(
   operation: ApiOperation,
   handler: Handler,
-  { tokens, ownership, shares, bodyLimitBytes, totalMs, compiler }: PipelineOptions,
+  { tokens, ownership, shares, bodyLimitBytes, totalMs, compiler, proxies }: PipelineOptions,
 ): CallRunner {
   const ofApplication = operation.parameters.some((p) => p.in === 'path' && p.name === 'applicationId');
   const isChange = operation.method !== 'GET' || '201' in operation.responses;
   const readPath = pathReader(operation, compiler);
   const readQuery = queryReader(operation.parameters, compiler);
   const readInput = inputReader(operation, compiler, bodyLimitBytes);
+
+  const route = `${operation.method} ${operation.path}`;
 
   return async (ctx, params) => {
     const principal = await tokens.verify(bearerToken(ctx.req.headers.authorization));
@@ -66,11 +73,23 @@ export function createCallRunner(
       const query = readQuery(ctx.querystring);
       const { body, idempotency } = await readInput(ctx);
       const caller = { clientId, applicationId, idempotency };
+      const call = { applicationId, ...path, query, body, caller };
+      // Reads leave no record, so their calls carry nobody.
+      const made = () =>
+        isChange
+          ? withActor(
+              {
+                ...{ clientId, tokenId: principal.tokenId, route, requestId: ctx.state['requestId'] },
+                address: addressOf(ctx.req, proxies),
+              },
+              () => handler(call),
+            )
+          : handler(call);
       const answer = await withDeadline(leftMs, async () => {
-        const made = await handler({ applicationId, ...path, query, body, caller });
+        const answered = await made();
         // The first piece is made before the headers are sent, so that an earlier failure is an ordinary
         // error answer.
-        return 'json' in made ? made : { ...made, first: await made.pieces.next() };
+        return 'json' in answered ? answered : { ...answered, first: await answered.pieces.next() };
       });
       await send(ctx, answer);
     } finally {

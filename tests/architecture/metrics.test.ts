@@ -4,6 +4,7 @@ import { root, sources } from './imports.ts';
 
 /** Gauges of one process; the sum over its instances is right, or means nothing. */
 const ofOneProcess = [
+  'headset_audit_store_failing',
   'headset_build_info',
   'headset_gateway_issuer_keys_age_seconds',
   'headset_link_certificate_expiry_timestamp_seconds',

@@ -12,6 +12,7 @@ export interface RequestState {
   /** The document's path; undefined for a path that no document has. */
   route?: string;
   clientId?: string;
+  requestId?: string;
 }
 
 const bucketsS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -37,6 +38,7 @@ export function observe(options: {
     const began = performance.now();
     const id = requestId(ctx.req.headers['x-request-id']);
     ctx.set('X-Request-Id', id);
+    ctx.state.requestId = id;
     ctx.set('Cache-Control', 'no-store');
     const { method } = ctx;
     const parent = ctx.get('traceparent');

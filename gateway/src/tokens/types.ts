@@ -2,6 +2,8 @@
 export interface Principal {
   readonly clientId: string;
   readonly scopes: ReadonlySet<string>;
+  /** The token's `jti`; empty: it has none. */
+  readonly tokenId: string;
 }
 
 /** Verifies access tokens (rule C11). */

@@ -95,7 +95,10 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     }
     const clientId = claims['client_id'] ?? claims['azp'];
     if (typeof clientId !== 'string' || clientId === '') throw unauthenticated('the token names no client');
-    const principal = { clientId, scopes: scopesOf(claims) };
+    // Only for the audit records: one that no issuer would write is left out.
+    const { jti } = claims;
+    const tokenId = typeof jti === 'string' && jti.length <= 256 ? jti : '';
+    const principal = { clientId, scopes: scopesOf(claims), tokenId };
     return { principal, untilMs: (claims.exp + leewayS) * 1000, generation };
   }
 

@@ -1,9 +1,14 @@
+import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { adminBindings } from './admin/bindings.ts';
+import { auditDatabase, auditSteps, type RecordDocument, recordsCollection } from './audit/documents.ts';
+import { auditGroup, createAuditKeeper } from './audit/keeper.ts';
+import { auditAdmin } from './audit/list-audit-records.ts';
+import { createAuditStore } from './audit/store.ts';
 import type { BillingConfig } from './config.ts';
 import { deviceLifecycleGroup, deviceLifecycleHandler } from './consumers/device-lifecycle.ts';
 import { usageGroup, usageHandler } from './consumers/usage.ts';
@@ -14,6 +19,7 @@ import { createActivityStore } from './store/activity.ts';
 import {
   collections,
   type LifecycleDocument,
+  owingCollections,
   type PlansDocument,
   type SheetDocument,
   type UsageDocument,
@@ -34,15 +40,24 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
   const plans = createPlansStore(store.collection<PlansDocument>(collections.plans));
   const sources = { usage, activity, plans, clock, zone: parseZone(config.BILLING_TIME_ZONE) };
   const metrics = createMetrics(ctx.metrics);
+  const records = (ctx.database ?? (() => store))(auditDatabase);
+  const auditStore = createAuditStore(records.collection<RecordDocument>(recordsCollection));
+  const { logger } = ctx;
+  const audit = createAuditOutbox({
+    ...{ log, clock, failpoints, logger },
+    collections: owingCollections.map((name) => store.collection(name)),
+  });
+  const keeper = createAuditKeeper({ store: auditStore, metrics: ctx.metrics, logger, failpoints });
   let running: RunningSubscription[] = [];
 
   return {
     name: 'billing',
     rpc: [bind(BillingService, { getBill: getBillHandler(sources, metrics) })],
-    admin: adminBindings(sources),
+    admin: [...adminBindings({ ...sources, audit }), auditAdmin(auditStore)],
     async start() {
       await prepared(ctx, billingSteps);
-      await log.ensureTopics([topics.usage, topics.deviceLifecycle]);
+      if (ctx.database) await prepared({ ...ctx, store: records }, auditSteps);
+      await log.ensureTopics([topics.usage, topics.deviceLifecycle, topics.audit]);
       running = [
         await log.subscribe({
           topic: topics.usage,
@@ -54,15 +69,17 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
           group: deviceLifecycleGroup,
           handle: deviceLifecycleHandler(activity, failpoints),
         }),
+        await log.subscribe({ topic: topics.audit, group: auditGroup, handle: keeper.handle }),
       ];
+      audit.start();
     },
     async stop() {
-      await Promise.all(running.map((subscription) => subscription.close()));
+      await Promise.all([audit.stop(), ...running.map((subscription) => subscription.close())]);
       running = [];
     },
     notReady: () =>
       running.length === 0
         ? 'not started'
-        : running.map((subscription) => subscription.notReady()).find((reason) => reason !== undefined),
+        : [...running, keeper].map((part) => part.notReady()).find((reason) => reason !== undefined),
   };
 }

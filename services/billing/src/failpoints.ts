@@ -3,4 +3,5 @@ export const billingFailpoints: readonly string[] = [
   'billing.usageRecorded',
   'billing.usageOnSheet',
   'billing.lifecycleRecorded',
+  'billing.auditStored',
 ];

@@ -1,3 +1,4 @@
+import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import type { LifecycleChange } from './domain/activity.ts';
 import type { Month, Span } from './domain/month.ts';
 import type { Plans, PlansEntry } from './domain/plans.ts';
@@ -5,8 +6,14 @@ import type { Usage } from './domain/usage.ts';
 
 /** Metered usage, unique by id. */
 export interface UsageStore {
-  /** Stores new usage; returns the ids that were already stored with other content. */
-  record(usages: readonly Usage[]): Promise<{ added: number; conflicting: ReadonlySet<string> }>;
+  /**
+   * Stores new usage; returns the ids that were already stored with other content. What an operator adds owes
+   * the record.
+   */
+  record(
+    usages: readonly Usage[],
+    owed?: OwedRecord,
+  ): Promise<{ added: number; conflicting: ReadonlySet<string> }>;
   /** All usage that may lie in a month, in any order; may include some of adjacent months. */
   around(
     applicationId: string,
@@ -32,7 +39,13 @@ export interface ActivityStore {
 /** Plans of devices with an application, and their history. */
 export interface PlansStore {
   /** Puts plans that are in force from `nowMs`. */
-  put(applicationId: string, deviceId: string, plans: Plans, nowMs: number): Promise<void>;
+  put(
+    applicationId: string,
+    deviceId: string,
+    plans: Plans,
+    nowMs: number,
+    record: OwedRecord,
+  ): Promise<void>;
   /** By device. */
   histories(
     applicationId: string,

@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import {
   createIdempotency,
@@ -36,6 +37,7 @@ import {
   collections,
   type EndpointDocument,
   type EventDocument,
+  owingCollections,
   type RecordingDocument,
   type SettingsDocument,
 } from './store/documents.ts';
@@ -87,6 +89,10 @@ export function buildCommunication(
   const metrics = createMetrics(ctx.metrics, { endpoints, recordings, clock, logger });
   const answers = store.collection<IdempotencyDocument>(collections.idempotency);
   const idempotency = createIdempotency({ collection: answers, secrets, clock });
+  const audit = createAuditOutbox({
+    ...{ log, clock, failpoints, logger },
+    collections: owingCollections.map((name) => store.collection(name)),
+  });
   const devices = createDevices(ctx.channel('devices'));
   const allocator = countedAllocator(metrics, {
     ...{ endpoints, channels, clock, failpoints },
@@ -179,13 +185,14 @@ export function buildCommunication(
         listSoraVersions: listSoraVersionsHandler(endpoints),
       }),
     ],
-    admin: [communicationAdmin({ endpoints, recordings, clock })],
+    admin: [communicationAdmin({ endpoints, recordings, clock, audit })],
     sealed: [sealedUrls(recordingDocuments), sealedAnswers(answers)],
     webhookPort: () => webhooks.port(),
     async start() {
       await prepared(ctx, communicationSteps);
-      await log.ensureTopics([topics.notifications, topics.usage]);
+      await log.ensureTopics([topics.notifications, topics.usage, topics.audit]);
       sweeper.start();
+      audit.start();
       worker.start();
       await webhooks.start();
       started = true;
@@ -195,7 +202,7 @@ export function buildCommunication(
       started = false;
       // Half of the time: what has been received is still to be processed.
       await webhooks.stop(forMs === undefined ? undefined : forMs / 2);
-      await sweeper.stop();
+      await Promise.all([sweeper.stop(), audit.stop()]);
       await processor.drain();
       await worker.stop();
       await uploader.close();

@@ -1,3 +1,4 @@
+import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import type { Place } from './domain/places.ts';
 import type { RecordingNews, RecordingState, Setting, UploadFile } from './domain/recording.ts';
 import type { SignedUrls } from './domain/signed-urls.ts';
@@ -19,16 +20,20 @@ export interface EndpointWithPlaces extends Endpoint {
 
 /** The endpoints; the set of an endpoint's places lives in its document (rule B11). */
 export interface EndpointStore {
-  put(endpoint: Endpoint, secretHash: string | undefined): Promise<'put' | 'secret_missing'>;
+  put(
+    endpoint: Endpoint,
+    secretHash: string | undefined,
+    record: OwedRecord,
+  ): Promise<'put' | 'secret_missing'>;
   /** Stops new channels there. False: the endpoint is not known. */
-  remove(endpointId: string): Promise<boolean>;
+  remove(endpointId: string, record: OwedRecord): Promise<boolean>;
   /** Endpoints that take channels, by id. */
   enabled(): Promise<EndpointWithPlaces[]>;
   get(endpointId: string): Promise<Endpoint | undefined>;
   /** SHA-256 of the webhooks' secret; also of a removed endpoint. */
   secretHash(endpointId: string): Promise<string | undefined>;
   defaultVersion(): Promise<string | undefined>;
-  setDefaultVersion(soraVersion: string): Promise<void>;
+  setDefaultVersion(soraVersion: string, record: OwedRecord): Promise<void>;
   /** Removes expired places. */
   clear(endpointId: string, nowMs: number): Promise<void>;
   /**

@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import type { DescService } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import type { ProcessStatus } from '@headset-cloud/kit/admin-server.ts';
+import { operatorHeaders } from '@headset-cloud/kit/audit/operator.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
 
 /** The services that have an operators' door. */
@@ -32,6 +35,7 @@ export interface ConnectionOptions {
   readonly deviceLinkAdmin?: string;
   readonly gatewayAdmin?: string;
   readonly tokenFile?: string;
+  readonly operator?: string;
   readonly timeoutMs: number;
 }
 
@@ -126,6 +130,18 @@ export function adminToken(options: ConnectionOptions, env: Env): string | undef
   }
 }
 
+/** Who operates, for the audit records: --operator, OPERATOR, or the name of the account on this machine. */
+export function operatorName(options: ConnectionOptions, env: Env): string {
+  const given = options.operator ?? env['OPERATOR'];
+  if (given) return given;
+  try {
+    return userInfo().username;
+  } catch {
+    // An account without an entry, as in a container with a number for a user.
+    return '';
+  }
+}
+
 /** Calls a service's admin port at the first of its addresses that answers; failures are CtlErrors. */
 export function callAdmin<S extends DescService, A>(
   connection: {
@@ -133,13 +149,16 @@ export function callAdmin<S extends DescService, A>(
     addresses: readonly string[];
     token: string | undefined;
     timeoutMs: number;
+    operator: string;
   },
   description: S,
   call: (client: Client<S>) => Promise<A>,
 ): Promise<A> {
-  const { service, addresses, token, timeoutMs } = connection;
+  const { service, addresses, token, timeoutMs, operator } = connection;
   const authorize: Interceptor = (next) => (request) => {
     if (token) request.header.set('authorization', `Bearer ${token}`);
+    request.header.set(operatorHeaders.operator, encodeURIComponent(operator));
+    request.header.set(operatorHeaders.requestId, randomUUID());
     return next(request);
   };
   const tried = async (position: number): Promise<A> => {

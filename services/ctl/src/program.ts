@@ -2,6 +2,7 @@ import { platformVersion } from '@headset-cloud/kit/build-info.ts';
 import { Command, CommanderError } from 'commander';
 import { addApplications } from './commands/applications.ts';
 import { addArtifacts } from './commands/artifacts.ts';
+import { addAudit } from './commands/audit.ts';
 import { addBill } from './commands/bill.ts';
 import { addContracts } from './commands/contracts.ts';
 import { addDeadLetters } from './commands/dead-letters.ts';
@@ -51,6 +52,10 @@ Examples:
     $ ctl dead-letters list
     $ ctl dead-letters replay ID --reason "mended in 0.2.0"
 
+  See who changed what:
+    $ ctl audit list --application acme-field --from 2026-11-24
+    $ ctl audit list --actor acme-backend --action UpdateSettings --json
+
   Change SECRET_KEY (docs/operations.md, "Rotation"):
     $ ctl secrets status
     $ ctl secrets reseal
@@ -90,6 +95,10 @@ export async function runCtl(
     .option('--device-link-admin <url>', "device-link's own")
     .option('--gateway-admin <url>', "the gateway's own")
     .option('--token-file <path>', 'file that holds the admin token')
+    .option(
+      '--operator <name>',
+      'who you are, for the audit records; default OPERATOR, else the name of your account here',
+    )
     .option('--timeout-ms <ms>', 'how long to wait for an answer', wholeNumber, 10_000)
     .option('--json', 'print answers as JSON')
     .addHelpText('after', examples)
@@ -110,6 +119,7 @@ export async function runCtl(
   addBill(program, session);
   addSora(program, session);
   addRecordings(program, session);
+  addAudit(program, session);
   addDeadLetters(program, session);
   addSecrets(program, session);
   addStatus(program, session);

@@ -11,6 +11,7 @@ import {
   type ConnectionOptions,
   callAdmin,
   instancesOf,
+  operatorName,
 } from './connection.ts';
 import { json, type Terminal } from './output.ts';
 
@@ -54,6 +55,7 @@ export function createSession(
         addresses: adminAddresses(service, given, env),
         token: adminToken(given, env),
         timeoutMs: given.timeoutMs,
+        operator: operatorName(given, env),
       };
       return callAdmin(connection, description, call);
     },

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import {
   createIdempotency,
@@ -36,6 +37,7 @@ import {
   type DeveloperDocument,
   type DeviceDocument,
   type HardwareModelDocument,
+  owingCollections,
 } from './store/documents.ts';
 import { createHardwareModelStore } from './store/hardware-models.ts';
 import { createHeadsetKeyStore } from './store/headset-keys.ts';
@@ -69,6 +71,10 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
     store.collection<DeveloperDocument>(collections.developers),
     store.collection<DeveloperClientDocument>(collections.developerClients),
   );
+  const audit = createAuditOutbox({
+    ...{ log: ctx.log, clock, failpoints, logger },
+    collections: owingCollections.map((name) => store.collection(name)),
+  });
   const answers = store.collection<IdempotencyDocument>(collections.idempotency);
   const idempotency = createIdempotency({ collection: answers, secrets, clock });
   const transactions = createClient(TransactionsService, ctx.channel('transactions'));
@@ -128,6 +134,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       metrics,
       idempotency,
       secrets,
+      audit,
       limits: createLimitsReader(contracts, defaultLimits(config), clock),
     }),
     admin: adminBindings({
@@ -138,6 +145,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       keys,
       hardwareModels,
       clock,
+      audit,
     }),
     sealed: [
       sealedAuthenticationKeys(applicationDocuments),
@@ -151,6 +159,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
         topics.notifications,
         topics.usage,
         topics.deviceLifecycle,
+        topics.audit,
       ]);
       reports = await ctx.log.subscribe({
         topic: topics.deviceReports,
@@ -165,12 +174,13 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
         }),
       });
       sweeper.start();
+      audit.start();
       reconciler.start();
     },
     async stop() {
       await reports?.close();
       reports = undefined;
-      await Promise.all([sweeper.stop(), reconciler.stop()]);
+      await Promise.all([sweeper.stop(), reconciler.stop(), audit.stop()]);
       await lifecycle.drain();
     },
     notReady: () => (reports ? reports.notReady() : 'not started'),

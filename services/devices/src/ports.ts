@@ -1,3 +1,4 @@
+import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import type { Associations } from './domain/association.ts';
 import type { Activation, DeviceState, Intent, LifecycleChange, Pending, Slot } from './domain/device.ts';
 import type { HardwareModel } from './domain/hardware.ts';
@@ -26,17 +27,34 @@ export interface ActivationStore {
    */
   intend(deviceId: string, intent: Intent): Promise<boolean>;
   /** Turns the intent into the activation and the take into its slot; its transaction becomes pending. */
-  activate(deviceId: string, intent: Intent, activation: Activation, takeId: string): Promise<ChangeOutcome>;
+  activate(
+    deviceId: string,
+    intent: Intent,
+    activation: Activation,
+    takeId: string,
+    record: OwedRecord,
+  ): Promise<ChangeOutcome>;
   /** Changes the client id of the activation with that activation epoch. */
-  reactivate(deviceId: string, transactionId: number, next: Activation): Promise<ChangeOutcome>;
+  reactivate(
+    deviceId: string,
+    transactionId: number,
+    next: Activation,
+    record: OwedRecord,
+  ): Promise<ChangeOutcome>;
   /** Continues the activation at the next activation epoch. */
-  reset(deviceId: string, transactionId: number, present: Activation): Promise<ChangeOutcome>;
+  reset(
+    deviceId: string,
+    transactionId: number,
+    present: Activation,
+    record: OwedRecord,
+  ): Promise<ChangeOutcome>;
   /** Ends the activation; the deactivation has the next activation epoch. The slot stays. */
   deactivate(
     deviceId: string,
     transactionId: number,
     ended: Activation,
     slot: Slot | undefined,
+    record: OwedRecord,
   ): Promise<ChangeOutcome>;
   /** Removes the slot from the device, by that return; once for each slot. */
   giveBack(deviceId: string, slotId: string, returnId: string): Promise<void>;
@@ -121,7 +139,7 @@ export interface HardwareModelStore {
   find(identifier: string): Promise<HardwareModel | undefined>;
   list(): Promise<HardwareModel[]>;
   /** Replaces the model with the same identifier. */
-  put(model: HardwareModel): Promise<void>;
+  put(model: HardwareModel, record: OwedRecord): Promise<void>;
 }
 
 /** The activation that a hello counts for (rule A7). */
@@ -164,8 +182,8 @@ export interface DeviceRegistry {
   /** Idempotent. */
   register(deviceIds: readonly string[]): Promise<void>;
   get(deviceId: string): Promise<(RegisteredDevice & { readonly reported: Reported }) | undefined>;
-  /** Sets or, with an empty text, removes the text of a registered device. */
-  setSpecificDestination(deviceId: string, text: string): Promise<void>;
+  /** Registers the device; sets its text or, with an empty one, removes it. */
+  put(deviceId: string, specificDestination: string | undefined, record: OwedRecord): Promise<void>;
   list(afterDeviceId: string, limit: number): Promise<RegisteredDevice[]>;
 }
 
@@ -178,9 +196,9 @@ export interface KeyInUse {
 /** The keys that headsets sign in with (rule C6). */
 export interface HeadsetKeyStore {
   /** False: the device is unknown or has too many keys. Idempotent. */
-  add(deviceId: string, key: RegisteredKey): Promise<boolean>;
+  add(deviceId: string, key: RegisteredKey, record: OwedRecord): Promise<boolean>;
   /** False: the device has no such key. */
-  remove(deviceId: string, keyId: string): Promise<boolean>;
+  remove(deviceId: string, keyId: string, record: OwedRecord): Promise<boolean>;
   /** In the order of registration; undefined: unknown device. */
   list(deviceId: string): Promise<(RegisteredKey & { readonly lastUsedAtMs?: number })[] | undefined>;
   /** The keys of the devices that the application has activated now, by device id. */
@@ -257,7 +275,8 @@ export interface ContractStore {
   get(applicationId: string): Promise<Contract | undefined>;
   /** The IMEIs that the contract names, in order. */
   devices(applicationId: string, afterDeviceId: string, limit: number): Promise<string[]>;
-  put(applicationId: string, change: ContractChange, nowMs: number): Promise<void>;
+  /** The first of its writes owes the record. */
+  put(applicationId: string, change: ContractChange, nowMs: number, record: OwedRecord): Promise<void>;
   /** The contract's own limits; none without a contract. */
   limits(applicationId: string): Promise<Partial<Limits>>;
 }
@@ -272,7 +291,7 @@ export interface ApplicationStore {
   get(applicationId: string): Promise<Application | undefined>;
   list(developerId: string | undefined): Promise<Application[]>;
   /** False: the id is taken. */
-  create(application: Application, nowMs: number): Promise<boolean>;
+  create(application: Application, nowMs: number, record: OwedRecord): Promise<boolean>;
   settings(applicationId: string): Promise<ApplicationSettings | undefined>;
   /** Which of the two halves of a destination exist; undefined: unknown application. One point read. */
   destination(
@@ -288,6 +307,7 @@ export interface ApplicationStore {
       set: Readonly<Partial<Record<AddressSetting | 'authenticationKey', string>>>;
       remove: readonly AddressSetting[];
     },
+    record: OwedRecord,
   ): Promise<ApplicationSettings | undefined>;
 }
 
@@ -302,5 +322,5 @@ export interface DeveloperStore {
   exists(developerId: string): Promise<boolean>;
   list(): Promise<Developer[]>;
   /** Stops at the first client id that belongs to another developer, and returns it. */
-  put(developer: Developer): Promise<{ takenClientId: string } | undefined>;
+  put(developer: Developer, record: OwedRecord): Promise<{ takenClientId: string } | undefined>;
 }

@@ -1,9 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { DescService } from '@bufbuild/protobuf';
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { type Code, ConnectError, type ConnectRouter, type ServiceImpl } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { Registry } from 'prom-client';
+import { inCall, withActor } from './audit/actor.ts';
+import { operatorOf } from './audit/operator.ts';
 import { platformVersion } from './build-info.ts';
 import { ConfigError, type ListenAddress } from './config.ts';
 import { type Doors, defaultDoors, doorTimes } from './doors/http-door.ts';
@@ -114,7 +116,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
       return send(response, 200, 'application/json', JSON.stringify(status));
     }
     if (path === '/metrics') return send(response, 200, metrics.contentType, await metrics.metrics());
-    connect(request, response);
+    withActor(operatorOf(request, doors.proxies), () => connect(request, response));
   };
 
   let server: Server | undefined;
@@ -139,9 +141,10 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
 function addRoutes(router: ConnectRouter, binding: RpcBinding, logger: Logger): void {
   const handlers: Record<string, unknown> = {};
   for (const [name, handler] of Object.entries(binding.handlers)) {
+    const method = binding.service.method[name] as DescMethod;
     handlers[name] = async (request: never, context: { signal: AbortSignal }) => {
       try {
-        return await handler(request, { signal: context.signal });
+        return await inCall(method, () => handler(request, { signal: context.signal }));
       } catch (error) {
         const e = toDomainError(error);
         if (e.code === 'internal' || e.code === 'database_failed')

@@ -4,6 +4,7 @@ import type { ChannelOptions } from '@grpc/grpc-js';
 import { stdSerializers } from 'pino';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { adminTokensOf, createAdminServer } from './admin-server.ts';
+import { auditFailpoints } from './audit/outbox.ts';
 import { platformVersion } from './build-info.ts';
 import { systemClock } from './clock.ts';
 import { type addressConfig, commonConfig, distributedConfig } from './common-config.ts';
@@ -172,7 +173,7 @@ export async function hostService(
   const store = mongo.database(databaseOf(name));
   const failpoints = createFailpoints(
     common.FAILPOINTS,
-    [...definition.failpoints, ...deadLetterFailpoints],
+    [...definition.failpoints, ...deadLetterFailpoints, ...auditFailpoints],
     env,
   );
   const keeping = withDeadLetters(withMetrics(kafka, metrics), { store, logger, failpoints });
@@ -182,6 +183,7 @@ export async function hostService(
     logger,
     clock: systemClock,
     store,
+    database: (other) => mongo.database(other),
     log: {
       ...keeping.log,
       ensureTopics: (names) => startUp.retry('the topics', () => keeping.log.ensureTopics(names)),

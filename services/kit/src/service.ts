@@ -36,6 +36,8 @@ export interface ServiceContext {
   readonly clock: Clock;
   /** The service's own database. */
   readonly store: Store;
+  /** Another database, for what is kept apart; absent: the service's own. */
+  readonly database?: (name: string) => Store;
   readonly log: EventLog;
   /** The channel to another service. */
   readonly channel: (to: ServiceName) => Channel;

@@ -1,3 +1,4 @@
+import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
 import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
@@ -30,6 +31,8 @@ import { Scheduler } from './scheduling/scheduler.ts';
 import { SignedUrls } from './signed-urls/request.ts';
 import { DestinationSlots } from './signed-urls/slots.ts';
 import { MongoDeliveryStore } from './store/deliveries.ts';
+import type { DeliveryDocument } from './store/documents.ts';
+import { deliveriesCollection } from './store/indexes.ts';
 import { MongoProbeStore } from './store/probes.ts';
 
 export { notifierFailpoints } from './failpoints.ts';
@@ -130,6 +133,10 @@ export function buildNotifier(
     clock,
     failpoints: ctx.failpoints,
   });
+  const audit = createAuditOutbox({
+    ...{ log: ctx.log, clock, logger, failpoints: ctx.failpoints },
+    collections: [ctx.store.collection<DeliveryDocument>(deliveriesCollection)],
+  });
   let subscription: RunningSubscription | undefined;
 
   return {
@@ -139,19 +146,20 @@ export function buildNotifier(
       bind(NotifierAdminService, {
         listDeliveries: listDeliveries(store),
         getDelivery: getDelivery(store),
-        redeliverDelivery: redeliverDelivery({ store, scheduler, clock }),
+        redeliverDelivery: redeliverDelivery({ store, scheduler, clock, audit }),
       }),
     ],
     async start() {
       await prepared(ctx, notifierSteps);
-      await ctx.log.ensureTopics([topics.notifications]);
+      await ctx.log.ensureTopics([topics.notifications, topics.audit]);
       scheduler.start();
+      audit.start();
       subscription = await ctx.log.subscribe({ topic: topics.notifications, group: 'notifier', handle });
     },
     async stop(forMs = 4000) {
       const endsAtMs = performance.now() + forMs;
       scheduler.retire();
-      await subscription?.close();
+      await Promise.all([subscription?.close(), audit.stop()]);
       await Promise.all([scheduler.stop(Math.max(0, endsAtMs - performance.now())), signedUrls.close()]);
       await sender.close();
     },

@@ -1,3 +1,4 @@
+import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import type {
   Delivery,
   DeliveryChange,
@@ -83,7 +84,7 @@ export interface DeliveryStore {
     oldestFirst: boolean;
   }): Promise<Delivery[]>;
   /** Dead or delivered → pending with a new budget; undefined when it is neither. */
-  redeliver(id: string, nowMs: number): Promise<Delivery | undefined>;
+  redeliver(id: string, nowMs: number, record: OwedRecord): Promise<Delivery | undefined>;
   /** Undelivered ones: how many (counted up to a bound), and the oldest one's creation. */
   backlog(): Promise<{ count: number; oldestCreatedAtMs: number | undefined }>;
 }

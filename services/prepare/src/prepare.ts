@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { auditSteps } from '@headset-cloud/billing/audit/documents.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { connectKafka } from '@headset-cloud/kit/eventlog/kafka.ts';
 import { openKafkaSecurity } from '@headset-cloud/kit/eventlog/kafka-security.ts';
@@ -56,9 +57,9 @@ export async function prepare(
   const underWay = new Set<Promise<void>>();
 
   async function database(steps: ServiceSteps): Promise<void> {
-    const store = mongo.database(databaseOf(steps.service));
+    const store = mongo.database(steps.database ?? databaseOf(steps.service));
     const runner = createStepRunner({ store, steps, logger, failpoints, holder, signal: stop.signal });
-    await startUp.retry(`the steps of ${steps.service}`, () => {
+    await startUp.retry(`the steps of ${steps.database ?? steps.service}`, () => {
       const attempt = runner.attempt();
       underWay.add(attempt);
       attempt.catch(() => {}).finally(() => underWay.delete(attempt));
@@ -67,7 +68,7 @@ export async function prepare(
   }
   async function databases(): Promise<void> {
     // One after the other, so that a live platform's database builds the indexes of one collection at a time.
-    for (const steps of Object.values(allSteps)) await database(steps);
+    for (const steps of [...Object.values(allSteps), auditSteps]) await database(steps);
     logger.info('the databases are prepared');
   }
   async function allTopics(): Promise<void> {

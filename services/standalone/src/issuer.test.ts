@@ -63,7 +63,9 @@ const verify = (token: string) => {
 test('a client gets a JWT for the audience that the gateway accepts, with the scopes it asked for', async () => {
   const response = await ask('client-1', 'secret-of-client-1', { scope: scopes.join(' ') });
   expect(response.status).toBe(200);
-  expect(await verify(await tokenOf(response))).toEqual({ clientId: 'client-1', scopes: new Set(scopes) });
+  expect(await verify(await tokenOf(response))).toEqual({
+    ...{ clientId: 'client-1', scopes: new Set(scopes), tokenId: expect.stringMatching(/./) },
+  });
 });
 
 test('a wrong secret, an unknown client and an unknown resource are refused', async () => {

@@ -12,6 +12,7 @@ import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { assembleGateway } from '@headset-cloud/gateway/assemble.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
 import { adminTokensOf, createAdminServer } from '@headset-cloud/kit/admin-server.ts';
+import { auditFailpoints } from '@headset-cloud/kit/audit/outbox.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { ConfigError, type ConfigProblem, readConfig } from '@headset-cloud/kit/config.ts';
 import { deadLettersAdmin } from '@headset-cloud/kit/dead-letters/admin.ts';
@@ -115,7 +116,11 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const channel = new LocalChannel();
   const failpoints = createFailpoints(
     config.FAILPOINTS,
-    [...definitions.flatMap((definition) => definition.failpoints), ...deadLetterFailpoints],
+    [
+      ...definitions.flatMap((definition) => definition.failpoints),
+      ...deadLetterFailpoints,
+      ...auditFailpoints,
+    ],
     given,
   );
   const { SECRET_KEY = ownSecret(config.DATA_DIR), SECRET_KEY_OTHERS } = config;
@@ -131,6 +136,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     deadLetters.push(keeping.deadLetters);
     return {
       ...own,
+      database: (other) => stores.database(other),
       clock: systemClock,
       log: keeping.log,
       channel: () => channel,

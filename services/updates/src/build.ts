@@ -1,3 +1,5 @@
+import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import {
   createIdempotency,
   type IdempotencyDocument,
@@ -18,6 +20,7 @@ import { createCatalogue } from './store/catalogue.ts';
 import {
   type ArtifactDocument,
   collections,
+  owingCollections,
   type PackageDocument,
   type UploadDocument,
 } from './store/documents.ts';
@@ -77,6 +80,10 @@ export function buildUpdates(
     leaseMs: config.UPDATES_CHECK_LEASE_MS,
     lifetimeMs: config.UPDATES_UPLOAD_URL_SECONDS * 1000,
   });
+  const audit = createAuditOutbox({
+    ...{ log: ctx.log, clock, failpoints, logger },
+    collections: owingCollections.map((name) => store.collection(name)),
+  });
   let started = false;
 
   return {
@@ -92,22 +99,24 @@ export function buildUpdates(
       },
     }),
     admin: adminBindings({
-      ...{ catalogue, uploads, storage, opener, lookNow, clock },
+      ...{ catalogue, uploads, storage, opener, lookNow, clock, audit },
       maxBytes: config.UPDATES_MAX_BYTES,
     }),
     sealed: [sealedAnswers(answers)],
     async start() {
       await prepared(ctx, updatesSteps);
+      await ctx.log.ensureTopics([topics.audit]);
       await files.start();
       watch.start();
       sweeper.start();
+      audit.start();
       started = true;
     },
     async stop() {
       started = false;
       const swept = sweeper.stop();
       await contents.stop();
-      await Promise.all([swept, watch.stop()]);
+      await Promise.all([swept, watch.stop(), audit.stop()]);
       await files.stop();
     },
     // Readiness does not depend on the object storage: lists, updates and downloads work without it. The log

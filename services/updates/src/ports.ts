@@ -1,3 +1,4 @@
+import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Declared, Verdict } from './checks/check-file.ts';
 import type { Artifact, ArtifactName } from './domain/artifact.ts';
@@ -100,9 +101,9 @@ export interface Catalogue {
   get(id: string): Promise<Artifact | undefined>;
   /**
    * Creates the artifact as uploading, or sets a rejected one to uploading; with `revive` also a withdrawn
-   * one. Returns the artifact afterwards.
+   * one. Returns the artifact afterwards. An operator's owes the record.
    */
-  open(artifact: OpenArtifact, nowMs: number, revive: boolean): Promise<Artifact>;
+  open(artifact: OpenArtifact, nowMs: number, revive: boolean, record?: OwedRecord): Promise<Artifact>;
   /**
    * Makes it deliverable, only while it is open (domain/artifact.ts). False: another upload won, or it was
    * withdrawn.
@@ -117,7 +118,7 @@ export interface Catalogue {
   /** Rejects it, only while it is uploading and this is its newest upload. */
   expire(id: string, uploadId: string, reason: string, nowMs: number): Promise<void>;
   /** Undefined: it does not exist. Idempotent. */
-  withdraw(id: string, nowMs: number): Promise<Artifact | undefined>;
+  withdraw(id: string, nowMs: number, record: OwedRecord): Promise<Artifact | undefined>;
   /** A developer's deliverable software, by package, newest version first. */
   listDeliverable(query: {
     developerId: string;

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { auditSteps } from '@headset-cloud/billing/audit/documents.ts';
 import type { StepsByService } from '@headset-cloud/kit/schema/additive.ts';
 import { allSteps } from '@headset-cloud/prepare/all-steps.ts';
 
@@ -8,7 +9,8 @@ export const releasedSteps = resolve(import.meta.dirname, '../../../services/pre
 
 /** Today's steps, as they are kept: plain data. */
 export function stepsOfToday(): StepsByService {
-  const steps = Object.entries(allSteps).map(([name, service]) => [name, service.steps]);
+  const databases = { ...allSteps, audit: auditSteps };
+  const steps = Object.entries(databases).map(([name, { steps: all }]) => [name, all]);
   return JSON.parse(JSON.stringify(Object.fromEntries(steps))) as StepsByService;
 }
 

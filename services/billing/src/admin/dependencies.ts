@@ -1,3 +1,4 @@
+import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
 import type { BillSources } from '../make-bill.ts';
 import type { PlansStore, UsageStore } from '../ports.ts';
 
@@ -5,4 +6,5 @@ import type { PlansStore, UsageStore } from '../ports.ts';
 export interface AdminDependencies extends BillSources {
   readonly usage: UsageStore;
   readonly plans: PlansStore;
+  readonly audit: Audit;
 }

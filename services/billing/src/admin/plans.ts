@@ -11,7 +11,8 @@ import type { AdminDependencies } from './dependencies.ts';
 export function plansHandlers({
   plans: store,
   clock,
-}: Pick<AdminDependencies, 'plans' | 'clock'>): Pick<
+  audit,
+}: Pick<AdminDependencies, 'plans' | 'clock' | 'audit'>): Pick<
   Handlers<typeof BillingAdminService>,
   'putPlans' | 'listPlans'
 > {
@@ -21,7 +22,8 @@ export function plansHandlers({
       requireDeviceId(deviceId);
       if (!given) throw new DomainError('invalid_argument', 'plans is missing.');
       const plans = requirePlans(given.videoMeeting, given.speechRecognition);
-      await store.put(applicationId, deviceId, plans, clock.now());
+      const subject = { applicationId, deviceId, fields: ['plans'] };
+      await audit.change(subject, (record) => store.put(applicationId, deviceId, plans, clock.now(), record));
       return {};
     },
 

@@ -12,7 +12,8 @@ const mostListed = 1000;
 export function usageHandlers({
   usage: store,
   zone,
-}: Pick<AdminDependencies, 'usage' | 'zone'>): Pick<
+  audit,
+}: Pick<AdminDependencies, 'usage' | 'zone' | 'audit'>): Pick<
   Handlers<typeof BillingAdminService>,
   'addUsage' | 'listUsage'
 > {
@@ -20,7 +21,9 @@ export function usageHandlers({
     async addUsage({ usage: given }) {
       if (!given) throw new DomainError('invalid_argument', 'usage is missing.');
       const usage = usageOfMessage(given);
-      const { added, conflicting } = await store.record([usage]);
+      const { applicationId, deviceId, usageId: target } = usage;
+      const subject = { applicationId, deviceId, target, fields: ['usage'] };
+      const { added, conflicting } = await audit.change(subject, (record) => store.record([usage], record));
       if (conflicting.size > 0) {
         throw new DomainError('conflict', `The usage ${usage.usageId} is known with other content.`);
       }

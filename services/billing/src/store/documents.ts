@@ -1,8 +1,9 @@
+import { type OwingDocument, owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { PlansEntry } from '../domain/plans.ts';
 import type { UsageKind } from '../domain/usage.ts';
 
-export interface UsageDocument {
+export interface UsageDocument extends OwingDocument {
   /** Usage id. */
   _id: string;
   applicationId: string;
@@ -49,7 +50,7 @@ export interface LifecycleDocument {
   atMs: number;
 }
 
-export interface PlansDocument {
+export interface PlansDocument extends OwingDocument {
   /** Application and device. */
   _id: string;
   applicationId: string;
@@ -81,3 +82,10 @@ export const billingIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.lifecycle]: [{ name: 'device', key: { applicationId: 1, deviceId: 1, epoch: 1, kind: 1 } }],
   [collections.plans]: [{ name: 'device', key: { applicationId: 1, deviceId: 1 } }],
 };
+
+/** The collections whose documents owe records of changes; their index is made by step 2. */
+export const owingCollections = [collections.usage, collections.plans] as const;
+
+export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
+  owingCollections.map((name) => [name, [owingIndex]]),
+);

@@ -1,3 +1,4 @@
+import { owing, owingFields } from '@headset-cloud/kit/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { changedPlans } from '../domain/plans.ts';
@@ -7,7 +8,7 @@ import type { PlansDocument } from './documents.ts';
 /** Plans in MongoDB: one document for an application and device, with the whole history. */
 export function createPlansStore(collection: StoreCollection<PlansDocument>): PlansStore {
   return {
-    async put(applicationId, deviceId, plans, nowMs) {
+    async put(applicationId, deviceId, plans, nowMs, record) {
       const _id = `${applicationId}/${deviceId}`;
       for (;;) {
         const found = await collection.findOne({ _id });
@@ -15,7 +16,8 @@ export function createPlansStore(collection: StoreCollection<PlansDocument>): Pl
         if (!history) return;
         if (!found) {
           try {
-            await collection.insertOne({ _id, applicationId, deviceId, revision: 1, history });
+            const fields = { applicationId, deviceId, revision: 1, history, ...owingFields(record) };
+            await collection.insertOne({ _id, ...fields });
             return;
           } catch (error) {
             if (!isDuplicateKey(error)) throw error;
@@ -24,7 +26,7 @@ export function createPlansStore(collection: StoreCollection<PlansDocument>): Pl
         }
         const { matchedCount } = await collection.updateOne(
           { _id, revision: found.revision },
-          { $set: { history }, $inc: { revision: 1 } },
+          owing<PlansDocument>({ $set: { history }, $inc: { revision: 1 } }, record),
         );
         if (matchedCount === 1) return;
       }

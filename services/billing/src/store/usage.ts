@@ -1,3 +1,4 @@
+import { owingFields } from '@headset-cloud/kit/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { monthKey, touchedMonths } from '../domain/month.ts';
@@ -46,9 +47,9 @@ export function createUsageStore(
   }
 
   return {
-    async record(usages) {
+    async record(usages, owed) {
       if (usages.length === 0) return { added: 0, conflicting: new Set() };
-      const documents = usages.map(documentOf);
+      const documents = usages.map((usage) => ({ ...documentOf(usage), ...(owed && owingFields(owed)) }));
       const added = await insertNew(documents);
       step('usageRecorded');
       if (added === usages.length) {
@@ -118,6 +119,7 @@ function documentOf({
   };
 }
 
-function usageOf({ _id, months: _months, loose: _loose, ...fields }: UsageDocument): Usage {
+function usageOf({ _id, months: _months, loose: _loose, ...rest }: UsageDocument): Usage {
+  const { audit: _audit, auditAtMs: _auditAtMs, ...fields } = rest;
   return { usageId: _id, ...fields };
 }

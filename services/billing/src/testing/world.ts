@@ -5,6 +5,7 @@ import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { AuditAdminService } from '@headset-cloud/proto/audit/v1/admin_pb.ts';
 import { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
@@ -16,6 +17,7 @@ import { buildBilling } from '../build.ts';
 export interface World {
   readonly billing: Client<typeof BillingService>;
   readonly admin: Client<typeof BillingAdminService>;
+  readonly audit: Client<typeof AuditAdminService>;
   readonly store: Store;
   readonly log: EventLog;
   /** Time, for the service; milliseconds since 1970. */
@@ -54,6 +56,7 @@ export async function openWorld(zone = 'UTC+9'): Promise<World> {
   const world: World = {
     billing: createClient(BillingService, channel),
     admin: createClient(BillingAdminService, channel),
+    audit: createClient(AuditAdminService, channel),
     store,
     log,
     nowMs: Date.UTC(2026, 10, 21),

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
+import { namesOf } from '@headset-cloud/kit/audit/record.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
@@ -24,8 +26,9 @@ export function communicationAdmin(deps: {
   endpoints: EndpointStore;
   recordings: RecordingStore;
   clock: Clock;
+  audit: Audit;
 }): RpcBinding {
-  const { endpoints, recordings, clock } = deps;
+  const { endpoints, recordings, clock, audit } = deps;
   const shown = ({ places, ...endpoint }: EndpointWithPlaces) => ({
     ...endpoint,
     taken: takenAt(places, clock.now()),
@@ -43,7 +46,10 @@ export function communicationAdmin(deps: {
       };
       const secret = given?.webhookSecret || undefined;
       const hash = secret && hashSecret(requireWebhookSecret(secret));
-      if ((await endpoints.put(endpoint, hash)) === 'secret_missing') {
+      const { endpointId: target, ...fields } = endpoint;
+      const subject = { target, fields: namesOf({ ...fields, webhookSecret: hash }) };
+      const outcome = await audit.change(subject, (record) => endpoints.put(endpoint, hash, record));
+      if (outcome === 'secret_missing') {
         throw new DomainError('invalid_argument', 'webhook_secret is missing: a new endpoint needs one.');
       }
       const put = (await endpoints.enabled()).find((one) => one.endpointId === endpoint.endpointId);
@@ -56,7 +62,9 @@ export function communicationAdmin(deps: {
     },
 
     async removeEndpoint({ endpointId }) {
-      if (!(await endpoints.remove(endpointId))) throw notFound(`The endpoint ${endpointId} does not exist.`);
+      const subject = { target: endpointId, fields: ['enabled'] };
+      const removed = await audit.change(subject, (record) => endpoints.remove(endpointId, record));
+      if (!removed) throw notFound(`The endpoint ${endpointId} does not exist.`);
       return {};
     },
 
@@ -65,7 +73,9 @@ export function communicationAdmin(deps: {
       if (!(await endpoints.enabled()).some((endpoint) => endpoint.soraVersion === soraVersion)) {
         throw notFound(`No endpoint has the version ${soraVersion}.`);
       }
-      await endpoints.setDefaultVersion(soraVersion);
+      await audit.change({ fields: ['soraVersion'] }, (record) =>
+        endpoints.setDefaultVersion(soraVersion, record),
+      );
       return {};
     },
 

@@ -1,9 +1,10 @@
+import { type OwingDocument, owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { Place } from '../domain/places.ts';
 import type { RecordingState } from '../domain/recording.ts';
 
-export interface EndpointDocument {
+export interface EndpointDocument extends OwingDocument {
   _id: string;
   signalingUrl: string;
   soraVersion: string;
@@ -19,7 +20,7 @@ export interface EndpointDocument {
 }
 
 /** The one document `default`. */
-export interface SettingsDocument {
+export interface SettingsDocument extends OwingDocument {
   _id: string;
   soraVersion: string;
 }
@@ -113,3 +114,10 @@ export const communicationIndexes: Readonly<Record<string, IndexDescription[]>> 
   ],
   [collections.idempotency]: idempotencyIndexes,
 };
+
+/** The collections whose documents owe records of changes; their index is made by step 2. */
+export const owingCollections = [collections.endpoints, collections.settings] as const;
+
+export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
+  owingCollections.map((name) => [name, [owingIndex]]),
+);

@@ -1,3 +1,4 @@
+import { owing } from '@headset-cloud/kit/audit/record.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { WithId } from 'mongodb';
@@ -13,24 +14,28 @@ export function createEndpointStore(
   { clock, reservationMs }: { readonly clock: Clock; readonly reservationMs: number },
 ): EndpointStore {
   return {
-    async put({ endpointId, ...endpoint }, secretHash) {
+    async put({ endpointId, ...endpoint }, secretHash, record) {
       if (secretHash === undefined) {
         const { matchedCount } = await endpoints.updateOne(
           { _id: endpointId },
-          { $set: { ...endpoint, enabled: true } },
+          owing<EndpointDocument>({ $set: { ...endpoint, enabled: true } }, record),
         );
         return matchedCount === 1 ? 'put' : 'secret_missing';
       }
       await endpoints.updateOne(
         { _id: endpointId },
-        { $set: { ...endpoint, secretHash, enabled: true }, $setOnInsert: { places: [] } },
+        owing<EndpointDocument>(
+          { $set: { ...endpoint, secretHash, enabled: true }, $setOnInsert: { places: [] } },
+          record,
+        ),
         { upsert: true },
       );
       return 'put';
     },
 
-    async remove(endpointId) {
-      const { matchedCount } = await endpoints.updateOne({ _id: endpointId }, { $set: { enabled: false } });
+    async remove(endpointId, record) {
+      const removed = owing<EndpointDocument>({ $set: { enabled: false } }, record);
+      const { matchedCount } = await endpoints.updateOne({ _id: endpointId }, removed);
       return matchedCount === 1;
     },
 
@@ -57,8 +62,9 @@ export function createEndpointStore(
       return (await settings.findOne({ _id: settingsId }))?.soraVersion;
     },
 
-    async setDefaultVersion(soraVersion) {
-      await settings.updateOne({ _id: settingsId }, { $set: { soraVersion } }, { upsert: true });
+    async setDefaultVersion(soraVersion, record) {
+      const set = owing<SettingsDocument>({ $set: { soraVersion } }, record);
+      await settings.updateOne({ _id: settingsId }, set, { upsert: true });
     },
 
     async clear(endpointId, nowMs) {

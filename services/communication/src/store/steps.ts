@@ -1,8 +1,11 @@
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
-import { communicationIndexes } from './documents.ts';
+import { communicationIndexes, owingIndexes } from './documents.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
 export const communicationSteps: ServiceSteps = {
   service: 'communication',
-  steps: [{ number: 1, name: 'indexes', indexes: communicationIndexes }],
+  steps: [
+    { number: 1, name: 'indexes', indexes: communicationIndexes },
+    { number: 2, name: 'owed audit records', indexes: owingIndexes },
+  ],
 };

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import { nextActivationStep } from '../domain/activation.ts';
 import type { DeviceState } from '../domain/device.ts';
 import { refusals } from '../domain/refusals.ts';
@@ -15,6 +16,8 @@ export interface ActivateRequest {
   readonly clientId: string;
   /** Sealed, base64; absent: none was given. */
   readonly clientSecret?: string;
+  /** Stored with the change. */
+  readonly record: OwedRecord;
 }
 
 /** How long a call waits for another one's first activation of the same device. */
@@ -130,7 +133,8 @@ async function reserveAndActivate(
     epoch: device.epoch + 1,
     sinceEpoch: device.epoch + 1,
   };
-  const outcome = await deps.devices.activate(deviceId, intent, activation, result.take.id);
+  const { id } = result.take;
+  const outcome = await deps.devices.activate(deviceId, intent, activation, id, request.record);
   deps.failpoints('devices.activated');
   if (outcome === 'lost') await settleTake(deps, applicationId, result.take);
   if (outcome !== 'client_id_in_use') return undefined;
@@ -143,19 +147,20 @@ async function reserveAndActivate(
  */
 async function activateAgain(
   deps: ActivationDependencies,
-  { deviceId, transactionId, clientId, clientSecret }: ActivateRequest,
+  { deviceId, transactionId, clientId, clientSecret, record }: ActivateRequest,
   { activation }: DeviceState,
 ): Promise<void> {
   if (!activation) return;
   const { applicationId, epoch, sinceEpoch, before } = activation;
-  const outcome = await deps.devices.reactivate(deviceId, transactionId, {
+  const next = {
     applicationId,
     clientId,
     ...(clientSecret !== undefined && { clientSecret }),
     epoch,
     sinceEpoch,
     ...(before && { before }),
-  });
+  };
+  const outcome = await deps.devices.reactivate(deviceId, transactionId, next, record);
   deps.failpoints('devices.activated');
   if (outcome === 'client_id_in_use') throw refusals.clientIdInUse();
 }

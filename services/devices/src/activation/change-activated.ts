@@ -1,3 +1,4 @@
+import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import { nextChangeStep } from '../domain/activation.ts';
 import type { Activation, DeviceState } from '../domain/device.ts';
 import { refusals } from '../domain/refusals.ts';
@@ -10,6 +11,8 @@ export interface ChangeActivatedRequest {
   readonly deviceId: string;
   /** Drawn for this call; a repeat has the same id. */
   readonly transactionId: number;
+  /** Stored with the change. */
+  readonly record: OwedRecord;
 }
 
 const mostTries = 20;

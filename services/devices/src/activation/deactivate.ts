@@ -13,7 +13,8 @@ export function deactivateDevice(
   request: ChangeActivatedRequest,
 ): Promise<void> {
   return changeActivated(deps, request, async (activation, { slot }) => {
-    await deps.devices.deactivate(request.deviceId, request.transactionId, activation, slot);
+    const { deviceId, transactionId, record } = request;
+    await deps.devices.deactivate(deviceId, transactionId, activation, slot, record);
     deps.failpoints('devices.deactivated');
   });
 }

@@ -8,6 +8,7 @@ export function applicationHandlers({
   applications,
   developers,
   clock,
+  audit,
 }: AdminDependencies): Pick<AdminHandlers, 'createApplication' | 'listApplications'> {
   return {
     async createApplication({ application }) {
@@ -21,7 +22,10 @@ export function applicationHandlers({
       if (!(await developers.exists(developerId))) {
         throw new DomainError('not_found', `The developer ${developerId} does not exist. Put it first.`);
       }
-      if (!(await applications.create(wanted, clock.now()))) {
+      const created = await audit.change({ applicationId, developerId, fields: ['name'] }, (record) =>
+        applications.create(wanted, clock.now(), record),
+      );
+      if (!created) {
         const known = await applications.get(applicationId);
         // Creating the same application again is not an error, because provisioning scripts run twice.
         if (known?.developerId !== developerId || known.name !== wanted.name) {

@@ -12,6 +12,7 @@ export function contractHandlers({
   contracts,
   registry,
   clock,
+  audit,
 }: AdminDependencies): Pick<AdminHandlers, 'putContract' | 'getContract' | 'listContractDevices'> {
   async function show(applicationId: string) {
     const { activationLimit, slotsInUse, limits } = await contractOf(applicationId);
@@ -36,11 +37,21 @@ export function contractHandlers({
           `The application ${applicationId} does not exist. Create it first.`,
         );
       }
-      // A contract may name devices before their keys are registered.
-      await registry.register(addDeviceIds);
       const { defaultLimits } = more;
       const change = { activationLimit, add: addDeviceIds, remove: removeDeviceIds, limits, defaultLimits };
-      await contracts.put(applicationId, change, clock.now());
+      const fields = [
+        'activationLimit',
+        ...(addDeviceIds.length > 0 ? ['addDeviceIds'] : []),
+        ...(removeDeviceIds.length > 0 ? ['removeDeviceIds'] : []),
+        ...Object.keys(limits).map((name) => `limits.${name}`),
+        ...(defaultLimits ? ['defaultLimits'] : []),
+      ];
+      await audit.change({ applicationId, fields }, (record) =>
+        contracts.put(applicationId, change, clock.now(), record),
+      );
+      // After the contract, whose write owes the record. A contract may name devices before their keys are
+      // registered; where a crash leaves one out, the operator's repeat registers it.
+      await registry.register(addDeviceIds);
       return show(applicationId);
     },
     getContract: ({ applicationId }) => show(applicationId),

@@ -1,3 +1,4 @@
+import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
@@ -19,6 +20,7 @@ export interface AdminDependencies {
   readonly keys: HeadsetKeyStore;
   readonly hardwareModels: HardwareModelStore;
   readonly clock: Clock;
+  readonly audit: Audit;
 }
 
 export type AdminHandlers = Handlers<typeof DevicesAdminService>;

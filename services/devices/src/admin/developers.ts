@@ -5,6 +5,7 @@ import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 /** Developers and the OIDC clients that belong to them. */
 export function developerHandlers({
   developers,
+  audit,
 }: AdminDependencies): Pick<AdminHandlers, 'putDeveloper' | 'listDevelopers'> {
   return {
     async putDeveloper({ developer }) {
@@ -14,7 +15,9 @@ export function developerHandlers({
         name: requireName('name', developer?.name || developerId),
         clientIds: requireClientIds(developer?.clientIds ?? []),
       };
-      const refused = await developers.put(wanted);
+      const refused = await audit.change({ developerId, fields: ['name', 'clientIds'] }, (record) =>
+        developers.put(wanted, record),
+      );
       if (refused) {
         throw new DomainError(
           'conflict',

@@ -1,3 +1,4 @@
+import { namesOf } from '@headset-cloud/kit/audit/record.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { requireSpecificDestination } from '../domain/hardware.ts';
 import { pageSize, requireDeviceId } from '../domain/provisioning.ts';
@@ -9,6 +10,7 @@ import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 /** The registry of devices. */
 export function deviceHandlers({
   registry,
+  audit,
 }: AdminDependencies): Pick<AdminHandlers, 'putDevice' | 'getDevice' | 'listDevices'> {
   async function show(deviceId: string) {
     const device = await registry.get(requireDeviceId(deviceId));
@@ -23,8 +25,8 @@ export function deviceHandlers({
       requireDeviceId(deviceId);
       const destination =
         specificDestination === undefined ? undefined : requireSpecificDestination(specificDestination);
-      await registry.register([deviceId]);
-      if (destination !== undefined) await registry.setSpecificDestination(deviceId, destination);
+      const fields = namesOf({ specificDestination: destination });
+      await audit.change({ deviceId, fields }, (record) => registry.put(deviceId, destination, record));
       return show(deviceId);
     },
     getDevice: ({ deviceId }) => show(deviceId),

@@ -1,15 +1,18 @@
+import { namesOf } from '@headset-cloud/kit/audit/record.ts';
 import { type HardwareModel, requireHardwareModel } from '../domain/hardware.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 
 /** The hardware models that operators register; the hardware properties show them. */
 export function hardwareModelHandlers({
   hardwareModels,
+  audit,
 }: AdminDependencies): Pick<AdminHandlers, 'putHardwareModel' | 'listHardwareModels'> {
   const message = (model: HardwareModel) => ({ ...model, cameras: [...model.cameras] });
   return {
     async putHardwareModel({ model: entered }) {
       const model = requireHardwareModel(entered);
-      await hardwareModels.put(model);
+      const { identifier: target, ...rest } = model;
+      await audit.change({ target, fields: namesOf(rest) }, (record) => hardwareModels.put(model, record));
       return { model: message(model) };
     },
     async listHardwareModels() {

@@ -1,3 +1,4 @@
+import { namesOf } from '@headset-cloud/kit/audit/record.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { mostKeys, readHeadsetKey } from '../domain/headset-key.ts';
 import { requireDeviceId, requireId, requireName } from '../domain/provisioning.ts';
@@ -13,6 +14,7 @@ export function headsetKeyHandlers({
   registry,
   applications,
   clock,
+  audit,
 }: AdminDependencies): Pick<
   AdminHandlers,
   'addHeadsetKey' | 'removeHeadsetKey' | 'listHeadsetKeys' | 'removeAllHeadsetKeys'
@@ -22,12 +24,18 @@ export function headsetKeyHandlers({
     if (!found) throw unknownDevice(deviceId);
     return found;
   }
+  const removeKey = (deviceId: string, keyId: string) =>
+    audit.change({ deviceId, target: keyId, fields: ['key'] }, (record) =>
+      keys.remove(deviceId, keyId, record),
+    );
   return {
     async addHeadsetKey({ deviceId, publicKeyPem, name }) {
       const key = readHeadsetKey(publicKeyPem);
       const named = name.trim() === '' ? {} : { name: requireName('name', name) };
       const added = { ...key, ...named, createdAtMs: clock.now() };
-      if (!(await keys.add(requireDeviceId(deviceId), added))) {
+      requireDeviceId(deviceId);
+      const subject = { deviceId, target: key.keyId, fields: namesOf({ key, ...named }) };
+      if (!(await audit.change(subject, (record) => keys.add(deviceId, added, record)))) {
         if (!(await registry.get(deviceId))) throw unknownDevice(deviceId);
         throw new DomainError(
           'conflict',
@@ -37,7 +45,7 @@ export function headsetKeyHandlers({
       return { keyId: key.keyId };
     },
     async removeHeadsetKey({ deviceId, keyId }) {
-      if (!(await keys.remove(requireDeviceId(deviceId), keyId))) {
+      if (!(await removeKey(requireDeviceId(deviceId), keyId))) {
         throw new DomainError('not_found', `The device ${deviceId} has no key ${keyId}.`);
       }
       return {};
@@ -65,7 +73,7 @@ export function headsetKeyHandlers({
       const devices = [];
       for (const { deviceId, keyIds } of page) {
         const removed = [];
-        for (const keyId of keyIds) if (dryRun || (await keys.remove(deviceId, keyId))) removed.push(keyId);
+        for (const keyId of keyIds) if (dryRun || (await removeKey(deviceId, keyId))) removed.push(keyId);
         if (removed.length > 0) devices.push({ deviceId, keyIds: removed });
       }
       const more = of.case === 'applicationId' && page.length === pageOfDevices;

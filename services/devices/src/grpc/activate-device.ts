@@ -14,11 +14,14 @@ export function activateDeviceHandler(
     const caller = requireCaller(given);
     const sealed = clientSecret && sealText(deps.secrets, clientSecret, purposes.clientSecret(deviceId));
     const { applicationId } = caller;
+    const fields = ['clientId', ...(sealed ? ['clientSecret'] : [])];
     const change = (transactionId: number) =>
-      activateDevice(deps.activation, {
-        ...{ applicationId, deviceId, transactionId, clientId },
-        ...(sealed && { clientSecret: sealed }),
-      });
+      deps.audit.change({ applicationId, deviceId, clientId: caller.clientId, fields }, (record) =>
+        activateDevice(deps.activation, {
+          ...{ applicationId, deviceId, transactionId, clientId, record },
+          ...(sealed && { clientSecret: sealed }),
+        }),
+      );
     const { deviceUnprocessed } = await deps.limits(applicationId);
     return changeDevice(deps, caller, deviceId, change, deviceUnprocessed);
   };

@@ -13,7 +13,9 @@ export function deactivateDeviceHandler(
     const caller = requireCaller(given);
     const { applicationId } = caller;
     return changeDevice(deps, caller, deviceId, (transactionId) =>
-      deactivateDevice(deps.activation, { applicationId, deviceId, transactionId }),
+      deps.audit.change({ applicationId, deviceId, clientId: caller.clientId }, (record) =>
+        deactivateDevice(deps.activation, { applicationId, deviceId, transactionId, record }),
+      ),
     );
   };
 }

@@ -1,3 +1,4 @@
+import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
 import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
@@ -31,5 +32,6 @@ export interface HandlerDependencies {
   readonly metrics: DevicesMetrics;
   readonly idempotency: Idempotency;
   readonly secrets: SecretBox;
+  readonly audit: Audit;
   readonly limits: LimitsReader;
 }

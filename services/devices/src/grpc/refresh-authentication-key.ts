@@ -20,7 +20,11 @@ export function refreshAuthenticationKeyHandler(
       draw: async () => ({ changeId: randomUUID(), key: randomBytes(keyBytes).toString('base64url') }),
       work: async ({ changeId, key }) => {
         const set = { authenticationKey: key };
-        const changed = await deps.applications.change(caller.applicationId, { changeId, set, remove: [] });
+        const { applicationId, clientId } = caller;
+        const fields = ['authenticationKey'];
+        const changed = await deps.audit.change({ applicationId, clientId, fields }, (record) =>
+          deps.applications.change(applicationId, { changeId, set, remove: [] }, record),
+        );
         if (!changed) throw refusals.applicationForbidden();
         return key;
       },

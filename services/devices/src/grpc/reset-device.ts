@@ -13,7 +13,9 @@ export function resetDeviceHandler(
     const caller = requireCaller(given);
     const { applicationId } = caller;
     return changeDevice(deps, caller, deviceId, (transactionId) =>
-      resetDevice(deps.activation, { applicationId, deviceId, transactionId }),
+      deps.audit.change({ applicationId, deviceId, clientId: caller.clientId }, (record) =>
+        resetDevice(deps.activation, { applicationId, deviceId, transactionId, record }),
+      ),
     );
   };
 }

@@ -27,7 +27,11 @@ export function updateSettingsHandler(
       // The id of the change, so that a repeat after a crash does not undo a later change.
       draw: async () => randomUUID(),
       work: async (changeId) => {
-        const changed = await deps.applications.change(caller.applicationId, { changeId, ...change });
+        const { applicationId, clientId } = caller;
+        const fields = [...Object.keys(change.set), ...change.remove];
+        const changed = await deps.audit.change({ applicationId, clientId, fields }, (record) =>
+          deps.applications.change(applicationId, { changeId, ...change }, record),
+        );
         if (!changed) throw refusals.applicationForbidden();
         return changed;
       },

@@ -1,3 +1,4 @@
+import { recordOf } from '@headset-cloud/kit/audit/record.ts';
 import type { Activation } from '../domain/device.ts';
 import { imei, openWorld, type World } from '../testing/world.ts';
 import { createActivationStore } from './activations.ts';
@@ -17,6 +18,7 @@ const activation = (epoch = 1, clientId = 'c'): Activation => ({
   sinceEpoch: epoch,
 });
 
+const record = recordOf(1, { deviceId });
 const slot = { applicationId: 'app', id: 'take' };
 
 let world: World;
@@ -33,8 +35,8 @@ afterEach(() => world.close());
 test('one intent at a time, and none below the newest change', async () => {
   expect(await store.intend(deviceId, intent(5))).toBe(true);
   expect(await store.intend(deviceId, intent(6))).toBe(false);
-  await store.activate(deviceId, intent(5), activation(), 'take');
-  expect(await store.deactivate(deviceId, 7, activation(), slot)).toBe('changed');
+  await store.activate(deviceId, intent(5), activation(), 'take', record);
+  expect(await store.deactivate(deviceId, 7, activation(), slot, record)).toBe('changed');
   for (const pending of (await store.find(deviceId))?.pending ?? []) await store.settle(deviceId, pending);
   expect(await store.intend(deviceId, intent(6))).toBe(false);
   expect(await store.intend(deviceId, intent(8))).toBe(true);
@@ -48,18 +50,18 @@ test('no intent while work is pending', async () => {
 
 test('only the holder of the intent activates', async () => {
   await store.intend(deviceId, intent(5));
-  expect(await store.activate(deviceId, intent(6), activation(), 'take')).toBe('lost');
+  expect(await store.activate(deviceId, intent(6), activation(), 'take', record)).toBe('lost');
   await store.abandon(deviceId, intent(5), false);
-  expect(await store.activate(deviceId, intent(5), activation(), 'take')).toBe('lost');
+  expect(await store.activate(deviceId, intent(5), activation(), 'take', record)).toBe('lost');
 });
 
 test('changes come in the order of their transaction ids, of the activation that was seen', async () => {
   await store.intend(deviceId, intent(5));
-  await store.activate(deviceId, intent(5), activation(), 'take');
-  expect(await store.reactivate(deviceId, 8, activation(1, 'd'))).toBe('changed');
-  expect(await store.reactivate(deviceId, 7, activation(1, 'e'))).toBe('lost');
-  expect(await store.deactivate(deviceId, 7, activation(), slot)).toBe('lost');
-  expect(await store.deactivate(deviceId, 9, activation(2), slot)).toBe('lost');
+  await store.activate(deviceId, intent(5), activation(), 'take', record);
+  expect(await store.reactivate(deviceId, 8, activation(1, 'd'), record)).toBe('changed');
+  expect(await store.reactivate(deviceId, 7, activation(1, 'e'), record)).toBe('lost');
+  expect(await store.deactivate(deviceId, 7, activation(), slot, record)).toBe('lost');
+  expect(await store.deactivate(deviceId, 9, activation(2), slot, record)).toBe('lost');
   expect((await store.find(deviceId))?.pending.map((p) => p.transactionId)).toEqual([5, 8]);
 });
 
@@ -71,8 +73,8 @@ test('due work is claimed by one of several instances', async () => {
 
 test('a device has the slot of its activation until it is given back, with one return', async () => {
   await store.intend(deviceId, intent(5));
-  await store.activate(deviceId, intent(5), activation(), 'take');
-  await store.deactivate(deviceId, 7, activation(), slot);
+  await store.activate(deviceId, intent(5), activation(), 'take', record);
+  await store.deactivate(deviceId, 7, activation(), slot, record);
   expect(await store.find(deviceId)).toMatchObject({
     slot,
     pending: [{ slotId: 'take' }, { slotId: 'take' }],

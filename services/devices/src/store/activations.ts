@@ -1,3 +1,4 @@
+import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
@@ -51,12 +52,18 @@ export function createActivationStore(
 
   /**
    * The part that all changes share: the change becomes the newest, is remembered, makes its work due, and
-   * owes an event to other services if it begins or ends an activation.
+   * owes its audit record, and an event to other services if it begins or ends an activation.
    */
-  const takesEffect = (transactionId: number, pending: Pending, heard?: LifecycleChange['kind']) => ({
-    $set: { lastTransactionId: transactionId, dueAtMs: dueAtMs() },
+  const takesEffect = (
+    transactionId: number,
+    record: OwedRecord,
+    pending: Pending,
+    heard?: LifecycleChange['kind'],
+  ) => ({
+    $set: { lastTransactionId: transactionId, dueAtMs: dueAtMs(), auditAtMs: record.atMs },
     $push: {
       pending,
+      audit: record,
       recent: { $each: [transactionId], $slice: -recentTransactions },
       ...(heard && 'epoch' in pending && { lifecycle: lifecycleChange(heard, pending) }),
     },
@@ -110,7 +117,7 @@ export function createActivationStore(
       return outcome === 'changed';
     },
 
-    activate(deviceId, intent, activation, slotId) {
+    activate(deviceId, intent, activation, slotId, record) {
       const { applicationId, clientId, clientSecret, epoch } = activation;
       const pending: Pending = {
         kind: 'activate',
@@ -121,7 +128,7 @@ export function createActivationStore(
         ...(clientSecret !== undefined && { clientSecret }),
         slotId,
       };
-      const effect = takesEffect(intent.transactionId, pending, 'activated');
+      const effect = takesEffect(intent.transactionId, record, pending, 'activated');
       const slot = { applicationId, id: slotId };
       return change(
         { _id: deviceId, 'intent.id': intent.id, epoch: epoch - 1, activation: { $exists: false } },
@@ -129,9 +136,9 @@ export function createActivationStore(
       );
     },
 
-    reactivate(deviceId, transactionId, next) {
+    reactivate(deviceId, transactionId, next, record) {
       const { applicationId, clientId, clientSecret, epoch } = next;
-      const effect = takesEffect(transactionId, {
+      const effect = takesEffect(transactionId, record, {
         kind: 'activate',
         transactionId,
         applicationId,
@@ -145,12 +152,12 @@ export function createActivationStore(
       );
     },
 
-    deactivate(deviceId, transactionId, ended, slot) {
+    deactivate(deviceId, transactionId, ended, slot, record) {
       const { applicationId, sinceEpoch, before = [] } = ended;
       const epoch = ended.epoch + 1;
       const slotId = slot?.applicationId === applicationId ? { slotId: slot.id } : {};
       const pending: Pending = { kind: 'deactivate', transactionId, applicationId, epoch, ...slotId };
-      const effect = takesEffect(transactionId, pending, 'deactivated');
+      const effect = takesEffect(transactionId, record, pending, 'deactivated');
       const past = [...before, { sinceEpoch, untilEpoch: epoch }].map((span) => ({ applicationId, ...span }));
       return change(
         { _id: deviceId, 'activation.epoch': ended.epoch, lastTransactionId: { $lt: transactionId } },
@@ -162,9 +169,14 @@ export function createActivationStore(
       );
     },
 
-    reset(deviceId, transactionId, { applicationId, epoch: seen, sinceEpoch }) {
+    reset(deviceId, transactionId, { applicationId, epoch: seen, sinceEpoch }, record) {
       const epoch = seen + 1;
-      const effect = takesEffect(transactionId, { kind: 'reset', transactionId, applicationId, epoch });
+      const effect = takesEffect(transactionId, record, {
+        kind: 'reset',
+        transactionId,
+        applicationId,
+        epoch,
+      });
       const raised = { epoch, 'activation.epoch': epoch, 'activation.sinceEpoch': sinceEpoch };
       return change(
         { _id: deviceId, 'activation.epoch': seen, lastTransactionId: { $lt: transactionId } },

@@ -1,3 +1,4 @@
+import { owing, owingFields } from '@headset-cloud/kit/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
@@ -56,7 +57,7 @@ export function createApplicationStore(
       return found.map(named);
     },
 
-    async create({ applicationId, developerId, name }, nowMs) {
+    async create({ applicationId, developerId, name }, nowMs, record) {
       try {
         await applications.insertOne({
           _id: applicationId,
@@ -65,6 +66,7 @@ export function createApplicationStore(
           settings: {},
           recentChanges: [],
           createdAt: new Date(nowMs),
+          ...owingFields(record),
         });
         return true;
       } catch (error) {
@@ -84,7 +86,7 @@ export function createApplicationStore(
       };
     },
 
-    async change(applicationId, { changeId, set, remove }) {
+    async change(applicationId, { changeId, set, remove }, record) {
       const { authenticationKey, ...addresses } = set;
       const values = Object.fromEntries(
         Object.entries(addresses).map(([name, url]) => [`settings.${name}`, url]),
@@ -96,11 +98,14 @@ export function createApplicationStore(
       const removed = Object.fromEntries(remove.map((name) => [`settings.${name}`, '']));
       const changed = await applications.findOneAndUpdate(
         { _id: applicationId, recentChanges: { $ne: changeId } },
-        {
-          ...(Object.keys(values).length > 0 && { $set: values }),
-          ...(remove.length > 0 && { $unset: removed }),
-          $push: { recentChanges: { $each: [changeId], $slice: -recentChanges } },
-        } as Update<ApplicationDocument>,
+        owing(
+          {
+            ...(Object.keys(values).length > 0 && { $set: values }),
+            ...(remove.length > 0 && { $unset: removed }),
+            $push: { recentChanges: { $each: [changeId], $slice: -recentChanges } },
+          } as Update<ApplicationDocument>,
+          record,
+        ),
         { returnDocument: 'after', projection: settingsFields },
       );
       return changed ? opened(changed) : settings(applicationId);

@@ -1,3 +1,4 @@
+import { type OwedRecord, owing, owingFields } from '@headset-cloud/kit/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
@@ -176,8 +177,8 @@ export function createContractStore(
       return found.map(({ deviceId }) => deviceId);
     },
 
-    async put(applicationId, { activationLimit, add, remove, limits, defaultLimits }, nowMs) {
-      await setLimit(applicationId, activationLimit, nowMs);
+    async put(applicationId, { activationLimit, add, remove, limits, defaultLimits }, nowMs, record) {
+      await setLimit(applicationId, activationLimit, nowMs, record);
       const set = Object.entries(limits).map(([name, value]) => [`limits.${name}`, value]);
       if (defaultLimits) await contracts.updateOne({ _id: applicationId }, { $set: { limits } });
       else if (set.length > 0)
@@ -198,7 +199,12 @@ export function createContractStore(
     },
   };
 
-  async function setLimit(applicationId: string, activationLimit: number, nowMs: number): Promise<void> {
+  async function setLimit(
+    applicationId: string,
+    activationLimit: number,
+    nowMs: number,
+    record: OwedRecord,
+  ): Promise<void> {
     const blank = {
       activationLimit,
       freeSlots: activationLimit,
@@ -213,11 +219,12 @@ export function createContractStore(
       if (found) {
         const more = activationLimit - found.activationLimit;
         const seen = { _id: applicationId, activationLimit: found.activationLimit };
-        if (await change(seen, { $set: { activationLimit }, $inc: { freeSlots: more } })) return;
+        const update: Update<ContractDocument> = { $set: { activationLimit }, $inc: { freeSlots: more } };
+        if (await change(seen, owing(update, record))) return;
         continue;
       }
       try {
-        await contracts.insertOne({ _id: applicationId, ...blank });
+        await contracts.insertOne({ _id: applicationId, ...blank, ...owingFields(record) });
         return;
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;

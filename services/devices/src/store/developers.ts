@@ -1,3 +1,4 @@
+import { owing } from '@headset-cloud/kit/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { DeveloperStore } from '../ports.ts';
@@ -30,11 +31,13 @@ export function createDeveloperStore(
     },
 
     // A crash may leave only some of the clients; the operator's repeat completes the call.
-    async put({ developerId, name, clientIds }) {
+    async put({ developerId, name, clientIds }, record) {
       const known = await clients.find({ _id: { $in: [...clientIds] } }).toArray();
       const taken = known.find((client) => client.developerId !== developerId);
       if (taken) return { takenClientId: taken._id };
-      await developers.updateOne({ _id: developerId }, { $set: { name } }, { upsert: true });
+      await developers.updateOne({ _id: developerId }, owing<DeveloperDocument>({ $set: { name } }, record), {
+        upsert: true,
+      });
       for (const clientId of clientIds) {
         try {
           await clients.updateOne(

@@ -1,3 +1,4 @@
+import { owing } from '@headset-cloud/kit/audit/record.ts';
 import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
 import type { BulkOperation, Filter, Update } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
@@ -237,36 +238,39 @@ export function createDeviceRegistry(
     ...(specificDestination && { specificDestination }),
     clientVersion: reported?.introduction?.clientVersion ?? '',
   });
+  const blank = async () => ({
+    keys: [],
+    // A headset may remember an activation that the restored database does not know.
+    epoch: await epochsAbove(),
+    lastTransactionId: 0,
+    recent: [],
+    pending: [],
+    lifecycle: [],
+    reported: {},
+  });
   const always = { keys: 1, 'activation.applicationId': 1, specificDestination: 1 } as const;
   return {
     async register(deviceIds) {
       if (deviceIds.length === 0) return;
-      const blank = {
-        keys: [],
-        // A headset may remember an activation that the restored database does not know.
-        epoch: await epochsAbove(),
-        lastTransactionId: 0,
-        recent: [],
-        pending: [],
-        lifecycle: [],
-        reported: {},
-      };
+      const $setOnInsert = await blank();
       await devices.bulkWrite(
-        deviceIds.map((_id) => ({
-          updateOne: { filter: { _id }, update: { $setOnInsert: blank }, upsert: true },
-        })),
+        deviceIds.map((_id) => ({ updateOne: { filter: { _id }, update: { $setOnInsert }, upsert: true } })),
         { ordered: false },
       );
+    },
+    async put(deviceId, text, record) {
+      const change: Update<DeviceDocument> =
+        text === undefined
+          ? {}
+          : text === ''
+            ? { $unset: { specificDestination: '' } }
+            : { $set: { specificDestination: text } };
+      const update = owing<DeviceDocument>({ ...change, $setOnInsert: await blank() }, record);
+      await devices.updateOne({ _id: deviceId }, update, { upsert: true });
     },
     async get(deviceId) {
       const found = await devices.findOne({ _id: deviceId }, { projection: { ...always, reported: 1 } });
       return found ? { ...registered(found), reported: found.reported } : undefined;
-    },
-    async setSpecificDestination(deviceId, text) {
-      await devices.updateOne(
-        { _id: deviceId },
-        text === '' ? { $unset: { specificDestination: '' } } : { $set: { specificDestination: text } },
-      );
     },
     async list(afterDeviceId, limit) {
       const projection = { ...always, 'reported.introduction.clientVersion': 1 } as const;

@@ -1,3 +1,4 @@
+import { type OwingDocument, owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { PastAssociation } from '../domain/association.ts';
@@ -9,7 +10,7 @@ import type { Reported } from '../domain/reported.ts';
 import type { AddressSetting } from '../domain/settings.ts';
 import type { Return, Take } from '../domain/slots.ts';
 
-export interface DeveloperDocument {
+export interface DeveloperDocument extends OwingDocument {
   _id: string;
   name: string;
 }
@@ -21,7 +22,7 @@ export interface DeveloperClientDocument {
   developerId: string;
 }
 
-export interface ApplicationDocument {
+export interface ApplicationDocument extends OwingDocument {
   _id: string;
   developerId: string;
   name: string;
@@ -33,7 +34,7 @@ export interface ApplicationDocument {
   createdAt: Date;
 }
 
-export interface ContractDocument {
+export interface ContractDocument extends OwingDocument {
   /** Application id. */
   _id: string;
   activationLimit: number;
@@ -64,7 +65,7 @@ export interface ContractDeviceDocument {
   deviceId: string;
 }
 
-export interface DeviceDocument {
+export interface DeviceDocument extends OwingDocument {
   /** IMEI. */
   _id: string;
   keys: RegisteredKey[];
@@ -93,7 +94,7 @@ export interface DeviceDocument {
 /** Without `sinceEpoch` it was written by an older version and counts since its own activation epoch. */
 export type StoredActivation = Omit<Activation, 'sinceEpoch'> & Partial<Pick<Activation, 'sinceEpoch'>>;
 
-export interface HardwareModelDocument {
+export interface HardwareModelDocument extends OwingDocument {
   /** Device id; the document holds the device's reported state. */
   _id: string;
   name: string;
@@ -128,3 +129,16 @@ export const devicesIndexes: Readonly<Record<string, IndexDescription[]>> = {
   ],
   [collections.idempotency]: idempotencyIndexes,
 };
+
+/** The collections whose documents owe records of changes; their index is made by step 2. */
+export const owingCollections = [
+  collections.developers,
+  collections.applications,
+  collections.contracts,
+  collections.devices,
+  collections.hardwareModels,
+] as const;
+
+export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
+  owingCollections.map((name) => [name, [owingIndex]]),
+);

@@ -1,3 +1,4 @@
+import { owing } from '@headset-cloud/kit/audit/record.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { WithId } from 'mongodb';
 import type { HardwareModel } from '../domain/hardware.ts';
@@ -5,7 +6,12 @@ import type { HardwareModelStore } from '../ports.ts';
 import type { HardwareModelDocument } from './documents.ts';
 
 export function createHardwareModelStore(models: StoreCollection<HardwareModelDocument>): HardwareModelStore {
-  const model = ({ _id, ...rest }: WithId<HardwareModelDocument>): HardwareModel => ({
+  const model = ({
+    _id,
+    audit: _,
+    auditAtMs: __,
+    ...rest
+  }: WithId<HardwareModelDocument>): HardwareModel => ({
     identifier: _id,
     ...rest,
   });
@@ -17,10 +23,10 @@ export function createHardwareModelStore(models: StoreCollection<HardwareModelDo
     async list() {
       return (await models.find({}, { sort: { _id: 1 } }).toArray()).map(model);
     },
-    async put({ identifier, name, description, shape, cameras }) {
+    async put({ identifier, name, description, shape, cameras }, record) {
       await models.updateOne(
         { _id: identifier },
-        { $set: { name, description, shape, cameras: [...cameras] } },
+        owing<HardwareModelDocument>({ $set: { name, description, shape, cameras: [...cameras] } }, record),
         { upsert: true },
       );
     },

@@ -1,3 +1,4 @@
+import { owing } from '@headset-cloud/kit/audit/record.ts';
 import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { mostKeys, useNotedEveryMs } from '../domain/headset-key.ts';
@@ -10,18 +11,18 @@ const mostNotedAtOnce = 100;
 /** The keys in the devices' documents. */
 export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>): HeadsetKeyStore {
   return {
-    async add(deviceId, key) {
+    async add(deviceId, key, record) {
       const { matchedCount } = await devices.updateOne(
         { _id: deviceId, 'keys.keyId': { $ne: key.keyId }, [`keys.${mostKeys - 1}`]: { $exists: false } },
-        { $push: { keys: key } },
+        owing({ $push: { keys: key } }, record),
       );
       if (matchedCount === 1) return true;
       return (await devices.findOne({ _id: deviceId, 'keys.keyId': key.keyId })) !== null;
     },
-    async remove(deviceId, keyId) {
+    async remove(deviceId, keyId, record) {
       const { matchedCount } = await devices.updateOne(
         { _id: deviceId, 'keys.keyId': keyId },
-        { $pull: { keys: { keyId } }, $unset: { [used(keyId)]: '' as const } },
+        owing({ $pull: { keys: { keyId } }, $unset: { [used(keyId)]: '' as const } }, record),
       );
       return matchedCount === 1;
     },

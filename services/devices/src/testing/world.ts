@@ -1,5 +1,5 @@
 import { cutAtOf, openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
+import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service } from '@headset-cloud/kit/service.ts';
@@ -34,6 +34,8 @@ export interface World {
   readonly metrics: Registry;
   /** While set, every publish fails with it. */
   logFailure: Error | undefined;
+  /** The same for audit records. */
+  auditFailure: Error | undefined;
   /** How many publishes have failed with it. */
   logFailures: number;
   /** Bytes of each publish of the service, in order. */
@@ -77,6 +79,10 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
     log: {
       ...portOf(log),
       publish: async (topic, events) => {
+        if (topic === topics.audit) {
+          if (world.auditFailure) throw world.auditFailure;
+          return log.publish(topic, events);
+        }
         world.publishedBytes.push(events.reduce((sum, one) => sum + one.value.byteLength, 0));
         if (!world.logFailure) return log.publish(topic, events);
         world.logFailures += 1;
@@ -99,6 +105,7 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
     signedUrls,
     metrics,
     logFailure: undefined,
+    auditFailure: undefined,
     logFailures: 0,
     publishedBytes: [],
     nowMs: Date.now(),

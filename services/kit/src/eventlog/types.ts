@@ -109,4 +109,6 @@ export const topics = {
   notifications: 'notifications',
   deviceLifecycle: 'device-lifecycle',
   usage: 'usage',
+  /** Records of operators' and integrators' changes; keyed by application, device or developer. */
+  audit: 'audit',
 } as const;

@@ -23,6 +23,7 @@ import {
 } from '@grpc/grpc-js';
 import { repeatable } from '@headset-cloud/proto/common/v1/repeatable_pb.ts';
 import { HealthImplementation } from 'grpc-health-check';
+import { actorKey, actorReceived, actorToSend, inCall } from '../audit/actor.ts';
 import type { ListenAddress } from '../config.ts';
 import { isRetry, late, timeLeft, withDeadline } from '../deadline.ts';
 import { DomainError, isTransient, toDomainError } from '../errors.ts';
@@ -142,7 +143,9 @@ export class RpcServer {
       const abort = new AbortController();
       call.on('cancelled', () => abort.abort());
       const traceparent = call.metadata.get('traceparent')[0]?.toString();
-      const handle = () => handler(call.request as never, { signal: abort.signal });
+      const actor = actorReceived(call.metadata.get(actorKey)[0]);
+      const handle = () =>
+        inCall(method, () => handler(call.request as never, { signal: abort.signal }), actor);
       const run = Number.isFinite(waitsMs) ? () => withDeadline(waitsMs, handle) : handle;
       const work = traceparent ? inRpcSpan(method, traceparent, run) : run();
       work.then(
@@ -316,6 +319,8 @@ export class GrpcChannel implements Channel {
     const metadata = new Metadata();
     const traceparent = currentTraceparent();
     if (traceparent) metadata.set('traceparent', traceparent);
+    const actor = actorToSend();
+    if (actor) metadata.set(actorKey, actor);
     return new Promise((resolve, reject) => {
       const call = this.#client.makeUnaryRequest(
         path,

@@ -1,4 +1,5 @@
 import { create, type DescMessage, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
+import { inCall } from '../audit/actor.ts';
 import { late, timeLeft, withDeadline } from '../deadline.ts';
 import { DomainError, toDomainError } from '../errors.ts';
 import { currentTraceparent, inRpcSpan } from '../telemetry.ts';
@@ -40,7 +41,8 @@ export class LocalChannel implements Channel {
       }, waitsMs);
     });
     options.signal?.addEventListener('abort', () => abort.abort(), { once: true });
-    const handle = () => handler(create(method.input, request) as never, { signal: abort.signal });
+    const handle = () =>
+      inCall(method, () => handler(create(method.input, request) as never, { signal: abort.signal }));
     const run = () => withDeadline(waitsMs, handle);
     const traceparent = currentTraceparent();
     try {

@@ -19,6 +19,8 @@ export interface Step {
 /** The steps of one service's database, in order. */
 export interface ServiceSteps {
   readonly service: ServiceName;
+  /** A database that the service keeps beside its own; absent: its own. */
+  readonly database?: string;
   readonly steps: readonly Step[];
 }
 
@@ -31,6 +33,6 @@ export function nextStep({ steps }: ServiceSteps, done: number): Step | undefine
 }
 
 /** A step as logs and /readyz name it. */
-export function stepText({ service }: ServiceSteps, { number, name }: Step): string {
-  return `step ${number} (${name}) of the database of ${service}`;
+export function stepText({ service, database = service }: ServiceSteps, { number, name }: Step): string {
+  return `step ${number} (${name}) of the database of ${database}`;
 }

@@ -1,3 +1,4 @@
+import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
@@ -15,10 +16,15 @@ export function redeliverDelivery(options: {
   store: DeliveryStore;
   scheduler: Pick<Scheduler, 'foundWork'>;
   clock: Clock;
+  audit: Audit;
 }): Handlers<typeof NotifierAdminService>['redeliverDelivery'] {
-  const { store, scheduler, clock } = options;
+  const { store, scheduler, clock, audit } = options;
   return async ({ notificationId }) => {
-    const delivery = await store.redeliver(notificationId, clock.now());
+    const application = (await store.get(notificationId))?.applicationId;
+    const subject = { target: notificationId, fields: ['status'], applicationId: application ?? '' };
+    const delivery = await audit.change(subject, (record) =>
+      store.redeliver(notificationId, clock.now(), record),
+    );
     if (!delivery) {
       const present = await store.get(notificationId);
       if (!present) throw new DomainError('not_found', 'The delivery was not found.');

@@ -1,3 +1,4 @@
+import { type OwedRecord, owing } from '@headset-cloud/kit/audit/record.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import {
   type Delivery,
@@ -209,23 +210,26 @@ export class MongoDeliveryStore implements DeliveryStore {
       .map(fromDocument);
   }
 
-  async redeliver(id: string, nowMs: number): Promise<Delivery | undefined> {
+  async redeliver(id: string, nowMs: number, record: OwedRecord): Promise<Delivery | undefined> {
     const document = await this.#deliveries.findOneAndUpdate(
       { _id: id, status: { $in: ['dead', 'delivered'] } },
-      {
-        $set: {
-          status: 'pending',
-          attempts: 0,
-          owner: null,
-          takenOver: false,
-          order: 'none',
-          deliveredAtMs: 0,
-          nextAttemptAtMs: nowMs,
-          dueAtMs: nowMs,
-          budgetFromMs: nowMs,
+      owing<DeliveryDocument>(
+        {
+          $set: {
+            status: 'pending',
+            attempts: 0,
+            owner: null,
+            takenOver: false,
+            order: 'none',
+            deliveredAtMs: 0,
+            nextAttemptAtMs: nowMs,
+            dueAtMs: nowMs,
+            budgetFromMs: nowMs,
+          },
+          $unset: { expireAt: '' },
         },
-        $unset: { expireAt: '' },
-      },
+        record,
+      ),
       { returnDocument: 'after' },
     );
     return document ? fromDocument(document) : undefined;

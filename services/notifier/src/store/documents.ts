@@ -1,8 +1,9 @@
+import type { OwingDocument } from '@headset-cloud/kit/audit/record.ts';
 import type { Binary } from 'mongodb';
 import { type Delivery, type DeliveryChange, laneOf } from '../domain/delivery.ts';
 
 /** A delivery as a document: the body as binary data, and what indexes need. */
-export interface DeliveryDocument extends Omit<Delivery, 'id' | 'body'> {
+export interface DeliveryDocument extends Omit<Delivery, 'id' | 'body'>, OwingDocument {
   _id: string;
   body: Binary | Uint8Array;
   lane: string;
@@ -33,7 +34,8 @@ export function toDocument(delivery: Delivery): DeliveryDocument {
 }
 
 export function fromDocument(document: DeliveryDocument): Delivery {
-  const { _id, lane: _lane, behindProgress: _behind, expireAt: _expireAt, body, ...rest } = document;
+  const { _id, lane: _lane, behindProgress: _behind, expireAt: _expireAt, body, ...kept } = document;
+  const { audit: _audit, auditAtMs: _auditAtMs, ...rest } = kept;
   return { id: _id, ...rest, body: bytesOf(body) };
 }
 

@@ -1,11 +1,13 @@
+import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
-import { notifierIndexes } from './indexes.ts';
+import { deliveriesCollection, notifierIndexes } from './indexes.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
 export const notifierSteps: ServiceSteps = {
   service: 'notifier',
   steps: [
     { number: 1, name: 'indexes', indexes: { ...notifierIndexes, [lettersCollection]: letterIndexes } },
+    { number: 2, name: 'owed audit records', indexes: { [deliveriesCollection]: [owingIndex] } },
   ],
 };

@@ -1,3 +1,4 @@
+import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { ArtifactStorage, Catalogue, UploadStore } from '../ports.ts';
 import type { LookNow } from '../uploads/looker.ts';
@@ -11,5 +12,6 @@ export interface AdminDependencies {
   readonly opener: Opener;
   readonly lookNow: LookNow;
   readonly clock: Clock;
+  readonly audit: Audit;
   readonly maxBytes: number;
 }

@@ -24,7 +24,8 @@ export function putFirmwareHandler(
     if (there?.state === 'deliverable') return { artifact: artifactInfo(there), uploadUrl: '' };
     await deps.storage.requireAvailable(sizeBytes);
     const wanted = { uploadId: randomUUID(), name, developerId: '', sizeBytes };
-    const artifact = await deps.opener.open(wanted, true);
+    const subject = { target: artifactId(name), fields: ['upload'] };
+    const artifact = await deps.audit.change(subject, (record) => deps.opener.open(wanted, true, record));
     requireSamePackage(artifact, packageName);
     if (there?.objectKey) await deps.storage.remove(there.objectKey);
     if (artifact.state !== 'uploading') return { artifact: artifactInfo(artifact), uploadUrl: '' };

@@ -14,8 +14,10 @@ export function withdrawArtifactHandler(
     if (!kind) throw new DomainError('invalid_argument', 'kind must be software or firmware.');
     const id = artifactId({ kind, package: packageName, version });
     const there = await deps.catalogue.get(id);
-    const withdrawn =
-      there?.package === packageName ? await deps.catalogue.withdraw(id, deps.clock.now()) : undefined;
+    const subject = { target: id, fields: ['state'], ...(there && { developerId: there.developerId }) };
+    const withdraw = () =>
+      deps.audit.change(subject, (record) => deps.catalogue.withdraw(id, deps.clock.now(), record));
+    const withdrawn = there?.package === packageName ? await withdraw() : undefined;
     if (!withdrawn) {
       throw new DomainError('not_found', `The ${kind} ${packageName} ${version} does not exist.`);
     }

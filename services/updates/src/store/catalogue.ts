@@ -1,5 +1,6 @@
+import { owing, owingFields } from '@headset-cloud/kit/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
+import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { type Artifact, type ArtifactState, artifactId, openStates } from '../domain/artifact.ts';
 import { versionKey } from '../domain/version-key.ts';
@@ -40,15 +41,16 @@ export function createCatalogue(
       }
     },
 
-    async open({ name, developerId, sizeBytes, uploadId }, nowMs, revive) {
+    async open({ name, developerId, sizeBytes, uploadId }, nowMs, revive, record) {
       const id = artifactId(name);
       const states: ArtifactState[] = revive ? [...openStates, 'withdrawn'] : [...openStates];
       const opened = { state: 'uploading', sizeBytes, uploadId, updatedAtMs: nowMs } as const;
       for (;;) {
+        // The content of a withdrawn version does not belong to the new upload.
+        const update: Update<ArtifactDocument> = { $set: { ...opened, sha256: '', objectKey: '' } };
         const reopened = await artifacts.findOneAndUpdate(
           { _id: id, state: { $in: states } },
-          // The content of a withdrawn version does not belong to the new upload.
-          { $set: { ...opened, sha256: '', objectKey: '' } },
+          record ? owing(update, record) : update,
           { returnDocument: 'after' },
         );
         if (reopened) return artifactOf(reopened);
@@ -68,6 +70,7 @@ export function createCatalogue(
           sha256: '',
           objectKey: '',
           ...opened,
+          ...(record && owingFields(record)),
         };
         try {
           await artifacts.insertOne(made);
@@ -96,10 +99,10 @@ export function createCatalogue(
       );
     },
 
-    async withdraw(id, nowMs) {
+    async withdraw(id, nowMs, record) {
       const withdrawn = await artifacts.findOneAndUpdate(
         { _id: id, state: { $ne: 'withdrawn' } },
-        { $set: { state: 'withdrawn', updatedAtMs: nowMs } },
+        owing<ArtifactDocument>({ $set: { state: 'withdrawn', updatedAtMs: nowMs } }, record),
         { returnDocument: 'after' },
       );
       return withdrawn ? artifactOf(withdrawn) : get(id);
@@ -161,6 +164,6 @@ function nameOf(document: Pick<ArtifactDocument, 'package' | 'version'>) {
 }
 
 function artifactOf(document: ArtifactDocument): Artifact {
-  const { _id: id, versionKey: _key, uploadId: _upload, ...artifact } = document;
+  const { _id: id, versionKey: _key, uploadId: _upload, audit: _, auditAtMs: __, ...artifact } = document;
   return { id, ...artifact };
 }

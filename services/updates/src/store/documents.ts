@@ -1,3 +1,4 @@
+import { type OwingDocument, owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { ArtifactKind, ArtifactState } from '../domain/artifact.ts';
@@ -11,7 +12,7 @@ export interface PackageDocument {
   claimedAtMs: number;
 }
 
-export interface ArtifactDocument {
+export interface ArtifactDocument extends OwingDocument {
   /** `artifactId` of domain/artifact.ts. */
   _id: string;
   kind: ArtifactKind;
@@ -73,4 +74,11 @@ export const updatesIndexes: Readonly<Record<string, IndexDescription[]>> = {
     { name: 'developer', key: { developerId: 1, settled: 1 } },
   ],
   [collections.idempotency]: idempotencyIndexes,
+};
+
+/** The collections whose documents owe records of changes; their index is made by step 2. */
+export const owingCollections = [collections.artifacts] as const;
+
+export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.artifacts]: [owingIndex],
 };

@@ -1,8 +1,11 @@
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
-import { updatesIndexes } from './documents.ts';
+import { owingIndexes, updatesIndexes } from './documents.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
 export const updatesSteps: ServiceSteps = {
   service: 'updates',
-  steps: [{ number: 1, name: 'indexes', indexes: updatesIndexes }],
+  steps: [
+    { number: 1, name: 'indexes', indexes: updatesIndexes },
+    { number: 2, name: 'owed audit records', indexes: owingIndexes },
+  ],
 };

@@ -1,3 +1,4 @@
+import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import {
@@ -44,9 +45,9 @@ export interface Opener {
   /**
    * Stores the expected upload, then sets its artifact to uploading. Repeatable. Returns the artifact; if
    * its state is not uploading, no upload is needed. With `revive` a withdrawn artifact is opened, too.
-   * Throws `unavailable`; then nothing is stored.
+   * An operator's owes the record. Throws `unavailable`; then nothing is stored.
    */
-  open(wanted: WantedUpload, revive: boolean): Promise<Artifact>;
+  open(wanted: WantedUpload, revive: boolean, record?: OwedRecord): Promise<Artifact>;
   /** A URL for the upload, valid from now on. The upload stays open for as long. */
   sign(wanted: WantedUpload): Promise<SignedUpload>;
 }
@@ -61,7 +62,7 @@ export function createOpener(deps: OpenerDependencies): Opener {
   }
 
   return {
-    async open(wanted, revive) {
+    async open(wanted, revive, record) {
       const { uploadId, name, developerId, sizeBytes } = wanted;
       const now = clock.now();
       const open = await uploads.countOpen(artifactId(name), now);
@@ -69,7 +70,8 @@ export function createOpener(deps: OpenerDependencies): Opener {
       // Stores the upload first, because an artifact without an upload would wait for ever.
       await expect(wanted, now + urlSeconds * 1000);
       failpoints('updates.opened');
-      const artifact = await catalogue.open({ name, developerId, sizeBytes, uploadId }, now, revive);
+      const opened = { name, developerId, sizeBytes, uploadId };
+      const artifact = await catalogue.open(opened, now, revive, record);
       failpoints('updates.requested');
       if (artifact.state !== 'uploading') await uploads.remove(uploadId);
       return artifact;

@@ -1,0 +1,72 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
+import type { LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
+import { PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { documentOf, lineOf } from './records.ts';
+import type { AuditStore } from './store.ts';
+
+/** The consumer group: each record reaches the audit store once, or again after a crash. */
+export const auditGroup = 'billing-audit';
+
+/** Stores the records that services publish. */
+export interface AuditKeeper {
+  handle(events: readonly LogEvent[]): Promise<void>;
+  /** Why records wait in the log; undefined: they do not. */
+  notReady(): string | undefined;
+}
+
+/**
+ * While the store refuses (full, away), the records wait in the log and are tried again without end: none
+ * becomes a dead letter because of it. A record's log line follows once it is stored; after a crash in
+ * between it comes again, with the same id.
+ */
+export function createAuditKeeper(deps: {
+  readonly store: Pick<AuditStore, 'add'>;
+  readonly metrics: Registry;
+  readonly logger: Logger;
+  readonly failpoints: Failpoints;
+}): AuditKeeper {
+  const { store, logger, failpoints } = deps;
+  const records = new Counter({
+    name: 'headset_audit_records_total',
+    help: 'Audit records that came, by outcome: stored, or duplicate (known already).',
+    labelNames: ['outcome'],
+    registers: [deps.metrics],
+  });
+  const failing = new Gauge({
+    name: 'headset_audit_store_failing',
+    help: '1 while the audit store refuses records, which wait in the log; else 0.',
+    registers: [deps.metrics],
+  });
+  failing.set(0);
+  let failure: string | undefined;
+
+  return {
+    async handle(events) {
+      const documents = events.map((event) => {
+        const record = decodeEvent(AuditRecordSchema, event);
+        if (record.recordId === '') throw new PoisonEventError(event, 'an audit record without an id');
+        return documentOf(record);
+      });
+      let added: number;
+      try {
+        added = await store.add(documents);
+      } catch (cause) {
+        failure = 'the audit store takes no records; they wait in the log';
+        failing.set(1);
+        throw new DomainError('unavailable', failure, { cause, retryAfterMs: 1000 });
+      }
+      failure = undefined;
+      failing.set(0);
+      failpoints('billing.auditStored');
+      records.inc({ outcome: 'stored' }, added);
+      records.inc({ outcome: 'duplicate' }, documents.length - added);
+      for (const document of documents) logger.info({ audit: lineOf(document) }, 'audit record');
+    },
+    notReady: () => failure,
+  };
+}

@@ -1,0 +1,26 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import { AuditAdminService } from '@headset-cloud/proto/audit/v1/admin_pb.ts';
+import { messageOf } from './records.ts';
+import type { AuditStore } from './store.ts';
+
+const mostListed = 1000;
+
+/** The operators' view of the audit store. */
+export function auditAdmin(store: Pick<AuditStore, 'list'>): RpcBinding {
+  return bind(AuditAdminService, {
+    async listAuditRecords({ actor, applicationId, developerId, deviceId, action, ...more }) {
+      if (more.limit > mostListed) {
+        throw new DomainError('invalid_argument', `limit ${more.limit} is more than ${mostListed}.`);
+      }
+      const given = { actor, applicationId, developerId, deviceId, action, cursor: more.cursor };
+      const { records, nextCursor } = await store.list({
+        ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')),
+        ...(more.fromMs > 0n && { fromMs: Number(more.fromMs) }),
+        ...(more.toMs > 0n && { toMs: Number(more.toMs) }),
+        limit: more.limit || 100,
+      });
+      return { records: records.map(messageOf), nextCursor };
+    },
+  });
+}

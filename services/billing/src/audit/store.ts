@@ -1,0 +1,79 @@
+import { DomainError, isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import type { Filter } from '@headset-cloud/kit/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { RecordDocument } from './documents.ts';
+
+/** Which records a list shows; a field that is absent lets everything through. */
+export interface RecordQuery {
+  readonly actor?: string;
+  readonly applicationId?: string;
+  readonly developerId?: string;
+  readonly deviceId?: string;
+  readonly action?: string;
+  readonly fromMs?: number;
+  /** Exclusive. */
+  readonly toMs?: number;
+  readonly limit: number;
+  /** Of the page before. */
+  readonly cursor?: string;
+}
+
+/** The audit store: records are added and read, nothing else. */
+export interface AuditStore {
+  /** Stores what is new; the first content of an id counts. Returns how many were new. */
+  add(records: readonly RecordDocument[]): Promise<number>;
+  /** Newest first. */
+  list(query: RecordQuery): Promise<{ records: RecordDocument[]; nextCursor: string }>;
+}
+
+export function createAuditStore(records: StoreCollection<RecordDocument>): AuditStore {
+  async function add(documents: readonly RecordDocument[], triesLeft = 3): Promise<number> {
+    const operations = documents.map(({ _id, ...fields }) => ({
+      updateOne: { filter: { _id }, update: { $setOnInsert: fields }, upsert: true },
+    }));
+    try {
+      return (await records.bulkWrite(operations, { ordered: false })).upsertedCount;
+    } catch (error) {
+      // A concurrent call inserted one of them: it exists now.
+      if (!isDuplicateKey(error) || triesLeft <= 1) throw error;
+      return add(documents, triesLeft - 1);
+    }
+  }
+  return {
+    add: (documents) => (documents.length === 0 ? Promise.resolve(0) : add(documents)),
+
+    async list({ limit, cursor, ...query }) {
+      const found = await records
+        .find(filterOf(query, cursor), { sort: { atMs: -1, _id: -1 }, limit: limit + 1 })
+        .toArray();
+      const page = found.slice(0, limit);
+      const last = page.at(-1);
+      return { records: page, nextCursor: found.length > limit && last ? `${last.atMs}.${last._id}` : '' };
+    },
+  };
+}
+
+function filterOf(
+  { action, fromMs, toMs, ...same }: Omit<RecordQuery, 'limit' | 'cursor'>,
+  cursor: string | undefined,
+): Filter<RecordDocument> {
+  const [before, beforeId] = cursor === undefined ? [] : placeOf(cursor);
+  const latest = Math.min(toMs === undefined ? Number.MAX_SAFE_INTEGER : toMs - 1, before ?? Infinity);
+  return {
+    ...same,
+    ...(action !== undefined && { call: action.split('.').at(-1) as string }),
+    ...(action?.includes('.') && { action }),
+    atMs: { $gte: fromMs ?? 0, $lte: latest },
+    ...(before !== undefined && {
+      $or: [{ atMs: { $lt: before } }, { atMs: before, _id: { $lt: beforeId as string } }],
+    }),
+  } as Filter<RecordDocument>;
+}
+
+function placeOf(cursor: string): [atMs: number, id: string] {
+  const [, atMs, id] = /^(\d{1,16})\.([\w-]{1,100})$/.exec(cursor) ?? [];
+  if (atMs === undefined || id === undefined) {
+    throw new DomainError('invalid_argument', 'cursor is not the next_cursor of a list.');
+  }
+  return [Number(atMs), id];
+}

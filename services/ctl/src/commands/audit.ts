@@ -1,0 +1,77 @@
+import {
+  AuditAdminService,
+  type ListAuditRecordsResponse,
+  ListAuditRecordsResponseSchema,
+} from '@headset-cloud/proto/audit/v1/admin_pb.ts';
+import type { AuditRecord } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import { table, time } from '../output.ts';
+import { type Session, wholeNumber } from '../session.ts';
+
+interface ListOptions {
+  actor: string;
+  application: string;
+  developer: string;
+  device: string;
+  action: string;
+  from?: bigint;
+  to?: bigint;
+  limit: number;
+  cursor: string;
+}
+
+/** `audit list`. */
+export function addAudit(program: Command, session: Session): void {
+  const group = program.command('audit').description('who changed what');
+
+  group
+    .command('list')
+    .description("operators' and integrators' changes, newest first")
+    .option('--actor <name>', "only of this client, or of this operator's name", '')
+    .option('--application <applicationId>', 'only of this application', '')
+    .option('--developer <developerId>', 'only of this developer', '')
+    .option('--device <imei>', 'only of this device', '')
+    .option('--action <action>', 'only this one: devices.UpdateSettings, or UpdateSettings', '')
+    .option('--from <time>', 'from this time on (2026-11-24T10:00:00Z, or 2026-11-24)', instant)
+    .option('--to <time>', 'before this time', instant)
+    .option('--limit <records>', 'most to show, up to 1000', wholeNumber, 100)
+    .option('--cursor <cursor>', 'the next page, as the page before names it', '')
+    .action(async (options: ListOptions) => {
+      const { actor, developer, device, action, from = 0n, to = 0n, limit, cursor } = options;
+      const answer = await session.call('billing', AuditAdminService, (c) =>
+        c.listAuditRecords({
+          ...{ actor, action, limit, cursor, developerId: developer, deviceId: device },
+          ...{ applicationId: options.application, fromMs: from, toMs: to },
+        }),
+      );
+      session.show(ListAuditRecordsResponseSchema, answer, text);
+    });
+}
+
+function text({ records, nextCursor }: ListAuditRecordsResponse): string {
+  const rows = table(
+    records,
+    [
+      ['TIME', (r) => time(r.atMs)],
+      ['ACTOR', (r) => r.actor?.clientId || r.actor?.operator || ''],
+      ['FROM', (r) => r.actor?.address ?? ''],
+      ['ACTION', (r) => r.action],
+      ['CHANGED', changed],
+      ['FIELDS', (r) => r.fields.join(',')],
+      ['TOKEN', (r) => r.actor?.tokenId ?? ''],
+      ['REQUEST', (r) => r.actor?.requestId ?? ''],
+    ],
+    'No records.',
+  );
+  return nextCursor === '' ? rows : `${rows}More: --cursor ${nextCursor}\n`;
+}
+
+function changed({ applicationId, developerId, deviceId, target }: AuditRecord): string {
+  return [applicationId, developerId, deviceId, target].filter((id) => id !== '').join('/');
+}
+
+function instant(given: string): bigint {
+  const ms = /^\d{4}-\d{2}-\d{2}/.test(given) ? Date.parse(given) : Number.NaN;
+  if (!(ms > 0)) throw new InvalidArgumentError('It is not a time such as 2026-11-24T10:00:00Z.');
+  return BigInt(ms);
+}

@@ -1,0 +1,160 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { withActor } from '@headset-cloud/kit/audit/actor.ts';
+import type { OwingDocument } from '@headset-cloud/kit/audit/record.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import { imei, openWorld, provision, type World } from './testing/world.ts';
+
+/** Changes owe their audit records (ADR 0044). */
+
+const integrator = {
+  ...{ clientId: 'dev-client', tokenId: 'jti-1', address: '192.0.2.7', requestId: 'request-1' },
+  route: 'PATCH /v1/applications/{applicationId}',
+};
+const caller = { clientId: 'dev-client', applicationId: 'app' };
+const deviceId = imei(0);
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld();
+  await provision(world);
+});
+afterEach(() => world.close());
+
+const published = async (): Promise<AuditRecord[]> =>
+  (await world.log.readNewest(topics.audit, 1000)).map(({ value }) => fromBinary(AuditRecordSchema, value));
+const publishedOf = (action: string, count = 1) =>
+  waitFor(`${count} records of ${action}`, async () => {
+    const found = (await published()).filter((one) => one.action === action);
+    return found.length === count && found;
+  });
+const owedBy = async (collection: string, _id: string) =>
+  (await world.store.collection<OwingDocument & { _id: string }>(collection).findOne({ _id }))?.audit ?? [];
+const nothingIsOwed = () =>
+  waitFor('nothing is owed', async () => {
+    for (const name of ['developers', 'applications', 'contracts', 'devices', 'hardwareModels']) {
+      const owing = { auditAtMs: { $gt: 0 } };
+      if ((await world.store.collection<OwingDocument & { _id: string }>(name).findOne(owing)) !== null)
+        return false;
+    }
+    return true;
+  });
+
+test('a record says who, from where, what, when and in which request, and holds no value', async () => {
+  await nothingIsOwed();
+  const set = { soraEvent: 'https://secret.example.com/hook' };
+  await withActor(integrator, () =>
+    world.applications.updateSettings({ caller, set, remove: ['fileUploadEvent'] }),
+  );
+  // The first one is of the set-up.
+  const records = await publishedOf('devices.UpdateSettings', 2);
+  expect(records.at(-1)).toMatchObject({
+    ...{ actor: integrator, applicationId: 'app', fields: ['soraEvent', 'fileUploadEvent'] },
+    atMs: BigInt(world.nowMs),
+  });
+  const { authenticationKey } = await withActor(integrator, () =>
+    world.applications.refreshAuthenticationKey({ caller }),
+  );
+  await publishedOf('devices.RefreshAuthenticationKey', 2);
+  const all = JSON.stringify((await published()).map((one) => ({ ...one, atMs: Number(one.atMs) })));
+  expect(all).toContain('authenticationKey');
+  expect(all).not.toContain(authenticationKey);
+  expect(all).not.toContain('secret.example.com');
+});
+
+test('while the log is away the changed document owes the record; afterwards it comes once', async () => {
+  await nothingIsOwed();
+  world.auditFailure = new DomainError('unavailable', 'away');
+  await withActor(integrator, () =>
+    world.applications.updateSettings({ caller, set: { soraEvent: 'https://a.test/1' } }),
+  );
+  expect(await owedBy('applications', 'app')).toMatchObject([
+    { clientId: 'dev-client', tokenId: 'jti-1', fields: ['soraEvent'] },
+  ]);
+  world.auditFailure = undefined;
+  // The next change wakes the outbox.
+  await world.applications.refreshAuthenticationKey({ caller });
+  await nothingIsOwed();
+  const records = (await published()).filter(({ fields }) => fields.includes('soraEvent'));
+  expect(records).toHaveLength(1);
+});
+
+test('a call that is cut off right after its change leaves the record all the same', async () => {
+  world.cutAt = 'audit.owed';
+  await expect(
+    withActor(integrator, () =>
+      world.applications.updateSettings({ caller, set: { soraEvent: 'https://a.test/1' } }),
+    ),
+  ).rejects.toThrow();
+  await waitFor('the record', async () =>
+    (await published()).some(({ fields }) => fields.includes('soraEvent')),
+  );
+});
+
+test('a change that is refused, or that was made before, leaves no record', async () => {
+  await nothingIsOwed();
+  const before = (await published()).length;
+  const unknown = { ...caller, applicationId: 'unknown' };
+  await expect(world.applications.refreshAuthenticationKey({ caller: unknown })).rejects.toThrow();
+  await expect(world.admin.removeHeadsetKey({ deviceId, keyId: 'none' })).rejects.toThrow();
+  await expect(world.devices.activateDevice({ caller, deviceId: imei(99), clientId: 'c' })).rejects.toThrow();
+  const application = { applicationId: 'app', developerId: 'dev', name: 'App' };
+  await world.admin.createApplication({ application });
+  await nothingIsOwed();
+  expect(await published()).toHaveLength(before);
+});
+
+test('activation, its change of client, reset and deactivation each leave one record', async () => {
+  const changes: (() => Promise<unknown>)[] = [
+    () => world.devices.activateDevice({ caller, deviceId, clientId: 'c-1', clientSecret: 'hidden-1' }),
+    () => world.devices.activateDevice({ caller, deviceId, clientId: 'c-2' }),
+    () => world.devices.resetDevice({ caller, deviceId }),
+    () => world.devices.deactivateDevice({ caller, deviceId }),
+  ];
+  for (const change of changes) await withActor(integrator, change);
+  await publishedOf('devices.DeactivateDevice');
+  const records = (await published()).filter(({ actor }) => actor?.tokenId === 'jti-1');
+  expect(records.map(({ action, fields, ...one }) => [action, fields.join(), one.deviceId])).toEqual([
+    ['devices.ActivateDevice', 'clientId,clientSecret', deviceId],
+    ['devices.ActivateDevice', 'clientId', deviceId],
+    ['devices.ResetDevice', '', deviceId],
+    ['devices.DeactivateDevice', '', deviceId],
+  ]);
+  expect(JSON.stringify(records.map(({ fields, target }) => [fields, target]))).not.toContain('hidden-1');
+});
+
+test("a gateway of release 0.1.0 names no actor: the record has the call's client", async () => {
+  await world.applications.updateSettings({ caller, set: { soraEvent: 'https://a.test/1' } });
+  const records = await publishedOf('devices.UpdateSettings', 2);
+  expect(records.map(({ actor }) => actor?.clientId)).toContain('dev-client');
+});
+
+test('what operators put leaves a record that names them and what was changed', async () => {
+  const operator = { operator: 'kim', address: '127.0.0.1', requestId: 'request-2' };
+  await withActor(operator, async () => {
+    await world.admin.putContract({
+      ...{ applicationId: 'app', activationLimit: 5, addDeviceIds: [imei(7)] },
+      limits: { callsPerSecond: 9 },
+    });
+    await world.admin.putDevice({ deviceId, specificDestination: 'EU' });
+    await world.admin.putDeveloper({
+      developer: { developerId: 'dev', name: 'Dev', clientIds: ['dev-client'] },
+    });
+  });
+  await waitFor('three', async () => {
+    const found = (await published()).filter(({ actor }) => actor?.operator === 'kim');
+    return found.length === 3;
+  });
+  const records = (await published()).filter(({ actor }) => actor?.operator === 'kim');
+  const shown = records.map(({ action, applicationId, developerId, fields, ...one }) =>
+    [action, applicationId || developerId || one.deviceId, fields.join()].join(' '),
+  );
+  expect(shown.sort()).toEqual([
+    'devices.PutContract app activationLimit,addDeviceIds,limits.callsPerSecond',
+    'devices.PutDeveloper dev name,clientIds',
+    `devices.PutDevice ${deviceId} specificDestination`,
+  ]);
+  expect((await world.admin.getDevice({ deviceId: imei(7) })).device?.deviceId).toBe(imei(7));
+});

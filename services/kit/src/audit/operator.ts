@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { BlockList } from 'node:net';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { ActorSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import { addressOf } from '../doors/address.ts';
+
+/** Headers of an operator's call; the name is percent-encoded. */
+export const operatorHeaders = { operator: 'x-operator', requestId: 'x-request-id' } as const;
+
+const mostCharacters = 100;
+
+/**
+ * The operator behind a call of the admin port. The name is what the caller says: the admin token, which
+ * operators share, proves only that it is one of them.
+ */
+export function operatorOf(
+  request: IncomingMessage,
+  proxies: BlockList,
+): MessageInitShape<typeof ActorSchema> {
+  const id = String(request.headers[operatorHeaders.requestId] ?? '');
+  return {
+    operator: nameOf(String(request.headers[operatorHeaders.operator] ?? '')) || 'unnamed operator',
+    address: addressOf(request, proxies),
+    requestId: /^[A-Za-z0-9._-]{1,128}$/.test(id) ? id : randomUUID(),
+  };
+}
+
+/** A name in one line, without control characters. */
+function nameOf(given: string): string {
+  let name = given;
+  try {
+    name = decodeURIComponent(given);
+  } catch {
+    // Not encoded: taken as it is.
+  }
+  return name.replaceAll(/\p{C}/gu, '').trim().slice(0, mostCharacters);
+}

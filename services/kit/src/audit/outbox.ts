@@ -1,0 +1,108 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import { type AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import type { Clock } from '../clock.ts';
+import { type EventLog, topics } from '../eventlog/types.ts';
+import type { Failpoints } from '../failpoints.ts';
+import type { Logger } from '../logger.ts';
+import { repeat } from '../repeat.ts';
+import type { Filter, Update } from '../store/operations.ts';
+import type { StoreCollection } from '../store/types.ts';
+import { type OwedRecord, type OwingDocument, recordOf, type Subject } from './record.ts';
+
+/** How often the outbox looks for records that a crash or an outage left. */
+const sweepEveryMs = 5000;
+/** Documents of one collection that are published at once. */
+const batchSize = 100;
+
+/** Where tests may stop a service that owes records: the change is stored, its record is not published. */
+export const auditFailpoints = ['audit.owed', 'audit.published'] as const;
+
+/** What a service's changes need to owe their records. */
+export interface Audit {
+  /**
+   * Makes one change of operators or integrators: `work` stores the record in the write that makes the change
+   * (`owing`, `owingFields`); then it is published. A change that is not made owes nothing.
+   */
+  change<T>(subject: Subject, work: (record: OwedRecord) => Promise<T>): Promise<T>;
+}
+
+/** Publishes what a service's documents owe. */
+export interface AuditOutbox extends Audit {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+type Owing = OwingDocument & { _id: string };
+
+export function createAuditOutbox(options: {
+  /** The collections whose documents may owe. */
+  // biome-ignore lint/suspicious/noExplicitAny: documents of every shape
+  readonly collections: readonly StoreCollection<any>[];
+  readonly log: Pick<EventLog, 'publish'>;
+  readonly clock: Clock;
+  readonly failpoints: Failpoints;
+  readonly logger: Logger;
+}): AuditOutbox {
+  const { log, clock, failpoints, logger } = options;
+  const collections = options.collections as readonly StoreCollection<Owing>[];
+
+  async function publishOf(collection: StoreCollection<Owing>): Promise<number> {
+    const found = await collection
+      .find({ auditAtMs: { $gt: 0 } } as Filter<Owing>, {
+        ...{ sort: { auditAtMs: 1 }, limit: batchSize },
+        projection: { audit: 1 },
+      })
+      .toArray();
+    if (found.length === 0) return 0;
+    const records = found.flatMap(({ audit = [] }) => audit);
+    // Two instances may publish the same records: the audit store knows them by their ids.
+    if (records.length > 0) await log.publish(topics.audit, records.map(event));
+    failpoints('audit.published');
+    for (const { _id, audit = [] } of found) {
+      const sent = { audit: { id: { $in: audit.map(({ id }) => id) } } };
+      await collection.updateOne({ _id }, { $pull: sent } as unknown as Update<Owing>);
+      const nothing = { _id, 'audit.0': { $exists: false } } as Filter<Owing>;
+      await collection.updateOne(nothing, { $unset: { audit: '', auditAtMs: '' } });
+    }
+    return found.length;
+  }
+
+  const sweep = repeat('the outbox of audit records', sweepEveryMs, logger, async () => {
+    let published = 0;
+    for (const collection of collections) published += await publishOf(collection);
+    return published;
+  });
+
+  return {
+    async change(subject, work) {
+      try {
+        const changed = await work(recordOf(clock.now(), subject));
+        failpoints('audit.owed');
+        return changed;
+      } finally {
+        // Also after a failure: the write may have been made.
+        sweep.wake();
+      }
+    },
+    start() {
+      sweep.start();
+      sweep.wake();
+    },
+    stop: () => sweep.stop(),
+  };
+}
+
+/** Records of one application, or of one device without one, keep their order. */
+function event(record: OwedRecord) {
+  const message = messageOf(record);
+  const key = record.applicationId || record.deviceId || record.developerId || record.action;
+  return { key, value: toBinary(AuditRecordSchema, message) };
+}
+
+function messageOf(record: OwedRecord): AuditRecord {
+  const { id, atMs, action, applicationId, developerId, deviceId, target, fields, ...actor } = record;
+  return create(AuditRecordSchema, {
+    ...{ recordId: id, atMs: BigInt(atMs), action, applicationId, developerId, deviceId, target, actor },
+    fields: [...fields],
+  });
+}

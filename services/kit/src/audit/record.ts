@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import type { IndexDescription, Update } from '../store/operations.ts';
+import { currentAction, currentActor } from './actor.ts';
+
+/** A record as the changed document keeps it until it is published (ADR 0044). Plain data. */
+export interface OwedRecord {
+  readonly id: string;
+  readonly atMs: number;
+  readonly action: string;
+  readonly clientId: string;
+  readonly tokenId: string;
+  readonly operator: string;
+  readonly address: string;
+  readonly requestId: string;
+  readonly route: string;
+  readonly applicationId: string;
+  readonly developerId: string;
+  readonly deviceId: string;
+  readonly target: string;
+  readonly fields: readonly string[];
+}
+
+/** What a call changes: ids and names, never values. */
+export interface Subject {
+  readonly applicationId?: string;
+  readonly developerId?: string;
+  readonly deviceId?: string;
+  readonly target?: string;
+  readonly fields?: readonly string[];
+  /** The client of a call whose actor did not travel: a gateway of release 0.1.0 made it. */
+  readonly clientId?: string;
+}
+
+/** The fields of a document that may owe records. */
+export interface OwingDocument {
+  /** Records that are not published yet, oldest first; absent: none. */
+  audit?: readonly OwedRecord[];
+  /** When the newest of them was owed; absent: none is. */
+  auditAtMs?: number;
+}
+
+/** The index by which the outbox finds documents that owe; in the steps of each service that has some. */
+export const owingIndex: IndexDescription = { name: 'audit', key: { auditAtMs: 1 }, sparse: true };
+
+/** Most of the texts that callers and operators choose. */
+const mostCharacters = 256;
+const mostFields = 100;
+
+/** The record of the call that runs. */
+export function recordOf(atMs: number, subject: Subject): OwedRecord {
+  const actor = currentActor();
+  const { applicationId = '', developerId = '', deviceId = '', target = '', fields = [] } = subject;
+  return {
+    ...{ id: randomUUID(), atMs, action: currentAction() },
+    clientId: actor ? actor.clientId : (subject.clientId ?? ''),
+    ...{ tokenId: actor?.tokenId ?? '', operator: actor?.operator ?? '', address: actor?.address ?? '' },
+    ...{ requestId: actor?.requestId ?? '', route: actor?.route ?? '' },
+    ...{ applicationId, developerId, deviceId, target: target.slice(0, mostCharacters) },
+    fields: fields.slice(0, mostFields).map((name) => name.slice(0, mostCharacters)),
+  };
+}
+
+/** The fields of a new document that owes the record. */
+export function owingFields(record: OwedRecord): Required<OwingDocument> {
+  return { audit: [record], auditAtMs: record.atMs };
+}
+
+/** The same update of one document, which now owes the record as well: both are stored, or neither. */
+export function owing<T extends OwingDocument>(update: Update<T>, record: OwedRecord): Update<T> {
+  const { $set, $push } = update as Update<OwingDocument>;
+  return {
+    ...update,
+    $set: { ...$set, auditAtMs: record.atMs },
+    $push: { ...$push, audit: record },
+  } as unknown as Update<T>;
+}
+
+/** Names of the fields that are present. */
+export function namesOf(given: object): string[] {
+  return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+}

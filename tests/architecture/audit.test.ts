@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { notRecorded, reads, recorded } from './audit.ts';
+import { methodsOfProtos, namedCallers } from './callers.ts';
+import { root } from './imports.ts';
+
+type Method = Awaited<ReturnType<typeof methodsOfProtos>>[number];
+const nameOf = (method: Method) => `${method.parent.typeName}/${method.name}`;
+
+/** The calls that integrators' requests and operators make. */
+const doorCalls = async () =>
+  (await methodsOfProtos()).filter((method) =>
+    namedCallers(method).some((caller) => caller === 'gateway' || caller === 'ctl'),
+  );
+
+test('each change of integrators and operators is recorded, or says why not', async () => {
+  const changing = (await doorCalls()).filter(({ name }) => !reads.test(name)).map(nameOf);
+  expect(changing.length).toBeGreaterThan(30);
+  const told = [...Object.keys(recorded), ...Object.keys(notRecorded)];
+  expect(told.sort()).toEqual(changing.sort());
+});
+
+test('the handler of each recorded call owes a record', () => {
+  const text = (file: string) => readFileSync(join(root, 'services', file), 'utf8');
+  const handlerOf = (name: string) => {
+    const rpc = name.split('/')[1] as string;
+    return `${rpc[0]?.toLowerCase()}${rpc.slice(1)}`;
+  };
+  const forgetful = Object.entries(recorded).filter(([name, file]) => !owes(text(file), handlerOf(name)));
+  expect(forgetful.map(([name]) => name)).toEqual([]);
+});
+
+test('a handler that owes nothing is seen', () => {
+  const kept = 'async putX() { await audit.change({}, (record) => store.put(record)); },';
+  const other = 'async putY() { await store.put(); },';
+  expect(owes(`return { ${kept} ${other} }`, 'putX')).toBe(true);
+  expect(owes(`return { ${other} ${kept} }`, 'putY')).toBe(false);
+  expect(owes('export function putZHandler() { return () => audit.change({}, put); }', 'putZ')).toBe(true);
+});
+
+/** Whether the handler's text, up to the next handler, makes its change by way of the outbox. */
+function owes(text: string, handler: string): boolean {
+  const begin = text.search(new RegExp(`(async |function )${handler}(Handler)?\\(`));
+  if (begin < 0) return false;
+  const rest = text.slice(begin + 1);
+  const end = rest.search(/\basync \w+\(/);
+  const body = end < 0 ? rest : rest.slice(0, end);
+  return /audit\.change\(|\bremoveKey\(/.test(body);
+}

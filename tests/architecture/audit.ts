@@ -1,0 +1,63 @@
+/**
+ * Which calls leave an audit record (ADR 0044). Every call that an integrator's request or an operator makes
+ * stands in one of the three tables, or reads by its name.
+ */
+
+/** Its handler owes a record; the file that does. */
+export const recorded: Readonly<Record<string, string>> = {
+  'headset.devices.v1.ApplicationsService/UpdateSettings': 'devices/src/grpc/update-settings.ts',
+  'headset.devices.v1.ApplicationsService/RefreshAuthenticationKey':
+    'devices/src/grpc/refresh-authentication-key.ts',
+  'headset.devices.v1.DevicesService/ActivateDevice': 'devices/src/grpc/activate-device.ts',
+  'headset.devices.v1.DevicesService/DeactivateDevice': 'devices/src/grpc/deactivate-device.ts',
+  'headset.devices.v1.DevicesService/ResetDevice': 'devices/src/grpc/reset-device.ts',
+  'headset.devices.v1.DevicesAdminService/PutDeveloper': 'devices/src/admin/developers.ts',
+  'headset.devices.v1.DevicesAdminService/CreateApplication': 'devices/src/admin/applications.ts',
+  'headset.devices.v1.DevicesAdminService/PutContract': 'devices/src/admin/contracts.ts',
+  'headset.devices.v1.DevicesAdminService/PutDevice': 'devices/src/admin/devices.ts',
+  'headset.devices.v1.DevicesAdminService/PutHardwareModel': 'devices/src/admin/hardware-models.ts',
+  'headset.devices.v1.DevicesAdminService/AddHeadsetKey': 'devices/src/admin/headset-keys.ts',
+  'headset.devices.v1.DevicesAdminService/RemoveHeadsetKey': 'devices/src/admin/headset-keys.ts',
+  'headset.devices.v1.DevicesAdminService/RemoveAllHeadsetKeys': 'devices/src/admin/headset-keys.ts',
+  'headset.updates.v1.UpdatesAdminService/PutFirmware': 'updates/src/admin/put-firmware.ts',
+  'headset.updates.v1.UpdatesAdminService/WithdrawArtifact': 'updates/src/admin/withdraw-artifact.ts',
+  'headset.communication.v1.CommunicationAdminService/PutEndpoint': 'communication/src/admin/admin.ts',
+  'headset.communication.v1.CommunicationAdminService/RemoveEndpoint': 'communication/src/admin/admin.ts',
+  'headset.communication.v1.CommunicationAdminService/SetDefaultVersion': 'communication/src/admin/admin.ts',
+  'headset.notifier.v1.NotifierAdminService/RedeliverDelivery': 'notifier/src/admin/redeliver-delivery.ts',
+  'headset.billing.v1.BillingAdminService/PutPlans': 'billing/src/admin/plans.ts',
+  'headset.billing.v1.BillingAdminService/AddUsage': 'billing/src/admin/usage.ts',
+};
+
+const isOperation =
+  "an operation, which its transaction records with its application; it changes no setting of the cloud's";
+const isLetter =
+  'the dead letter keeps the reason and each step for 30 days, without the name of the operator; not recorded yet';
+
+/** It changes something and owes none; why. */
+export const notRecorded: Readonly<Record<string, string>> = {
+  'headset.devices.v1.DevicesService/SendOperation': isOperation,
+  'headset.connectivity.v1.ConnectivityService/ChangeState': isOperation,
+  'headset.connectivity.v1.ConnectivityService/ResetConnectivity': isOperation,
+  'headset.connectivity.v1.ConnectivityService/AddPairing': isOperation,
+  'headset.connectivity.v1.ConnectivityService/ChangePairing': isOperation,
+  'headset.connectivity.v1.ConnectivityService/DeletePairing': isOperation,
+  'headset.updates.v1.UpdatesService/UpdateApp': isOperation,
+  'headset.updates.v1.UpdatesService/UpdateFirmware': isOperation,
+  'headset.transactions.v1.TransactionsService/CancelTransactions': isOperation,
+  'headset.updates.v1.UpdatesService/RequestUpload':
+    'a package of the integrator: the catalogue keeps each version and its developer',
+  'headset.communication.v1.CommunicationService/CreateChannel':
+    'a channel lives for hours and has a document of its own',
+  'headset.gateway.v1.SharesService/TellShares':
+    'gateways tell each other what clients take: nothing is stored',
+  'headset.eventlog.v1.DeadLettersAdminService/ReplayDeadLetter': isLetter,
+  'headset.eventlog.v1.DeadLettersAdminService/DiscardDeadLetter': isLetter,
+  'headset.secrets.v1.SecretsAdminService/LookThroughSecrets':
+    'with `reseal` it seals the same values by another key: their content stays',
+  'headset.secrets.v1.SecretsAdminService/ForgetSecretKey':
+    'removes the note of a key by which nothing is sealed; not recorded yet',
+};
+
+/** A call that only reads says so by its first word. */
+export const reads = /^(Get|List|Show|Find|Read|Authorize)[A-Z]/;
