@@ -74,6 +74,8 @@ export interface DeviceDocument {
   lastTransactionId: number;
   recent: number[];
   activation?: StoredActivation;
+  /** Since when it is not activated; absent: it is, or release 0.1.0 deactivated it. Null: for queries only. */
+  deactivatedAtMs?: number | null;
   intent?: Intent;
   /** An index on it counts a contract's slots. */
   slot?: Slot;
@@ -127,4 +129,11 @@ export const devicesIndexes: Readonly<Record<string, IndexDescription[]>> = {
     { name: 'slot', key: { 'slot.applicationId': 1 }, sparse: true },
   ],
   [collections.idempotency]: idempotencyIndexes,
+};
+
+/** Finds devices that are not activated, by the time since when (ADR 0044). */
+export const retentionIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.devices]: [
+    { name: 'deactivated', key: { 'activation.applicationId': 1, deactivatedAtMs: 1 } },
+  ],
 };
