@@ -32,7 +32,7 @@ const parts: readonly [string, ConfigSpec][] = [
   ['Every process', commonConfig],
   ['A process of one service (MongoDB and Kafka)', distributedConfig],
   ['Gateway, updates, communication, notifier: calls to the outside', egressConfig],
-  ['Transactions, devices: deleting what has had its time', retentionConfig],
+  ['Transactions, devices, billing: deleting what has had its time', retentionConfig],
   ['Gateway', withoutShared(gatewayConfig)],
   ['Devices', withoutShared(devicesConfig)],
   ['Transactions', withoutShared(transactionsConfig)],
@@ -40,7 +40,7 @@ const parts: readonly [string, ConfigSpec][] = [
   ['Updates', withoutShared(updatesConfig)],
   ['Connectivity', connectivityConfig],
   ['Communication', withoutShared(communicationConfig)],
-  ['Billing', billingConfig],
+  ['Billing', withoutShared(billingConfig)],
   ['Notifier', withoutShared(notifierConfig)],
   ['Standalone (the embedded default)', own],
 ];

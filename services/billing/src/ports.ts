@@ -1,4 +1,5 @@
 import type { LifecycleChange } from './domain/activity.ts';
+import type { Bill } from './domain/bill.ts';
 import type { Month, Span } from './domain/month.ts';
 import type { Plans, PlansEntry } from './domain/plans.ts';
 import type { Usage } from './domain/usage.ts';
@@ -37,4 +38,11 @@ export interface PlansStore {
   histories(
     applicationId: string,
   ): AsyncIterable<{ readonly deviceId: string; readonly history: readonly PlansEntry[] }>;
+}
+
+/** Bills that no record changes any more (ADR 0044). */
+export interface FrozenBills {
+  get(applicationId: string, month: Month): Promise<Bill | undefined>;
+  /** The first bill of an application's month counts. */
+  freeze(applicationId: string, month: Month, bill: Bill): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import type { Binary } from 'mongodb';
 import type { PlansEntry } from '../domain/plans.ts';
 import type { UsageKind } from '../domain/usage.ts';
 
@@ -60,11 +61,19 @@ export interface PlansDocument {
   history: PlansEntry[];
 }
 
+export interface BillDocument {
+  /** Application and month. */
+  _id: string;
+  /** The bill as compressed JSON. */
+  bill: Binary | Uint8Array;
+}
+
 export const collections = {
   usage: 'usage',
   sheets: 'sheets',
   lifecycle: 'lifecycle',
   plans: 'plans',
+  bills: 'bills',
 } as const;
 
 /** Made by step 1 (steps.ts); every query of this service uses one of them or `_id`. */
@@ -80,4 +89,9 @@ export const billingIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.sheets]: [{ name: 'month', key: { applicationId: 1, month: 1 } }],
   [collections.lifecycle]: [{ name: 'device', key: { applicationId: 1, deviceId: 1, epoch: 1, kind: 1 } }],
   [collections.plans]: [{ name: 'device', key: { applicationId: 1, deviceId: 1 } }],
+};
+
+/** Finds old usage, to delete it (ADR 0044). */
+export const retentionIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.usage]: [{ name: 'started', key: { startedAtMs: 1 } }],
 };

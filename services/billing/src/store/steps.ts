@@ -1,9 +1,12 @@
 import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
-import { billingIndexes } from './documents.ts';
+import { billingIndexes, retentionIndexes } from './documents.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
 export const billingSteps: ServiceSteps = {
   service: 'billing',
-  steps: [{ number: 1, name: 'indexes', indexes: { ...billingIndexes, [lettersCollection]: letterIndexes } }],
+  steps: [
+    { number: 1, name: 'indexes', indexes: { ...billingIndexes, [lettersCollection]: letterIndexes } },
+    { number: 2, name: 'retention', indexes: retentionIndexes },
+  ],
 };
