@@ -1,6 +1,7 @@
 import { onEmbedded, openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { type RetentionDocument, retentionCollection } from '@headset-cloud/kit/retention/documents.ts';
-import { createRetention, type KeptKind, type Retention } from '@headset-cloud/kit/retention/keeper.ts';
+import { createRetention, type Retention } from '@headset-cloud/kit/retention/keeper.ts';
+import type { KeptKind } from '@headset-cloud/kit/retention/kinds.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Binary } from 'mongodb';

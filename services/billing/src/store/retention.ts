@@ -1,4 +1,4 @@
-import type { KeptKind } from '@headset-cloud/kit/retention/keeper.ts';
+import type { KeptKind } from '@headset-cloud/kit/retention/kinds.ts';
 import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { FixedOffsetZone } from 'luxon';

@@ -1,5 +1,5 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { KeptKind } from '@headset-cloud/kit/retention/keeper.ts';
+import type { KeptKind } from '@headset-cloud/kit/retention/kinds.ts';
 import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { DeviceDocument } from './documents.ts';

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import type { StoreCollection } from '../store/types.ts';
 import type { RetentionDocument } from './documents.ts';
-import type { KeptKind } from './keeper.ts';
+import type { KeptKind } from './kinds.ts';
 
 /** The kinds of one service. */
 export interface RetentionSource {
