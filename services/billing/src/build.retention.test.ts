@@ -36,13 +36,19 @@ const left = async () =>
       .find({}, { sort: { _id: 1 } })
       .toArray()
   ).map(({ _id }) => _id);
-/** A run of retention that began now, or later, is over. */
+/** A run of retention that began now, or later, is over: the second one that ends. */
 async function ran() {
   const states = world.store.collection('retention');
-  await waitFor('a run', async () => {
-    const state = await states.findOne({ _id: 'usage' as never });
-    return ((state?.['completedAtMs'] as number | undefined) ?? 0) >= world.nowMs;
-  });
+  for (let runs = 0; runs < 2; runs++) {
+    world.nowMs += 100;
+    const sinceMs = world.nowMs;
+    await waitFor('a run', async () => {
+      // A run is due some time after the end of the one before.
+      world.nowMs += 100;
+      const state = await states.findOne({ _id: 'usage' as never });
+      return ((state?.['completedAtMs'] as number | undefined) ?? 0) >= sinceMs;
+    });
+  }
 }
 
 test('usage goes 400 days after its month, and the bills of closed months stay as they were', async () => {
