@@ -34,7 +34,7 @@ afterEach(async () => {
 function keeper(of: KeptKind<number> = kind, metrics = new Registry()): Retention {
   const { store, logger } = bed;
   const clock = { now: () => now };
-  const made = createRetention({ store, kinds: [of], config, clock, logger, metrics });
+  const made = createRetention({ store, kinds: [of], config, clock, logger, metrics, batchSize: 20 });
   running.push(made);
   return made;
 }

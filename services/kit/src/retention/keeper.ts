@@ -20,8 +20,8 @@ export interface Retention {
   completeFromMs(kind: string): Promise<number | undefined>;
 }
 
-/** Records in one write: few, since the embedded store blocks meanwhile. */
-const batchSize = 20;
+/** Records in one write: few where that blocks this process, more where it is two round trips. */
+const batchSizes = { inProcess: 20, overNetwork: 200 } as const;
 /** A pause lasts at least so many times as long as the batch before it. */
 const pausePerWork = 4;
 /** A run that has not said for so long that it goes on is dead, and another instance continues; milliseconds. */
@@ -40,9 +40,13 @@ export function createRetention(deps: {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Registry;
+  /** Records in one write; default: by the store. */
+  readonly batchSize?: number;
 }): Retention {
   const { store, kinds, clock, logger, config } = deps;
   const states = store.collection<RetentionDocument>(retentionCollection);
+  const isOverNetwork = states.batchesAtOnce === undefined;
+  const { batchSize = isOverNetwork ? batchSizes.overNetwork : batchSizes.inProcess } = deps;
   const intervalMs = config.RETENTION_INTERVAL_MS;
   const holder = randomUUID();
   const metrics = registerRetention(deps.metrics, { kinds, states, clock });
